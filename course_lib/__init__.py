@@ -1,0 +1,110 @@
+"""course_lib: a small automatic differentiation engine that answers as PyTorch does, to be read in an evening.
+
+Write `import course_lib as torch`; with `import torch` instead, the same lines give the same answers.
+
+Reading order: version, grad_mode, tensor · graph, saved, hooks · views, derivatives, ops · engine · function ·
+methods. README.md in this folder is the map.
+"""
+
+from course_lib import composites as _composites
+from course_lib import derivatives as _derivatives  # noqa: F401  (fills the table)
+from course_lib import methods as _methods  # noqa: F401  (gives Tensor its operators)
+from course_lib.creation import (
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    manual_seed,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from course_lib.dtypes import bool_ as bool  # noqa: A004
+from course_lib.dtypes import dtype, float32, float64, int64
+from course_lib.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from course_lib.indexing import cat, stack
+from course_lib.ops import ROWS as _ROWS
+from course_lib.ops import build as _build
+from course_lib.printing import Size
+from course_lib.tensor import Tensor, device
+
+from course_lib import autograd  # isort: skip  (needs Tensor complete)
+
+float, double, long = float32, float64, int64  # noqa: A001
+concat = cat
+inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
+__version__ = "0.1.0"
+
+_FUNCTIONS = """
+    add sub mul div pow square clamp where sum mean prod var std norm max min amax amin argmax argmin all any logsumexp
+    cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner reshape flatten t
+    transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select gather scatter_add
+    index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
+""".split()
+_OPERATIONS = """
+    neg reciprocal remainder lerp addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
+    cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum masked_fill triu tril masked_select clone
+""".split()
+_LATER = {"nn", "optim", "utils"}  # subpackages, imported when first used
+_LEFT_OUT = {
+    "compile": "Run the function as it is.",
+    "jit": "Run the function as it is.",
+    "cuda": "Everything is computed on the CPU.",
+    "complex64": "Use float32 or float64.",
+    "complex128": "Use float32 or float64.",
+    "float16": "Use float32 or float64.",
+    "bfloat16": "Use float32 or float64.",
+    "int32": "Use int64.",
+    "sparse_coo_tensor": "Use a dense tensor.",
+    "vmap": "Write the loop.",
+    "func": "Use course_lib.autograd.",
+}
+
+for _name in _FUNCTIONS:
+    globals()[_name] = getattr(_composites, _name)
+
+
+def __getattr__(name):
+    """Operations of the table are written when first asked for; subpackages are imported when first asked for."""
+    if name in _OPERATIONS or (name.endswith("_") and name[:-1] in _OPERATIONS and _ROWS[name[:-1]].in_place):
+        globals()[name] = _build(name)
+        return globals()[name]
+    if name in _LATER:
+        import importlib
+
+        return importlib.import_module(f"course_lib.{name}")
+    if name in _LEFT_OUT:
+        from course_lib.errors import not_supported
+
+        raise not_supported(f"torch.{name}", _LEFT_OUT[name])
+    raise AttributeError(
+        f"course_lib has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib)` lists what there "
+        "is."
+    )
+
+
+def __dir__():
+    return sorted({*(n for n in globals() if not n.startswith("_")), *_OPERATIONS, *_LATER})
+
+
+__all__ = [n for n in __dir__() if not n.startswith("_")]

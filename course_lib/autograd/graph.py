@@ -1,0 +1,39 @@
+"""torch.autograd.graph: nodes, edges, hooks on saved tensors, and writing to the version counter.
+
+PyTorch: torch/autograd/graph.py.
+"""
+
+from typing import NamedTuple
+
+from course_lib.graph import Node, RemovableHandle, public_edge
+from course_lib.saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from course_lib.tensor import Tensor, counter_of
+from course_lib.views import gradient_edge
+
+
+class GradientEdge(NamedTuple):
+    """The place where a tensor's gradient appears: a node and the number of its output."""
+
+    node: Node
+    output_nr: int
+
+
+def get_gradient_edge(tensor):
+    """The gradient edge of a tensor; ValueError when it does not require grad."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
+    return GradientEdge(*public_edge(gradient_edge(tensor)))
+
+
+def increment_version(tensor):
+    """Count a write that was made behind the counter's back."""
+    for t in [tensor] if isinstance(tensor, Tensor) else tensor:
+        counter_of(t).value += 1
+
+
+__all__ = [
+    "GradientEdge", "Node", "RemovableHandle", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "save_on_cpu", "saved_tensors_hooks",
+]

@@ -1,0 +1,753 @@
+"""PyTorch's functions as plain functions over rows: they sort out arguments and pick the row, no more.
+
+PyTorch: aten/src/ATen/native (ReduceOps.cpp, LinearAlgebra.cpp, TensorShape.cpp, TensorCompare.cpp).
+"""
+
+import builtins
+
+import numpy as np
+
+from course_lib import creation, dtypes, errors, kernels
+from course_lib.indexing import cat, dimension, stack
+from course_lib.ops import ON_TENSORS, broadcast_error, operands, promote, rows, tensor_argument
+from course_lib.tensor import Tensor, memory_of, new_tensor
+from course_lib.views import requires_grad
+
+# --- arithmetic --------------------------------------------------------------------------------------------
+
+
+def add(input, other, *, alpha=1, out=None):
+    """input + alpha * other."""
+    result = rows.add(input, other) if alpha == 1 else rows.add_scaled(input, other, alpha)
+    return result if out is None else store("add", out, result, input, other)
+
+
+def sub(input, other, *, alpha=1, out=None):
+    """input - alpha * other."""
+    result = rows.sub(input, other) if alpha == 1 else rows.sub_scaled(input, other, alpha)
+    return result if out is None else store("sub", out, result, input, other)
+
+
+def mul(input, other, *, out=None):
+    """input * other."""
+    result = rows.mul(input, other)
+    return result if out is None else store("mul", out, result, input, other)
+
+
+def add_(input, other, *, alpha=1):
+    """Add alpha * other to the tensor's own memory."""
+    return rows.add_(input, other) if alpha == 1 else rows.add_scaled_(input, other, alpha)
+
+
+def sub_(input, other, *, alpha=1):
+    """Subtract alpha * other from the tensor's own memory."""
+    return rows.sub_(input, other) if alpha == 1 else rows.sub_scaled_(input, other, alpha)
+
+
+def store(name, out, result, *inputs):
+    """Write a result into `out`; RuntimeError when an argument requires grad, as that write is not recorded."""
+    if builtins.any(isinstance(t, Tensor) and requires_grad(t) for t in (*inputs, out)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    return rows.copy_(out, result.detach())
+
+
+def div(input, other, *, rounding_mode=None):
+    """input / other; rounded down ("floor") or towards zero ("trunc") on request."""
+    quotient = rows.div(input, other)
+    if rounding_mode is None:
+        return quotient
+    if rounding_mode not in ("floor", "trunc"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    rounded = rows.floor(quotient) if rounding_mode == "floor" else rows.trunc(quotient)
+    integers = builtins.all(not isinstance(v, float) and not getattr(v, "is_floating_point", bool)() for v in (input, other))
+    return rounded.long() if integers else rounded
+
+
+def pow(input, exponent):
+    """input ** exponent, where either may be a number."""
+    if not isinstance(exponent, Tensor):
+        if isinstance(exponent, float) and input.array.dtype.kind != "f":
+            input = input.to(dtypes.default)
+        return rows.pow_number(input, exponent)
+    if not isinstance(input, Tensor):
+        if exponent.array.dtype.kind != "f" and isinstance(input, float):
+            exponent = exponent.to(dtypes.default)
+        return rows.number_pow(input, exponent)
+    return rows.pow_tensor(input, exponent)
+
+
+def pow_(input, exponent):
+    """Raise the tensor's own memory to a power."""
+    return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
+
+
+def square(input):
+    """input ** 2."""
+    return rows.pow_number(input, 2)
+
+
+def clamp(input, min=None, max=None):
+    """input limited to [min, max]; tensors as limits are compared element by element."""
+    if isinstance(min, Tensor):
+        input, min = rows.maximum(input, min), None
+    if isinstance(max, Tensor):
+        input, max = rows.minimum(input, max), None
+    return input if min is None and max is None else rows.clamp(input, min, max)
+
+
+def where(condition, input=None, other=None):
+    """input where the condition holds, other elsewhere; either may be a number."""
+    if input is None:
+        return tuple(new_tensor(places) for places in np.nonzero(condition.array))
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = creation.tensor(input)
+    return rows.select_where(condition, input, other)
+
+
+# --- reductions --------------------------------------------------------------------------------------------
+
+
+def dims_of(tensor, dim):
+    """Dimensions from an int, a tuple, a list or None, counted from the front; () and None mean all."""
+    if dim is None:
+        return None
+    if isinstance(dim, int):
+        return (dimension(tensor, dim),) if tensor.array.ndim else None
+    return tuple(dimension(tensor, d) for d in dim) or None
+
+
+def every(tensor):
+    """All dimensions of a tensor."""
+    return tuple(range(tensor.array.ndim))
+
+
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum over the given dimensions, or over all."""
+    if dtype is not None:
+        input = input.to(dtype)
+    dims = dims_of(input, dim)
+    if dims is None:
+        return rows.sum_all(input) if not keepdim else rows.sum_dim(input, every(input), True)
+    return rows.sum_dim(input, dims, keepdim)
+
+
+def mean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean over the given dimensions, or over all."""
+    if dtype is not None:
+        input = input.to(dtype)
+    dims = dims_of(input, dim)
+    if dims is None:
+        return rows.mean_all(input) if not keepdim else rows.mean_dim(input, every(input), True)
+    return rows.mean_dim(input, dims, keepdim)
+
+
+def prod(input, dim=None, keepdim=False):
+    """The product along one dimension, or of all elements."""
+    if dim is None:
+        return rows.prod_all(input)
+    return rows.prod_dim(input, dimension(input, dim), keepdim)
+
+
+def _spread(row, input, dim, unbiased, correction, keepdim):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    dims = dims_of(input, dim)
+    return row(input, dims or every(input), correction if unbiased else 0, keepdim)
+
+
+def var(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
+    """The variance; divided by n - 1 unless `correction` says otherwise."""
+    return _spread(rows.var, input, dim, unbiased, correction, keepdim)
+
+
+def std(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
+    """The standard deviation, the root of `var`."""
+    return _spread(rows.std, input, dim, unbiased, correction, keepdim)
+
+
+def norm(input, p=2, dim=None, keepdim=False):
+    """The p-norm of all elements, or along dimensions."""
+    if p == "fro":
+        p = 2
+    if not isinstance(p, int | float):
+        raise errors.not_supported(f"norm with p={p!r}", "Use a number for p, or 'fro'.")
+    return rows.norm(input, p, dims_of(input, dim) or every(input), keepdim)
+
+
+class _Pair(tuple):
+    """(values, indices), as max, min, sort and topk return them along a dimension."""
+
+    names, kind = ("values", "indices"), "max"
+    values = property(lambda pair: pair[0])
+    indices = property(lambda pair: pair[1])
+
+    def __repr__(self):
+        return f"torch.return_types.{self.kind}(\nvalues={self[0]!r},\nindices={self[1]!r})"
+
+
+def pair(kind, values):
+    """A pair of results that prints as PyTorch's does."""
+    result = _Pair(values)
+    result.kind = kind
+    return result
+
+
+def max(input, dim=None, keepdim=False):
+    """The largest element of all; the larger of two tensors; or (values, indices) along a dimension."""
+    if dim is None:
+        return rows.max_all(input)
+    if isinstance(dim, Tensor):
+        return rows.maximum(input, dim)
+    return pair("max", rows.max_dim(input, dimension(input, dim), keepdim))
+
+
+def min(input, dim=None, keepdim=False):
+    """The smallest element of all; the smaller of two tensors; or (values, indices) along a dimension."""
+    if dim is None:
+        return rows.min_all(input)
+    if isinstance(dim, Tensor):
+        return rows.minimum(input, dim)
+    return pair("min", rows.min_dim(input, dimension(input, dim), keepdim))
+
+
+def amax(input, dim=(), keepdim=False):
+    """The largest element along dimensions; equal ones share the gradient."""
+    return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
+
+
+def amin(input, dim=(), keepdim=False):
+    """The smallest element along dimensions; equal ones share the gradient."""
+    return rows.amin(input, dims_of(input, dim) or every(input), keepdim)
+
+
+def _arg(find, input, dim, keepdim):
+    if dim is None:
+        return new_tensor(np.int64(find(input.array)))
+    result = find(input.array, axis=dimension(input, dim), keepdims=keepdim) if input.array.ndim else np.int64(0)
+    return new_tensor(result)
+
+
+def argmax(input, dim=None, keepdim=False):
+    """The place of the first largest element."""
+    return _arg(np.argmax, input, dim, keepdim)
+
+
+def argmin(input, dim=None, keepdim=False):
+    """The place of the first smallest element."""
+    return _arg(np.argmin, input, dim, keepdim)
+
+
+def all(input, dim=None, keepdim=False):
+    """True where every element is true."""
+    return new_tensor(np.all(input.array, axis=dims_of(input, dim), keepdims=keepdim))
+
+
+def any(input, dim=None, keepdim=False):
+    """True where some element is true."""
+    return new_tensor(np.any(input.array, axis=dims_of(input, dim), keepdims=keepdim))
+
+
+def logsumexp(input, dim, keepdim=False):
+    """log(sum(exp(input))) along dimensions, without overflow."""
+    return rows.logsumexp(input, dims_of(input, dim) or every(input), keepdim)
+
+
+def cumsum(input, dim):
+    """Running sums along a dimension."""
+    return rows.cumsum(input, dimension(input, dim)) if input.array.ndim else rows.clone(input)
+
+
+def cumprod(input, dim):
+    """Running products along a dimension."""
+    return rows.cumprod(input, dimension(input, dim)) if input.array.ndim else rows.clone(input)
+
+
+def softmax(input, dim=None, dtype=None):
+    """exp(input) divided by its sum along a dimension."""
+    return rows.softmax(input if dtype is None else input.to(dtype), softmax_dim("softmax", input, dim))
+
+
+def log_softmax(input, dim=None, dtype=None):
+    """The logarithm of softmax, computed without overflow."""
+    return rows.log_softmax(input if dtype is None else input.to(dtype), softmax_dim("log_softmax", input, dim))
+
+
+def softmax_dim(name, input, dim):
+    """The dimension to normalise along; TypeError when it is not given."""
+    if dim is None:
+        raise TypeError(f"{name}() missing 1 required positional argument: 'dim'")
+    return dimension(input, dim)
+
+
+def sort(input, dim=-1, descending=False, stable=False):
+    """(values, indices) in order along a dimension."""
+    return pair("sort", rows.sort_dim(input, dimension(input, dim), descending))
+
+
+def argsort(input, dim=-1, descending=False, stable=False):
+    """The places of the elements in order along a dimension."""
+    return sort(input, dim, descending)[1]
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """(values, indices) of the k largest, or smallest, elements along a dimension."""
+    return pair("topk", rows.topk_dim(input, k, dimension(input, dim), largest))
+
+
+# --- matrices ----------------------------------------------------------------------------------------------
+
+
+def mm(input, mat2):
+    """The product of two matrices."""
+    check_matrices("mat1", "mat2", input, mat2)
+    return rows.mm(input, mat2)
+
+
+def check_matrices(first, second, a, b):
+    """RuntimeError unless a's rows fit b's columns."""
+    if a.array.ndim != 2 or b.array.ndim != 2:
+        wrong = "self" if a.array.ndim != 2 else "mat2"
+        raise RuntimeError(f"{wrong} must be a matrix")
+    if a.array.shape[1] != b.array.shape[0]:
+        (m, n), (p, q) = a.array.shape, b.array.shape
+        raise RuntimeError(f"{first} and {second} shapes cannot be multiplied ({m}x{n} and {p}x{q})")
+
+
+def mv(input, vec):
+    """A matrix times a vector."""
+    if input.array.ndim != 2 or vec.array.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input.array.ndim}, {vec.array.ndim}")
+    if input.array.shape[1] != vec.array.shape[0]:
+        (m, n), (p,) = input.array.shape, vec.array.shape
+        raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{n}), vec ({p})")
+    return rows.mv(input, vec)
+
+
+def dot(input, tensor):
+    """The inner product of two vectors."""
+    if input.array.ndim != 1 or tensor.array.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.array.ndim}D and {tensor.array.ndim}D tensors")
+    if input.array.shape != tensor.array.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{input.array.size}] and src [{tensor.array.size}] to have the "
+            "same number of elements, but got "
+            f"{input.array.size} and {tensor.array.size} elements respectively"
+        )
+    return rows.dot(input, tensor)
+
+
+def bmm(input, mat2):
+    """Products of matrices, pair by pair."""
+    if input.array.ndim != 3 or mat2.array.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if input.array.ndim != 3 else "batch2 must be a 3D tensor")
+    (b, _, k), (b2, k2, n) = input.array.shape, mat2.array.shape
+    if b != b2 or k != k2:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{b2}, {k2}]."
+        )
+    return rows.bmm(input, mat2)
+
+
+def addmm(input, mat1, mat2):
+    """input + mat1 @ mat2."""
+    check_matrices("mat1", "mat2", mat1, mat2)
+    return rows.addmm(input, mat1, mat2)
+
+
+def matmul(input, other):
+    """The product of vectors, matrices and stacks of matrices, chosen by the numbers of dimensions."""
+    tensor_argument("matmul", "other", other)
+    a, b = input.array.ndim, other.array.ndim
+    if a == 2 and b == 2:
+        return mm(input, other)
+    if a == 0 or b == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+    if a == 1 and b == 1:
+        return dot(input, other)
+    if a == 2 and b == 1:
+        return mv(input, other)
+    if a == 1 and b == 2:
+        return rows.squeeze_dim(mm(rows.unsqueeze(input, 0), other), 0)
+    if a >= 3 and b <= 2:
+        return fold_batches(input, other)
+    return matmul_batches(input, other)
+
+
+def fold_batches(input, other):
+    """A stack of matrices times one matrix or vector: one product of two matrices between two reshapes."""
+    lead = input.array.shape[:-1]
+    flat = reshape(input, (-1, input.array.shape[-1]))
+    if other.array.ndim == 1:
+        return reshape(mv(flat, other), lead)
+    return reshape_fresh(mm(flat, other), (*lead, other.array.shape[1]))
+
+
+def reshape_fresh(product, shape):
+    """A product nobody else sees, reshaped: recorded as UnsafeViewBackward0, and not a view."""
+    return rows.unsafe_view(product, shape)
+
+
+def matmul_batches(input, other):
+    """Stacks of matrices on both sides, broadcast against each other."""
+    vector = input.array.ndim == 1
+    if vector:
+        input = rows.unsqueeze(input, 0)
+    (m, k), (k2, n) = input.array.shape[-2:], other.array.shape[-2:]
+    try:
+        lead = np.broadcast_shapes(input.array.shape[:-2], other.array.shape[:-2])
+    except ValueError:
+        raise broadcast_error(input, other) from None
+    a = reshape(expand(input, (*lead, m, k)), (-1, m, k))
+    b = reshape(expand(other, (*lead, k2, n)), (-1, k2, n))
+    result = reshape_fresh(bmm(a, b), (*lead, m, n))
+    return rows.squeeze_dim(result, result.array.ndim - 2) if vector else result
+
+
+def outer(input, vec2):
+    """All products of an element of one vector with one of the other."""
+    return rows.mul(reshape(input, (-1, 1)), vec2)
+
+
+def inner(input, other):
+    """The sum of products along the last dimensions."""
+    return dot(input, other) if input.array.ndim == 1 and other.array.ndim == 1 else matmul(input, mT(other))
+
+
+# --- shapes ------------------------------------------------------------------------------------------------
+
+
+def shape_arguments(shape):
+    """A shape from `(2, 3)` or `((2, 3),)`."""
+    return creation.sizes_from(shape)
+
+
+def view(input, *shape):
+    """The same memory in another shape; RuntimeError when that would need a copy."""
+    if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
+        raise errors.not_supported("view(dtype)", "Use .to(dtype) to convert the elements.")
+    shape = shape_arguments(shape)
+    return rows.view(input, kernels.complete_shape(input.array.size, shape))
+
+
+def reshape(input, *shape):
+    """Another shape: a view when the memory allows it, otherwise a copy."""
+    shape = kernels.complete_shape(input.array.size, shape_arguments(shape))
+    try:
+        kernels.view(memory_of(input), shape)
+    except RuntimeError:
+        return rows.unsafe_view(rows.clone(input), shape)
+    return rows.view(input, shape)
+
+
+def flatten(input, start_dim=0, end_dim=-1):
+    """Several dimensions made one; the tensor itself when there is nothing to do."""
+    if input.array.ndim == 0:
+        return reshape(input, 1)
+    start, end = dimension(input, start_dim), dimension(input, end_dim)
+    if start == end:
+        return input
+    sizes = input.array.shape
+    return reshape(input, (*sizes[:start], -1 if input.array.size else 0, *sizes[end + 1 :]))
+
+
+def t(input):
+    """A matrix with rows and columns exchanged."""
+    if input.array.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
+    return rows.t(input)
+
+
+def mT(input):
+    """The last two dimensions exchanged."""
+    return rows.transpose(input, input.array.ndim - 2, input.array.ndim - 1)
+
+
+def transpose(input, dim0, dim1):
+    """Two dimensions exchanged."""
+    return rows.transpose(input, dimension(input, dim0), dimension(input, dim1))
+
+
+def permute(input, *dims):
+    """The dimensions in another order."""
+    dims = tuple(dimension(input, d) for d in shape_arguments(dims))
+    if builtins.sorted(dims) != list(range(input.array.ndim)):
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.array.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    return rows.permute(input, dims)
+
+
+def unsqueeze(input, dim):
+    """A new dimension of length 1."""
+    return rows.unsqueeze(input, dimension(input, dim, extra=1))
+
+
+def squeeze(input, dim=None):
+    """Without dimensions of length 1: all of them, or those named."""
+    if dim is None:
+        return rows.squeeze(input)
+    return rows.squeeze_dim(input, dims_of(input, dim) if not isinstance(dim, int) else dimension(input, dim))
+
+
+def expand(input, *sizes):
+    """The tensor seen with dimensions repeated; -1 keeps a length."""
+    return rows.expand(input, shape_arguments(sizes))
+
+
+def select(input, dim, index):
+    """One place along a dimension, as a view."""
+    from course_lib.indexing import take_index
+
+    return take_index(input, dimension(input, dim), index)
+
+
+def narrow(input, dim, start, length):
+    """A stretch of a dimension, as a view."""
+    dim = dimension(input, dim)
+    size = input.array.shape[dim]
+    if not 0 <= start <= size or start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return rows.slice(input, dim, start, start + length, 1)
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The diagonal of two dimensions, as a view."""
+    return rows.diagonal(input, offset, dimension(input, dim1), dimension(input, dim2))
+
+
+def unbind(input, dim=0):
+    """All places along a dimension, as a tuple of views from one node."""
+    if input.array.ndim == 0:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    return tuple(rows.unbind(input, dimension(input, dim)))
+
+
+def split(input, split_size, dim=0):
+    """Pieces of the given length (or lengths) along a dimension, as views from one node."""
+    dim = dimension(input, dim)
+    size = split_size if isinstance(split_size, int) else [int(n) for n in split_size]
+    if isinstance(size, list) and builtins.sum(size) != input.array.shape[dim]:
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes to sum exactly to "
+            f"{input.array.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={size}"
+        )
+    return tuple(rows.split(input, size, dim))
+
+
+def chunk(input, chunks, dim=0):
+    """At most the given number of pieces along a dimension, as views from one node."""
+    length = input.array.shape[dimension(input, dim)]
+    return split(input, builtins.max(1, -(-length // chunks)), dim)
+
+
+def repeat(input, *sizes):
+    """Copies side by side, in new memory."""
+    repeats = shape_arguments(sizes)
+    if len(repeats) < input.array.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    return rows.repeat(input, repeats)
+
+
+def flip(input, *dims):
+    """The order of elements reversed along dimensions."""
+    return rows.flip(input, tuple(dimension(input, d) for d in shape_arguments(dims)))
+
+
+def index_select(input, dim, index):
+    """The places that an index tensor names along a dimension, in new memory."""
+    return rows.index_select(input, dimension(input, dim), index)
+
+
+def gather(input, dim, index):
+    """Elements picked along a dimension, one for each element of index."""
+    return rows.gather(input, dimension(input, dim), index)
+
+
+def scatter_add(input, dim, index, src):
+    """A copy of input with src added at the places index names along a dimension."""
+    return rows.scatter_add(input, dimension(input, dim), index, src)
+
+
+def index_add(input, dim, index, source):
+    """A copy of input with the slices of source added at the places index names."""
+    return rows.index_add(input, dimension(input, dim), index, source)
+
+
+# --- comparisons: no gradient ------------------------------------------------------------------------------
+
+
+def compare(name, function):
+    """A comparison of two tensors, or of a tensor and a number, element by element."""
+
+    def comparison(input, other):
+        if not isinstance(other, Tensor | int | float | np.number):
+            return NotImplemented
+        a, b = operands(name, input, other)
+        if a.array.dtype is not b.array.dtype:
+            x, y = promote(a, b)
+        else:
+            x, y = a.array, b.array
+        try:
+            return new_tensor(function(x, y))
+        except ValueError:
+            raise broadcast_error(a, b) from None
+
+    comparison.__name__ = name
+    comparison.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}. The result is bool."
+    return comparison
+
+
+eq, ne = compare("eq", np.equal), compare("ne", np.not_equal)
+lt, le = compare("lt", np.less), compare("le", np.less_equal)
+gt, ge = compare("gt", np.greater), compare("ge", np.greater_equal)
+
+
+def bitwise(name, function):
+    """A bit operation; on bool tensors the logical one."""
+
+    def operation(input, other):
+        a, b = operands(name, input, other)
+        x, y = promote(a, b)
+        if x.dtype.kind == "f":
+            raise RuntimeError(f'"{name}_cpu" not implemented for \'{a.dtype.title}\'')
+        return new_tensor(function(x, y))
+
+    operation.__name__ = name
+    operation.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}."
+    return operation
+
+
+bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwise_or", np.bitwise_or)
+bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
+
+
+def logical_not(input):
+    """True where the element is zero."""
+    return new_tensor(np.logical_not(input.array))
+
+
+def isnan(input):
+    """True where the element is not a number."""
+    return new_tensor(np.isnan(input.array))
+
+
+def isinf(input):
+    """True where the element is infinite."""
+    return new_tensor(np.isinf(input.array))
+
+
+def isfinite(input):
+    """True where the element is neither infinite nor NaN."""
+    return new_tensor(np.isfinite(input.array))
+
+
+def equal(input, other):
+    """True when two tensors have the same shape and elements."""
+    return input.array.shape == other.array.shape and bool(np.all(input.array == other.array))
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True when all elements agree within atol + rtol * |other|."""
+    return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
+
+
+def is_tensor(obj):
+    """True for tensors."""
+    return isinstance(obj, Tensor)
+
+
+def numel(input):
+    """The number of elements."""
+    return input.array.size
+
+
+# --- the forms of kernel functions that take tensors: Note in kernels.py -----------------------------------
+
+
+def _products_of_others(x, dim):
+    line = reshape(x, (1, -1)) if dim is None else transpose(x, dim, -1)
+    ones = creation.ones_like(line[..., :1])
+    before = cumprod(cat([ones, line[..., :-1]], -1), -1)
+    after = flip(cumprod(cat([ones, flip(line[..., 1:], -1)], -1), -1), -1)
+    others = before * after
+    return reshape(others, x.array.shape) if dim is None else transpose(others, dim, -1)
+
+
+def _cumprod_grad(grad, x, dim):
+    line, g = transpose(x, dim, -1), transpose(grad, dim, -1)
+    parts = []
+    for i in range(line.array.shape[-1]):
+        factors = cat([line[..., :i], creation.ones_like(line[..., :1]), line[..., i + 1 :]], -1)
+        parts.append(sum(cumprod(factors, -1)[..., i:] * g[..., i:], -1))
+    return transpose(stack(parts, -1), dim, -1)
+
+
+def _put_along(grad, sizes, dim, indices, keepdim):
+    if not sizes:
+        return grad
+    if not keepdim:
+        grad, indices = unsqueeze(grad, dim), unsqueeze(indices, dim)
+    return rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
+
+
+def _cat_grads(grads, sizes, split_size, dim):
+    known = next(g for g in grads if g is not None)
+    lengths = kernels.piece_lengths(sizes[dim], split_size)
+    pieces = []
+    for g, n in zip(grads, lengths, strict=True):
+        pieces.append(_zeros_of(known, sizes[:dim] + (n,) + sizes[dim + 1 :]) if g is None else g)
+    return cat(pieces, dim)
+
+
+def _share_among_equals(grad, x, result, dim, keepdim):
+    equal = x.array == kernels.restore_dim(result.array, x.array.shape, dim, keepdim)
+    share = equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
+
+
+def _masked_scatter(x, mask, source):
+    from course_lib.indexing import put_
+
+    return put_(rows.clone(x), [mask], source)
+
+
+def _zeros_of(x, sizes):
+    return new_tensor(np.zeros(sizes, x.array.dtype))
+
+
+def _sum_to(x, sizes):
+    lead = x.array.ndim - len(sizes)
+    extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
+    return reshape(rows.sum_dim(x, extra, True), sizes) if extra else reshape(x, sizes)
+
+
+def _larger_share(a, b):
+    return (a > b) + (a == b) * 0.5
+
+
+ON_TENSORS.update(
+    reshape=lambda x, sizes: reshape(x, tuple(sizes)),
+    where=where,
+    zeros_like=lambda x: creation.zeros_like(x),
+    zeros_of=_zeros_of,
+    sum_to=_sum_to,
+    larger_share=_larger_share,
+    products_of_others=_products_of_others,
+    cumprod_grad=_cumprod_grad,
+    deviations=lambda x, dim: x - mean(x, dim, True),
+    share_among_equals=_share_among_equals,
+    put_along=_put_along,
+    cat_grads=_cat_grads,
+    masked_scatter=_masked_scatter,
+    error_function=lambda x: rows.erf(x),
+    sign=lambda x: rows.sign(x),
+    squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
+)

@@ -1,0 +1,222 @@
+"""Making tensors: from data, filled with a value, counted, or random.
+
+PyTorch: torch/csrc/utils/tensor_new.cpp, aten/src/ATen/native/TensorFactories.cpp.
+"""
+
+import numpy as np
+
+from course_lib import dtypes, errors, grad_mode
+from course_lib.graph import require_grad
+from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
+
+state = grad_mode.state
+
+
+def finish(array, dtype=None, requires_grad=False, device=None):
+    """A new leaf from an array nobody else holds."""
+    if dtype is not None and not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"dtype must be a torch.dtype such as torch.float32, not {type(dtype).__name__}")
+    if device is not None and str(device) != "cpu":
+        raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
+    if dtype is not None:
+        array = array.astype(dtype.numpy, copy=False)
+    result = new_tensor(array if array.ndim else array[()])
+    dtypes.of_array(result.array)
+    if state.inference:
+        meta_of(result).inference = True
+    if requires_grad:
+        if array.dtype.kind != "f":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        require_grad(result)
+    return result
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False):
+    """A leaf holding a copy of `data`: a number, nested lists, or an array. Floats become float32, ints int64.
+
+    ValueError for ragged lists; TypeError for elements that are no numbers.
+    """
+    if isinstance(data, Tensor):
+        array = np.array(data.array)
+    elif isinstance(data, np.ndarray | np.generic):
+        array = np.array(data)
+    else:
+        array = array_from_python(data, dtype)
+    return finish(array, dtype, requires_grad, device)
+
+
+def array_from_python(data, dtype):
+    """An array from a number or nested sequences, in the type PyTorch would choose."""
+    shape = shape_of(data)
+    flat = []
+    flatten(data, shape, 0, flat)
+    if dtype is None:
+        kinds = [dtypes.of_number(value) for value in flat] or [dtypes.F32]
+        wanted = max(kinds, key=dtypes.KIND.get)
+        if any(isinstance(value, np.float64) and not isinstance(value, float) for value in flat):
+            wanted = dtypes.F64
+    else:
+        wanted = dtype.numpy
+    return np.array(flat, dtype=wanted).reshape(shape)
+
+
+def shape_of(data):
+    """The shape of nested sequences, judged by the first element at each level."""
+    shape = []
+    while isinstance(data, list | tuple) or (isinstance(data, Tensor | np.ndarray) and data.ndim):
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    if isinstance(data, str):
+        raise ValueError("too many dimensions 'str'")
+    return tuple(shape)
+
+
+def flatten(data, shape, depth, into):
+    """Collect the numbers of nested sequences; ValueError when they are ragged."""
+    if depth == len(shape):
+        if isinstance(data, list | tuple):
+            raise TypeError("not a sequence")
+        into.append(data.item() if isinstance(data, Tensor) else data)
+        return
+    if not isinstance(data, list | tuple | Tensor | np.ndarray):
+        raise TypeError("not a sequence")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    for item in data:
+        flatten(item, shape, depth + 1, into)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """`data` itself if it is a tensor of that dtype; sharing memory with a NumPy array; else a copy."""
+    if isinstance(data, Tensor):
+        return data if dtype is None or data.dtype is dtype else data.to(dtype)
+    if isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype):
+        return from_numpy(data)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def from_numpy(array):
+    """A tensor on the array's own memory: writing to one changes the other, and no version is counted."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    result = new_tensor(array)
+    dtypes.of_array(array)
+    return result
+
+
+def sizes_from(sizes):
+    """A shape from `(2, 3)` or `((2, 3),)`."""
+    if len(sizes) == 1 and not isinstance(sizes[0], int | np.integer | Tensor):
+        sizes = sizes[0]
+    return tuple(int(n) for n in sizes)
+
+
+def zeros(*size, dtype=None, device=None, requires_grad=False):
+    """Zeros of the given shape, float32 unless told otherwise."""
+    return finish(np.zeros(sizes_from(size), (dtype or dtypes.default).numpy), dtype, requires_grad, device)
+
+
+def ones(*size, dtype=None, device=None, requires_grad=False):
+    """Ones of the given shape, float32 unless told otherwise."""
+    return finish(np.ones(sizes_from(size), (dtype or dtypes.default).numpy), dtype, requires_grad, device)
+
+
+def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """One value everywhere; its kind decides the type unless told otherwise."""
+    kind = dtype.numpy if dtype else dtypes.of_number(fill_value)
+    return finish(np.full(sizes_from((size,)), fill_value, kind), dtype, requires_grad, device)
+
+
+def empty(*size, dtype=None, device=None, requires_grad=False):
+    """Memory of the given shape. Here it holds zeros, so that nothing depends on chance."""
+    return zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
+    """Ones on the diagonal, zeros elsewhere."""
+    return finish(np.eye(n, m, dtype=(dtype or dtypes.default).numpy), dtype, requires_grad, device)
+
+
+def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+    """start, start + step, ... up to but without end; int64 when all are integers."""
+    if end is None:
+        start, end = 0, start
+    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    whole = all(isinstance(v, int | np.integer) for v in (start, end, step))
+    kind = dtype.numpy if dtype else dtypes.I64 if whole else dtypes.F32
+    return finish(np.arange(start, end, step).astype(kind), dtype, requires_grad, device)
+
+
+def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
+    """`steps` numbers from start to end, both included, at equal distances."""
+    kind = (dtype or dtypes.default).numpy
+    return finish(np.linspace(start, end, steps).astype(kind), dtype, requires_grad, device)
+
+
+def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Zeros in the shape and type of `input`; requires_grad is not inherited."""
+    return finish(np.zeros_like(memory_of(input)), dtype, requires_grad, device)
+
+
+def ones_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Ones in the shape and type of `input`; requires_grad is not inherited."""
+    return finish(np.ones_like(memory_of(input)), dtype, requires_grad, device)
+
+
+def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """One value in the shape and type of `input`."""
+    return finish(np.full_like(memory_of(input), fill_value), dtype, requires_grad, device)
+
+
+def empty_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Memory in the shape and type of `input`, holding zeros."""
+    return zeros_like(input, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+# --- random ------------------------------------------------------------------------------------------------
+
+_generator = np.random.default_rng(0)
+
+
+def manual_seed(seed):
+    """Begin the random numbers anew. The numbers themselves are NumPy's, not PyTorch's."""
+    global _generator
+    _generator = np.random.default_rng(seed)
+
+
+def randn(*size, dtype=None, device=None, requires_grad=False):
+    """Normal random numbers with mean 0 and standard deviation 1."""
+    array = np.asarray(_generator.standard_normal(sizes_from(size))).astype((dtype or dtypes.default).numpy)
+    return finish(array, dtype, requires_grad, device)
+
+
+def rand(*size, dtype=None, device=None, requires_grad=False):
+    """Random numbers spread evenly over [0, 1)."""
+    array = np.asarray(_generator.random(sizes_from(size))).astype((dtype or dtypes.default).numpy)
+    return finish(array, dtype, requires_grad, device)
+
+
+def randint(low, high=None, size=None, *, dtype=None, device=None, requires_grad=False):
+    """Random integers from low up to but without high."""
+    if size is None:
+        low, high, size = 0, low, high
+    return finish(_generator.integers(low, high, sizes_from((size,))), dtype or dtypes.int64, requires_grad, device)
+
+
+def randperm(n, *, dtype=None, device=None):
+    """The numbers 0 to n - 1 in random order."""
+    return finish(_generator.permutation(n), dtype or dtypes.int64, False, device)
+
+
+def randn_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Normal random numbers in the shape and type of `input`."""
+    return randn(*input.array.shape, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+
+
+def rand_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Random numbers in [0, 1) in the shape and type of `input`."""
+    return rand(*input.array.shape, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+
+

@@ -1,0 +1,71 @@
+"""The element types and PyTorch's rules for mixing them.
+
+PyTorch: c10/core/ScalarType.h, aten/src/ATen/native/TypeProperties.cpp (result_type).
+"""
+
+import numpy as np
+
+
+class dtype:
+    """An element type. `name` is PyTorch's, `numpy` the NumPy type the elements are stored as."""
+
+    def __init__(self, name, numpy, title, tensor_type, is_floating_point=False):
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.title = title  # how C++ messages write it: Float, Double, Long, Bool
+        self.tensor_type = tensor_type  # how version errors and tensor.type() write it
+        self.is_floating_point = is_floating_point
+        self.is_complex = False
+        self.itemsize = self.numpy.itemsize
+
+    def __repr__(self):
+        return f"torch.{self.name}"  # so that swapped notebooks print the same
+
+    def __reduce__(self):
+        return self.name
+
+
+float32 = dtype("float32", "float32", "Float", "torch.FloatTensor", is_floating_point=True)
+float64 = dtype("float64", "float64", "Double", "torch.DoubleTensor", is_floating_point=True)
+int64 = dtype("int64", "int64", "Long", "torch.LongTensor")
+bool_ = dtype("bool", "bool", "Bool", "torch.BoolTensor")
+
+default = float32
+FROM_NUMPY = {t.numpy: t for t in (float32, float64, int64, bool_)}
+F32, F64, I64, BOOL = float32.numpy, float64.numpy, int64.numpy, bool_.numpy
+KIND = {BOOL: 0, I64: 1, F32: 2, F64: 2}  # bool < integer < floating: the kinds that promotion climbs
+
+
+def of_array(array):
+    """The dtype of a NumPy array or scalar; TypeError for an element type this engine does not have."""
+    found = FROM_NUMPY.get(array.dtype)
+    if found is None:
+        raise TypeError(
+            f"elements of type {array.dtype} are not supported: this engine has float32, float64, int64 and "
+            "bool. Convert the data first, for example with array.astype('float32')."
+        )
+    return found
+
+
+def of_number(number):
+    """The NumPy type that a Python number promotes as: its kind decides, never its size."""
+    if isinstance(number, bool | np.bool_):
+        return BOOL
+    if isinstance(number, int | np.integer):
+        return I64
+    if isinstance(number, float | np.floating):
+        return F32
+    raise TypeError(f"a tensor cannot be combined with a {type(number).__name__}")
+
+
+def result_type(operands):
+    """The NumPy type of a result, from (type, rank) pairs; rank 2 is a tensor, 1 a 0-d tensor, 0 a number.
+
+    The highest kind (bool, integer, floating) wins. Within that kind only operands of the highest rank count:
+    so a 0-d float64 tensor, or the Python number 2.5, does not widen a float32 vector, but a float64 vector
+    does. An integer tensor with a floating number becomes float32, the default.
+    """
+    kind = max(KIND[t] for t, _ in operands)
+    rank = max(r for t, r in operands if KIND[t] == kind)
+    types = {t for t, r in operands if KIND[t] == kind and r == rank}
+    return F64 if F64 in types else types.pop()

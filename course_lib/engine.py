@@ -1,0 +1,276 @@
+"""The backward pass: count each node's consumers, then run nodes as their gradients become complete.
+
+PyTorch: torch/csrc/autograd/engine.cpp (Engine::execute, evaluate_function), graph_task.h, input_buffer.cpp.
+"""
+
+import threading
+from heapq import heappop, heappush
+from itertools import count
+
+import numpy as np
+
+from course_lib import errors, grad_mode
+from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
+from course_lib.hooks import (
+    call_tensor_hooks,
+    run_posthooks,
+    run_prehooks,
+    run_retain_grad,
+    run_tensor_hooks,
+)
+from course_lib.tensor import Tensor, new_tensor
+from course_lib.views import fit_inputs
+
+state = grad_mode.state
+_counting = threading.Lock()
+_next_mark = count().__next__
+
+
+class GraphTask:
+    """One backward pass: what it was asked for and how far it has come.
+
+    roots     the edges it starts from, and `seeds`, the gradient given for each
+    captures  {node: [(output number, position in the answer)]} for autograd.grad; None for backward()
+    needed    the nodes that must run to reach the inputs asked for; None when all must
+    """
+
+    def __init__(self, roots, seeds, create_graph, retain_graph, captures=None, accumulate_into=()):
+        self.root = GraphRoot()
+        self.root.edges, self.root.seeds = tuple(roots), tuple(seeds)
+        self.create_graph, self.retain_graph = create_graph, retain_graph
+        self.captures, self.captured = captures, {}
+        self.dependencies = {}  # how many consumers a node still waits for; absent means one
+        self.buffers = {}  # the gradient collected for each node so far
+        self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node)
+        self.leaves = []  # ... and AccumulateGrad nodes, which run before all others
+        self.needed = None
+        nodes = self.count_dependencies()
+        if captures is not None or accumulate_into:
+            self.needed = self.find_needed(nodes, set(captures or ()), set(accumulate_into))
+
+    def count_dependencies(self):
+        """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
+
+        Edges to nowhere (None) are no dependencies: counted, they would never be delivered and the queue would
+        starve. Most nodes have one consumer, so only counts above one are stored.
+        """
+        dependencies, nodes, mark = self.dependencies, [self.root], _next_mark()
+        with _counting:  # `visited` is a field of the nodes, which other threads' passes may share
+            for node in nodes:
+                for edge in node.edges:
+                    if edge is not None:
+                        following = edge[0] if type(edge) is tuple else edge
+                        if following.visited == mark:
+                            dependencies[following] = dependencies.get(following, 1) + 1
+                        else:
+                            following.visited = mark
+                            nodes.append(following)
+        return nodes
+
+    @staticmethod
+    def find_needed(nodes, captured, accumulate_into):
+        """The nodes on some path to an input. Older nodes come first: all that a node leads to is older."""
+        needed = set(accumulate_into)
+        wanted = captured | accumulate_into
+        for node in sorted(nodes, key=lambda n: -1 if n.sequence_nr == LEAVES_FIRST else n.sequence_nr):
+            for edge in node.edges:
+                following = edge[0] if type(edge) is tuple else edge
+                if following is not None and (following in needed or following in wanted):
+                    needed.add(node)
+                    break
+        return needed
+
+    def skips(self, node):
+        """True for nodes that lead to nothing that was asked for."""
+        return self.needed is not None and node not in self.needed and node not in (self.captures or ())
+
+
+class GraphRoot(Node):
+    """Stands before the roots, so that a root that other roots depend on waits for them like any node."""
+
+    __slots__ = ("seeds",)
+
+    def __init__(self):
+        self.hooks = self.visited = self.notes = None
+        self.sequence_nr = LEAVES_FIRST - 1
+
+    def apply(self, grad):
+        return self.seeds
+
+
+def evaluate(task):
+    """Run a backward pass. A generator: it stops after each node, so that a debugger can look around.
+
+    Arrays flow along the edges; with create_graph tensors do, and the pass is itself recorded.
+    """
+    dependencies, buffers, ready, leaves = task.dependencies, task.buffers, task.ready, task.leaves
+    create_graph, retain = task.create_graph, task.retain_graph
+    special = task.needed is not None or state.anomaly
+    owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
+    node, grads = task.root, task.root.seeds
+    while True:
+        # 1. Deliver: add each gradient to the buffer of the node it goes to, and see who is complete.
+        for edge, grad in zip(node.edges, grads, strict=True):
+            if edge is None:
+                continue
+            if type(edge) is tuple:
+                following = edge[0]
+                if grad is not None:
+                    add_to_output(buffers, edge, grad)
+            else:
+                following = edge
+                if grad is not None:
+                    have = buffers.get(following)
+                    if have is None:
+                        buffers[following] = grad
+                    elif following in owned and type(have) is np.ndarray:
+                        have += grad
+                    else:
+                        buffers[following] = have + grad
+                        owned.add(following)
+            if following in dependencies:
+                left = dependencies[following] - 1
+                if left:
+                    dependencies[following] = left
+                    continue
+                del dependencies[following]
+            if special and task.skips(following):
+                buffers.pop(following, None)
+            elif following.sequence_nr == LEAVES_FIRST:
+                leaves.append(following)
+            else:
+                heappush(ready, (-following.sequence_nr, following))
+        # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to.
+        grads = grad = have = None
+        # 2. Choose: leaves at once, otherwise the node that was made last.
+        if leaves:
+            node = leaves.pop(0)
+        elif ready:
+            node = heappop(ready)[1]
+        else:
+            return
+        # 3. Run it.
+        grad = buffers.pop(node, None)
+        if special or node.hooks is not None or grad is None or type(node) is AccumulateGrad and node.variable.meta.hooks:
+            grads = run_with_care(task, node, grad)
+        elif create_graph:
+            grads = node.apply_to_tensors(grad)
+        else:
+            grads = node.apply(grad)
+        grad = None
+        if not retain:
+            node.release()
+        if node.reshaped is not None:
+            grads = fit_inputs(grads, node.reshaped)
+        yield node
+
+
+def add_to_output(buffers, edge, grad):
+    """The buffer of a node with several outputs: a list, one gradient for each that got one."""
+    node, output_nr = edge
+    grads = buffers.get(node)
+    if grads is None:
+        grads = buffers[node] = [None] * node.output_count
+    grads[output_nr] = grad if grads[output_nr] is None else grads[output_nr] + grad
+
+
+def run_with_care(task, node, grad):
+    """Run a node that has hooks, was asked for by autograd.grad, got no gradient, or runs in anomaly mode."""
+    several = node.several_outputs
+    grads = (grad or [None] * node.output_count) if several else [grad]
+    is_needed = task.needed is None or node in task.needed
+    if task.captures and node in task.captures and is_needed:
+        capture(task, node, grads)
+    if type(node) is AccumulateGrad:
+        return run_leaf(task, node, grads, is_needed)
+    if node.hooks is not None:
+        grads = run_tensor_hooks(node, grads)
+    if not is_needed:
+        capture(task, node, grads)
+        return (None,) * len(node.edges)
+    if node.hooks is not None:
+        run_retain_grad(node, grads)
+        grads = run_prehooks(node, grads)
+    if all(g is None for g in grads) and not node.runs_without_gradient:
+        grad_inputs = (None,) * len(node.edges)
+    else:
+        state.evaluating, before = node, state.evaluating
+        try:
+            run = node.apply_to_tensors if task.create_graph else node.apply
+            grad_inputs = run(grads if several else grads[0])
+        finally:
+            state.evaluating = before
+    if state.anomaly and state.anomaly_check_nan:
+        check_nan(node, grad_inputs)
+    if node.hooks is not None and node.hooks.post:
+        if node.reshaped is not None:
+            grad_inputs = fit_inputs(grad_inputs, node.reshaped)
+        grad_inputs = run_posthooks(node, grad_inputs, grads)
+    return grad_inputs
+
+
+def run_leaf(task, node, grads, is_needed):
+    """The end of a path: the leaf's hooks, the accumulation, and the hooks that follow it."""
+    meta = node.variable.meta
+    if meta.hooks:
+        grads[0] = call_tensor_hooks(meta.hooks, grads[0])
+    if not is_needed:
+        capture(task, node, grads)
+        return ()
+    if node.hooks is not None:
+        grads = run_prehooks(node, grads)
+    if grads[0] is None:
+        return ()
+    node.apply(grads[0])
+    for hook in list((meta.post_accumulate_hooks or {}).values()):
+        if hook(node.variable) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    if node.hooks is not None:
+        run_posthooks(node, (), grads)
+    return ()
+
+
+def capture(task, node, grads):
+    """Keep what autograd.grad was asked for."""
+    for output_nr, position in task.captures[node]:
+        task.captured[position] = grads[output_nr]
+
+
+def check_nan(node, grads):
+    """Anomaly mode: RuntimeError when a node made a NaN."""
+    for position, grad in enumerate(grads):
+        array = getattr(grad, "array", grad)
+        if array is not None and np.isnan(array).any():
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {position}th output.")
+
+
+def run(task):
+    """Run a whole backward pass; recording is on in it exactly when create_graph is."""
+    before, outer = state.grad_enabled, state.task
+    grad_mode.set_grad_mode(task.create_graph)
+    state.task = task
+    try:
+        for _ in evaluate(task):
+            pass
+    finally:
+        state.task = outer
+        grad_mode.set_grad_mode(before)
+
+
+def seed(tensor, grad, create_graph, position):
+    """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
+    array = tensor.array
+    if grad is None:
+        if array.size != 1:
+            raise RuntimeError(errors.NOT_A_SCALAR)
+        ones = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else array.dtype.type(1)
+        return new_tensor(ones) if create_graph else ones
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    if grad.array.shape != array.shape:
+        raise errors.gradient_shape_mismatch(position, grad.shape, tensor.shape)
+    if create_graph:
+        return grad if grad.array.dtype == array.dtype else grad.to(tensor.dtype)
+    return grad.array.astype(array.dtype, copy=False)
+
+

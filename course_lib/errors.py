@@ -1,0 +1,179 @@
+"""What the engine says when something cannot be done. Key phrases are PyTorch's, so that a web search finds help.
+
+PyTorch: torch/csrc/autograd/saved_variable.cpp, VariableTypeUtils.h, functions/utils.cpp, engine.cpp, variable.cpp.
+"""
+
+
+class NotSupportedError(NotImplementedError):
+    """PyTorch can do this and this engine cannot; the message names the limit."""
+
+
+def not_supported(what, instead):
+    """The one error for everything this engine leaves out: what was asked for, and what to do instead."""
+    return NotSupportedError(f"course_lib does not support {what}. {instead}")
+
+
+# --- saved tensors -----------------------------------------------------------------------------------------
+
+SAVED_TENSORS_FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+    "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+    "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+    "you need to access saved tensors after calling backward."
+)
+
+REGISTER_ON_FREED = (
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
+    "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved variables after calling backward."
+)
+
+SAVED_DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+    "This is not supported, please use out-of-place '.detach()' instead"
+)
+
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+    "it in autograd, or use 'torch.no_grad()' instead of 'torch.inference_mode()'."
+)
+
+
+def modified_in_place(kind, shape, output_of, now, wanted, report=""):
+    """The version error. `output_of` is ", which is output 0 of Mul" or "", `report` what anomaly mode knows."""
+    hint = (
+        report
+        or " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind} [{', '.join(map(str, shape))}]]{output_of} is at version {now}; "
+        f"expected version {wanted} instead.{hint}"
+    )
+
+
+# --- writing in place --------------------------------------------------------------------------------------
+
+LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+
+OVERLAPS_ITSELF = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+OVERLAPS_OPERAND = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+
+INFERENCE_IN_PLACE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed."
+    "You can make a clone to get a normal tensor before doing inplace update."
+    "See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+INFERENCE_NO_VERSION = "Inference tensors do not track version counter."
+INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+
+_BOTH_INSIDE_OR_OUTSIDE = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+    "both the view and the inplace either both inside the {mode} block (if you don't want the inplace to be "
+    "tracked) or both outside (if you want the inplace to be tracked)."
+)
+
+
+def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
+    """Why a view made by `origin` (see views.py) cannot be edited, or cannot be used after its base was."""
+    what = "its base or another view of its base has been modified inplace"
+    if by_this_view:
+        what = "is being modified inplace"
+    if origin == "no_grad":
+        head = f"A view was created in no_grad mode and {what} with grad mode enabled."
+        return head + _BOTH_INSIDE_OR_OUTSIDE.format(mode="no_grad")
+    if origin == "inference":
+        head = f"A view was created in inference mode and {what} in normal mode."
+        return head + _BOTH_INSIDE_OR_OUTSIDE.format(mode="inference_mode")
+    head = f"Output {output_nr} of {node_name} is a view and {what}."
+    if origin == "multiple outputs":
+        return head + (
+            " This view is the output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    return head + (
+        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+        "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+        "custom Function."
+    )
+
+
+# --- leaves, detach, hooks ---------------------------------------------------------------------------------
+
+REQUIRES_GRAD_OF_NON_LEAF = "you can only change requires_grad flags of leaf variables."
+USE_DETACH = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+    "var_no_grad = var.detach()."
+)
+DETACH_VIEW = (
+    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+    "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
+    "cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+    "torch/optim/optimizer.py as the solution."
+)
+NUMPY_OF_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+DEEPCOPY_OF_NON_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+    "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "https://github.com/pytorch/pytorch/pull/103001"
+)
+GRAD_OF_NON_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+    "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
+    "access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
+)
+RETAIN_GRAD_OF_PLAIN = "can't retain_grad on Tensor that has requires_grad=False"
+HOOK_ON_PLAIN = "cannot register a hook on a tensor that doesn't require gradient"
+POST_HOOK_ON_NON_LEAF = "post accumulate grad hooks cannot be registered on non-leaf tensors"
+
+
+def grad_dtype_mismatch(got, wanted):
+    """An assigned `.grad` of another element type than its tensor's."""
+    return RuntimeError(
+        f"attempting to assign a gradient with dtype '{got}' to a tensor with grad_dtype '{wanted}'. The gradient "
+        "must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
+        "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
+        "dtypes of a tensor and its gradient may break downstream systems that assume they match."
+    )
+
+
+# --- the engine --------------------------------------------------------------------------------------------
+
+NOT_A_SCALAR = "grad can be implicitly created only for scalar outputs"
+CREATE_GRAPH_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+    "the cycle and avoid the leak."
+)
+
+
+def no_history(index):
+    """A root of the backward pass that nothing leads back from."""
+    return RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+
+
+def gradient_shape_mismatch(index, got, wanted):
+    """A gradient whose shape is not that of the tensor it is for."""
+    return RuntimeError(
+        f"Mismatch in shape: grad_output[{index}] has a shape of {got} and output[{index}] has a shape of {wanted}."
+    )
+
+
+def unused_input(index):
+    """autograd.grad was asked for a tensor that the outputs do not depend on."""
+    return RuntimeError(
+        f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+        "Set allow_unused=True if this is the desired behavior."
+    )

@@ -1,0 +1,420 @@
+"""Custom Functions: a forward and a backward of your own, joined by ctx, which is the graph node itself.
+
+PyTorch: torch/autograd/function.py, torch/csrc/autograd/python_function.cpp, custom_function.cpp.
+"""
+
+import functools
+import inspect
+import warnings
+
+import numpy as np
+
+from course_lib import grad_mode
+from course_lib.graph import Node, init_node
+from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable, pack_slots
+from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
+from course_lib.views import fit, gradient_edge, make_view, rebase_history, requires_grad, set_history
+
+state = grad_mode.state
+
+
+class FunctionCtx(Node):
+    """The node of a custom Function: what `ctx` is in forward and in backward.
+
+    Attributes of your own may be put on it. They are neither version-checked nor released, and a tensor kept so
+    that leads back to this node is a reference cycle: use `save_for_backward` for inputs and outputs.
+    """
+
+    saved_names = saved_tensor_names = ("tensors",)
+    runs_without_gradient = True
+    _function = None  # the Function class
+
+    def __init__(self):
+        init_node(self, ())
+        self.kept_tensors = None  # list of SavedVariable or None, once forward has returned
+        self._to_save = ()
+        self._dirty, self._non_differentiable = (), ()
+        self.materialize_grads = True
+        self.needs_input_grad = ()
+        self.output_count, self.several_outputs = 1, False
+
+    # --- what forward calls --------------------------------------------------------------------------------
+
+    def save_for_backward(self, *tensors):
+        """Keep inputs or outputs (or None) for backward, with the version check. The last call counts.
+
+        Anything but tensors and None is refused with a TypeError when `apply` finishes.
+        """
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors):
+        """Say that forward changed these inputs in place; they must be returned."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Say that these outputs have no gradient: they will not require one."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value):
+        """False: outputs without a gradient give None to backward instead of zeros."""
+        self.materialize_grads = value
+
+    # --- what backward reads -------------------------------------------------------------------------------
+
+    @property
+    def saved_tensors(self):
+        """The tensors given to save_for_backward, each checked. RuntimeError once they were released."""
+        if self.kept_tensors is None:
+            return ()
+        tensors = tuple(None if kept is None else kept.unpack(self) for kept in self.kept_tensors)
+        if getattr(self._function, "clear_saved_tensors_on_access", False):
+            self.kept_tensors = [kept and READ_ONCE for kept in self.kept_tensors]
+        return tensors
+
+    @property
+    def saved_variables(self):
+        """The old name of `saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self):
+        return tuple(SavedTensor(self, "tensors", i) for i in range(len(self.kept_tensors or ())))
+
+    def release(self):
+        if self.kept_tensors:
+            self.kept_tensors = [kept and FREED for kept in self.kept_tensors]
+
+    # --- the backward pass ---------------------------------------------------------------------------------
+
+    def apply(self, grads):
+        """Call the Function's backward and bring what it returns to the form of the inputs."""
+        grads = list(grads) if self.several_outputs else [grads]
+        arrays = not state.grad_enabled
+        given = [self.output_gradient(i, grad) for i, grad in enumerate(grads)]
+        result = self._function._backward()(self, *self.all_slots(given))
+        result = result if isinstance(result, tuple) else (result,)
+        return self.fit_gradients(self.check_count(result), arrays)
+
+    def output_gradient(self, position, grad):
+        """One argument of backward: the gradient as a tensor, zeros if nothing arrived, or None."""
+        if grad is not None:
+            return grad if isinstance(grad, Tensor) else new_tensor(grad)
+        if not self.materialize_grads:
+            return None
+        return new_tensor(np.zeros(*self._output_forms[position]))
+
+    def all_slots(self, given):
+        """backward gets one argument for each thing forward returned, None for what was not a tensor."""
+        given = iter(given)
+        return [next(given) if is_tensor else None for is_tensor in self._output_is_tensor]
+
+    def check_count(self, result):
+        """RuntimeError unless there is one gradient for each argument of forward; more trailing Nones are fine."""
+        expected = len(self._input_is_tensor)
+        while len(result) > expected and result[-1] is None:
+            result = result[:-1]
+        if len(result) != expected:
+            raise RuntimeError(
+                f"function {type(self).__name__} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(result)})"
+            )
+        return result
+
+    def fit_gradients(self, result, arrays):
+        """The gradients of the tensor arguments, each checked, summed and cast to its argument's form."""
+        grads = []
+        for position, (grad, is_tensor) in enumerate(zip(result, self._input_is_tensor, strict=True)):
+            if not is_tensor:
+                if grad is not None:
+                    raise RuntimeError(
+                        f"function {type(self).__name__} returned a gradient different than None at position {position + 1}, "
+                        "but the corresponding forward input was not a Variable"
+                    )
+                continue
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
+            edge, form = self.edges[len(grads)], self._input_forms[len(grads)]
+            if grad is not None and edge is not None:
+                grad = self.fit_one(grad, len(grads), *form)
+                grad = grad.array if arrays else grad
+            grads.append(grad)
+        return tuple(grads)
+
+    def fit_one(self, grad, index, shape, dtype):
+        """One gradient in its input's shape and type; RuntimeError when it cannot be summed to that shape."""
+        got = grad.array.shape
+        try:
+            fits = np.broadcast_shapes(got, shape) == got
+        except ValueError:
+            fits = False
+        if not fits:
+            raise RuntimeError(
+                f"Function {type(self).__name__} returned an invalid gradient at index {index} - got {list(got)} but "
+                f"expected shape compatible with {list(shape)}"
+            )
+        return fit(grad, shape, dtype)
+
+
+class _ReadOnce(SavedVariable):
+    """Stands in the slots of a Function with clear_saved_tensors_on_access after the first reading."""
+
+    __slots__ = ()
+
+    def __init__(self):
+        self.tensor = self.history = None
+        self.version = 0
+
+    def unpack(self, node):
+        raise RuntimeError(
+            "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+            "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+        )
+
+
+READ_ONCE = _ReadOnce()
+
+
+class _FunctionMeta(type):
+    """Gives each Function class a node class of its own, named after it."""
+
+    def __init__(cls, name, bases, namespace):
+        super().__init__(name, bases, namespace)
+        cls._node_class = type(name + "Backward", (FunctionCtx,), {"_function": cls})
+
+
+class Function(metaclass=_FunctionMeta):
+    """Subclass it, give it static methods `forward` and `backward`, and call `apply`.
+
+    forward(ctx, *args) computes the result with recording off; backward(ctx, *grad_outputs) returns one gradient
+    for each argument of forward, None for those that are no tensors. With a static method
+    setup_context(ctx, inputs, output), forward takes no ctx.
+    """
+
+    clear_saved_tensors_on_access = False
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def _backward(cls):
+        """The method that computes gradients: `backward`, or `vjp`, its other name."""
+        has_backward = cls.backward is not Function.backward
+        has_vjp = cls.vjp is not Function.vjp
+        if has_backward and has_vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
+        return cls.vjp if has_vjp else cls.backward
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Run forward on the arguments and, when any tensor among them requires grad, record a node."""
+        separate_setup = cls.setup_context is not Function.setup_context
+        if kwargs:
+            args = bind_arguments(cls, args, kwargs, skip_ctx=not separate_setup)
+        ctx = cls._node_class()
+        inputs = [arg for arg in args if isinstance(arg, Tensor)]
+        ctx._input_is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
+        ctx.needs_input_grad = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
+        recording = state.recording > 0 and any(ctx.needs_input_grad)
+        edges = tuple(gradient_edge(tensor) for tensor in inputs) if recording else ()
+        ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
+        with grad_mode.no_grad():
+            if separate_setup:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args)
+        return finish_apply(ctx, inputs, edges, output, recording, separate_setup)
+
+
+def bind_arguments(cls, args, kwargs, skip_ctx):
+    """Positional arguments from positional and keyword ones, by the names in forward's signature."""
+    parameters = list(inspect.signature(cls.forward).parameters.values())[int(skip_ctx) :]
+    try:
+        bound = inspect.Signature(parameters).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"forward() {error}") from None
+    bound.apply_defaults()
+    return bound.args
+
+
+def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
+    """Give the outputs their history and pack what was saved."""
+    is_tuple = isinstance(output, tuple)
+    outputs = output if is_tuple else (output,)
+    check_dirty(ctx, inputs, outputs)
+    ctx._output_is_tensor = tuple(isinstance(o, Tensor) for o in outputs)
+    tensors = [o for o in outputs if isinstance(o, Tensor)]
+    ctx.output_count, ctx.several_outputs = len(tensors), len(tensors) > 1
+    ctx._output_forms = [(t.array.shape, t.array.dtype) for t in tensors]
+    ctx.edges = edges
+    finished = []
+    for output_nr, tensor in enumerate(tensors):
+        finished.append(finish_output(ctx, inputs, tensor, output_nr, recording))
+    if recording:
+        pack_saved(ctx, inputs, tensors, finished, separate_setup)
+    ctx._to_save = ()
+    replaced = iter(finished)
+    outputs = tuple(next(replaced) if isinstance(o, Tensor) else o for o in outputs)
+    return outputs if is_tuple else outputs[0]
+
+
+def check_dirty(ctx, inputs, outputs):
+    """What mark_dirty named must be among the inputs (a warning) and among the outputs (RuntimeError)."""
+    for tensor in ctx._dirty:
+        if not any(tensor is i for i in inputs):
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                "should be passed to ctx.mark_dirty().", UserWarning, stacklevel=4,
+            )
+        if not any(tensor is o for o in outputs):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                "that are modified inplace must all be outputs of the Function."
+            )
+
+
+def finish_output(ctx, inputs, tensor, output_nr, recording):
+    """One output: fresh, an input changed in place, an input returned as it is, or a view of an input."""
+    is_input = any(tensor is i for i in inputs)
+    is_dirty = any(tensor is d for d in ctx._dirty)
+    if is_dirty:
+        counter_of(tensor).value += 1
+    if any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f":
+        if recording and is_input and not is_dirty:
+            tensor = make_view(tensor, tensor.array)
+        if recording and tensor.node is not None:
+            tensor.node = None
+        return tensor
+    if not recording:
+        return make_view(tensor, tensor.array) if is_input and not is_dirty else tensor
+    if is_dirty:
+        return finish_dirty(ctx, tensor, output_nr)
+    if is_input:
+        tensor = make_view(tensor, tensor.array)
+    view = None if tensor.meta is None else tensor.meta.view
+    if view is not None:
+        view.origin, view.version = "custom function", tensor.version.value
+    if tensor.meta is not None and not is_input:
+        tensor.meta.requires_grad = False
+    if ctx.several_outputs:
+        meta_of(tensor)
+    set_history(tensor, ctx, output_nr)
+    return tensor
+
+
+def finish_dirty(ctx, tensor, output_nr):
+    """An input that forward changed in place takes the Function's node as its new history."""
+    meta = tensor.meta
+    if meta is not None and meta.requires_grad and tensor.node is None:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if meta is not None and meta.view is not None:
+        if ctx.output_count > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine. You should either "
+                "make sure the input is not a view (using .clone() for example) or make your Function only return one "
+                "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
+                "Tensor and a second one that does the other operations). You can ask on the forum "
+                "https://discuss.pytorch.org/ if you need help to do this change."
+            )
+        rebase_history(tensor, ctx)
+        return tensor
+    if ctx.several_outputs:
+        meta_of(tensor)
+    set_history(tensor, ctx, output_nr)
+    return tensor
+
+
+def pack_saved(ctx, inputs, tensors, finished, separate_setup):
+    """Turn what save_for_backward was given into checked slots: outputs repacked, inputs by reference."""
+    kept = []
+    for position, tensor in enumerate(ctx._to_save):
+        if tensor is None:
+            kept.append(None)
+            continue
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {position} is of type "
+                f"{type(tensor).__name__}"
+            )
+        output_nr = next((i for i, t in enumerate(tensors) if t is tensor), None)
+        is_input = any(tensor is i for i in inputs)
+        if output_nr is not None and is_input and separate_setup and not any(tensor is d for d in ctx._dirty):
+            raise RuntimeError(
+                "An input that has been returned as-is as output is being saved for backward. This is not supported "
+                "if you override setup_context. You should return and save a view of the input instead, e.g. with "
+                "x.view_as(x) or setup ctx inside the forward function itself."
+            )
+        own = output_nr is not None and finished[output_nr].node is ctx
+        kept.append(SavedOutput(finished[output_nr]) if own else SavedVariable(tensor))
+    ctx.kept_tensors = kept or None
+    if state.saved_tensor_hooks:
+        pack_slots(ctx)
+
+
+# --- once_differentiable -----------------------------------------------------------------------------------
+
+
+def once_differentiable(backward):
+    """Decorate a backward that cannot itself be differentiated: trying to is then an error, not a wrong number."""
+
+    @functools.wraps(backward)
+    def wrapper(ctx, *grads):
+        with grad_mode.no_grad():
+            outputs = backward(ctx, *grads)
+        if not state.grad_enabled or not any(isinstance(g, Tensor) and requires_grad(g) for g in grads):
+            return outputs
+        is_tuple = isinstance(outputs, tuple)
+        marked = mark_as_final(outputs if is_tuple else (outputs,))
+        return marked if is_tuple else marked[0]
+
+    return wrapper
+
+
+class Error(Node):
+    """The node behind a result that may not be differentiated."""
+
+    __slots__ = ()
+    several_outputs, output_count = True, 1
+
+    def apply(self, grads):
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def mark_as_final(outputs):
+    """Outputs that require grad and lead to an error node."""
+    marked = []
+    for output in outputs:
+        if output is not None:
+            twin = output.detach()
+            twin.node = init_node(Error(), ())
+            output = twin
+        marked.append(output)
+    return tuple(marked)
+
+

@@ -1,0 +1,282 @@
+"""The graph: nodes, the edges between them, and AccumulateGrad, the node at which a path ends in a leaf.
+
+PyTorch: torch/csrc/autograd/function.h (Node), edge.h, functions/accumulate_grad.h, graph_task.h.
+"""
+
+import sys
+import weakref
+from itertools import count
+
+import numpy as np
+
+from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
+
+next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
+LEAVES_FIRST = 1 << 62  # the number of every AccumulateGrad: nothing in the ready queue comes before it
+
+
+class Node:
+    """One step of the backward pass: takes the gradient of its outputs, returns those of its inputs.
+
+    The subclasses of built-in operations are written by ops.py from the table in derivatives.py.
+    """
+
+    __slots__ = (
+        "edges",  # where each input's gradient goes: a Node, a pair (Node, output number), or None for nowhere
+        "sequence_nr",  # when it was made; the engine runs the newest ready node first
+        "hooks",  # NodeHooks, or None
+        "visited",  # the last backward pass that counted this node; used by engine.py
+        "notes",  # dict for `metadata`, or None
+        "__weakref__",
+    )
+    reshaped = None  # set on nodes that broadcast or promoted: (shape, dtype) of each input, see engine.py
+    output_count = 1
+    runs_without_gradient = False  # True for custom Functions, whose backward is called even if nothing arrived
+    several_outputs = False  # True for nodes such as UnbindBackward0, whose apply takes a list of gradients
+    saved_names = saved_tensor_names = ()  # the names this kind of node can keep: _saved_self, _saved_result, ...
+
+    def apply(self, grad):
+        """The gradients of the inputs, one for each edge, from that of the output. Arrays in, arrays out."""
+        raise NotImplementedError
+
+    def apply_to_tensors(self, grad):
+        """The same on tensors, when the backward pass is itself recorded."""
+        return self.apply(grad)
+
+    def release(self):
+        """Let go of the saved tensors."""
+
+    # --- what learners and tools see -----------------------------------------------------------------------
+
+    def name(self):
+        """The name of the node's type, such as 'MulBackward0'."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self):
+        """For each input, the node its gradient goes to and which of that node's outputs it is for."""
+        return tuple(public_edge(edge) for edge in self.edges)
+
+    def _sequence_nr(self):
+        return self.sequence_nr
+
+    @property
+    def requires_grad(self):
+        return True
+
+    @property
+    def metadata(self):
+        """A dictionary for notes about this node; anomaly mode keeps its traceback here."""
+        if self.notes is None:
+            self.notes = {}
+        return self.notes
+
+    def register_hook(self, hook):
+        """Call `hook(grad_inputs, grad_outputs)` after the node ran; a tuple it returns replaces grad_inputs."""
+        return hooks_of(self).add("post", hook)
+
+    def register_prehook(self, hook):
+        """Call `hook(grad_outputs)` before the node runs; a tuple it returns replaces grad_outputs."""
+        return hooks_of(self).add("pre", hook)
+
+    def __repr__(self):
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def forward_name(node):
+    """The operation's name as error messages write it: 'Mul' for MulBackward0, 'MyExp' for MyExpBackward."""
+    name = node.name()
+    return name.rstrip("0123456789").removesuffix("Backward") if "::" not in name else name
+
+
+def public_edge(edge):
+    """An edge as `next_functions` shows it: (node, output number), or (None, 0)."""
+    if edge is None or type(edge) is DeadEnd:
+        return (None, 0)
+    return edge if type(edge) is tuple else (edge, 0)
+
+
+def init_node(node, edges):
+    """Fill in the fields of a node that was just made."""
+    node.edges = edges
+    node.sequence_nr = next_sequence_nr()
+    node.hooks = node.visited = node.notes = None
+    return node
+
+
+class DeadEnd(Node):
+    """Where the gradient of a tensor goes that requires grad only because its base does: nowhere."""
+
+    __slots__ = ()
+
+    def apply(self, grad):
+        return ()
+
+
+# --- hooks on nodes ----------------------------------------------------------------------------------------
+
+
+class NodeHooks:
+    """The hooks of one node. `tensor` and `retain` belong to an output, `pre` and `post` to the node itself."""
+
+    __slots__ = ("tensor", "retain", "pre", "post")
+
+    def __init__(self):
+        self.tensor = {}  # output number -> {hook id: hook}
+        self.retain = {}  # output number -> weak reference to the tensor that retain_grad() was called on
+        self.pre = {}
+        self.post = {}
+
+    def add(self, kind, hook):
+        """Register a node hook and return the handle that removes it."""
+        return RemovableHandle(getattr(self, kind), hook)
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager."""
+
+    next_id = count().__next__
+
+    def __init__(self, hooks, hook):
+        self.hooks = hooks
+        self.id = self.next_id()
+        hooks[self.id] = hook
+
+    def remove(self):
+        """Take the hook away; doing so twice does no harm."""
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()
+
+
+def hooks_of(node):
+    """The node's hooks, made when first needed."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks
+
+
+# --- leaves ------------------------------------------------------------------------------------------------
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds what arrives to the `.grad` of its leaf.
+
+    The node holds its leaf, and the leaf holds the node only weakly: so the node lives as long as some graph
+    leads to the leaf, and two operations on one leaf share one node.
+    """
+
+    __slots__ = ("variable",)
+
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
+    def apply(self, grad):
+        """Store or add `grad`; `run_leaf` in engine.py runs the leaf's hooks around this."""
+        leaf = self.variable
+        if not leaf.meta.requires_grad:
+            return ()  # switched off after the forward pass
+        if type(grad) is Tensor:
+            self.accumulate_tensor(leaf, grad)
+        else:
+            self.accumulate_array(leaf, grad)
+        return ()
+
+    @staticmethod
+    def accumulate_array(leaf, grad):
+        meta, have = leaf.meta, leaf.meta.grad
+        if have is None:
+            meta.grad = new_tensor(grad if _may_be_taken_over(grad, leaf.array) else _copy_like(grad, leaf.array))
+        else:
+            version = counter_of(have)
+            have.array += grad  # the same tensor, changed in place: whoever holds it sees the sum
+            version.value += 1
+
+    @staticmethod
+    def accumulate_tensor(leaf, grad):
+        """With create_graph=True gradients are tensors with history; adding makes a new tensor."""
+        meta, have = leaf.meta, leaf.meta.grad
+        if have is None:
+            meta.grad = grad.clone()
+        else:
+            meta.grad = have + grad
+
+
+def _may_be_taken_over(grad, like):
+    """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
+
+    PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
+    does (its issue 34082): two leaves may then share one `.grad`. Here a view is always copied.
+    """
+    if type(grad) is not np.ndarray:
+        return True  # a NumPy scalar cannot be changed
+    return grad.base is None and sys.getrefcount(grad) <= _UNSHARED and grad.strides == like.strides
+
+
+def _copy_like(grad, like):
+    """A copy whose memory layout follows the leaf's, when the leaf's elements fill their memory densely."""
+    if like.ndim < 2 or like.flags.c_contiguous:
+        return np.array(grad, order="C")
+    order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
+    copy = np.empty([like.shape[d] for d in order], grad.dtype).transpose(np.argsort(order))
+    if copy.strides != like.strides:
+        return np.array(grad, order="C")
+    copy[...] = grad
+    return copy
+
+
+def _count_references():
+    """What getrefcount says, in `_may_be_taken_over`, of an array that only the engine's own frames hold."""
+    seen = []
+
+    class Probe:
+        base, flags = None, None
+
+    def like_may_be_taken_over(grad):
+        seen.append(sys.getrefcount(grad))
+
+    def like_accumulate(leaf, grad):
+        like_may_be_taken_over(grad)
+
+    def like_apply(leaf, grad):
+        like_accumulate(leaf, grad)
+
+    def like_engine():
+        grad = Probe()
+        like_apply(None, grad)
+
+    like_engine()
+    return seen[0]
+
+
+_UNSHARED = _count_references()
+
+
+def accumulator_of(leaf):
+    """The one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it."""
+    meta = leaf.meta
+    node = None if meta.accumulator is None else meta.accumulator()
+    if node is None:
+        node = AccumulateGrad()
+        node.variable = leaf
+        node.edges = ()
+        node.sequence_nr = LEAVES_FIRST
+        node.hooks = node.visited = node.notes = None
+        meta.accumulator = weakref.ref(node)
+    return node
+
+
+def refuse_requires_grad(tensor):
+    """RuntimeError unless gradients make sense for this tensor's element type."""
+    if tensor.array.dtype.kind != "f":
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+
+
+def require_grad(tensor):
+    """Make a tensor without history a leaf that wants a gradient."""
+    meta_of(tensor).requires_grad = True
+    return tensor

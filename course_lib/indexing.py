@@ -1,0 +1,416 @@
+"""Operations on lists: `x[...]`, `x[...] = v`, cat and stack. Their rows would have no fixed number of inputs.
+
+PyTorch: torch/csrc/autograd/python_variable_indexing.cpp, aten/src/ATen/native/TensorAdvancedIndexing.cpp.
+"""
+
+import numpy as np
+
+from course_lib import dtypes, errors, grad_mode
+from course_lib.graph import Node, init_node
+from course_lib.ops import ON_TENSORS, instrument, mark_inference, rows
+from course_lib.saved import FREED, SavedVariable, add_slot_properties
+from course_lib.tensor import Tensor, memory_of, new_tensor
+from course_lib.views import check_in_place, fit, gradient_edge, rebase_history, write
+
+state = grad_mode.state
+
+
+def dimension(tensor, dim, extra=0):
+    """A dimension counted from the front; IndexError when the tensor does not have it."""
+    n = max(tensor.array.ndim + extra, 1)
+    if not isinstance(dim, int | np.integer):
+        raise TypeError(f"dim must be int, not {type(dim).__name__}")
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return int(dim % n)
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+def getitem(tensor, index):
+    """`tensor[index]`: a view for numbers, slices, None and ...; a copy when a tensor or a list takes part."""
+    if type(index) is slice:
+        return take_slice(tensor, 0, index)
+    view, indices = apply_simple(tensor, index)
+    if indices:
+        return take(view, indices)
+    return rows.alias(tensor) if view is tensor else view
+
+
+def apply_simple(tensor, index):
+    """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    used = sum(dimensions_used(part) for part in parts)
+    if used > tensor.array.ndim:
+        if tensor.array.ndim == 0 and all(isinstance(p, int | slice) for p in parts):
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use 'tensor.item()' in Python or 'tensor.item<T>()' in C++ to "
+                "convert a 0-dim tensor to a number"
+            )
+        raise IndexError(f"too many indices for tensor of dimension {tensor.array.ndim}")
+    dim, indices, left = 0, [], tensor.array.ndim - used
+    for part in parts:
+        if part is Ellipsis:
+            dim += left
+        elif part is None:
+            tensor = rows.unsqueeze(tensor, dim)
+            dim += 1
+        elif isinstance(part, slice):
+            tensor = take_slice(tensor, dim, part, skip_whole=True)
+            dim += 1
+        elif is_number(part):
+            tensor = take_index(tensor, dim, int(part))
+        else:
+            indices += [None] * (dim - len(indices)) + [index_tensor(part)]
+            dim += dimensions_used(part)
+            indices += [None] * (dim - len(indices))
+    while indices and indices[-1] is None:
+        indices.pop()
+    return tensor, indices
+
+
+def dimensions_used(part):
+    """How many dimensions of the tensor an index part stands for."""
+    if part is None or part is Ellipsis:
+        return 0
+    if isinstance(part, bool):
+        raise errors.not_supported("True or False as an index", "Use a bool tensor of the tensor's shape.")
+    if isinstance(part, Tensor | np.ndarray) and part.dtype in (dtypes.bool_, dtypes.BOOL):
+        return part.ndim
+    return 1
+
+
+def is_number(part):
+    """True for an index that selects one place: an int, or an integer tensor without dimensions."""
+    if isinstance(part, Tensor):
+        return part.array.ndim == 0 and part.array.dtype.kind == "i"
+    return isinstance(part, int | np.integer)
+
+
+def index_tensor(part):
+    """An index tensor from a tensor, a list or an array."""
+    from course_lib.creation import tensor
+
+    if not isinstance(part, Tensor):
+        if not isinstance(part, list | tuple | np.ndarray | range):
+            raise TypeError(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got "
+                f"{type(part).__name__})"
+            )
+        part = tensor(list(part) if isinstance(part, range) else part)
+    if part.array.dtype.kind == "f" and part.array.size:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    return part
+
+
+def take_index(tensor, dim, index):
+    """One place along a dimension; IndexError when there is no such place."""
+    length = tensor.array.shape[dim]
+    if not -length <= index < length:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {length}")
+    return rows.select(tensor, dim, index % length)
+
+
+def take_slice(tensor, dim, part, skip_whole=False):
+    """A slice of a dimension; ValueError for a step that is not positive."""
+    if tensor.array.ndim == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if part.step is not None and part.step <= 0:
+        raise ValueError("step must be greater than zero")
+    length = tensor.array.shape[dim]
+    start, end, step = part.indices(length)
+    if skip_whole and (start, end, step) == (0, length, 1):
+        return tensor
+    return rows.slice(tensor, dim, start, max(start, end), step)
+
+
+class IndexBackward0(Node):
+    """The history of `x[i]` with index tensors: the gradient is added back at the places that were read."""
+
+    __slots__ = ("kept_indices", "kept_self_sym_sizes")
+    saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
+
+    def apply(self, grad):
+        whole = np.zeros(self.kept_self_sym_sizes, grad.dtype)
+        np.add.at(whole, places(self, self.kept_indices), grad)
+        return (whole,)
+
+    def apply_to_tensors(self, grad):
+        whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
+        return (put_(whole, [s and s.unpack(self) for s in self.kept_indices], grad, accumulate=True),)
+
+    def release(self):
+        self.kept_indices = [s and FREED for s in self.kept_indices]
+
+
+add_slot_properties(IndexBackward0)
+
+
+def places(node, kept):
+    """The NumPy index that a node kept, after the version check."""
+    return numpy_index([s and s.unpack(node) for s in kept])
+
+
+def numpy_index(indices):
+    """The index as NumPy takes it."""
+    return tuple(slice(None) if i is None else i.array for i in indices)
+
+
+def take(tensor, indices):
+    """Elements at the places that index tensors name, in new memory."""
+    check_masks(tensor, indices)
+    try:
+        array = tensor.array[numpy_index(indices)]
+    except IndexError as error:
+        raise IndexError(str(error)) from None
+    result = new_tensor(np.asarray(array)[...] if array.ndim else array)
+    if state.recording <= 0:
+        return result if state.recording == 0 else mark_inference(result)
+    edge = gradient_edge(tensor)
+    if edge is not None:
+        node = result.node = init_node(IndexBackward0(), (edge,))
+        node.kept_self_sym_sizes = tensor.array.shape
+        node.kept_indices = keep_all(indices)
+        if state.recording == 2:
+            instrument(node, result)
+    return result
+
+
+def check_masks(tensor, indices):
+    """IndexError when a mask does not have the shape of the dimensions it stands for."""
+    dim = 0
+    for index in indices:
+        if index is None or index.array.dtype.kind != "b":
+            dim += 1
+            continue
+        for n in index.array.shape:
+            if n != tensor.array.shape[dim]:
+                raise IndexError(
+                    f"The shape of the mask {list(index.array.shape)} at index 0 does not match the shape of the "
+                    f"indexed tensor {list(tensor.array.shape)} at index {dim}"
+                )
+            dim += 1
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def setitem(tensor, index, value):
+    """`tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
+    if type(index) is slice:
+        view, indices = take_slice(tensor, 0, index), []
+    else:
+        view, indices = apply_simple(tensor, index)
+    if not isinstance(value, Tensor):
+        value = new_tensor(np.asarray(value).astype(tensor.array.dtype)) if np.ndim(value) else value
+    if indices:
+        put_(view, indices, value)
+    elif isinstance(value, Tensor):
+        view.copy_(drop_leading_ones(value, view))
+    else:
+        view.fill_(value)
+
+
+def drop_leading_ones(value, view):
+    """An assigned value may have more leading dimensions of length 1 than the place it goes to."""
+    while value.array.ndim > view.array.ndim and value.array.shape[0] == 1:
+        value = rows.squeeze_dim(value, 0)
+    return value
+
+
+class IndexPutBackward0(Node):
+    """The history of `x[i] = v` with index tensors: x gets no gradient where it was replaced, v gets it there."""
+
+    __slots__ = ("kept_indices", "kept_accumulate", "value_form")
+    saved_names, saved_tensor_names = ("accumulate", "indices"), ("indices",)
+
+    def apply(self, grad):
+        index, (into, value) = places(self, self.kept_indices), self.edges
+        grad_self = grad_value = None
+        if into is not None:
+            grad_self = grad
+            if not self.kept_accumulate:
+                grad_self = np.array(grad)
+                grad_self[index] = 0
+        if value is not None:
+            grad_value = fit(np.asarray(grad[index]), *self.value_form)
+        return grad_self, grad_value
+
+    def apply_to_tensors(self, grad):
+        indices, (into, value) = [s and s.unpack(self) for s in self.kept_indices], self.edges
+        grad_self = grad_value = None
+        if into is not None:
+            grad_self = grad if self.kept_accumulate else put_(rows.clone(grad), indices, 0.0)
+        if value is not None:
+            grad_value = fit(take(grad, indices), *self.value_form)
+        return grad_self, grad_value
+
+    def release(self):
+        self.kept_indices = [s and FREED for s in self.kept_indices]
+
+
+add_slot_properties(IndexPutBackward0)
+
+
+def put_(tensor, indices, value, accumulate=False):
+    """Write (or add) `value` at the places that index tensors name. In place; the indices are kept."""
+    check_masks(tensor, indices)
+    is_tensor = isinstance(value, Tensor)
+    values = value.array if is_tensor else value
+    edges = (None, None)
+    if state.recording > 0:
+        edges = gradient_edge(tensor), gradient_edge(value) if is_tensor else None
+    tracked = edges != (None, None)
+    check_in_place(tensor, tracked)
+    if is_tensor and value.array.dtype != tensor.array.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{tensor.dtype.title} for the destination and {value.dtype.title} for the source."
+        )
+    result, index = np.array(memory_of(tensor)), numpy_index(indices)
+    try:
+        if accumulate:
+            np.add.at(result, index, values)
+        else:
+            result[index] = values
+    except ValueError:
+        shape = list(np.shape(result[index]))
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result "
+            f"of shape {shape}"
+        ) from None
+    kept = keep_all(indices) if tracked else None
+    write(tensor, result)
+    if tracked:
+        node = init_node(IndexPutBackward0(), edges)
+        node.kept_indices, node.kept_accumulate = kept, accumulate
+        node.value_form = (np.shape(values), tensor.array.dtype)
+        rebase_history(tensor, node)
+        if state.recording == 2:
+            instrument(node, tensor)
+    return tensor
+
+
+def keep_all(indices):
+    """The index tensors saved, one slot each; None stays None."""
+    return [None if index is None else SavedVariable(index) for index in indices]
+
+
+# --- joining -----------------------------------------------------------------------------------------------
+
+
+class CatBackward0(Node):
+    """The history of cat: each input gets its own stretch of the gradient."""
+
+    __slots__ = ("kept_dim", "lengths", "reshaped")
+    saved_names = ("dim",)
+
+    def apply(self, grad):
+        ends = np.cumsum(self.lengths)
+        if isinstance(grad, Tensor):
+            pieces = [rows.slice(grad, self.kept_dim, int(e - n), int(e), 1) for n, e in zip(self.lengths, ends, strict=True)]
+        else:
+            pieces = np.split(grad, ends[:-1], self.kept_dim)
+        return tuple(None if edge is None else piece for edge, piece in zip(self.edges, pieces, strict=True))
+
+
+class StackBackward0(Node):
+    """The history of stack: each input gets its own layer of the gradient."""
+
+    __slots__ = ("kept_dim", "reshaped")
+    saved_names = ("dim",)
+
+    def apply(self, grad):
+        if isinstance(grad, Tensor):
+            return tuple(rows.select(grad, self.kept_dim, i) for i in range(len(self.edges)))
+        return tuple(np.moveaxis(grad, self.kept_dim, 0))
+
+
+add_slot_properties(CatBackward0)
+add_slot_properties(StackBackward0)
+
+
+def tensor_list(name, tensors):
+    """The inputs of cat or stack, checked."""
+    if isinstance(tensors, Tensor) or not isinstance(tensors, list | tuple):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}"
+            )
+    if not tensors:
+        if name == "cat":
+            raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+        raise RuntimeError("stack expects a non-empty TensorList")
+    return list(tensors)
+
+
+def cat(tensors, dim=0):
+    """The tensors one after the other along a dimension; RuntimeError when other dimensions differ."""
+    tensors = tensor_list("cat", tensors)
+    kept = [t for t in tensors if t.array.shape != (0,)] or tensors[:1]
+    dim, first = dimension(kept[0], dim), kept[0].array.shape
+    for position, tensor in enumerate(tensors):
+        shape = tensor.array.shape
+        if shape == (0,):
+            continue
+        if len(shape) == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+        if len(shape) != len(first):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
+        for d, (a, b) in enumerate(zip(first, shape, strict=True)):
+            if d != dim and a != b:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
+                    f"tensor number {position} in the list."
+                )
+    wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
+    result = new_tensor(np.concatenate([t.array.astype(wanted, copy=False) for t in kept], dim))
+    return joined(result, CatBackward0, kept, dim, [t.array.shape[dim] for t in kept])
+
+
+def stack(tensors, dim=0):
+    """The tensors side by side along a new dimension; RuntimeError when their shapes differ."""
+    tensors = tensor_list("stack", tensors)
+    dim, first = dimension(tensors[0], dim, extra=1), tensors[0].array.shape
+    for position, tensor in enumerate(tensors):
+        if tensor.array.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(tensor.array.shape)} at entry {position}"
+            )
+    wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
+    result = new_tensor(np.stack([t.array.astype(wanted, copy=False) for t in tensors], dim))
+    return joined(result, StackBackward0, tensors, dim)
+
+
+def joined(result, node_class, tensors, dim, lengths=None):
+    """Record cat or stack."""
+    if state.recording <= 0:
+        return result if state.recording == 0 else mark_inference(result)
+    edges = tuple(gradient_edge(t) for t in tensors)
+    if all(edge is None for edge in edges):
+        return result
+    node = result.node = init_node(node_class(), edges)
+    node.kept_dim = dim
+    node.reshaped = None
+    if any(t.array.dtype is not result.array.dtype for t in tensors):
+        node.reshaped = tuple((t.array.shape, t.array.dtype) for t in tensors)
+    if lengths is not None:
+        node.lengths = lengths
+    if state.recording == 2:
+        instrument(node, result)
+    return result
+
+
+def stack_grads(grads, sizes, dim):
+    """The tensor form of `kernels.stack_grads`."""
+    known = next(g for g in grads if g is not None)
+    return stack([known.new_zeros(known.shape) if g is None else g for g in grads], dim)
+
+
+ON_TENSORS["stack_grads"] = stack_grads

@@ -1,0 +1,559 @@
+"""The arithmetic behind the table where one NumPy expression is not enough: plain functions of arrays.
+
+PyTorch: aten/src/ATen/native (ReduceOps.cpp, TensorShape.cpp, Activation.cpp), torch/csrc/autograd/FunctionsManual.cpp.
+
+The first part computes values. The second part, `restore_dim` and below, holds what gradient formulas call. A
+formula runs on arrays, or on tensors when the backward pass is itself recorded. Functions written with operators
+and with each other's names do for both (see `twin_of` in ops.py); those that call NumPy have a twin in composites.py.
+"""
+
+import math
+
+import numpy as np
+
+
+# --- values ------------------------------------------------------------------------------------------------
+
+
+def subtract(a, b):
+    """a - b; RuntimeError for truth values, which have no difference."""
+    if a.dtype.kind == "b" and b.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    return a - b
+
+
+def power(base, exponent):
+    """base ** exponent; RuntimeError for an integer raised to a negative integer."""
+    if getattr(base, "dtype", np.asarray(base).dtype).kind in "ib" and np.asarray(exponent).dtype.kind in "ib":
+        if np.any(np.asarray(exponent) < 0):
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return base**exponent
+
+
+def number_power(base, exponent):
+    """A Python number to the power of an array, in the array's type."""
+    return np.power(exponent.dtype.type(base), exponent)
+
+
+def logistic(x):
+    """1 / (1 + exp(-x)), without overflow warnings at either end."""
+    return 1 / (1 + np.exp(-x))
+
+
+def error_function(x):
+    """erf, element by element."""
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x)).astype(x.dtype)
+
+
+def clip(x, low, high):
+    """x limited to [low, high]; either limit may be None."""
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    return np.clip(x, low, high)
+
+
+def gelu(x):
+    """x times the chance that a standard normal number is below x."""
+    return (x * (0.5 * (1 + error_function(x * math.sqrt(0.5))))).astype(x.dtype)
+
+
+def softplus(x, beta, threshold):
+    """log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold."""
+    return np.where(x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, threshold))) / beta)
+
+
+def masked_fill(x, mask, value):
+    """x with `value` wherever the mask is True."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    return np.where(mask, x.dtype.type(getattr(value, "array", value)), x)
+
+
+def total(x, dim=None, keepdim=False):
+    """The sum over some dimensions, or all; truth values are counted."""
+    return np.add.reduce(x, axis=dim, keepdims=keepdim, dtype=np.int64 if x.dtype.kind in "bi" else None)
+
+
+def mean(x, dim=None, keepdim=False):
+    """The mean over some dimensions, or all; NaN for nothing. RuntimeError for integers."""
+    if x.dtype.kind != "f":
+        name = {"i": "Long", "b": "Bool"}[x.dtype.kind]
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {name}"
+        )
+    return np.true_divide(np.add.reduce(x, axis=dim, keepdims=keepdim), x.dtype.type(numel(x.shape, dim)))
+
+
+def product(x, dim=None, keepdim=False):
+    """The product over one dimension, or all."""
+    return np.multiply.reduce(x, axis=dim, keepdims=keepdim)
+
+
+def vector_norm(x, ord, dim, keepdim):
+    """(sum |x| ** ord) ** (1 / ord); the largest and smallest magnitude for ord = inf and -inf."""
+    x = np.abs(x)
+    if ord == math.inf:
+        return np.max(x, axis=dim, keepdims=keepdim)
+    if ord == -math.inf:
+        return np.min(x, axis=dim, keepdims=keepdim)
+    if ord == 2:
+        return np.sqrt(np.add.reduce(x * x, axis=dim, keepdims=keepdim))
+    if ord == 0:
+        return np.add.reduce(x != 0, axis=dim, keepdims=keepdim, dtype=x.dtype)
+    return np.add.reduce(x**ord, axis=dim, keepdims=keepdim) ** (1 / ord)
+
+
+def extreme(x, function, name):
+    """The largest or smallest of all elements; RuntimeError when there are none."""
+    if x.size == 0:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+            "with the 'dim' argument."
+        )
+    return function(x)
+
+
+def extreme_along(x, find, dim, keepdim):
+    """(values, indices) of the first largest or smallest element along one dimension."""
+    if x.ndim == 0:
+        return x, np.int64(0)
+    indices = np.expand_dims(find(x, axis=dim), dim)
+    values = np.take_along_axis(x, indices, axis=dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+def sort(x, dim, descending):
+    """(values, indices) in order along one dimension; equal elements keep their order."""
+    if x.ndim == 0:
+        return x, np.int64(0)
+    if descending:
+        indices = np.flip(x.shape[dim] - 1 - np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
+    else:
+        indices = np.argsort(x, axis=dim, kind="stable")
+    return np.take_along_axis(x, indices, axis=dim), indices
+
+
+def topk(x, k, dim, largest):
+    """(values, indices) of the k largest or smallest elements along one dimension, in order."""
+    if x.ndim and k > x.shape[dim]:
+        raise RuntimeError("selected index k out of range")
+    values, indices = sort(x, dim, largest)
+    return (values, indices) if x.ndim == 0 else tuple(take_slice(a, dim, 0, k, 1).copy() for a in (values, indices))
+
+
+def logsumexp(x, dim, keepdim):
+    """log(sum(exp(x))), computed from the largest element so that nothing overflows."""
+    top = np.max(x, axis=dim, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    result = np.log(np.add.reduce(np.exp(x - top), axis=dim, keepdims=True)) + top
+    return result.astype(x.dtype) if keepdim else result.astype(x.dtype).squeeze(dim)
+
+
+def softmax(x, dim):
+    """exp(x) divided by its sum along one dimension."""
+    e = np.exp(x - np.max(x, axis=dim, keepdims=True)) if x.ndim else np.ones_like(x)
+    return e / np.add.reduce(e, axis=dim, keepdims=True) if x.ndim else e
+
+
+def log_softmax(x, dim):
+    """x minus the logarithm of the sum of its exponentials along one dimension."""
+    if x.ndim == 0:
+        return np.zeros_like(x)
+    shifted = x - np.max(x, axis=dim, keepdims=True)
+    return shifted - np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True))
+
+
+def matrix_product(a, b):
+    """a @ b; RuntimeError for shapes or element types that do not go together."""
+    same_type(a, b)
+    return a @ b
+
+
+def matrix_product_plus(bias, a, b):
+    """a @ b + bias, the bias added in place on the fresh product."""
+    same_type(a, b)
+    same_type(a, bias)
+    product = a @ b
+    product += bias
+    return product
+
+
+def same_type(a, b):
+    """RuntimeError unless both matrices hold the same element type: products do not promote."""
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}")
+
+
+def c_name(array):
+    """The element type as C++ messages write it."""
+    return {"float32": "float", "float64": "double", "int64": "long long", "bool": "bool"}[str(array.dtype)]
+
+
+def copy(x):
+    """The same values in memory of their own; the layout is kept when it is dense."""
+    return np.array(x, order="K") if type(x) is np.ndarray else x
+
+
+def astype(x, dtype):
+    """The values converted to a NumPy type."""
+    return x.astype(dtype)
+
+
+def full_like(x, value):
+    """An array like x with one value everywhere."""
+    return np.full(x.shape, getattr(value, "array", value)).astype(x.dtype)
+
+
+def broadcast_like(x, like):
+    """x seen as having the shape and type of `like`; RuntimeError when it does not fit."""
+    try:
+        return np.broadcast_to(x, like.shape).astype(like.dtype, copy=False)
+    except ValueError:
+        return broadcast(x, like.shape)
+
+
+# --- looking at the same memory ----------------------------------------------------------------------------
+
+
+def view(x, shape):
+    """The same memory with another shape; RuntimeError when that needs a copy."""
+    shape = complete_shape(x.size, shape)
+    try:
+        return x.view().reshape(shape, copy=False)
+    except ValueError:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            "two contiguous subspaces). Use .reshape(...) instead."
+        ) from None
+
+
+def complete_shape(size, shape):
+    """The shape with -1 worked out; RuntimeError when the number of elements does not fit."""
+    shape = tuple(int(n) for n in shape)
+    if shape.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = math.prod(n for n in shape if n != -1)
+    if -1 in shape and known and size % known == 0:
+        return tuple(size // known if n == -1 else n for n in shape)
+    if -1 in shape and known == 0 and size == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    if -1 in shape or known != size:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+    return shape
+
+
+def copy_shaped(x, shape):
+    """The elements in row-major order in another shape; only used on memory that nobody else sees."""
+    return np.ascontiguousarray(x).reshape(complete_shape(x.size, shape))
+
+
+def squeeze(x, dim=None):
+    """x without dimensions of length 1: all of them, or those named."""
+    if dim is None:
+        return np.squeeze(x)
+    return np.squeeze(x, tuple(d for d in (dim if isinstance(dim, tuple) else (dim,)) if x.ndim and x.shape[d] == 1))
+
+
+def broadcast(x, sizes):
+    """x seen with dimensions repeated; -1 keeps a length. RuntimeError when the lengths do not fit."""
+    sizes = tuple(int(n) for n in sizes)
+    lead = len(sizes) - x.ndim
+    if lead < 0:
+        raise RuntimeError(
+            f"expand(torch.FloatTensor{list(x.shape)}, size={list(sizes)}): the number of sizes provided "
+            f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+        )
+    wanted = tuple(x.shape[d - lead] if n == -1 and d >= lead else n for d, n in enumerate(sizes))
+    for d in range(lead, len(sizes)):
+        if x.shape[d - lead] not in (1, wanted[d]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted[d]}) must match the existing size ({x.shape[d - lead]}) at "
+                f"non-singleton dimension {d}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(x.shape)}"
+            )
+    result = np.broadcast_to(x, wanted)
+    result.flags.writeable = x.flags.writeable if type(x) is np.ndarray else True
+    return result
+
+
+def take_index(x, dim, index):
+    """x at one place along a dimension; a view."""
+    return x[(slice(None),) * dim + (index,) + (...,)]
+
+
+def take_slice(x, dim, start, end, step):
+    """x between two places along a dimension; a view."""
+    return x[(slice(None),) * dim + (slice(start, end, step),)]
+
+
+def diagonal(x, offset, dim1, dim2):
+    """The diagonal of two dimensions, as the last dimension; a view that can be written to."""
+    result = np.diagonal(x, offset, dim1, dim2)
+    result.flags.writeable = True
+    return result
+
+
+def unbind(x, dim):
+    """One view for each place along a dimension."""
+    return [take_index(x, dim, i) for i in range(x.shape[dim])]
+
+
+def split(x, split_size, dim):
+    """Views of pieces along a dimension: of equal length (the last may be shorter), or of the lengths given."""
+    length = x.shape[dim]
+    if isinstance(split_size, int):
+        starts = list(range(0, length, split_size)) or [0]
+        return [take_slice(x, dim, s, min(s + split_size, length), 1) for s in starts]
+    ends = np.cumsum(split_size)
+    return [take_slice(x, dim, end - n, end, 1) for n, end in zip(split_size, ends, strict=True)]
+
+
+def scatter_add(x, dim, index, src):
+    """A copy of x with src[i] added at index[i] along a dimension."""
+    result = np.array(x)
+    places = list(np.indices(index.shape, sparse=True))
+    if places:
+        places[dim] = index
+    np.add.at(result, tuple(places), src[tuple(slice(n) for n in index.shape)])
+    return result
+
+
+def index_add(x, dim, index, source):
+    """A copy of x with source[i] added at place index[i] of a dimension."""
+    result = np.array(x)
+    np.add.at(result, (slice(None),) * dim + (index,), source)
+    return result
+
+
+# --- what gradient formulas call ---------------------------------------------------------------------------
+
+
+def restore_dim(x, sizes, dim, keepdim):
+    """A reduced array with the dimensions it lost put back, at length 1."""
+    if keepdim or dim is None or not sizes:
+        return x
+    lost = {d % len(sizes) for d in (dim if isinstance(dim, tuple) else (dim,))}
+    return x.reshape(tuple(1 if d in lost else n for d, n in enumerate(sizes)))
+
+
+def expand(x, sizes):
+    """x repeated to a shape, in memory of its own: gradients must not share elements."""
+    result = np.empty(sizes, x.dtype)
+    result[...] = x
+    return result
+
+
+def numel(sizes, dim=None):
+    """How many elements a reduction over `dim` puts into one."""
+    if dim is None:
+        return math.prod(sizes)
+    return math.prod(sizes[d] for d in (dim if isinstance(dim, tuple) else (dim,))) if sizes else 1
+
+
+def reshape(x, sizes):
+    return x.reshape(sizes)
+
+
+def where(condition, a, b):
+    """Element-wise choice in the type of whichever of a and b is an array."""
+    kind = getattr(a, "dtype", None) or b.dtype
+    return np.where(condition, a, b).astype(kind, copy=False)
+
+
+def zeros_like(x):
+    return np.zeros_like(x)
+
+
+def zeros_of(x, sizes):
+    """Zeros of a shape, in x's element type."""
+    return np.zeros(sizes, x.dtype)
+
+
+def within(x, low, high):
+    """1 where x lies in [low, high], bounds included, else 0."""
+    inside = x == x if low is None else x >= low
+    return inside if high is None else inside & (x <= high)
+
+
+def larger_share(a, b):
+    """What maximum(a, b) passes back to a: 1 where a is larger, a half where they are equal."""
+    return (a > b) + (a == b) * a.dtype.type(0.5)
+
+
+def power_grad(grad, base, exponent):
+    """The gradient of base ** number; 0 for the exponent 0, even at 0."""
+    return zeros_like(grad) if exponent == 0 else grad * (exponent * base ** (exponent - 1))
+
+
+def number_power_grad(base, exponent, result):
+    """The slope of number ** x: result * log(number), 0 for the base 0."""
+    if base == 0:
+        return result * (exponent < 0) * -math.inf if (exponent < 0).any() else result * 0
+    return result * math.log(base) if base > 0 else result * math.nan
+
+
+exp = np.exp
+
+
+def gelu_slope(x):
+    """The slope of gelu: the normal distribution up to x, plus x times its density."""
+    return 0.5 * (1 + error_function(x * math.sqrt(0.5))) + x * exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+
+
+def products_of_others(x, dim):
+    """For each element the product of all the others (along one dimension, or all): right also with zeros."""
+    line = x.reshape(1, -1) if dim is None else np.moveaxis(x, dim, -1)
+    ones = np.ones_like(line[..., :1])
+    before = np.cumprod(np.concatenate([ones, line[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([ones, line[..., :0:-1]], -1), -1)[..., ::-1]
+    others = before * after
+    return others.reshape(x.shape) if dim is None else np.moveaxis(others, -1, dim)
+
+
+def cumprod_grad(grad, x, dim):
+    """The gradient of a running product, from the products of every run without one element."""
+    line, g = np.moveaxis(x, dim, -1), np.moveaxis(grad, dim, -1)
+    result = np.zeros_like(line)
+    for i in range(line.shape[-1]):
+        factors = line.copy()
+        factors[..., i] = 1
+        result[..., i] = (np.cumprod(factors, -1)[..., i:] * g[..., i:]).sum(-1)
+    return np.moveaxis(result, -1, dim)
+
+
+def deviations(x, dim):
+    """Each element minus the mean over `dim`."""
+    return x - np.mean(x, axis=dim, keepdims=True)
+
+
+def degrees(sizes, dim, correction):
+    """How many elements a variance averages over, less the correction."""
+    return max(numel(sizes, dim) - correction, 0) or math.nan
+
+
+def std_grad(grad, x, result, dim, correction, keepdim):
+    """The gradient of the standard deviation; 0 where all values are equal."""
+    scale = grad / (result * degrees(x.shape, dim, correction))
+    scale = where(result == 0, zeros_like(scale), scale)
+    return restore_dim(scale, x.shape, dim, keepdim) * deviations(x, dim)
+
+
+def norm_grad(grad, x, result, ord, dim, keepdim):
+    """The gradient of a vector norm; 0 at 0, where the norm has no slope of its own."""
+    grad, result = restore_dim(grad, x.shape, dim, keepdim), restore_dim(result, x.shape, dim, keepdim)
+    if ord == 2:
+        return where(result == 0, zeros_like(x), grad * (x / result))
+    if ord == 1:
+        return grad * sign(x)
+    if ord == 0:
+        return zeros_like(x) * grad
+    if abs(ord) == math.inf:
+        return share_among_equals(grad, abs(x), result, dim, True) * sign(x)
+    return where(result == 0, zeros_like(x), grad * sign(x) * (abs(x) / result) ** (ord - 1))
+
+
+def sign(x):
+    return np.sign(x)
+
+
+def share_among_equals(grad, x, result, dim, keepdim):
+    """The gradient of an extreme value, divided equally among the elements that attain it."""
+    equal = x == restore_dim(result, x.shape, dim, keepdim)
+    count = np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
+
+
+def put_along(grad, sizes, dim, indices, keepdim):
+    """Zeros, with the gradient at the given indices along a dimension."""
+    result = np.zeros(sizes, grad.dtype)
+    if not sizes:
+        return grad
+    if not keepdim:
+        grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
+    np.put_along_axis(result, indices, grad, axis=dim)
+    return result
+
+
+def outer_product(a, b):
+    return a.reshape(-1, 1) * b
+
+
+def inverse_order(dims):
+    """The permutation that undoes another."""
+    return tuple(int(d) for d in np.argsort([d % len(dims) for d in dims]))
+
+
+def squeeze_dim(x, dim):
+    return np.squeeze(x, dim)
+
+
+def sum_to(x, sizes):
+    """x summed over the dimensions along which `sizes` was expanded."""
+    lead = x.ndim - len(sizes)
+    extra = tuple(range(lead)) + tuple(d + lead for d, n in enumerate(sizes) if n == 1 and x.shape[d + lead] != 1)
+    return np.add.reduce(x, axis=extra, keepdims=True).reshape(sizes) if extra else x.reshape(sizes)
+
+
+def slice_of(start, end, step):
+    return slice(start, end, step)
+
+
+def place(grad, sizes, dim, where):
+    """Zeros, with the gradient at one index or slice of a dimension."""
+    result = zeros_of(grad, sizes)
+    result[(slice(None),) * dim + (where,)] = grad
+    return result
+
+
+def place_diagonal(grad, sizes, offset, dim1, dim2):
+    """Zeros, with the gradient on a diagonal."""
+    result = zeros_of(grad, sizes)
+    diagonal(result, offset, dim1, dim2)[...] = grad
+    return result
+
+
+def stack_grads(grads, sizes, dim):
+    """The gradients of all outputs of unbind, zeros for those that got none, put together."""
+    known = next(g for g in grads if g is not None)
+    return np.stack([np.zeros_like(known) if g is None else g for g in grads], dim)
+
+
+def cat_grads(grads, sizes, split_size, dim):
+    """The gradients of all pieces of split, zeros for those that got none, put together."""
+    known = next(g for g in grads if g is not None)
+    lengths = piece_lengths(sizes[dim], split_size)
+    pieces = []
+    for g, n in zip(grads, lengths, strict=True):
+        pieces.append(np.zeros(sizes[:dim] + (n,) + sizes[dim + 1 :], known.dtype) if g is None else g)
+    return np.concatenate(pieces, dim)
+
+
+def piece_lengths(length, split_size):
+    """The lengths of the pieces that split makes."""
+    if not isinstance(split_size, int):
+        return list(split_size)
+    return [min(split_size, length - s) for s in range(0, length, split_size)] or [0]
+
+
+def sum_repeats(grad, sizes, repeats):
+    """The gradient of repeat: the sum over all copies."""
+    padded = (1,) * (len(repeats) - len(sizes)) + tuple(sizes)
+    paired = [n for pair in zip(repeats, padded, strict=True) for n in pair]
+    return grad.reshape(tuple(paired)).sum(tuple(range(0, len(paired), 2))).reshape(sizes)
+
+
+def flip(x, dims):
+    return np.flip(x, dims)
+
+
+def masked_scatter(x, mask, source):
+    """x with the elements of `source` put, in order, where the mask is True."""
+    result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
+    result[np.broadcast_to(mask, result.shape)] = source.reshape(-1)
+    return result

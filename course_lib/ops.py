@@ -1,0 +1,547 @@
+"""From a row of the table to an operation: writes the Python source of `mul`, `mul_` and `MulBackward0`.
+
+PyTorch: tools/autograd/gen_autograd_functions.py, gen_variable_type.py, torch/csrc/autograd/functions/utils.h.
+"""
+
+import ast
+import linecache
+import math
+import re
+
+import numpy as np
+
+from course_lib import dtypes, grad_mode, kernels
+from course_lib.graph import Node, next_sequence_nr
+from course_lib.saved import FREED, SavedOutput, SavedVariable, WrappedNumber, add_slot_properties, pack_slots
+from course_lib.tensor import Tensor, meta_of, new_tensor
+from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, write
+
+state = grad_mode.state
+
+ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
+
+# Note [Operations are written when first used]
+# An operation's source is made from its row the first time somebody asks for it, and registered with linecache:
+# `torch.mul??`, tracebacks and debuggers show it. Writing all of them at import would cost as much again as
+# importing NumPy.
+
+
+class Row:
+    """One line of the table: how an operation computes, and how its gradients do.
+
+    schema    "name(self, other, dim=None)": parameters with a formula, or marked ": Tensor", are tensors
+    forward   an expression in NumPy; tensor parameters stand for their arrays
+    formulas  parameter -> expression for its gradient, in `grad` and the other names. **The names an expression
+              uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
+              numbers, and shapes written as `self_sym_sizes`
+    node      the node's name, when it is not the operation's name + Backward0
+    keeps     names that are saved whichever formula is needed
+    floating  integers become float32 first (sin, exp, division)
+    elementwise   operands may be numbers, are promoted to a common type and broadcast; True or their names
+    broadcasts    inputs may have other shapes and types than the result, so the engine must fit gradients
+    view      the result looks at self's memory; "multiple outputs" when there are several
+    outputs   names of several results; only the first has a gradient, the others can be used in formulas
+    in_place  also make the variant that overwrites self ("only": make nothing else)
+    """
+
+    def __init__(
+        self, schema, forward, formulas, node, keeps, floating, elementwise, broadcasts, view, outputs, in_place
+    ):
+        self.name, parameters = re.fullmatch(r"(\w+)\((.*)\)", schema).groups()
+        self.parameters = [p.replace(": Tensor", "") for p in parameters.split(", ")]
+        self.names = [p.split("=")[0] for p in self.parameters]
+        self.tensors = [
+            name for name, p in zip(self.names, parameters.split(", "), strict=True)
+            if name in formulas or ": Tensor" in p
+        ]
+        self.forward, self.formulas, self.outputs = forward, formulas, outputs
+        self.node = node or "".join(word.title() for word in self.name.split("_")) + "Backward0"
+        self.operands = self.tensors if elementwise is True else list(elementwise or ())
+        self.broadcasts = broadcasts or len(self.operands) > 1
+        self.floating, self.view, self.in_place = floating, view, in_place
+        self.wants = {p: sorted(names_in(f) & self.can_be_saved()) for p, f in formulas.items()}
+        self.saved = {}  # name -> the parameters whose formula needs it
+        for p, wanted in self.wants.items():
+            for name in wanted:
+                self.saved.setdefault(name, []).append(p)
+        for name in keeps:
+            self.saved[name] = list(formulas)
+        self.saved = dict(sorted(self.saved.items()))
+
+    def can_be_saved(self):
+        """Every name that a formula may take from the node."""
+        sizes = {f"{p}_sym_sizes" for p in self.tensors}
+        return {*self.names, *sizes, *(self.outputs or ("result",))}
+
+    def is_saved_tensor(self, name):
+        """True for saved names that stand for tensors rather than numbers or shapes."""
+        return name in self.tensors or name in (self.outputs or ("result",))
+
+
+def names_in(expression):
+    """The variable names that an expression mentions."""
+    return {n.id for n in ast.walk(ast.parse(expression, mode="eval")) if isinstance(n, ast.Name)}
+
+
+def row(
+    schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=False, view=False,
+    outputs=None, in_place=None, **formulas
+):
+    """Add a line to the table. Element-wise with an in-place variant unless it is a view or says otherwise."""
+    if elementwise is None:
+        elementwise = not view and outputs is None
+    if in_place is None:
+        in_place = bool(elementwise)
+    new = Row(schema, forward, formulas, node, keeps, floating, elementwise, broadcasts, view, outputs, in_place)
+    ROWS[new.name] = new
+
+
+# --- writing the source ------------------------------------------------------------------------------------
+
+
+def on_arrays(expression, tensors):
+    """The forward expression with each tensor parameter replaced by the name of its array."""
+    return re.sub(r"(?<![\w.])(" + "|".join(tensors) + r")\b(?!\s*=[^=])", r"\1_array", expression)
+
+
+def write_node(row):
+    """The source of the node class: what it keeps, its formulas, and what it lets go."""
+    slots = [f"kept_{name}" for name in row.saved]
+    if row.broadcasts:
+        slots.append("reshaped")
+    if row.view == "multiple outputs":
+        slots.append("output_count")
+    saved_tensors = tuple(name for name in row.saved if row.is_saved_tensor(name))
+    text = [
+        f"class {row.node}(Node):",
+        f"    __slots__ = {tuple(slots)!r}",
+        f"    saved_names = {tuple(row.saved)!r}",
+        f"    saved_tensor_names = {saved_tensors!r}",
+    ]
+    if row.view == "multiple outputs":
+        text.append("    several_outputs = True")
+    text += ["", *write_apply(row, "apply", arrays=True), "", *write_apply(row, "apply_to_tensors", arrays=False)]
+    if saved_tensors:
+        text += ["", "    def release(node):"]
+        for name in saved_tensors:
+            text += [f"        if node.kept_{name} is not None:", f"            node.kept_{name} = FREED"]
+    return text
+
+
+def write_apply(row, method, arrays):
+    """The gradients of the inputs; on arrays, or on tensors when the backward pass itself is recorded."""
+    grad = "grads" if row.view == "multiple outputs" else "grad"
+    text = [f"    def {method}(node, {grad}):"]
+    several = len(row.formulas) > 1
+    if several:
+        edges = ", ".join(f"{p}_edge" for p in row.formulas)
+        text += [f"        {edges} = node.edges", f"        {' = '.join(f'grad_{p}' for p in row.formulas)} = None"]
+    unpacked = set()
+    for p, formula in row.formulas.items():
+        indent = "        "
+        if several:
+            text.append(f"        if {p}_edge is not None:")
+            indent += "    "
+        for name in row.wants[p]:
+            text += [indent + line for line in write_unpack(row, name, arrays)]
+            unpacked.add(name)
+        text.append(f"{indent}grad_{p} = {formula}" if several else f"{indent}return ({formula},)")
+    if several:
+        text.append(f"        return {', '.join(f'grad_{p}' for p in row.formulas)}")
+    return text
+
+
+def write_unpack(row, name, arrays):
+    """Fetch a saved value from the node; for a tensor with the version check."""
+    if not row.is_saved_tensor(name):
+        return [f"{name} = node.kept_{name}"]
+    if not arrays:
+        return [f"{name} = node.kept_{name}.unpack(node)"]
+    return [
+        f"kept = node.kept_{name}",
+        f"{name} = kept.tensor",
+        f"if {name} is None or {name}.version is not None and {name}.version.value != kept.version"
+        f" or {name}.node is not kept.history:",
+        f"    {name} = kept.unpack(node)",
+        f"{name} = {name}.array",
+    ]
+
+
+def write_arguments(row):
+    """Turn the arguments into arrays of a common type."""
+    text = []
+    optional = [t for t in row.tensors if f"{t}=None" in row.parameters]
+    if row.operands:
+        names = ", ".join(row.operands) + "," * (len(row.operands) == 1)
+        text += [f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:",
+                 f"        {names} = operands({row.name!r}, {names})"]
+    for t in row.tensors:
+        if t not in row.operands and t not in optional:
+            text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
+    for t in row.tensors:
+        text.append(f"    {t}_array = {t}.array" + (f" if {t} is not None else None" if t in optional else ""))
+    if len(row.operands) > 1:
+        first, *rest = row.operands
+        arrays = ", ".join(f"{t}_array" for t in row.operands)
+        text += ["    promoted = False",
+                 f"    if {' or '.join(f'{t}_array.dtype is not {first}_array.dtype' for t in rest)}:",
+                 f"        {arrays} = promote({', '.join(row.operands)})", "        promoted = True"]
+    if row.floating:
+        for t in row.operands or row.tensors:
+            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = {t}_array.astype(F32)"]
+    return text
+
+
+def write_edges(row):
+    """Where each input's gradient will go, and whether any is wanted."""
+    text = []
+    for p in row.formulas:
+        optional = f"None if {p} is None else " if f"{p}=None" in row.parameters else ""
+        text.append(f"{p}_edge = {optional}{p}.node if {p}.meta is None else gradient_edge({p})")
+    return text
+
+
+def write_record(row, overwriting):
+    """Make the node: edges, number, and what each needed formula wants saved. For in-place, up to the write."""
+    several = len(row.formulas) > 1
+    text = [
+        f"node = {row.node}()",
+        "node.edges = (" + ", ".join(f"{p}_edge" for p in row.formulas) + ("," if not several else "") + ")",
+        "node.sequence_nr = next_sequence_nr()",
+        "node.hooks = node.visited = node.notes = None",
+    ]
+    for name, users in row.saved.items():
+        if name in (row.outputs or ("result",)):
+            continue
+        needed = " or ".join(f"{p}_edge is not None" for p in users) if len(users) < len(row.formulas) else ""
+        if name.endswith("_sym_sizes") and name not in row.names:
+            value, needed = f"{name.removesuffix('_sym_sizes')}_array.shape", ""
+        elif not row.is_saved_tensor(name):
+            value, needed = name, ""
+        elif overwriting and name == "self":
+            value = "SavedVariable(copy_of(self))"
+        else:
+            value = f"SavedVariable({name})"
+            if f"{name}=None" in row.parameters:
+                needed = f"{name} is not None" + (f" and ({needed})" if needed else "")
+        text.append(f"node.kept_{name} = {value}" + (f" if {needed} else None" if needed else ""))
+    return text
+
+
+def write_results_kept(row, overwriting):
+    """Save the results that formulas want, and note the forms of inputs that were broadcast or promoted."""
+    result = "self" if overwriting else "result"
+    text = []
+    for output in row.outputs or ("result",):
+        if output in row.saved:
+            first = output == (row.outputs or ("result",))[0]
+            value = f"SavedOutput({result if first and not row.outputs else output})"
+            if row.outputs and not first:
+                value = f"SavedVariable({output})"
+            users = row.saved[output]
+            needed = " or ".join(f"{p}_edge is not None" for p in users)
+            text.append(f"node.kept_{output} = {value}" + (f" if {needed} else None" if len(users) < len(row.formulas) else ""))
+    if row.broadcasts:
+        differs = " or ".join(f"{p}_edge is not None and {p}.array.shape != shape" for p in row.formulas)
+        if len(row.operands) > 1:
+            differs = "promoted or " + differs
+        else:
+            differs += "".join(f" or {p}.array.dtype is not {result}.array.dtype" for p in row.formulas)
+        text += [f"shape = {result}.array.shape", "node.reshaped = None", f"if {differs}:",
+                 f"    node.reshaped = input_forms({', '.join(row.formulas)})"]
+    return text
+
+
+def write_operation(row):
+    """The source of the operation itself."""
+    text = [f"def {row.name}({', '.join(row.parameters)}):", f'    """{row.name}: {describe(row)}"""']
+    text += write_arguments(row)
+    forward = on_arrays(row.forward, row.tensors)
+    results = row.outputs or ("result",)
+    if row.view:
+        return text + write_view_result(row, forward)
+    if row.outputs:
+        text.append(f"    {', '.join(row.outputs)} = [new_tensor(array) for array in {forward}]")
+    else:
+        text.append("    result = Tensor()")
+        if len(row.operands) > 1:
+            text += ["    try:", f"        result.array = {forward}", "    except ValueError:",
+                     f"        raise broadcast_error({', '.join(row.operands)}) from None"]
+        else:
+            text.append(f"    result.array = {forward}")
+        text.append("    result.node = result.version = result.meta = None")
+    returned = ", ".join(results)
+    text += ["    recording = state.recording", "    if recording <= 0:",
+             f"        return {returned} if recording == 0 else mark_inference({returned})"]
+    if not row.formulas:
+        return text + [f"    return {returned}"]
+    text += ["    " + line for line in write_edges(row)]
+    text += [f"    if {' and '.join(f'{p}_edge is None' for p in row.formulas)}:", f"        return {returned}"]
+    body = write_record(row, overwriting=False)
+    body[0] = f"{results[0]}.node = {body[0]}"
+    text += ["    " + line for line in body + write_results_kept(row, overwriting=False)]
+    return text + ["    if recording == 2:", f"        instrument(node, {results[0]})", f"    return {returned}"]
+
+
+def write_view_result(row, forward):
+    """The last part of a view: results on self's memory, one node for all of them."""
+    if row.view == "multiple outputs":
+        text = [f"    arrays = {forward}",
+                "    result = [make_view(self, array, 'multiple outputs') for array in arrays]"]
+    else:
+        text = [f"    result = make_view(self, {forward})"]
+    text += ["    if state.recording <= 0:", "        return result",
+             "    self_edge = self.node if self.meta is None else gradient_edge(self)",
+             "    if self_edge is None:", "        return result"]
+    body = write_record(row, overwriting=False)
+    if row.view == "multiple outputs":
+        body += ["node.output_count = len(result)", "for number, part in enumerate(result):", "    part.node = node",
+                 "    part.meta.output_nr, part.meta.edge_to_output = number, True"]
+    else:
+        body[0] = f"result.node = {body[0]}"
+    text += ["    " + line for line in body]
+    return text + ["    if state.recording == 2:", "        instrument(node, result)", "    return result"]
+
+
+def write_in_place(row):
+    """The source of the variant that overwrites `self`."""
+    text = [f"def {row.name}_({', '.join(row.parameters)}):", f'    """{row.name}_: overwrites self by {row.forward}"""']
+    text += write_arguments(row) + ["    recording = state.recording"]
+    text.append("    " + " = ".join(f"{p}_edge" for p in row.formulas) + " = None")
+    text.append("    if recording > 0:")
+    text += ["        " + line for line in write_edges(row)]
+    text.append(f"    tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
+    text += ["    if self.meta is not None:", "        check_in_place(self, tracked)", "    if tracked:"]
+    text += ["        " + line for line in write_record(row, overwriting=True)]
+    others = "".join(f", {t}" for t in row.tensors[1:])
+    value = on_arrays(row.forward, row.tensors)
+    if len(row.operands) > 1:
+        text += ["    try:", f"        values = {value}", "    except ValueError:",
+                 f"        raise broadcast_error({', '.join(row.operands)}) from None"]
+        value = "values"
+    text.append(f"    write(self, {value}{others})")
+    text.append("    if tracked:")
+    text += ["        " + line for line in write_results_kept(row, overwriting=True)]
+    text += ["        rebase_history(self, node)", "        if recording == 2:", "            instrument(node, self)"]
+    return text + ["    return self"]
+
+
+def describe(row):
+    """The row in one line, for the docstring."""
+    gradients = "; ".join(f"d{p}: {formula}" for p, formula in row.formulas.items())
+    return f"{row.forward}" + (f"   [{gradients}]" if gradients else "")
+
+
+# --- making it run -----------------------------------------------------------------------------------------
+
+_built = {}
+
+
+def build(name):
+    """The operation `name` ("mul" or "mul_") as a function; written and compiled the first time."""
+    if name in _built:
+        return _built[name]
+    source = name if name in ROWS else name.removesuffix("_")
+    row = ROWS[source]
+    namespace = node_namespace(row)
+    parts = [write_operation(row)] if row.in_place != "only" else []
+    if row.in_place:
+        parts.append(write_in_place(row))
+    compile_source(f"{row.name}", parts, namespace)
+    for made in (row.name, row.name + "_"):
+        if made in namespace:
+            _built[made] = namespace[made]
+            namespace[made].__module__ = "course_lib"
+    return _built[name]
+
+
+class Rows:
+    """Every operation of the table as an attribute: `rows.mul(a, b)`, `rows.mul_(a, b)`."""
+
+    def __getattr__(self, name):
+        function = build(name)
+        setattr(self, name, function)
+        return function
+
+
+rows = Rows()
+_node_namespaces = {}
+
+
+def node_namespace(row):
+    """The names generated operations see, with the row's node class in it. Rows may share a node class's name."""
+    if row.name not in _node_namespaces:
+        base = dict(OPERATION_NAMES)
+        if row.formulas:
+            namespace = dict(NODE_NAMES)
+            functions = set().union(*(names_in(f) for f in row.formulas.values())) - row.can_be_saved()
+            functions -= {"grad", "grads"}
+            namespace.update((name, on_arrays_function(name)) for name in functions)
+            compile_source(row.node, [write_node(row)], namespace)
+            cls = base[row.node] = add_slot_properties(namespace[row.node])
+            cls.__module__ = "course_lib"
+            cls.apply_to_tensors = apply_to_tensors_later(cls, functions)
+        _node_namespaces[row.name] = base
+    return _node_namespaces[row.name]
+
+
+def apply_to_tensors_later(cls, functions):
+    """Stands in for a node's apply_to_tensors until it is first called: most graphs are never differentiated twice."""
+    written = cls.apply_to_tensors
+
+    def first_call(node, grad):
+        names = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
+        cls.apply_to_tensors = type(written)(written.__code__, names, written.__name__)
+        return cls.apply_to_tensors(node, grad)
+
+    return first_call
+
+
+def on_arrays_function(name):
+    """A function that formulas call, in the form that takes arrays."""
+    if hasattr(kernels, name):
+        return getattr(kernels, name)
+    row = ROWS[name]
+    if re.fullmatch(r"np\.\w+\(self\)", row.forward):
+        return getattr(np, row.forward[3:-6])
+    return eval(f"lambda {', '.join(row.parameters)}: {row.forward}", dict(OPERATION_NAMES))
+
+
+ON_TENSORS = {"np": np, "math": math}  # forms that take tensors, where they must be written: see composites.py
+
+
+def on_tensors_function(name):
+    """The same function in the form that takes tensors and is recorded."""
+    if name not in ON_TENSORS:
+        ON_TENSORS[name] = build(name) if name in ROWS else twin_of(getattr(kernels, name))
+    return ON_TENSORS[name]
+
+
+def twin_of(function):
+    """A function of arrays, read again with every name it calls standing for the form that takes tensors."""
+    names = {}
+    for name in function.__code__.co_names:
+        if name in ON_TENSORS or name in ROWS or hasattr(kernels, name):
+            names[name] = on_tensors_function(name)
+    return type(function)(function.__code__, names, function.__name__, function.__defaults__)
+
+
+def compile_source(name, parts, namespace):
+    """Compile generated lines so that tracebacks and `??` can show them."""
+    text = "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
+    file = f"<course_lib operation {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), namespace)
+    return text
+
+
+def source_of(name):
+    """The generated source of an operation and its node, as text."""
+    row = ROWS[name.removesuffix("_") if name not in ROWS else name]
+    parts = [write_node(row)] if row.formulas else []
+    parts += [write_operation(row)] if row.in_place != "only" else []
+    parts += [write_in_place(row)] if row.in_place else []
+    return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
+
+
+# --- what generated code calls -----------------------------------------------------------------------------
+
+_numbers = {}
+
+
+def number(value, like):
+    """A Python number as an operand for `like`: of its element type when the kinds agree, and kept for reuse.
+
+    NumPy takes 250 ns longer to add a Python float to an array than to add a 0-d array.
+    """
+    array = like.array
+    key = (value, type(value), array.dtype, type(array) is np.ndarray)
+    found = _numbers.get(key)
+    if found is None:
+        kind = dtypes.of_number(value)
+        if dtypes.KIND[kind] <= dtypes.KIND[array.dtype]:
+            kind = array.dtype
+        found = new_tensor(np.array(value).astype(kind) if key[3] else kind.type(value), WrappedNumber)
+        found.number = value
+        if len(_numbers) < 512:
+            _numbers[key] = found
+    return found
+
+
+def operands(name, *values):
+    """Tensors from tensors and Python numbers; TypeError for anything else."""
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    if like is None:
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(values[0]).__name__}")
+    return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
+
+
+def tensor_argument(name, parameter, value):
+    """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
+    return value
+
+
+def rank(tensor):
+    """How much an operand counts in promotion: 2 for a tensor with dimensions, 1 without, 0 for a number."""
+    return 0 if type(tensor) is WrappedNumber else 2 if tensor.array.ndim else 1
+
+
+def promote(*tensors):
+    """The operands' arrays, converted to the type PyTorch gives the result."""
+    wanted = dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors])
+    return tuple(t.array if t.array.dtype is wanted else t.array.astype(wanted) for t in tensors)
+
+
+def broadcast_error(*tensors):
+    """The RuntimeError for operands whose shapes do not go together, naming the first dimension that disagrees."""
+    a, b = tensors[0].array.shape, tensors[1].array.shape
+    for other in tensors[1:]:
+        b = other.array.shape
+        for back in range(1, min(len(a), len(b)) + 1):
+            if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
+                dim = max(len(a), len(b)) - back
+                return RuntimeError(
+                    f"The size of tensor a ({a[-back]}) must match the size of tensor b ({b[-back]}) at non-singleton "
+                    f"dimension {dim}"
+                )
+    return RuntimeError(f"operands of shapes {list(a)} and {list(b)} cannot be broadcast together")
+
+
+def input_forms(*tensors):
+    """(shape, element type) of each input, for the engine to bring gradients back to."""
+    return tuple((t.array.shape, t.array.dtype) for t in tensors)
+
+
+def copy_of(tensor):
+    """The values a tensor has now, with their history, safe from the write that is about to happen."""
+    return build("clone")(tensor)
+
+
+def mark_inference(*results):
+    """Results made in inference mode say so and have no counter."""
+    for result in results:
+        meta_of(result).inference = True
+    return results[0] if len(results) == 1 else results
+
+
+def instrument(node, result):
+    """What a recorded operation does extra under saved-tensor hooks, anomaly mode or a watching instrument."""
+    if state.saved_tensor_hooks:
+        pack_slots(node)
+    for recorder in INSTRUMENTS:
+        recorder(node, result)
+
+
+INSTRUMENTS = []  # functions of (node, result), called for every node while `state.recorders` is above 0
+
+OPERATION_NAMES = {
+    name: globals()[name]
+    for name in (
+        "Tensor", "SavedVariable", "SavedOutput", "new_tensor", "state", "np", "kernels", "operands", "promote",
+        "tensor_argument", "gradient_edge", "next_sequence_nr", "check_in_place", "write", "rebase_history",
+        "make_view", "copy_of", "mark_inference", "instrument", "input_forms", "broadcast_error",
+    )
+} | {"F32": dtypes.F32}
+NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

@@ -1,0 +1,268 @@
+"""Saved tensors: what a node keeps for its backward, the version it was at, and the check when it is used.
+
+PyTorch: torch/csrc/autograd/saved_variable.h and .cpp, torch/autograd/graph.py (saved_tensors_hooks).
+"""
+
+from course_lib import dtypes, errors, grad_mode
+from course_lib.graph import forward_name
+from course_lib.tensor import Tensor, alias, meta_of, new_tensor
+
+state = grad_mode.state
+
+
+class SavedVariable:
+    """An input kept by reference: the very same tensor, and the version its memory had at that moment."""
+
+    __slots__ = ("tensor", "version", "history")
+    is_output = False
+
+    def __init__(self, tensor):
+        if tensor.meta is not None and tensor.meta.inference:
+            raise RuntimeError(errors.INFERENCE_SAVED)
+        self.tensor = tensor
+        self.version = 0 if tensor.version is None else tensor.version.value
+        self.history = tensor.node  # detach_() takes this away from the tensor; unpack notices
+
+    def unpack(self, node):
+        """The kept tensor. RuntimeError if its memory was written to since, or it was detached in place."""
+        tensor = self.tensor
+        now = 0 if tensor.version is None else tensor.version.value
+        if now != self.version:
+            raise self.changed(node, now)
+        if self.history is not None and tensor.node is None:
+            raise RuntimeError(errors.SAVED_DETACHED)
+        return tensor
+
+    def changed(self, node, now):
+        """The version error, naming the operation that made the tensor's present value."""
+        tensor, maker = self.tensor, node if self.is_output else self.tensor.grad_fn
+        output_of = ""
+        if maker is not None:
+            output_nr = 0 if tensor.meta is None else tensor.meta.output_nr
+            output_of = f", which is output {output_nr} of {forward_name(maker)}"
+        kind = tensor.dtype.tensor_type if tensor.dtype is not dtypes.bool_ else "CPUBoolType"
+        report = state.explain_change(self, node) if state.anomaly else ""
+        return errors.modified_in_place(kind, tensor.array.shape, output_of, now, self.version, report)
+
+
+class SavedOutput(SavedVariable):
+    """The node's own result. Kept as a second tensor on the same memory that does not know the node.
+
+    Keeping the result itself would tie a knot: result -> grad_fn -> result, which only the garbage collector
+    could undo. Unpacking gives a tensor with the history back.
+    """
+
+    __slots__ = ()
+    is_output = True
+
+    def __init__(self, result):
+        twin = alias(result)
+        if result.meta is not None and result.meta.output_nr:
+            meta_of(twin).output_nr = result.meta.output_nr
+        self.tensor = twin
+        self.version = twin.version.value
+        self.history = None
+
+    def unpack(self, node):
+        twin = super().unpack(node)
+        result = alias(twin)
+        result.node = node
+        if twin.meta is not None or node.several_outputs:
+            meta = meta_of(result)
+            meta.edge_to_output = node.several_outputs
+            meta.output_nr = 0 if twin.meta is None else twin.meta.output_nr
+        return result
+
+
+class PackedVariable(SavedVariable):
+    """A tensor that went through a pair of saved-tensor hooks: only what `pack` returned is kept.
+
+    No version check is possible here, and none is made: whoever packs decides what comes back.
+    """
+
+    __slots__ = ("packed", "unpack_hook", "is_output")
+
+    def __init__(self, tensor, pack, unpack, is_output=False):
+        self.tensor = self.history = None  # `tensor` None sends generated code to unpack()
+        self.unpack_hook, self.is_output = unpack, is_output
+        before = tensor._version
+        with grad_mode.no_grad():
+            self.packed = pack(tensor)
+        if tensor._version != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
+                "an issue if you need to perform in-place operations on the input to a pack hook."
+            )
+        self.version = before
+
+    def unpack(self, node):
+        tensor = self.unpack_hook(self.packed)
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(tensor).__name__}"
+            )
+        return tensor
+
+
+class Freed(SavedVariable):
+    """Stands in a slot whose tensor was released."""
+
+    __slots__ = ()
+
+    def __init__(self):
+        self.tensor = self.history = None
+        self.version = 0
+
+    def unpack(self, node):
+        raise RuntimeError(errors.SAVED_TENSORS_FREED)
+
+
+FREED = Freed()
+
+
+class WrappedNumber(Tensor):
+    """A Python number that took part in an operation with a tensor: `x * 2` keeps the 2 as one of these."""
+
+    __slots__ = ("number",)
+
+    def as_tensor(self):
+        """The number as PyTorch shows it in a slot: an int64 or a float64 tensor without dimensions."""
+        kind = dtypes.of_number(self.number)
+        return new_tensor((dtypes.F64 if kind is dtypes.F32 else kind).type(self.number))
+
+
+# --- slots -------------------------------------------------------------------------------------------------
+
+
+def pack_slots(node):
+    """Replace what a new node just kept by what the innermost pair of saved-tensor hooks makes of it."""
+    pack, unpack = state.saved_tensor_hooks[-1]
+    for name in node.saved_names:
+        slot = getattr(node, "kept_" + name, None)
+        if isinstance(slot, SavedVariable) and not isinstance(slot.tensor, WrappedNumber):
+            setattr(node, "kept_" + name, PackedVariable(slot.unpack(node), pack, unpack, slot.is_output))
+        elif type(slot) is list:
+            slot[:] = [s and PackedVariable(s.unpack(node), pack, unpack, s.is_output) for s in slot]
+
+
+def read_slot(node, name):
+    """What `node._saved_<name>` gives: the checked tensor, a number, a tuple of tensors, or None."""
+    slot = getattr(node, "kept_" + name)
+    if type(slot) is list:
+        return tuple(None if s is None else s.unpack(node) for s in slot)
+    if not isinstance(slot, SavedVariable):
+        return slot
+    tensor = slot.unpack(node)
+    return tensor.as_tensor() if type(tensor) is WrappedNumber else tensor
+
+
+class SavedTensor:
+    """A slot itself, `node._raw_saved_<name>`: to look at it without the check, or to give it its own hooks."""
+
+    def __init__(self, node, name, index=None):
+        self._node, self._name, self._index = node, "kept_" + name, index
+
+    @property
+    def _slot(self):
+        slot = getattr(self._node, self._name)
+        return slot if self._index is None else slot[self._index]
+
+    @property
+    def is_freed(self):
+        """True when a backward pass has released the tensor."""
+        return self._slot is FREED
+
+    @property
+    def saved_version(self):
+        """The version the memory had when the tensor was saved."""
+        return self._slot.version
+
+    @property
+    def data(self):
+        """The kept tensor without the version check; None when it was freed or packed by hooks."""
+        return None if self._slot is None else self._slot.tensor
+
+    @property
+    def current_version(self):
+        """The version the memory has now; None when the tensor is gone."""
+        return None if self.data is None else self.data._version
+
+    def register_hooks(self, pack, unpack):
+        """Pack this one slot; RuntimeError once it was freed, or when it already has hooks."""
+        slot = self._slot
+        if slot is FREED:
+            raise RuntimeError(errors.REGISTER_ON_FREED)
+        if isinstance(slot, PackedVariable):
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
+            )
+        if slot is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        packed = PackedVariable(slot.unpack(self._node), pack, unpack, slot.is_output)
+        if self._index is None:
+            setattr(self._node, self._name, packed)
+        else:
+            getattr(self._node, self._name)[self._index] = packed
+
+
+def raw_slot(node, name):
+    """What `node._raw_saved_<name>` gives: a SavedTensor, a tuple of them, or None for a slot not needed."""
+    slot = getattr(node, "kept_" + name)
+    if type(slot) is list:
+        return tuple(SavedTensor(node, name, i) for i in range(len(slot)))
+    return SavedTensor(node, name) if isinstance(slot, SavedVariable) or slot is None else None
+
+
+def add_slot_properties(cls):
+    """Give a node class its `_saved_<name>` and `_raw_saved_<name>` attributes."""
+    for name in cls.saved_names:
+        setattr(cls, "_saved_" + name, property(lambda node, name=name: read_slot(node, name)))
+        if name in cls.saved_tensor_names:
+            setattr(cls, "_raw_saved_" + name, property(lambda node, name=name: raw_slot(node, name)))
+    return cls
+
+
+# --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
+
+
+class saved_tensors_hooks:
+    """Inside the block every tensor a node keeps goes through `pack`; its backward gets what `unpack` returns."""
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pair = pack_hook, unpack_hook
+
+    def __enter__(self):
+        if state.saved_tensor_hooks_disabled is not None:
+            raise RuntimeError(state.saved_tensor_hooks_disabled)
+        state.saved_tensor_hooks.append(self.pair)
+        state.update()
+
+    def __exit__(self, *error):
+        state.saved_tensor_hooks.pop()
+        state.update()
+
+
+class disable_saved_tensors_hooks:
+    """Opening a saved_tensors_hooks block inside this one is a RuntimeError with the given message."""
+
+    def __init__(self, error_message):
+        self.message = error_message
+
+    def __enter__(self):
+        self.previous = state.saved_tensor_hooks_disabled
+        if state.saved_tensor_hooks:
+            raise RuntimeError(self.message)
+        state.saved_tensor_hooks_disabled = self.message
+
+    def __exit__(self, *error):
+        state.saved_tensor_hooks_disabled = self.previous
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep copies in (CPU) memory of one's own: here every tensor is on the CPU, so this is a plain copy."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        super().__init__(lambda tensor: tensor.detach().clone(), lambda packed: packed)

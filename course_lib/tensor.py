@@ -1,0 +1,273 @@
+"""The Tensor: an array, the node that made it, and the counter of the memory it looks at.
+
+PyTorch: c10/core/TensorImpl.h, torch/csrc/autograd/variable.h (AutogradMeta, DifferentiableViewMeta).
+"""
+
+import numpy as np
+
+from course_lib import dtypes, errors
+from course_lib.printing import Size, format_tensor
+from course_lib.version import VersionCounter
+
+
+class Tensor:
+    """An array that remembers how it was computed.
+
+    Operators and methods such as `sum` are attached in methods.py; this file holds what a tensor *is*.
+    """
+
+    __slots__ = (
+        "array",  # the elements: a NumPy array; a NumPy scalar for a 0-d result nobody else looks at
+        "node",  # the graph node that computed it, or None; read it through `grad_fn`
+        "version",  # the VersionCounter of the memory, or None: Note [Counters are made late]
+        "meta",  # AutogradMeta for leaves with grad, views and other special cases; None for an ordinary result
+        "__weakref__",
+    )
+    __array_ufunc__ = None  # `array * tensor` is ours to compute, not NumPy's
+    is_cuda = is_sparse = is_quantized = is_meta = False
+    layout = "torch.strided"
+
+    # --- shape and type ------------------------------------------------------------------------------------
+
+    @property
+    def shape(self):
+        return Size(self.array.shape)
+
+    def size(self, dim=None):
+        """The shape, or the length of one dimension."""
+        return self.shape if dim is None else self.array.shape[dim]
+
+    @property
+    def dtype(self):
+        return dtypes.of_array(self.array)
+
+    @property
+    def ndim(self):
+        return self.array.ndim
+
+    def dim(self):
+        """The number of dimensions."""
+        return self.array.ndim
+
+    def numel(self):
+        """The number of elements."""
+        return self.array.size
+
+    nelement = numel
+
+    def element_size(self):
+        """Bytes of one element."""
+        return self.array.itemsize
+
+    @property
+    def nbytes(self):
+        return self.array.nbytes
+
+    itemsize = property(element_size)
+
+    @property
+    def device(self):
+        return device("cpu")
+
+    def type(self, dtype=None):
+        """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
+        return self.dtype.tensor_type if dtype is None else self.to(dtype)
+
+    def is_floating_point(self):
+        """True for float32 and float64."""
+        return self.array.dtype.kind == "f"
+
+    def is_complex(self):
+        """Always False: this engine has no complex numbers."""
+        return False
+
+    # --- memory --------------------------------------------------------------------------------------------
+
+    def stride(self, dim=None):
+        """How many elements to step over to get to the next one, for each dimension."""
+        array = memory_of(self)
+        strides = tuple(s // array.itemsize for s in array.strides)
+        return strides if dim is None else strides[dim]
+
+    def data_ptr(self):
+        """The address of the first element: equal for two tensors that begin at the same place."""
+        return memory_of(self).__array_interface__["data"][0]
+
+    def storage_offset(self):
+        """How many elements after the beginning of its storage this tensor begins."""
+        return (self.data_ptr() - self.untyped_storage().data_ptr()) // self.array.itemsize
+
+    def untyped_storage(self):
+        """The memory that this tensor, its base and all views of it share."""
+        return Storage(memory_of(self))
+
+    def is_contiguous(self):
+        """True when the elements lie in row-major order without gaps."""
+        return memory_of(self).flags.c_contiguous
+
+    @property
+    def _version(self):
+        if self.meta is not None and self.meta.inference:
+            raise RuntimeError(errors.INFERENCE_NO_VERSION)
+        return 0 if self.version is None else self.version.value
+
+    def is_inference(self):
+        """True for a tensor made in inference mode: it has no version counter."""
+        return self.meta is not None and self.meta.inference
+
+    # --- to Python -----------------------------------------------------------------------------------------
+
+    def item(self):
+        """The one element as a Python number; RuntimeError when there is not exactly one."""
+        if self.array.size != 1:
+            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+        return self.array.item()
+
+    def tolist(self):
+        """Nested lists of Python numbers."""
+        return self.array.tolist()
+
+    def __repr__(self, *, tensor_contents=None):
+        grad_fn = self.grad_fn
+        name = None if grad_fn is None else type(grad_fn).__name__
+        return format_tensor(
+            self.array, dtype_name=self.dtype.name, requires_grad=self.requires_grad, grad_fn_name=name
+        )
+
+    def __format__(self, spec):
+        return format(self.item(), spec) if self.array.ndim == 0 and spec else format(repr(self), spec)
+
+    def __len__(self):
+        if self.array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self.array)
+
+    def __bool__(self):
+        if self.array.size != 1:
+            what = "no values" if self.array.size == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.array.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __index__(self):
+        if self.array.dtype.kind not in "ib" or self.array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.array.item())
+
+    def __hash__(self):
+        return id(self)  # tensors are compared element by element, so identity is all that can be hashed
+
+
+class AutogradMeta:
+    """What only some tensors need: leaves that require grad, views, outputs after the first, and so on."""
+
+    __slots__ = (
+        "requires_grad",  # True for a leaf that wants a gradient; computed tensors are known by their node
+        "grad",  # the gradient accumulated so far, a Tensor or None
+        "accumulator",  # weak reference to the leaf's AccumulateGrad node; the graph keeps it alive
+        "hooks",  # tensor hooks of a leaf, by number; those of a computed tensor sit on its node
+        "post_accumulate_hooks",
+        "retains_grad",  # True after retain_grad() on a computed tensor
+        "output_nr",  # which output of its node this tensor is
+        "edge_to_output",  # True when the node has several outputs, so that edges must say which
+        "view",  # ViewOf: the base and where the view was made; None for a tensor that is no view
+        "inference",  # made in inference mode
+    )
+
+    def __init__(self):
+        self.requires_grad = self.retains_grad = self.edge_to_output = self.inference = False
+        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.view = None
+        self.output_nr = 0
+
+
+class Storage:
+    """The memory behind tensors, told apart by its address."""
+
+    def __init__(self, array):
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        self.array = array
+
+    def data_ptr(self):
+        """The address where the memory begins."""
+        return self.array.__array_interface__["data"][0]
+
+    def nbytes(self):
+        """The size of the memory in bytes."""
+        return self.array.nbytes
+
+    def __len__(self):
+        return self.array.nbytes
+
+
+class device:
+    """Where a tensor lives. There is one device: the CPU."""
+
+    def __init__(self, name="cpu"):
+        self.type = str(name)
+        self.index = None
+        if self.type != "cpu":
+            raise errors.not_supported(f"the device {self.type!r}", "Everything is computed on the CPU.")
+
+    def __repr__(self):
+        return "device(type='cpu')"
+
+    def __str__(self):
+        return self.type
+
+    def __eq__(self, other):
+        return isinstance(other, device) or other == "cpu"
+
+    def __hash__(self):
+        return hash(self.type)
+
+
+def new_tensor(array, cls=Tensor):
+    """A tensor without history and without a counter of its own yet."""
+    result = cls()
+    result.array = array
+    result.node = result.version = result.meta = None
+    return result
+
+
+def meta_of(tensor):
+    """The tensor's AutogradMeta, made when it is first needed."""
+    if tensor.meta is None:
+        tensor.meta = AutogradMeta()
+    return tensor.meta
+
+
+# Note [0-d results are NumPy scalars]
+# `np.float32(2) * np.float32(3)` is 8 times faster than the same on 0-d arrays, so a 0-d result is kept as the
+# scalar that NumPy returns. A scalar cannot be shared or written to; `memory_of` turns it into an array the
+# first time somebody wants to share or change the memory.
+
+
+def memory_of(tensor):
+    """The tensor's array as memory that can be shared and written to."""
+    if type(tensor.array) is not np.ndarray:
+        tensor.array = np.array(tensor.array)
+    return tensor.array
+
+
+def counter_of(tensor):
+    """The version counter of the tensor's memory, made when it is first needed: Note [Counters are made late]."""
+    if tensor.version is None:
+        memory_of(tensor)
+        tensor.version = VersionCounter()
+    return tensor.version
+
+
+def alias(tensor, array=None):
+    """A new tensor on the same memory and counter, without history: what detach() returns and views begin as."""
+    version = counter_of(tensor)
+    result = Tensor()
+    result.array = tensor.array if array is None else array
+    result.node = result.meta = None
+    result.version = version
+    return result

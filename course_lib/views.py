@@ -1,0 +1,347 @@
+"""Views and writing in place: who shares memory with whom, and how history follows when memory is overwritten.
+
+PyTorch: torch/csrc/autograd/variable.cpp (rebase_history, grad_fn), functions/tensor.cpp (CopySlices),
+VariableTypeUtils.h (check_inplace), aten/src/ATen/MemoryOverlap.cpp.
+"""
+
+import weakref
+
+import numpy as np
+
+from course_lib import dtypes, errors, grad_mode
+from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, hooks_of, init_node
+from course_lib.saved import add_slot_properties
+from course_lib.tensor import Storage, Tensor, alias, counter_of, memory_of, meta_of, new_tensor
+
+state = grad_mode.state
+
+
+class ViewOf:
+    """What a view remembers: its base, where it was made, and the version at which its node was right."""
+
+    __slots__ = ("base", "origin", "version")
+
+    def __init__(self, base, origin, version):
+        self.base = base  # always the first tensor, never itself a view
+        self.origin = origin  # None, or what forbids writing: see `errors.view_may_not_be_written`
+        self.version = version
+
+
+def make_view(source, array, origin=None):
+    """A tensor on part of `source`'s memory, sharing its counter and remembering its base. Not yet recorded."""
+    view = alias(source, array)
+    if source.meta is not None and source.meta.inference:
+        meta_of(view).inference = True
+        return view
+    base, before = source, None
+    if source.meta is not None and source.meta.view is not None:
+        base, before = source.meta.view.base, source.meta.view.origin
+    if state.inference:
+        origin = "inference"
+    elif not state.grad_enabled:
+        origin = "no_grad"
+    meta_of(view).view = ViewOf(base, origin or before, view.version.value)
+    return view
+
+
+# --- from a tensor to the graph ----------------------------------------------------------------------------
+
+
+def requires_grad(tensor):
+    """True for computed tensors with history, leaves that want a gradient, and views of either."""
+    if tensor.node is not None:
+        return True
+    meta = tensor.meta
+    return meta is not None and (meta.requires_grad or (meta.view is not None and requires_grad(meta.view.base)))
+
+
+def grad_fn(tensor):
+    """The node that computed the tensor's present value; made anew for a view whose base was written to.
+
+    RuntimeError for a view that may not outlive such a write: see `errors.view_may_not_be_written`.
+    """
+    meta = tensor.meta
+    if meta is None or meta.view is None:
+        return tensor.node
+    view = meta.view
+    if tensor.node is None and not requires_grad(view.base):
+        return None
+    if view.version != tensor.version.value:
+        refuse_stale_view(tensor, view, by_this_view=False)
+        old = tensor.node
+        node = init_node(AsStridedBackward0(), (gradient_edge(view.base),))
+        node.remember_geometry(tensor, view.base)
+        set_history(tensor, node)
+        view.version = tensor.version.value
+        del old
+    return tensor.node
+
+
+def gradient_edge(tensor):
+    """Where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None."""
+    meta = tensor.meta
+    if meta is None:
+        return tensor.node
+    node = grad_fn(tensor) if meta.view is not None else tensor.node
+    if node is not None:
+        return (node, meta.output_nr) if meta.edge_to_output else node
+    if meta.requires_grad:
+        return accumulator_of(tensor)
+    if meta.view is not None and requires_grad(meta.view.base):
+        return init_node(DeadEnd(), ())
+    return None
+
+
+def set_history(tensor, node, output_nr=0):
+    """Make `node` the tensor's history. Tensor hooks stay with the old node; retain_grad moves along."""
+    old = tensor.node
+    tensor.node = node
+    meta = tensor.meta
+    if meta is None:
+        return
+    if meta.retains_grad and old is not None:
+        hooks_of(old).retain.pop(meta.output_nr, None)
+        hooks_of(node).retain[output_nr] = weakref.ref(tensor)
+    meta.edge_to_output = node.several_outputs
+    meta.output_nr = output_nr
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def check_in_place(tensor, recording):
+    """RuntimeError when `tensor` may not be written to. `recording`: the write would enter the graph."""
+    meta = tensor.meta
+    if meta is None:
+        return
+    if meta.inference and not state.inference:
+        raise RuntimeError(errors.INFERENCE_IN_PLACE)
+    if not recording:
+        return
+    if meta.view is not None:
+        refuse_stale_view(tensor, meta.view, by_this_view=True)
+        if requires_grad(tensor) and grad_fn(meta.view.base) is None:
+            raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
+    if requires_grad(tensor) and grad_fn(tensor) is None:
+        raise RuntimeError(errors.LEAF_IN_PLACE)
+
+
+def refuse_stale_view(tensor, view, by_this_view):
+    """RuntimeError for a view whose origin does not let history follow a write."""
+    if view.origin is not None:
+        name = None if tensor.node is None else forward_name(tensor.node)
+        origin = view.origin
+        if name is None and origin not in ("no_grad", "inference"):
+            origin = "no_grad"
+        raise RuntimeError(errors.view_may_not_be_written(origin, name, tensor.meta.output_nr, by_this_view))
+
+
+def write(tensor, values, *operands):
+    """Overwrite the tensor's memory and count it. `operands` are tensors that `values` were computed from.
+
+    RuntimeError, with nothing changed, for a shape or an element type that does not fit, and for memory that
+    overlaps itself or an operand.
+    """
+    target = memory_of(tensor)
+    if getattr(values, "shape", ()) != target.shape:
+        wanted = np.broadcast_shapes(values.shape, target.shape)
+        if wanted != target.shape:
+            raise RuntimeError(
+                f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(wanted)}"
+            )
+    check_cast(values.dtype, target.dtype)
+    if any(step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)):
+        raise RuntimeError(errors.OVERLAPS_ITSELF)
+    for operand in operands:
+        if operand is not tensor and overlaps_partly(target, operand.array):
+            raise RuntimeError(errors.OVERLAPS_OPERAND)
+    version = counter_of(tensor)
+    target[...] = values
+    version.value += 1
+
+
+def check_cast(source, target):
+    """RuntimeError when a result of NumPy type `source` would lose its kind in memory of type `target`."""
+    if source is not target and dtypes.KIND[source] > dtypes.KIND[target]:
+        raise RuntimeError(
+            f"result type {dtypes.FROM_NUMPY[source].title} can't be cast to the desired output type "
+            f"{dtypes.FROM_NUMPY[target].title}"
+        )
+
+
+def overlaps_partly(a, b):
+    """True when two dense pieces of memory overlap without being the same."""
+    if type(b) is not np.ndarray or not (is_dense(a) and is_dense(b)):
+        return False
+    low, high = np.lib.array_utils.byte_bounds(a)
+    other_low, other_high = np.lib.array_utils.byte_bounds(b)
+    if (low, high) == (other_low, other_high):
+        return a.strides != b.strides
+    return low < other_high and other_low < high
+
+
+def is_dense(array):
+    """True when the elements fill their memory exactly, in whatever order of dimensions."""
+    expected = array.itemsize
+    for step, n in sorted(zip(array.strides, array.shape, strict=True)):
+        if n != 1:
+            if step != expected:
+                return False
+            expected *= n
+    return array.size > 0
+
+
+def rebase_history(tensor, node):
+    """After a recorded write: the tensor's history is now `node`; a view's base gets it through CopySlices."""
+    view = None if tensor.meta is None else tensor.meta.view
+    if view is None:
+        set_history(tensor, node)
+        return
+    base_edge = gradient_edge(view.base)
+    slices = CopySlices()
+    init_node(slices, (base_edge, *node.edges[1:]))
+    slices.fn = node
+    slices.geometry = geometry(tensor, view.base)
+    set_history(view.base, slices)
+    tensor.meta.output_nr = 0
+    grad_fn(tensor)  # the version has moved: this makes the view's new node, on top of the base's
+
+
+# --- geometry: where in the base's memory a view lies ------------------------------------------------------
+
+
+def geometry(tensor, base):
+    """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start."""
+    offset = (tensor.data_ptr() - base.data_ptr()) // tensor.array.itemsize
+    return tuple(tensor.array.shape), tensor.stride(), offset, tuple(base.array.shape), base.stride()
+
+
+def empty_strided(shape, strides, dtype):
+    """Zeros laid out with the given strides (in elements), and the one-dimensional memory they lie in."""
+    span = 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if all(shape) else 0
+    buffer = np.zeros(span, dtype)
+    return part_of(buffer, shape, strides, 0), buffer
+
+
+def part_of(buffer, shape, strides, offset):
+    """The part of one-dimensional memory that begins at `offset` and is stepped through by `strides`."""
+    if not all(shape):
+        return np.zeros(shape, buffer.dtype)
+    size = buffer.itemsize
+    return np.ndarray(shape, buffer.dtype, buffer, offset * size, [step * size for step in strides])
+
+
+class AsStridedBackward0(Node):
+    """The history of a view whose base was written to: it looks at part of whatever the base is now."""
+
+    __slots__ = ("kept_size", "kept_stride", "kept_storage_offset", "geometry")
+    saved_names = ("size", "stride", "storage_offset")
+
+    def remember_geometry(self, view, base):
+        self.geometry = geometry(view, base)
+        self.kept_size, self.kept_stride = self.geometry[:2]
+        self.kept_storage_offset = view.storage_offset()
+
+    def apply(self, grad):
+        """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
+        shape, strides, offset, base_shape, base_strides = self.geometry
+        if type(grad) is Tensor:
+            whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
+            view_at(whole, shape, strides, offset).add_(grad)
+            return (whole,)
+        grad = np.asarray(grad)
+        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
+        if 0 in strides:
+            places = part_of(np.arange(len(buffer)), shape, strides, offset)
+            np.add.at(buffer, places, grad)
+        else:
+            part_of(buffer, shape, strides, offset)[...] = grad
+        return (whole,)
+
+
+add_slot_properties(AsStridedBackward0)
+
+
+class CopySlices(Node):
+    """The history of a base, part of which was overwritten through a view by the operation `fn`.
+
+    The gradient of the part goes through `fn` and takes the part's place; the rest passes unchanged.
+    """
+
+    __slots__ = ("fn", "geometry")
+
+    def name(self):
+        return "torch::autograd::CopySlices"
+
+    def apply(self, grad):
+        if self.fn is None:
+            raise RuntimeError(errors.SAVED_TENSORS_FREED)
+        return self.apply_to_tensor(grad) if type(grad) is Tensor else self.apply_to_array(np.asarray(grad))
+
+    def apply_to_array(self, grad):
+        shape, strides, offset, base_shape, base_strides = self.geometry
+        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
+        whole[...] = grad
+        part = part_of(buffer, shape, strides, offset)
+        first, *others = gradients_of(self.fn, part.copy())
+        if first is not None:
+            part[...] = first
+        return (None if self.edges[0] is None or first is None else whole, *others)
+
+    def apply_to_tensor(self, grad):
+        shape, strides, offset, base_shape, base_strides = self.geometry
+        whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
+        whole.copy_(grad)
+        part = view_at(whole, shape, strides, offset)
+        first, *others = gradients_of(self.fn, part.clone())
+        if first is not None:
+            part.copy_(first)
+        return (None if self.edges[0] is None or first is None else whole, *others)
+
+    def release(self):
+        self.fn = None
+
+
+def view_at(tensor, shape, strides, offset):
+    """A recorded view of a tensor that fills its own memory, described by its geometry."""
+    view = make_view(tensor, part_of(Storage(tensor.array).array, shape, strides, offset))
+    edge = gradient_edge(tensor)
+    if edge is not None and state.recording > 0:
+        view.node = init_node(AsStridedBackward0(), (edge,))
+        view.node.remember_geometry(view, tensor)
+    return view
+
+
+# --- one node's gradients, brought to the form of its inputs -----------------------------------------------
+
+
+def gradients_of(node, grad):
+    """What a node sends along its edges: the result of apply, summed and converted to fit each input."""
+    grads = node.apply(grad)
+    return grads if node.reshaped is None else fit_inputs(grads, node.reshaped)
+
+
+def fit_inputs(grads, forms):
+    """Undo broadcasting and promotion: sum each gradient to its input's shape, convert to its type."""
+    return tuple(
+        grad if grad is None or form is None else fit(grad, *form) for grad, form in zip(grads, forms, strict=True)
+    )
+
+
+def fit(grad, shape, dtype):
+    """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
+    array = grad.array if isinstance(grad, Tensor) else grad
+    if array.shape != shape:
+        lead = array.ndim - len(shape)
+        extra = tuple(range(lead)) + tuple(
+            d + lead for d, n in enumerate(shape) if n == 1 and array.shape[d + lead] != 1
+        )
+        if array is not grad:
+            grad = grad.sum(extra, True).reshape(shape) if extra else grad.reshape(shape)
+        elif array.ndim == 2 and extra == (0,) and lead == 1:
+            grad = np.dot(np.ones(len(array), array.dtype), array)  # BLAS: 2.5 times faster than sum(0)
+        else:
+            grad = np.add.reduce(array, extra, keepdims=True).reshape(shape)
+    if array.dtype != dtype:
+        grad = grad.to(dtypes.FROM_NUMPY[dtype]) if isinstance(grad, Tensor) else grad.astype(dtype)
+    return grad

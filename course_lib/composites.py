@@ -513,7 +513,7 @@ def narrow(input, dim, start, length):
     size = input.array.shape[dim]
     if not 0 <= start <= size or start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return rows.slice(input, dim, start, start + length, 1)
+    return rows.slice_dim(input, dim, start, start + length, 1)
 
 
 def diagonal(input, offset=0, dim1=0, dim2=1):

@@ -16,9 +16,8 @@ row("add(self, other)", "self + other",
 row("sub(self, other)", "kernels.subtract(self, other)",
     self="grad",
     other="-grad")
-row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1",
-    self="-grad",
-    other="grad")
+row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
+    self="-grad")
 row("mul(self, other)", "self * other",
     self="grad * other",
     other="grad * self")
@@ -239,7 +238,8 @@ row("expand(self, sizes)", "kernels.broadcast(self, sizes)", view=True,
     self="sum_to(grad, self_sym_sizes)")
 row("select(self, dim, index)", "kernels.take_index(self, dim, index)", view=True,
     self="place(grad, self_sym_sizes, dim, index)")
-row("slice(self, dim, start, end, step)", "kernels.take_slice(self, dim, start, end, step)", view=True,
+row("slice_dim(self, dim, start, end, step)", "kernels.take_slice(self, dim, start, end, step)",
+    node="SliceBackward0", view=True,
     self="place(grad, self_sym_sizes, dim, slice_of(start, end, step))")
 row("diagonal(self, offset, dim1, dim2)", "kernels.diagonal(self, offset, dim1, dim2)", view=True,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")

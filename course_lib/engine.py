@@ -151,7 +151,7 @@ def evaluate(task):
             return
         # 3. Run it.
         grad = buffers.pop(node, None)
-        if special or node.hooks is not None or grad is None or type(node) is AccumulateGrad and node.variable.meta.hooks:
+        if special or grad is None or node.hooks is not None or node.sequence_nr == LEAVES_FIRST and has_hooks(node):
             grads = run_with_care(task, node, grad)
         elif create_graph:
             grads = node.apply_to_tensors(grad)
@@ -207,6 +207,12 @@ def run_with_care(task, node, grad):
             grad_inputs = fit_inputs(grad_inputs, node.reshaped)
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     return grad_inputs
+
+
+def has_hooks(accumulator):
+    """True when the leaf itself has hooks."""
+    meta = accumulator.variable.meta
+    return meta.hooks or meta.post_accumulate_hooks
 
 
 def run_leaf(task, node, grads, is_needed):

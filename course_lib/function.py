@@ -133,7 +133,7 @@ class FunctionCtx(Node):
                     )
                 continue
             if grad is not None and not isinstance(grad, Tensor):
-                raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
+                raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
             edge, form = self.edges[len(grads)], self._input_forms[len(grads)]
             if grad is not None and edge is not None:
                 grad = self.fit_one(grad, len(grads), *form)

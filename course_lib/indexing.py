@@ -122,7 +122,7 @@ def take_slice(tensor, dim, part, skip_whole=False):
     start, end, step = part.indices(length)
     if skip_whole and (start, end, step) == (0, length, 1):
         return tensor
-    return rows.slice(tensor, dim, start, max(start, end), step)
+    return rows.slice_dim(tensor, dim, start, max(start, end), step)
 
 
 class IndexBackward0(Node):
@@ -309,7 +309,7 @@ class CatBackward0(Node):
     def apply(self, grad):
         ends = np.cumsum(self.lengths)
         if isinstance(grad, Tensor):
-            pieces = [rows.slice(grad, self.kept_dim, int(e - n), int(e), 1) for n, e in zip(self.lengths, ends, strict=True)]
+            pieces = [rows.slice_dim(grad, self.kept_dim, int(e - n), int(e), 1) for n, e in zip(self.lengths, ends, strict=True)]
         else:
             pieces = np.split(grad, ends[:-1], self.kept_dim)
         return tuple(None if edge is None else piece for edge, piece in zip(self.edges, pieces, strict=True))

@@ -16,8 +16,13 @@ import numpy as np
 
 
 def subtract(a, b):
-    """a - b; RuntimeError for truth values, which have no difference."""
-    if a.dtype.kind == "b" and b.dtype.kind == "b":
+    """a - b, where a may be a Python number; RuntimeError for truth values, which have no difference."""
+    if b.dtype.kind == "b" and not isinstance(a, np.ndarray | np.generic):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+    if b.dtype.kind == "b" and a.dtype.kind == "b":
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."

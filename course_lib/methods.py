@@ -45,7 +45,7 @@ class LazyOperation:
 NOT_METHODS = {
     "add", "sub", "rsub", "mul", "div", "add_scaled", "sub_scaled", "pow_number", "pow_tensor", "number_pow",
     "select_where", "sum_all", "sum_dim", "mean_all", "mean_dim", "prod_all", "prod_dim", "max_all", "min_all",
-    "max_dim", "min_dim", "sort_dim", "topk_dim", "squeeze_dim", "slice", "alias", "unsafe_view", "to_copy",
+    "max_dim", "min_dim", "sort_dim", "topk_dim", "squeeze_dim", "slice_dim", "alias", "clone_contiguous", "unsafe_view", "to_copy",
     "gelu", "softplus", "leaky_relu", "silu", "elu", "view", "transpose", "permute", "unsqueeze", "squeeze",
     "expand", "select", "diagonal", "unbind", "split", "t", "norm", "var", "std", "amax", "amin", "logsumexp",
     "cumsum", "cumprod", "softmax", "log_softmax", "mm", "mv", "dot", "bmm", "addmm", "repeat", "flip",
@@ -99,6 +99,10 @@ Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.
 
 @method()
 def __rsub__(self, other):
+    if not isinstance(other, int | float | np.number):
+        return NotImplemented
+    if isinstance(other, float) and self.array.dtype.kind != "f":
+        self = to(self, dtypes.default)
     return rows.rsub(self, other)
 
 
@@ -215,6 +219,8 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
     if dtype is None or dtype is self.dtype:
         return rows.clone(self) if copy else self
+    if not dtype.is_floating_point:
+        self = self.detach()  # no gradient leads back from integers, and nothing is recorded
     return rows.to_copy(self, dtype.numpy)
 
 

@@ -80,11 +80,13 @@ class PackedVariable(SavedVariable):
     No version check is possible here, and none is made: whoever packs decides what comes back.
     """
 
-    __slots__ = ("packed", "unpack_hook", "is_output")
+    __slots__ = ("packed", "unpack_hook", "is_output", "meta")
 
     def __init__(self, tensor, pack, unpack, is_output=False):
-        self.tensor = self.history = None  # `tensor` None sends generated code to unpack()
+        self.tensor = None  # sends generated code to unpack()
         self.unpack_hook, self.is_output = unpack, is_output
+        self.history = None if is_output else tensor.node
+        self.meta = tensor.meta
         before = tensor._version
         with grad_mode.no_grad():
             self.packed = pack(tensor)
@@ -97,13 +99,21 @@ class PackedVariable(SavedVariable):
         self.version = before
 
     def unpack(self, node):
+        """What the hook makes of the packed thing, put in the kept tensor's place in the graph."""
         tensor = self.unpack_hook(self.packed)
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(tensor).__name__}"
             )
-        return tensor
+        result = alias(tensor)
+        result.node = node if self.is_output else self.history
+        if self.meta is not None and result.node is None and self.meta.view is None:
+            result.meta = self.meta  # a leaf: gradients go to the leaf's own accumulator
+        elif self.meta is not None and self.meta.edge_to_output:
+            meta_of(result).edge_to_output = True
+            result.meta.output_nr = self.meta.output_nr
+        return result
 
 
 class Freed(SavedVariable):

@@ -41,7 +41,7 @@ INFERENCE_SAVED = (
 
 
 def modified_in_place(kind, shape, output_of, now, wanted, report=""):
-    """The version error. `output_of` is ", which is output 0 of Mul" or "", `report` what anomaly mode knows."""
+    """The version error. `output_of` is ", which is output 0 of Mul," or "", `report` what anomaly mode knows."""
     hint = (
         report
         or " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "

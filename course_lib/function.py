@@ -11,7 +11,8 @@ import numpy as np
 
 from course_lib import grad_mode
 from course_lib.graph import Node, init_node
-from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable, pack_slots
+from course_lib.ops import instrument
+from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
 from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
 from course_lib.views import fit, gradient_edge, make_view, rebase_history, requires_grad, set_history
 
@@ -91,8 +92,9 @@ class FunctionCtx(Node):
         """Call the Function's backward and bring what it returns to the form of the inputs."""
         grads = list(grads) if self.several_outputs else [grads]
         arrays = not state.grad_enabled
-        given = [self.output_gradient(i, grad) for i, grad in enumerate(grads)]
-        result = self._function._backward()(self, *self.all_slots(given))
+        given = self.all_slots([self.output_gradient(i, grad) for i, grad in enumerate(grads)])
+        backward = self._function._backward()
+        result = backward(self, given) if self._function.boxed_grads_call else backward(self, *given)
         result = result if isinstance(result, tuple) else (result,)
         return self.fit_gradients(self.check_count(result), arrays)
 
@@ -191,7 +193,8 @@ class Function(metaclass=_FunctionMeta):
     setup_context(ctx, inputs, output), forward takes no ctx.
     """
 
-    clear_saved_tensors_on_access = False
+    clear_saved_tensors_on_access = False  # True: saved_tensors may be read once, and is then let go
+    boxed_grads_call = False  # True: backward(ctx, grads) gets its gradients as one list
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(
@@ -277,6 +280,8 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
         finished.append(finish_output(ctx, inputs, tensor, output_nr, recording))
     if recording:
         pack_saved(ctx, inputs, tensors, finished, separate_setup)
+        if state.recording == 2:
+            instrument(ctx, finished[0])
     ctx._to_save = ()
     replaced = iter(finished)
     outputs = tuple(next(replaced) if isinstance(o, Tensor) else o for o in outputs)
@@ -373,8 +378,6 @@ def pack_saved(ctx, inputs, tensors, finished, separate_setup):
         own = output_nr is not None and finished[output_nr].node is ctx
         kept.append(SavedOutput(finished[output_nr]) if own else SavedVariable(tensor))
     ctx.kept_tensors = kept or None
-    if state.saved_tensor_hooks:
-        pack_slots(ctx)
 
 
 # --- once_differentiable -----------------------------------------------------------------------------------

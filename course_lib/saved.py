@@ -4,6 +4,7 @@ PyTorch: torch/csrc/autograd/saved_variable.h and .cpp, torch/autograd/graph.py 
 """
 
 from course_lib import dtypes, errors, grad_mode
+from course_lib.anomaly import explain_change
 from course_lib.graph import forward_name
 from course_lib.tensor import Tensor, alias, meta_of, new_tensor
 
@@ -39,9 +40,9 @@ class SavedVariable:
         output_of = ""
         if maker is not None:
             output_nr = 0 if tensor.meta is None else tensor.meta.output_nr
-            output_of = f", which is output {output_nr} of {forward_name(maker)}"
+            output_of = f", which is output {output_nr} of {forward_name(maker)},"
         kind = tensor.dtype.tensor_type if tensor.dtype is not dtypes.bool_ else "CPUBoolType"
-        report = state.explain_change(self, node) if state.anomaly else ""
+        report = explain_change(self, node) if state.anomaly else ""
         return errors.modified_in_place(kind, tensor.array.shape, output_of, now, self.version, report)
 
 

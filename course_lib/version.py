@@ -12,10 +12,11 @@ class VersionCounter:
     noted when a tensor was saved (saved.py).
     """
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "lines")
 
     def __init__(self, value=0):
         self.value = value
+        self.lines = None  # anomaly mode: which line of the program made each version
 
 
 # Note [Counters are made late]

@@ -9,6 +9,7 @@ import weakref
 import numpy as np
 
 from course_lib import dtypes, errors, grad_mode
+from course_lib.anomaly import note_write
 from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, hooks_of, init_node
 from course_lib.saved import add_slot_properties
 from course_lib.tensor import Storage, Tensor, alias, counter_of, memory_of, meta_of, new_tensor
@@ -158,6 +159,8 @@ def write(tensor, values, *operands):
     version = counter_of(tensor)
     target[...] = values
     version.value += 1
+    if state.anomaly:
+        note_write(version)
 
 
 def check_cast(source, target):

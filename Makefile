@@ -1,0 +1,30 @@
+# Thin over course.py, which works the same without make:  python3 course.py help
+PYTHON ?= $(shell command -v python3 || command -v python)
+PORT ?=
+ARGS ?=
+
+.PHONY: help open test check test-browser notebooks doctor setup
+
+help:
+	@"$(PYTHON)" course.py help
+
+open:
+	@"$(PYTHON)" course.py open $(if $(PORT),--port $(PORT)) $(ARGS)
+
+test:
+	@"$(PYTHON)" course.py test $(ARGS)
+
+check:
+	@"$(PYTHON)" course.py check $(ARGS)
+
+test-browser:
+	@"$(PYTHON)" course.py test-browser $(ARGS)
+
+notebooks:
+	@"$(PYTHON)" course.py notebooks $(ARGS)
+
+doctor:
+	@"$(PYTHON)" course.py doctor
+
+setup:
+	@"$(PYTHON)" course.py setup $(ARGS)

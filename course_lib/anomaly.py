@@ -1,0 +1,61 @@
+"""Anomaly mode: remembers which line of the program made each node and each write, so that errors can name them.
+
+PyTorch: torch/autograd/anomaly_mode.py, torch/csrc/autograd/anomaly_mode.h. PyTorch prints the forward traceback as
+a warning; here the error message itself names the line that saved a tensor and the line that changed it.
+"""
+
+import linecache
+import os
+import sys
+
+from course_lib.grad_mode import state
+
+_ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_TEACH = os.path.join(_ENGINE, "teach") + os.sep
+
+
+def is_engine_file(file):
+    """True for the engine's own files and generated operations, which are never "the line that did it"."""
+    return file.startswith("<course_lib") or (file.startswith(_ENGINE) and not file.startswith(_TEACH))
+
+
+def user_line():
+    """(file, line number) of the innermost frame outside the engine."""
+    frame = sys._getframe(1)
+    while frame is not None and is_engine_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def describe(place):
+    """A place as an error message names it: the line's text, and where it stands."""
+    if place is None:
+        return "a line that was not recorded (switch anomaly mode on before the forward pass)"
+    file, number = place
+    text = linecache.getline(file, number).strip()
+    where = f"{os.path.basename(file)}, line {number}"
+    return f"`{text}` ({where})" if text else where
+
+
+def note_node(node, result):
+    """Called for every node made in anomaly mode."""
+    if state.anomaly:
+        node.metadata["line"] = user_line()
+
+
+def note_write(counter):
+    """Called after every write in anomaly mode: which line brought the counter to its present value."""
+    if counter.lines is None:
+        counter.lines = {}
+    counter.lines[counter.value] = user_line()
+
+
+def explain_change(kept, node):
+    """The sentences that anomaly mode adds to a version error."""
+    counter = kept.tensor.version
+    lines = (counter.lines or {}) if counter is not None else {}
+    changed = lines.get(kept.version + 1)
+    return (
+        f" Anomaly mode knows more: {node.name()} saved the tensor at version {kept.version} in "
+        f"{describe(node.metadata.get('line'))}; it was first changed after that by {describe(changed)}."
+    )

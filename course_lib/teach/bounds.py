@@ -1,0 +1,349 @@
+"""Running a learner's code within bounds: time, printed output, recursion, and the state it may leave behind.
+
+Nothing here is about lessons. `run(work)` calls `work()` and always comes back, with what it returned or
+what went wrong, what was printed, and every global setting as it was before.
+
+What cannot be stopped from inside one Python process: a single call into C that never looks up, such as
+`sum(range(10**15))`. Restarting the kernel ends that.
+"""
+
+import contextlib
+import ctypes
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+SECONDS = 5.0  # a check takes milliseconds; more than this is a loop without an end
+PRINTED = 2000  # characters of a learner's output that are kept
+SEED = 20240607  # every check starts from the same random numbers, so that it prints the same text
+
+
+class TimeUp(BaseException):
+    """Raised inside code that ran too long. Not an Exception: `except Exception` must not swallow it."""
+
+
+@dataclass
+class Ran:
+    """How a bounded run ended: with a value, or with an error; and what was printed on the way."""
+
+    value: Any = None
+    error: BaseException | None = None
+    printed: str = ""
+
+
+def run(work, engines=(), seconds=SECONDS):
+    """Call `work()` within bounds and return a `Ran`. Raises nothing, whatever `work` does."""
+    ran = Ran()
+    sink = Sink()
+    with protected_state(engines), contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+        stopwatch = AlarmClock(seconds) if AlarmClock.works_here() else Watchdog(seconds)
+        try:
+            with stopwatch:
+                ran.value = inside(work)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: a check never raises
+            ran.error = error
+    ran.printed = sink.text()
+    return ran
+
+
+def inside(work):
+    """Mark the stack: TimeUp is raised only while this frame is on it, never in the caller's own lines."""
+    return work()
+
+
+class Sink:
+    """A text stream that keeps the first PRINTED characters and counts the rest."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, limit=PRINTED):
+        self.limit, self.kept, self.dropped, self.parts = limit, 0, 0, []
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        part = text[: self.limit - self.kept]
+        if part:
+            self.parts.append(part)
+        self.kept += len(part)
+        self.dropped += len(text) - len(part)
+        return len(text)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+    def writable(self):
+        return True
+
+    def text(self):
+        tail = f"\n… and {self.dropped} more characters, not shown." if self.dropped else ""
+        return "".join(self.parts).rstrip() + tail
+
+
+# ---------------------------------------------------------------------------------------------- time
+
+
+class AlarmClock:
+    """Stops code in the main thread on Linux and macOS: a timer signal, which also ends a sleep.
+
+    Code that swallows the error (`while True: try: … except: pass`) is met again: the timer repeats, and
+    from the second time on the next line anywhere, the `except` block included, raises.
+    """
+
+    @staticmethod
+    def works_here():
+        """True in the main thread of a system that has timer signals."""
+        return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+    def __init__(self, seconds):
+        self.seconds, self.rings = seconds, 0
+
+    def __enter__(self):
+        self.tracing = sys.gettrace()
+        self.handler = signal.signal(signal.SIGALRM, self.ring)
+        self.started = time.monotonic()
+        self.other_timer = signal.setitimer(signal.ITIMER_REAL, self.seconds, 0.05)
+
+    def __exit__(self, *error):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if self.handler is None else self.handler)
+        if self.rings > 1:
+            sys.settrace(self.tracing)
+        left, interval = self.other_timer  # somebody else's alarm (a test runner's) goes on where it was
+        if left:
+            gone = time.monotonic() - self.started
+            signal.setitimer(signal.ITIMER_REAL, max(left - gone, 0.001), interval)
+
+    def ring(self, signum, frame):
+        frames = list(frames_inside(frame))
+        if not frames:
+            return
+        self.rings += 1
+        if self.rings > 1:
+            for each in frames:
+                each.f_trace = raise_at_next_line
+            sys.settrace(raise_at_next_line)
+        raise TimeUp
+
+
+def raise_at_next_line(frame, event, arg):
+    """A trace function that stops the code at its next line; Python then switches tracing off by itself.
+
+    It may outlive the code it is for by a few lines: those of the caller must not be hit.
+    """
+    if event == "line" and frames_inside(frame):
+        raise TimeUp
+    return raise_at_next_line
+
+
+def frames_inside(frame):
+    """The frames above the one of `inside`, innermost first; none when it is not on the stack."""
+    found = []
+    while frame is not None:
+        if frame.f_code is inside.__code__:
+            return found + [frame]
+        found.append(frame)
+        frame = frame.f_back
+    return []
+
+
+class Watchdog:
+    """Stops code anywhere else (Windows, other threads): a second thread sends it TimeUp, again and again.
+
+    Python delivers it between two steps of the running code, so a sleep is stopped only when it ends.
+    """
+
+    def __init__(self, seconds):
+        self.seconds, self.thread_id = seconds, threading.get_ident()
+        self.lock, self.done = threading.Lock(), threading.Event()
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+
+    def __exit__(self, *error):
+        while not self.done.is_set():  # TimeUp may still arrive in these very lines: try again
+            try:
+                with self.lock:
+                    self.done.set()
+            except TimeUp:
+                pass
+        send(self.thread_id, None)  # forget one that was sent and not yet delivered
+
+    def watch(self):
+        pause = self.seconds
+        while not self.done.wait(pause):
+            with self.lock:
+                frame = sys._current_frames().get(self.thread_id)
+                if not self.done.is_set() and frame is not None and any(frames_inside(frame)):
+                    send(self.thread_id, TimeUp)
+            pause = 0.05
+
+
+def send(thread_id, error):
+    """Make Python raise `error` in the thread; None takes back one that has not been raised yet."""
+    what = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), what)
+
+
+# --------------------------------------------------------------------------------------------- state
+
+
+@contextlib.contextmanager
+def protected_state(engines):
+    """A fresh start inside, and everything as it was outside: grad mode, anomaly mode, hooks, random numbers.
+
+    A learner's function may leave by an error, by TimeUp, or through a generator that never ends its `with`.
+    """
+    python = random.getstate()
+    limit = sys.getrecursionlimit()
+    saved = [(kind, kind.save(engine), engine) for engine in engines for kind in (kind_of(engine),)]
+    random.seed(SEED)
+    with warnings.catch_warnings(), protected_numpy():
+        warnings.simplefilter("ignore")
+        for kind, _, engine in saved:
+            kind.start(engine)
+        try:
+            yield
+        finally:
+            for kind, state, engine in saved:
+                kind.restore(engine, state)
+            random.setstate(python)
+            sys.setrecursionlimit(limit)
+
+
+@contextlib.contextmanager
+def protected_numpy():
+    import numpy as np
+
+    state = np.random.get_state()
+    np.random.seed(SEED)
+    with np.errstate(), np.printoptions():
+        try:
+            yield
+        finally:
+            np.random.set_state(state)
+
+
+def kind_of(engine):
+    """Who knows how this engine keeps its settings; an engine that is neither is left alone."""
+    if engine.__name__ == "torch" and hasattr(engine, "_C"):
+        return RealTorch
+    if engine.__name__ == "course_lib" and "course_lib.grad_mode" in sys.modules:
+        return CourseLib
+    return Unknown
+
+
+class Unknown:
+    save = start = staticmethod(lambda engine: None)
+    restore = staticmethod(lambda engine, state: None)
+
+
+class CourseLib:
+    """Our engine keeps one object of settings per thread (grad_mode.state), and its own random numbers."""
+
+    @staticmethod
+    def settings():
+        return sys.modules["course_lib.grad_mode"].state
+
+    @classmethod
+    def save(cls, engine):
+        copied = {k: list(v) if isinstance(v, list) else v for k, v in vars(cls.settings()).items()}
+        return copied, save_random(engine), save_dtype(engine)
+
+    @classmethod
+    def start(cls, engine):
+        state = cls.settings()
+        state.grad_enabled, state.inference, state.anomaly = True, False, False
+        state.saved_tensor_hooks, state.saved_tensor_hooks_disabled = [], None
+        state.update()
+        seed_random(engine)
+
+    @classmethod
+    def restore(cls, engine, saved):
+        settings, numbers, dtype = saved
+        vars(cls.settings()).update(settings)
+        cls.settings().update()
+        restore_random(engine, numbers)
+        restore_dtype(engine, dtype)
+
+
+class RealTorch:
+    """PyTorch keeps grad mode, anomaly mode, inference mode and a stack of saved-tensor hooks."""
+
+    switches = []
+
+    @staticmethod
+    def save(torch):
+        anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+        modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), anomaly
+        return modes, RealTorch.take_hooks(torch), save_random(torch), save_dtype(torch)
+
+    @staticmethod
+    def start(torch):
+        RealTorch.set_modes(torch, True, False, (False, True))
+        seed_random(torch)
+
+    @staticmethod
+    def restore(torch, saved):
+        modes, hooks, numbers, dtype = saved
+        RealTorch.take_hooks(torch)
+        for pack, unpack in hooks:
+            torch._C._autograd._push_saved_tensors_default_hooks(pack, unpack)
+        RealTorch.set_modes(torch, *modes)
+        restore_random(torch, numbers)
+        restore_dtype(torch, dtype)
+
+    @staticmethod
+    def set_modes(torch, grad, inference, anomaly):
+        if torch.is_inference_mode_enabled() != inference:
+            switch = torch.inference_mode(inference)
+            switch.__enter__()
+            RealTorch.switches.append(switch)  # PyTorch leaves the mode when this object dies
+        torch.set_grad_enabled(grad)
+        torch.set_anomaly_enabled(*anomaly)
+
+    @staticmethod
+    def take_hooks(torch):
+        """Pop every pair of saved-tensor hooks and return them, outermost first."""
+        autograd, pairs = torch._C._autograd, []
+        while (pair := autograd._top_saved_tensors_default_hooks(False)) is not None:
+            pairs.insert(0, pair)
+            autograd._pop_saved_tensors_default_hooks()
+        return pairs
+
+
+def save_random(engine):
+    return engine.get_rng_state() if hasattr(engine, "get_rng_state") else None
+
+
+def seed_random(engine):
+    if hasattr(engine, "manual_seed"):
+        engine.manual_seed(SEED)
+
+
+def restore_random(engine, state):
+    if state is not None:
+        engine.set_rng_state(state)
+
+
+def save_dtype(engine):
+    return engine.get_default_dtype() if hasattr(engine, "get_default_dtype") else None
+
+
+def restore_dtype(engine, dtype):
+    if dtype is not None:
+        engine.set_default_dtype(dtype)

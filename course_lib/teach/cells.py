@@ -1,0 +1,149 @@
+"""Two helpers for lesson cells: expect_error keeps an error's message, show opens our engine's source."""
+
+import contextlib
+import functools
+import importlib
+import inspect
+import linecache
+import sys
+import textwrap
+import types
+from pathlib import Path
+
+from course_lib.teach.exercise import error_text, short, without_addresses
+
+PACKAGE = Path(__file__).resolve().parent.parent  # course_lib
+
+
+@contextlib.contextmanager
+def expect_error(kind=Exception, fragment=""):
+    """The block must raise `kind` with `fragment` in its message; prints `TypeName: first line of it`.
+
+    Raises AssertionError, in words, when nothing or something else is raised.
+    """
+    wanted = f"{kind.__name__} with “{fragment}” in its message" if fragment else kind.__name__
+    try:
+        yield
+    except kind as error:
+        message = str(error)
+        if fragment not in message:
+            raise AssertionError(
+                f"This block should raise {wanted}, but its message is: {error_text(error)}"
+            ) from error
+        print(one_line(error))
+    except Exception as error:
+        raise AssertionError(
+            f"This block should raise {wanted}, but it raised {error_text(error)}"
+        ) from error
+    else:
+        raise AssertionError(f"This block should raise {wanted}, but it ran to its end and raised nothing.")
+
+
+def one_line(error):
+    """The name of the error and the first line of what it says."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    first = without_addresses(lines[0]) if lines else "(no message)"
+    return f"{type(error).__name__}: {first}"
+
+
+def show(what, max_lines=40):
+    """Print our engine's source of a function, class, method or object, or of a dotted name ("engine.run").
+
+    For things that are not ours (real PyTorch's among them) it says so; an unknown name raises LookupError.
+    """
+    target = find(what) if isinstance(what, str) else what
+    home = our_source(target)
+    if home is None:
+        print(f"show() opens the source of our own engine only; {name_of(target)} is not part of course_lib.")
+        return
+    title, lines = home
+    print(f"# {title}")
+    print("\n".join(lines[:max_lines]))
+    if len(lines) > max_lines:
+        print(f"# … and {len(lines) - max_lines} more lines")
+
+
+def find(dotted):
+    """What a dotted name means inside course_lib: "mul", "engine.run", "course_lib.graph.Node.name"."""
+    parts = dotted.strip().removeprefix("course_lib.").split(".")
+    found = importlib.import_module("course_lib")
+    done = ["course_lib"]
+    for part in parts:
+        # A file of the engine goes before a function of the same name when more follows.
+        module = submodule(".".join([*done, part])) if inspect.ismodule(found) else None
+        last = part is parts[-1]
+        attribute = inspect.getattr_static(found, part, None)
+        if module is not None and (attribute is None or not last or inspect.ismodule(attribute)):
+            found = module
+        elif attribute is not None:
+            found = attribute
+        else:
+            raise LookupError(f"show({dotted!r}): {'.'.join(done)} has nothing called {part!r}.")
+        done.append(part)
+    return found
+
+
+def submodule(name):
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def our_source(target):
+    """(title, lines) of something of ours, or None."""
+    target = core(target)
+    code = getattr(target, "__code__", None)
+    filename = code.co_filename if code else source_file(target)
+    generated = filename is not None and filename.startswith("<") and is_ours(target)
+    if filename is None or not (generated or Path(filename).resolve().is_relative_to(PACKAGE)):
+        return None
+    try:
+        text = inspect.getsource(target)
+    except (OSError, TypeError):
+        lines = linecache.getlines(filename)
+        text = "".join(inspect.getblock(lines[code.co_firstlineno - 1 :]) if code else lines)
+    if not text:
+        return None
+    place = filename.strip("<>")
+    if not generated:
+        place = "course_lib/" + Path(filename).resolve().relative_to(PACKAGE).as_posix()
+    return place, textwrap.dedent(text).rstrip().splitlines()
+
+
+def core(target):
+    """The function, class or module behind wrappers, properties, bound methods and instances."""
+    if isinstance(target, property):
+        target = target.fget
+    if isinstance(target, (staticmethod, classmethod, types.MethodType)):
+        target = target.__func__
+    if isinstance(target, functools.partial):
+        target = target.func
+    target = inspect.unwrap(target) if callable(target) else target
+    builtin = (types.BuiltinFunctionType, types.MethodDescriptorType)
+    known = (types.FunctionType, *builtin, type, types.ModuleType)
+    return target if isinstance(target, known) else type(target)
+
+
+def source_file(target):
+    try:
+        return inspect.getsourcefile(target)
+    except TypeError:
+        return None
+
+
+def is_ours(target):
+    module = getattr(target, "__module__", None) or ""
+    return module.partition(".")[0] == "course_lib"
+
+
+def name_of(target):
+    """What to call something of which only the name is shown."""
+    target = core(target)
+    module = getattr(target, "__module__", None) or ""
+    name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or short(target)
+    if module in ("", "builtins"):
+        return name
+    if module.partition(".")[0] not in sys.modules:
+        return name
+    return f"{module}.{name}"

@@ -1,0 +1,225 @@
+"""`draw(loss)`: the graph behind tensors as a picture and as a listing, on our engine and on real PyTorch.
+
+    draw(loss)                      what the notebook shows
+    print(draw(loss))               the listing: every fact of the picture, in words
+    draw(loss).save("graph.svg")
+
+What to read: graphmodel.py (from tensors to facts), folding.py (large graphs), listing.py (facts to words),
+dotsource.py (facts to a drawing), layout.py (a drawing to SVG).
+"""
+
+import base64
+import html
+import sys
+from pathlib import Path
+
+from course_lib.teach import layout
+from course_lib.teach.dotsource import dot_source
+from course_lib.teach.folding import LIMIT, fold
+from course_lib.teach.graphmodel import Reader, is_module, is_tensor, link_inputs
+from course_lib.teach.listing import facts, headline, listing
+
+HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
+MANY = 200  # items of a list or dictionary that are given names
+
+
+def draw(*tensors, names=None, detail=None):
+    """A Picture of the graph behind the given tensors.
+
+    Names are those of the caller's variables; `names` gives others: {"h": tensor} for any tensor in the picture, or
+    a list, one for each tensor drawn. `detail` 0 leaves out values and saved tensors, 1 shows them (the default),
+    2 adds element types, shapes and the numbers that nodes keep. Past 40 backward nodes the picture is folded.
+    TypeError or ValueError, in a sentence, for anything that cannot be drawn.
+    """
+    check_tensors(tensors)
+    if detail not in (None, 0, 1, 2):
+        raise ValueError(f"detail is {detail!r}; it can be 0, 1 or 2, or be left out.")
+    known, around = names_in(sys._getframe(1))
+    given = given_names(names, tensors)
+    for key, name, tensor in given:
+        known[key] = [name]
+        around.append(tensor)
+    reader = Reader(tensors, known, around)
+    graph = reader.read()
+    check_used(given, reader)
+    fold(graph, LIMIT)
+    link_inputs(graph)
+    return Picture(graph, 1 if detail is None else detail)
+
+
+class Picture:
+    """A drawing and its listing, both made from one graph as it was when `draw` was called."""
+
+    def __init__(self, graph, detail):
+        self._graph, self._detail = graph, detail
+        self._drawn = None  # (svg or None, engine), made when first asked for
+
+    @property
+    def text(self):
+        """The listing: every fact in the picture, in words."""
+        return listing(self._graph, self._detail)
+
+    @property
+    def svg(self):
+        """The drawing as SVG text; None when no layout engine is at hand."""
+        if self._drawn is None:
+            self._drawn = lay_out(self._graph, self._detail)
+        return self._drawn[0]
+
+    @property
+    def html(self):
+        """What the notebook shows: the drawing as an image with the listing as its description, or a text card."""
+        svg, text = self.svg, self.text
+        if svg is None:
+            return (
+                '<pre style="background:#FFFFFF;color:#111111;border:1px solid #BBBBBB;border-radius:6px;padding:10px">'
+                f"{html.escape(text)}</pre>"
+            )
+        data = base64.b64encode(svg.encode()).decode()
+        return (
+            f'<img alt="{html.escape(text)}" style="background:#FFFFFF;border-radius:6px;padding:6px" '
+            f'src="data:image/svg+xml;base64,{data}">'
+        )
+
+    def save(self, path):
+        """Write the drawing to a .svg file, or the listing to a .txt file."""
+        path = Path(path)
+        if path.suffix == ".txt":
+            path.write_text(self.text + "\n", encoding="utf-8")
+        elif path.suffix != ".svg":
+            raise ValueError(f"save() writes .svg or .txt, not {path.suffix or 'a name without an ending'!r}.")
+        elif self.svg is None:
+            raise RuntimeError("No layout engine is at hand to draw with: " + layout.layout_engine()[1])
+        else:
+            path.write_text(self.svg, encoding="utf-8")
+
+    def __str__(self):
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": self.text, "text/html": self.html}
+
+
+def lay_out(graph, detail):
+    """(svg or None, engine): side by side when that fits 800 pixels, otherwise downwards."""
+    best = None
+    for rankdir in ("LR", "TB"):
+        try:
+            source = dot_source(graph, detail, rankdir)
+        except ImportError:
+            return None, "text"
+        svg, engine = layout.render(source)
+        if svg is None:
+            return None, "text"
+        width, _ = layout.size(svg)
+        if best is None or width < best[0]:
+            best = width, svg, engine
+        if width <= layout.WIDEST:
+            break
+    return layout.fit(best[1]), best[2]
+
+
+# --- what was given ----------------------------------------------------------------------------------------
+
+
+def check_tensors(tensors):
+    """TypeError unless there is something to draw."""
+    if not tensors:
+        raise TypeError("draw() needs at least one tensor: draw(loss), or draw(a, b) for several.")
+    for thing in tensors:
+        if is_tensor(thing):
+            continue
+        if is_module(thing):
+            advice = "call it on an input and draw the result: draw(model(x))."
+        elif isinstance(thing, (list, tuple)) and thing and all(map(is_tensor, thing)):
+            advice = "put a star in front: draw(*tensors)."
+        elif callable(getattr(thing, "next_functions", None)) or hasattr(thing, "next_functions"):
+            advice = "draw the tensor whose grad_fn it is."
+        else:
+            advice = "give it the tensor whose graph you want to see."
+        raise TypeError(f"draw() takes tensors, not {type(thing).__name__}: {advice}")
+
+
+def given_names(names, tensors):
+    """(id, name, tensor) for each entry of `names`."""
+    if names is None:
+        return []
+    if isinstance(names, dict):
+        pairs = [(k, v) if isinstance(k, str) else (v, k) for k, v in names.items()]
+    elif isinstance(names, (list, tuple)):
+        if len(names) != len(tensors):
+            raise ValueError(
+                f"names has {len(names)} entries for {len(tensors)} tensors: give one name for each tensor drawn, "
+                'or a dictionary such as {"h": h}.'
+            )
+        pairs = list(zip(names, tensors, strict=True))
+    else:
+        raise TypeError(f"names must be a list or a dictionary, not {type(names).__name__}.")
+    for name, tensor in pairs:
+        if not isinstance(name, str) or not is_tensor(tensor):
+            raise TypeError('names must pair text with tensors, as in {"h": h}.')
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("names gives the same name twice: every tensor needs one of its own.")
+    return [(id(tensor), name, tensor) for name, tensor in pairs]
+
+
+def check_used(given, reader):
+    """ValueError for a name whose tensor is not in the picture."""
+    missing = [name for key, name, _ in given if key not in reader.by_id]
+    if missing:
+        raise ValueError(
+            f"names: {', '.join(missing)} is not in this picture. Its tensor took no part in what is drawn, or only a "
+            "result computed from it did."
+        )
+
+
+# --- the caller's variables --------------------------------------------------------------------------------
+
+
+def names_in(frame):
+    """({id of a tensor: its names}, tensors) from the caller's variables: locals first, then globals.
+
+    Also items of lists and dictionaries, parameters of modules, and the .grad of what has a name.
+    """
+    variables = {}
+    for scope in (frame.f_locals, frame.f_globals):
+        for name, thing in list(scope.items()):
+            if not name.startswith("_") and name not in HIDDEN:
+                variables.setdefault(name, thing)
+    found = [(name, thing) for name, thing in variables.items() if is_tensor(thing)]
+    for name, thing in variables.items():
+        found.extend(inside(name, thing))
+    known, around = {}, []
+    for name, tensor in found + [(f"{n}.grad", g) for n, t in found if (g := grad_of(t)) is not None]:
+        if id(tensor) not in known:
+            around.append(tensor)
+        known.setdefault(id(tensor), []).append(name)
+    return known, around
+
+
+def inside(name, thing):
+    """(name, tensor) pairs for what a list, tuple, dictionary or module holds."""
+    if type(thing) in (list, tuple):
+        return [(f"{name}[{i}]", item) for i, item in enumerate(thing[:MANY]) if is_tensor(item)]
+    if type(thing) is dict:
+        items = list(thing.items())[:MANY]
+        return [(f"{name}[{k!r}]", item) for k, item in items if isinstance(k, (str, int)) and is_tensor(item)]
+    if is_module(thing):
+        try:
+            return [(f"{name}.{path}", parameter) for path, parameter in thing.named_parameters()]
+        except Exception:  # a learner's half-built module is no reason not to draw
+            return []
+    return []
+
+
+def grad_of(tensor):
+    """The .grad of a leaf or of a tensor that retains it; others are not asked, PyTorch would warn."""
+    try:
+        return tensor.grad if (tensor.is_leaf or tensor.retains_grad) and tensor.requires_grad else None
+    except RuntimeError:
+        return None
+
+
+__all__ = ["Picture", "draw", "facts", "headline"]

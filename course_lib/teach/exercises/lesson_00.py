@@ -1,0 +1,676 @@
+"""The exercises of lesson 00: start here, with the graph idea."""
+
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+
+# --- what the checks measure --------------------------------------------------------------------------------
+
+
+def as_number(answer):
+    """The answer as a float, whether it was given as a number or as a one-element tensor; None otherwise."""
+    if isinstance(answer, bool):
+        return None
+    try:
+        return float(answer)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def node_name(node):
+    """The name a node's class carries, the same in both engines."""
+    return type(node).__name__
+
+
+def nodes_behind(y):
+    """All nodes behind `y`, each once, in the order they are met."""
+    seen, waiting = [], [y.grad_fn]
+    known = {None}
+    while waiting:
+        node = waiting.pop()
+        if node in known:
+            continue
+        known.add(node)
+        seen.append(node)
+        waiting += [below for below, _ in node.next_functions]
+    return seen
+
+
+def arrows_behind(y):
+    """All arrows behind `y` as a sorted list of (from, to) names; two between the same nodes count twice."""
+    return sorted(
+        (node_name(node), node_name(below))
+        for node in nodes_behind(y)
+        for below, _ in node.next_functions
+        if below is not None
+    )
+
+
+# --- predictions --------------------------------------------------------------------------------------------
+
+
+def check_00_p1(answer, torch):
+    """Compare with the gradient of the program itself."""
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * x + x
+    y.backward()
+    value = as_number(answer)
+    if value is None:
+        return not_yet("A number is wanted, for example 1.5.")
+    if value == x.grad.item():
+        return correct("7 it is, the slope 2x + 1 at 3. Now find out where it comes from.")
+    named = {6.0: "only the product", 12.0: "the value", 1.0: "only the last operation", 4.0: "x once"}
+    if value in named:
+        return almost(named[value])
+    return not_yet(f"The program prints another number than {answer!r}. Differentiate x*x + x by hand.")
+
+
+def check_00_p2(answer, torch):
+    """Compare with a walk over the graph."""
+    x = torch.tensor(3.0, requires_grad=True)
+    value = as_number(answer)
+    if value is None:
+        return not_yet("A whole number is wanted: how many nodes?")
+    if value == len(nodes_behind(x * x + x)):
+        return correct("Two operations and one leaf make three nodes, though `x` is written three times.")
+    named = {2.0: "no leaf", 5.0: "a leaf per use", 4.0: "a node for y", 1.0: "one for all"}
+    if value in named:
+        return almost(named[value])
+    return not_yet(f"Not {answer!r}: count one node for each operation that ran and one for each leaf.")
+
+
+def check_00_p3(answer, torch):
+    """Compare with the chain of names read off the program's own graph."""
+    x = torch.tensor(3.0, requires_grad=True)
+    truth = [node_name(node) for node in nodes_behind(x * x * x) if node.next_functions]
+    if not isinstance(answer, list | tuple) or not all(isinstance(name, str) for name in answer):
+        return not_yet('A list of strings is wanted, for example ["AddBackward0", "ExpBackward0"].')
+    given = list(answer)
+    if given == truth:
+        return correct("The loop leaves one node for each time it ran, and the `if` leaves nothing.")
+    if given == truth[:1]:
+        return almost("one box for the loop")
+    if given == truth + truth[:1]:
+        return almost("n times")
+    if any("Exp" in name for name in given):
+        return almost("both branches")
+    if [name.lower().removesuffix("backward0") for name in given] == ["mul", "mul"]:
+        return almost("forward names")
+    if given == ["PowBackward0"]:
+        return almost("the mathematics")
+    return not_yet(f"{given} is not what hangs behind the result. Write down each operation as it runs.")
+
+
+# --- exercises ----------------------------------------------------------------------------------------------
+
+
+def check_00_1(answer, torch):
+    """Look at the returned tensor's node, and count the leaves behind it."""
+    y = answer(torch)
+    if isinstance(y, float | int):
+        return almost("a number")
+    if not hasattr(y, "grad_fn"):
+        return not_yet(f"A tensor is wanted, and the function returned {type(y).__name__}.")
+    if y.grad_fn is None:
+        return almost("the leaf itself" if y.requires_grad else "plain")
+    if node_name(y.grad_fn) != "ExpBackward0":
+        names = {node_name(node) for node in nodes_behind(y)}
+        if "ExpBackward0" in names:
+            return almost("one operation too many")
+        return not_yet(f"The result's node is {node_name(y.grad_fn)}.")
+    if y.numel() != 1:
+        return not_yet(f"The result has {y.numel()} elements; one is wanted.")
+    leaves = [node for node in nodes_behind(y) if not node.next_functions]
+    if len(leaves) != 1:
+        return almost("two leaves")
+    y.backward()
+    if leaves[0].variable.grad is None:
+        return not_yet("The leaf behind the result received no gradient.")
+    return correct("One operation on one leaf: two nodes, one arrow. That is the smallest graph there is.")
+
+
+def check_00_2(answer, torch):
+    """Compare with the arrows of the graph of the program itself, as a bag of pairs."""
+    a = torch.tensor(2.0, requires_grad=True)
+    b = torch.tensor(5.0)
+    truth = arrows_behind((a * b + a).exp())
+    try:
+        given = sorted((str(start), str(end)) for start, end in answer)
+    except (TypeError, ValueError):
+        return not_yet('A list of pairs is wanted, such as [("AddBackward0", "ExpBackward0")].')
+    if given == truth:
+        return correct("Four arrows: two of them end in the accumulator of `a`, none in one for `b`.")
+    if given == sorted((end, start) for start, end in truth):
+        return almost("forwards")
+    if given == sorted([*truth, ("MulBackward0", "AccumulateGrad")]):
+        return almost("a node for b")
+    if given == sorted(set(truth) - {("AddBackward0", "AccumulateGrad")}):
+        return almost("one path only")
+    if given == [arrow for arrow in truth if "AccumulateGrad" not in arrow]:
+        return almost("no leaves")
+    missing = len([arrow for arrow in truth if arrow not in given])
+    extra = len([arrow for arrow in given if arrow not in truth])
+    return not_yet(
+        f"{missing} of the arrows that exist are missing, and {extra} of those you gave do not exist."
+    )
+
+
+def check_00_3(answer, torch):
+    """Try the walk on a chain, a diamond, a graph with a plain operand, and one too deep for recursion."""
+    import random
+
+    x = torch.tensor(random.uniform(0.5, 2.0), requires_grad=True)
+    w = torch.tensor(random.uniform(0.5, 2.0), requires_grad=True)
+    pair = (x * 2).exp() * w
+    for title, y in (("(x * 2).exp()", (x * 2).exp()), ("(x * 2).exp() * w", pair)):
+        got, truth = _names(answer, y), sorted(node_name(node) for node in nodes_behind(y))
+        if got is None:
+            return not_yet("A list of names is wanted: strings, one for each node.")
+        if any(name == "NoneType" for name in got):
+            return almost("counts nothing")
+        if got != truth:
+            wanted = [name for name in truth if name != "AccumulateGrad"]
+            if got == wanted:
+                return almost("stops before the leaves")
+            if got == sorted(set(truth)):
+                return almost("names, not nodes")
+            if len(y.grad_fn.next_functions) > 1 and len(got) < len(truth):
+                return almost("first arrow only")
+            return not_yet(f"Behind {title} there are {len(truth)} nodes; you listed {got}.")
+    square = x * x
+    y = square + square.exp()
+    got, truth = _names(answer, y), sorted(node_name(node) for node in nodes_behind(y))
+    if got != truth:
+        return almost("one entry per path")
+    y = x
+    for _ in range(3000):
+        y = y + 1
+    try:
+        deep = len(answer(y))
+    except RecursionError:
+        return almost("recursion")
+    if deep != 3001:
+        return not_yet(f"A chain of 3000 additions has 3001 nodes, with its leaf; you listed {deep}.")
+    return correct(
+        "Your walk visits each node once, however many arrows reach it: the engine needs the same care."
+    )
+
+
+def _names(answer, y):
+    """The learner's names, sorted; None when they are not a collection of strings."""
+    got = answer(y)
+    if not isinstance(got, list | tuple | set) or not all(isinstance(name, str) for name in got):
+        return None
+    return sorted(got)
+
+
+def check_00_4(answer, torch):
+    """Give every occurrence of x a leaf of its own: each of them receives exactly one path's product."""
+    uses = [torch.tensor(2.0, requires_grad=True) for _ in range(4)]
+    y = uses[0] * uses[1] * uses[2] + 2 * uses[3]
+    y.backward()
+    truth = sorted(use.grad.item() for use in uses)
+    try:
+        given = sorted(float(number) for number in answer)
+    except (TypeError, ValueError):
+        return not_yet("A list of numbers is wanted, one for each path.")
+    if given == truth:
+        return correct("Four paths, 4 + 4 + 4 + 2 = 14: what calculus says of 3x² + 2 at 2.")
+    named = (
+        ([12.0, 2.0], "one per term"),
+        ([14.0], "the sum"),
+        ([4.0, 2.0], "equal paths once"),
+        ([8.0, 4.0], "values"),
+        ([4.0, 4.0, 4.0, 4.0], "the value of 2x"),
+        ([2.0, 2.0, 2.0, 2.0], "last factor only"),
+    )
+    for numbers, name in named:
+        if given == sorted(numbers):
+            return almost(name)
+    seen = f"You gave {len(given)} numbers with the sum {sum(given):g}; there are {len(truth)} paths."
+    return not_yet(seen + " Check each product on its own.")
+
+
+MAKE = "def make(torch):\n"
+WALK = "def walk(y):\n"
+
+EXERCISES = [
+    Exercise(
+        id="00.p1",
+        kind="predict",
+        title="What is the slope?",
+        question=(
+            "`x` is 3 and `y = x * x + x`. After `y.backward()`, what does `print(x.grad)` show? One "
+            "number."
+        ),
+        minutes=1,
+        difficulty=1,
+        name="answer",
+        starter="answer = None\n",
+        hints=(
+            "Forget the tensors for a moment: what is the derivative of x² + x?",
+            "It is 2x + 1. The lesson shows how the same number comes out of three small steps.",
+        ),
+        solution="answer = 7\n",
+        why="The derivative of x² + x is 2x + 1, and x is 3.",
+        alternatives=("answer = torch.tensor(7.0)\n",),
+        mistakes=(
+            Mistake(
+                "only the product",
+                "6 is the slope of x*x alone; the `+ x` adds a path of its own, with slope 1.",
+                "answer = 6\n",
+            ),
+            Mistake(
+                "the value",
+                "12 is the value of y. `.grad` holds a slope: how fast y moves when x moves.",
+                "answer = 12\n",
+            ),
+            Mistake(
+                "only the last operation",
+                "1 is what the addition hands straight to x; the product brings more to the same x.",
+                "answer = 1\n",
+            ),
+            Mistake(
+                "x once",
+                "4 counts x*x as if x stood there once; both factors are x, and each brings a 3.",
+                "answer = 4\n",
+            ),
+        ),
+        check=check_00_p1,
+    ),
+    Exercise(
+        id="00.p2",
+        kind="predict",
+        title="How many nodes?",
+        question=(
+            "How many backward nodes hang behind `y = x * x + x`, counting one for each leaf that "
+            "waits?"
+        ),
+        minutes=1,
+        difficulty=1,
+        name="answer",
+        starter="answer = None\n",
+        hints=(
+            "Two operations ran. Which are they?",
+            "A leaf has one node, however often it is used.",
+        ),
+        solution="answer = 3\n",
+        why="AddBackward0, MulBackward0 and one AccumulateGrad for x.",
+        alternatives=("answer = 3.0\n",),
+        mistakes=(
+            Mistake(
+                "no leaf",
+                "2 counts the operations; the place where x's gradient will arrive is a node as well.",
+                "answer = 2\n",
+            ),
+            Mistake(
+                "a leaf per use",
+                "5 gives x a node for each time it is written; it is one tensor and gets one node.",
+                "answer = 5\n",
+            ),
+            Mistake(
+                "a node for y",
+                "4 has a node too many: y has no box of its own, the addition's node is the node of y.",
+                "answer = 4\n",
+            ),
+            Mistake(
+                "one for all",
+                "1 would be a node for the whole line; operations are recorded one by one, as they run.",
+                "answer = 1\n",
+            ),
+        ),
+        check=check_00_p2,
+    ),
+    Exercise(
+        id="00.p3",
+        kind="predict",
+        title="Where did the loop go?",
+        question="Which node names hang behind `power(x, 3)`, from the result back, accumulator left out?",
+        minutes=2,
+        difficulty=1,
+        name="answer",
+        starter="answer = None\n",
+        hints=(
+            "Run the function in your head, and write down every operation on tensors as it happens.",
+            "`range(3 - 1)` runs the body twice, and each time one multiplication runs.",
+        ),
+        solution='answer = ["MulBackward0", "MulBackward0"]\n',
+        why="Two multiplications ran and nothing else; the graph does not know that a loop ran them.",
+        alternatives=('answer = ("MulBackward0",) * 2\n',),
+        mistakes=(
+            Mistake(
+                "one box for the loop",
+                "A loop has no box of its own: each time its body runs, a new node is made.",
+                'answer = ["MulBackward0"]\n',
+            ),
+            Mistake(
+                "n times",
+                "`range(n - 1)` runs the body n - 1 times: the first factor is x itself, without any "
+                "operation.",
+                'answer = ["MulBackward0"] * 3\n',
+            ),
+            Mistake(
+                "both branches",
+                "`x.exp()` stands in the code but did not run; only what ran is recorded.",
+                'answer = ["MulBackward0", "MulBackward0", "ExpBackward0"]\n',
+            ),
+            Mistake(
+                "forward names",
+                "The right operations, by the wrong name: nodes are named after what they do on the way "
+                "back.",
+                'answer = ["Mul", "Mul"]\n',
+            ),
+            Mistake(
+                "the mathematics",
+                "x³ is what it computes, but nobody called a power operation: two multiplications ran.",
+                'answer = ["PowBackward0"]\n',
+            ),
+        ),
+        check=check_00_p3,
+    ),
+    Exercise(
+        id="00.1",
+        kind="edges",
+        title="Make a graph",
+        question=(
+            "Return a one-element tensor whose `grad_fn` is an `ExpBackward0` and behind which exactly one "
+            "leaf waits for a gradient."
+        ),
+        minutes=2,
+        difficulty=1,
+        name="make",
+        starter=MAKE + "    x = torch.tensor(1.0)\n    return x\n",
+        hints=(
+            "A node appears only on a result. Which operation leaves `ExpBackward0` behind?",
+            "`x.exp()` is half of it. Look at C00.1: what must be true of `x` for a node to be made at all?",
+        ),
+        solution=MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x.exp()\n",
+        why="The leaf asks for a gradient, so the one operation on it is recorded, and it is the last one.",
+        alternatives=(
+            MAKE + "    x = torch.zeros(1)\n    x.requires_grad_()\n    return torch.exp(x * 2)\n",
+        ),
+        mistakes=(
+            Mistake(
+                "plain",
+                "Nothing was recorded, because nothing that went in requires grad. Look at how `x` is made.",
+                MAKE + "    x = torch.tensor(1.0)\n    return x.exp()\n",
+            ),
+            Mistake(
+                "a number",
+                "That is a Python number: with `.item()` the value left the graph behind. Return the tensor.",
+                MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x.exp().item()\n",
+            ),
+            Mistake(
+                "one operation too many",
+                "`grad_fn` is the node of the last operation, and something ran after `exp`.",
+                MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x.exp() * 1\n",
+            ),
+            Mistake(
+                "two leaves",
+                "The node is right, but two leaves wait behind it; one is wanted.",
+                MAKE
+                + "    x = torch.tensor(1.0, requires_grad=True)\n"
+                + "    w = torch.tensor(2.0, requires_grad=True)\n    return (x * w).exp()\n",
+            ),
+            Mistake(
+                "the leaf itself",
+                "You returned the leaf itself. It waits for a gradient, but no operation has run on it yet.",
+                MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x\n",
+            ),
+        ),
+        check=check_00_1,
+    ),
+    Exercise(
+        id="00.2",
+        kind="edges",
+        title="Give the edges",
+        question=(
+            "`a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List every arrow behind `y` as a "
+            'pair `("from", "to")` of node names, without arrows to nothing.'
+        ),
+        minutes=5,
+        difficulty=2,
+        name="edges",
+        starter="edges = None\n",
+        hints=(
+            "Start at `y` and go back: which operation ran last? What were its operands?",
+            "Every operand gives one arrow, unless it needs no gradient. The name at a leaf is "
+            "`AccumulateGrad`.",
+        ),
+        solution=(
+            "edges = [\n"
+            '    ("ExpBackward0", "AddBackward0"),\n'
+            '    ("AddBackward0", "MulBackward0"),\n'
+            '    ("AddBackward0", "AccumulateGrad"),\n'
+            '    ("MulBackward0", "AccumulateGrad"),\n'
+            "]\n"
+        ),
+        why="exp has one operand, the sum two, and of the product's two operands only `a` needs a gradient.",
+        alternatives=(
+            'm, a, c = "MulBackward0", "AddBackward0", "AccumulateGrad"\n'
+            'edges = {(m, c), (a, c), (a, m), ("ExpBackward0", a)}\n',
+        ),
+        mistakes=(
+            Mistake(
+                "forwards",
+                "The right arrows, all turned round: they point from the result back to the operands.",
+                "edges = [\n"
+                '    ("AddBackward0", "ExpBackward0"),\n'
+                '    ("MulBackward0", "AddBackward0"),\n'
+                '    ("AccumulateGrad", "AddBackward0"),\n'
+                '    ("AccumulateGrad", "MulBackward0"),\n'
+                "]\n",
+            ),
+            Mistake(
+                "a node for b",
+                "`b` does not require grad, so it has no accumulator: its place in the row is an arrow to "
+                "nothing.",
+                "edges = [\n"
+                '    ("ExpBackward0", "AddBackward0"),\n'
+                '    ("AddBackward0", "MulBackward0"),\n'
+                '    ("AddBackward0", "AccumulateGrad"),\n'
+                '    ("MulBackward0", "AccumulateGrad"),\n'
+                '    ("MulBackward0", "AccumulateGrad"),\n'
+                "]\n",
+            ),
+            Mistake(
+                "one path only",
+                "`a` is used twice: once in the product and once, directly, in the sum. One arrow is "
+                "missing.",
+                "edges = [\n"
+                '    ("ExpBackward0", "AddBackward0"),\n'
+                '    ("AddBackward0", "MulBackward0"),\n'
+                '    ("MulBackward0", "AccumulateGrad"),\n'
+                "]\n",
+            ),
+            Mistake(
+                "no leaves",
+                "The operations are right, but the graph does not stop there: where do a leaf's slopes "
+                "arrive?",
+                'edges = [("ExpBackward0", "AddBackward0"), ("AddBackward0", "MulBackward0")]\n',
+            ),
+        ),
+        check=check_00_2,
+    ),
+    Exercise(
+        id="00.3",
+        kind="edges",
+        title="Walk it yourself",
+        question=(
+            "Return the names (`type(node).__name__`) of all nodes behind `y`, each node exactly once, in "
+            "any "
+            "order. Two arrows into one node are still one node; long chains must not end in a "
+            "RecursionError."
+        ),
+        minutes=10,
+        difficulty=2,
+        name="walk",
+        starter=WALK + "    names = []\n    return names\n",
+        hints=(
+            "Keep a list of nodes still to visit, starting with `y.grad_fn`, and a set of nodes you have "
+            "seen.",
+            "Take a node from the list; if it is new, note its name and put the nodes its arrows lead to "
+            "on the "
+            "list. An arrow may lead to None.",
+        ),
+        solution=(
+            WALK
+            + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
+            + "    while waiting:\n"
+            + "        node = waiting.pop()\n"
+            + "        if node is None or node in seen:\n"
+            + "            continue\n"
+            + "        seen.add(node)\n"
+            + "        names.append(type(node).__name__)\n"
+            + "        waiting += [below for below, output in node.next_functions]\n"
+            + "    return names\n"
+        ),
+        why="The set of seen nodes makes it a walk over the graph instead of one over all its paths.",
+        alternatives=(
+            WALK
+            + "    row = {y.grad_fn}\n"
+            + "    seen = set()\n"
+            + "    while row:\n"
+            + "        seen |= row\n"
+            + "        below = {n for node in row for n, _ in node.next_functions if n is not None}\n"
+            + "        row = below - seen\n"
+            + "    return [type(node).__name__ for node in seen]\n",
+        ),
+        mistakes=(
+            Mistake(
+                "one entry per path",
+                "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you "
+                "have seen.",
+                WALK
+                + "    names, waiting = [], [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in node.next_functions if n is not None]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "recursion",
+                "Right on small graphs; a chain of 3000 operations is deeper than Python's call stack "
+                "allows.",
+                WALK
+                + "    seen = []\n"
+                + "    def visit(node):\n"
+                + "        if node is not None and node not in seen:\n"
+                + "            seen.append(node)\n"
+                + "            for below, _ in node.next_functions:\n"
+                + "                visit(below)\n"
+                + "    visit(y.grad_fn)\n"
+                + "    return [type(node).__name__ for node in seen]\n",
+            ),
+            Mistake(
+                "first arrow only",
+                "You follow one arrow of each node; an operation with two operands has two.",
+                WALK
+                + "    names, node = [], y.grad_fn\n"
+                + "    while node is not None:\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        arrows = node.next_functions\n"
+                + "        node = arrows[0][0] if arrows else None\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "stops before the leaves",
+                "The operations are all there, the accumulators are not; they are nodes as well.",
+                WALK
+                + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is None or node in seen or not node.next_functions:\n"
+                + "            continue\n"
+                + "        seen.add(node)\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in node.next_functions]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "names, not nodes",
+                "Two nodes may carry one name; you keep names apart, and have to keep nodes apart.",
+                WALK
+                + "    names, waiting = [], [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is None or type(node).__name__ in names:\n"
+                + "            continue\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in node.next_functions]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "counts nothing",
+                "`NoneType` is in your list: an arrow to nothing leads to no node.",
+                WALK
+                + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node in seen:\n"
+                + "            continue\n"
+                + "        seen.add(node)\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in getattr(node, 'next_functions', ())]\n"
+                + "    return names\n",
+            ),
+        ),
+        check=check_00_3,
+    ),
+    Exercise(
+        id="00.4",
+        kind="edges",
+        title="One number per path",
+        question=(
+            "`y = x * x * x + 2 * x` at `x = 2`, evaluated as `((x * x) * x) + (2 * x)`. For every path of "
+            "arrows from `y` down to `x`, give the product of the slopes along it, in any order."
+        ),
+        minutes=5,
+        difficulty=2,
+        name="paths",
+        starter="paths = None\n",
+        hints=(
+            "Each place where `x` is written is the end of one path.",
+            "On the way through a multiplication, the slope is multiplied by the value of the other operand.",
+        ),
+        solution="paths = [2 * 2, 2 * 2, 2 * 2, 2]\n",
+        why=(
+            "Two paths go through both multiplications (other operands 2 and 2), one through the outer "
+            "one only "
+            "(other operand x*x = 4), and one through 2*x. Their sum, 14, is what lands in x.grad."
+        ),
+        alternatives=("x = 2\npaths = (2, x * x, x * x, x * x)\n",),
+        mistakes=(
+            Mistake(
+                "one per term",
+                "These are the slopes of the two terms; x³ alone has three paths, one for each factor.",
+                "paths = [12, 2]\n",
+            ),
+            Mistake(
+                "the sum",
+                "That is what arrives in the end. The question is what is added up to make it.",
+                "paths = [14]\n",
+            ),
+            Mistake(
+                "equal paths once",
+                "Both numbers occur, but several paths carry the same number, and each of them counts.",
+                "paths = [4, 2]\n",
+            ),
+            Mistake(
+                "values",
+                "Those are the values of the two terms; a path carries a slope.",
+                "paths = [8, 4]\n",
+            ),
+            Mistake(
+                "the value of 2x",
+                "Three are right. The slope of 2 * x is the other operand, 2, whatever x is.",
+                "paths = [4, 4, 4, 4]\n",
+            ),
+            Mistake(
+                "last factor only",
+                "On the way through two multiplications there are two factors; multiply both into the path.",
+                "paths = [2, 2, 2, 2]\n",
+            ),
+        ),
+        check=check_00_4,
+    ),
+]

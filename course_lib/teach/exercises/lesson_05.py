@@ -1,0 +1,848 @@
+"""The exercises of lesson 05: leaf accumulation."""
+
+import random
+
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.lesson_00 import as_number
+
+# --- what the checks measure --------------------------------------------------------------------------------
+
+OUTCOMES = ("raises now", "raises at backward", "silently wrong", "fine")
+
+
+def happens(torch, lines, wanted, **start):
+    """Run a program line by line and say which of OUTCOMES it is.
+
+    `start` holds the names the program begins with; it must leave its result in `got`, a tensor or a number.
+    """
+    names = {"torch": torch, **start}
+    for line in lines:
+        try:
+            exec(line, names)
+        except RuntimeError:
+            return "raises at backward" if "backward()" in line else "raises now"
+    got = names["got"]
+    got = got.tolist() if hasattr(got, "tolist") else got
+    return "fine" if close(got, wanted) else "silently wrong"
+
+
+def close(one, other, tolerance=1e-4):
+    """Nested lists of numbers (or None) that agree up to rounding."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(close(a, b, tolerance) for a, b in zip(one, other, strict=True))
+    if one is None or other is None or isinstance(one, list | tuple) or isinstance(other, list | tuple):
+        return one is other
+    return abs(one - other) <= tolerance * max(1.0, abs(one), abs(other))
+
+
+def as_list(value):
+    """A tensor as nested lists; None and plain values as they are."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def compare_verdicts(answer, truth, named):
+    """Compare the learner's table of outcomes with the one that was measured.
+
+    Returns None when all agree, the name of a mistake found in `named` ((letter, verdict) -> name), or a
+    Verdict.
+    """
+    if not isinstance(answer, dict) or set(answer) != set(truth):
+        return not_yet(f"Keep the dictionary with the keys {', '.join(truth)}.")
+    for letter, verdict in answer.items():
+        if verdict not in OUTCOMES:
+            return not_yet(f"{letter}: {verdict!r} is none of {', '.join(map(repr, OUTCOMES))}.")
+    wrong = [letter for letter in truth if answer[letter] != truth[letter]]
+    for letter in wrong:
+        if (letter, answer[letter]) in named:
+            return named[letter, answer[letter]]
+    if wrong:
+        return not_yet(
+            f"{len(truth) - len(wrong)} of {len(truth)} agree with what happens; look again at {wrong[0]}."
+        )
+    return None
+
+
+def verdict_sources(name, truth, changes):
+    """Source text of a full table of outcomes, with some of them changed."""
+    table = {**truth, **changes}
+    inside = ", ".join(f'"{letter}": "{verdict}"' for letter, verdict in table.items())
+    return f"{name} = {{{inside}}}\n"
+
+
+# --- predictions --------------------------------------------------------------------------------------------
+
+
+def check_05_p1(answer, torch):
+    """Run the program and compare."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    (w * 3).sum().backward()
+    g = w.grad
+    (w * 5).sum().backward()
+    truth, given = g.tolist(), as_list(answer)
+    if not isinstance(given, list | tuple) or len(given) != 2:
+        return not_yet("Two numbers in a list are wanted.")
+    if close(given, truth):
+        return correct("`g` is w.grad itself, and the second pass added its 5s to the 3s in place.")
+    named = (
+        ([3, 3], "put aside"),
+        ([5, 5], "overwritten"),
+        ([15, 15], "multiplied"),
+        ([4, 4], "averaged"),
+        ([8, 16], "times w"),
+    )
+    for numbers, name in named:
+        if close(given, numbers):
+            return almost(name)
+    return not_yet(f"The program prints something else than {list(given)}. What does each pass send to w?")
+
+
+def check_05_p2(answer, torch):
+    """Run the loop and compare."""
+    x = torch.tensor([2.0, 2.0, 2.0, 10.0])
+    w = torch.tensor(1.0, requires_grad=True)
+    for part in (x[:3], x[3:]):
+        ((w * part).mean() / 2).backward()
+    value = as_number(answer)
+    if value is None:
+        return not_yet("One number is wanted.")
+    if value == w.grad.item():
+        return correct("The two means, 2 and 10, count half each: 6, although the mean of the batch is 4.")
+    named = {
+        4.0: "same as the batch",
+        5.0: "last part only",
+        12.0: "not divided",
+        10.0: "overwritten",
+        3.0: "halved",
+    }
+    if value in named:
+        return almost(named[value])
+    return not_yet(f"Not {value:g}. What is the mean of each part, and what does `/ 2` make of it?")
+
+
+# --- exercises ----------------------------------------------------------------------------------------------
+
+
+def check_05_1(answer, torch):
+    """Run the program and compare the four facts one by one."""
+    p, q, r = (torch.ones(2, requires_grad=True) for _ in range(3))
+    (p * 2 * q).sum().backward()
+    early = p.grad
+    (p * 3).sum().backward()
+    q.grad = None
+    (q * 0).sum().backward()
+    truth = {
+        "p.grad": as_list(p.grad),
+        "q.grad": as_list(q.grad),
+        "r.grad": as_list(r.grad),
+        "early is p.grad": early is p.grad,
+    }
+    if not isinstance(answer, dict) or set(answer) != set(truth):
+        return not_yet(f"Keep the dictionary with the keys {', '.join(truth)}.")
+    given = {key: as_list(value) for key, value in answer.items()}
+    if close(given["p.grad"], [3, 3]):
+        return almost("overwritten")
+    if given["q.grad"] is None:
+        return almost("zero is none")
+    if close(given["q.grad"], [2, 2]):
+        return almost("cleared in vain")
+    if given["r.grad"] is not None:
+        return almost("zeros from the start")
+    if given["early is p.grad"] is False:
+        return almost("a new tensor each time")
+    for key in ("p.grad", "q.grad"):
+        if not close(given[key], truth[key]):
+            return not_yet(f"{key} is not {given[key]}. Add up what each pass sends to this leaf.")
+    if given["early is p.grad"] is not True:
+        return not_yet("`early is p.grad` is a question with the answer True or False.")
+    return correct("Added in place, cleared by None, zeros where a zero arrived, None where nothing did.")
+
+
+WHICH = {
+    "A": (
+        "(w * 3).sum().backward()",
+        "w.grad = torch.zeros(2)",
+        "(w * 5).sum().backward()",
+        "got = w.grad",
+    ),
+    "B": (
+        "(w * 3).sum().backward()",
+        "got = w.grad",
+        "w.grad.zero_()",
+        "(w * 5).sum().backward()",
+    ),
+    "C": (
+        "(w * 1).sum().backward()",
+        "w.sub_(w.grad)",
+        "got = w",
+    ),
+    "D": (
+        "h = w * w",
+        "(h + 1).sum().backward()",
+        "(h * 2).sum().backward()",
+        "got = w.grad",
+    ),
+    "E": (
+        "h = w * 3",
+        "h.retain_grad()",
+        "(h * h).sum().backward()",
+        "got = h.grad",
+    ),
+    "F": (
+        "s = w * 0.5",
+        "s.sum().backward()",
+        "got = w.grad",
+    ),
+}
+WANTED = {"A": [5, 5], "B": [3, 3], "C": [0, 1], "D": [6, 12], "E": [6, 12], "F": [1, 1]}
+SOLVED = {
+    "A": "fine",
+    "B": "silently wrong",
+    "C": "raises now",
+    "D": "raises at backward",
+    "E": "fine",
+    "F": "silently wrong",
+}
+
+
+def check_05_2(answer, torch):
+    """Run all programs and compare the table."""
+    truth = {}
+    for letter, lines in WHICH.items():
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        truth[letter] = happens(torch, lines, WANTED[letter], w=w)
+    named = {
+        ("A", "silently wrong"): "zeros are no reset",
+        ("B", "fine"): "put aside is not copied",
+        ("C", "silently wrong"): "leaf written silently",
+        ("C", "fine"): "leaf may be written",
+        ("D", "fine"): "shared part survives",
+        ("F", "fine"): "w for s",
+        ("E", "silently wrong"): "retain does nothing",
+    }
+    found = compare_verdicts(answer, truth, named)
+    if found is None:
+        return correct("Two silent ones, and both read the right attribute of the wrong tensor, or too late.")
+    return almost(found) if isinstance(found, str) else found
+
+
+def check_05_3(answer, torch):
+    """Compare with the gradient of the whole batch, on random parts, and count the arrivals at w."""
+    for _ in range(3):
+        sizes = random.sample([1, 2, 3, 5], 3)
+        parts = [_pair(torch, size) for size in sizes]
+        start, before = random.uniform(-1, 1), random.uniform(-2, 2)
+        count = sum(sizes)
+        terms = [
+            [2 * (a * start - b) * a for a, b in zip(x.tolist(), y.tolist(), strict=True)] for x, y in parts
+        ]
+        w = torch.tensor(start, requires_grad=True)
+        w.grad = torch.tensor(before)
+        arrivals = []
+        w.register_hook(lambda grad, arrivals=arrivals: arrivals.append(grad.item()))
+        answer(torch, w, parts)
+        if w.grad is None:
+            return not_yet("Afterwards w.grad is None.")
+        got, truth = w.grad.item(), before + sum(map(sum, terms)) / count
+        means = [sum(term) / len(term) for term in terms]
+        if close(got, truth) and len(arrivals) == len(parts):
+            continue
+        named = (
+            (truth, "one big graph"),
+            (before + sum(means) / len(means), "mean of means"),
+            (before + sum(means), "sum of means"),
+            (before + sum(map(sum, terms)), "never divided"),
+            (truth - before, "erased what was there"),
+            (means[-1] * sizes[-1] / count, "last part only"),
+        )
+        for value, name in named:
+            if close(got, value):
+                return almost(name)
+        return not_yet(
+            f"With parts of sizes {sizes}, w.grad is {got:.4f}, and the full batch gives {truth:.4f}."
+        )
+    return correct(
+        "Every sample weighs the same, whatever part it was in, and each graph died before the next."
+    )
+
+
+def _pair(torch, size):
+    """Random inputs and targets of one micro-batch."""
+    return tuple(torch.tensor([random.uniform(-2, 2) for _ in range(size)]) for _ in range(2))
+
+
+LINES = {
+    "A": "w.grad = None",
+    "B": "loss.backward()",
+    "C": "with torch.no_grad(): w -= 0.1 * w.grad",
+    "D": "loss = ((w - 3) ** 2).sum()",
+}
+
+
+def check_05_4(answer, torch):
+    """Run the lines in the given order, three times, and compare with gradient descent done by hand."""
+    if not isinstance(answer, str | list | tuple):
+        return not_yet('A string of letters is wanted, such as "ABCD".')
+    order = [str(letter).strip().upper() for letter in answer]
+    if any(letter not in LINES for letter in order):
+        return not_yet("Only the letters A, B, C and D name lines.")
+    place = {letter: order.index(letter) for letter in order}
+    w = torch.tensor([1.0, 5.0], requires_grad=True)
+    names, expected = {"torch": torch, "w": w}, w.tolist()
+    try:
+        for _ in range(3):
+            for letter in order:
+                exec(LINES[letter], names)
+            expected = [value - 0.1 * 2 * (value - 3) for value in expected]
+    except (NameError, TypeError, RuntimeError) as error:
+        if "D" in place and "B" in place and place["D"] > place["B"]:
+            return almost("backward before the loss")
+        if {"A", "B", "C"} <= place.keys() and place["B"] < place["A"] < place["C"]:
+            return almost("cleared too early")
+        if "B" in place and "C" in place and place["C"] < place["B"]:
+            return almost("update before the gradient")
+        return not_yet(f"In this order the loop stops with {type(error).__name__}: {str(error)[:80]}")
+    if sorted(order) == sorted(LINES) and close(names["w"].tolist(), expected):
+        return correct("Cleared before or after, but never between the backward and the update.")
+    if "A" not in place:
+        return almost("never cleared")
+    if len(order) != 4:
+        return not_yet("Each of the four lines is wanted exactly once.")
+    return not_yet(f"After three passes w is {names['w'].tolist()}; by hand it is {expected}.")
+
+
+def check_05_5(answer, torch):
+    """Compare with momentum done by hand, over steps with changing rates, some of them without a gradient."""
+    start = [random.uniform(-1, 1) for _ in range(2)]
+    p, v = torch.tensor(start, requires_grad=True), torch.zeros(2)
+    at, speed, mu = p.tolist(), [0.0, 0.0], 0.8
+    worlds = {name: (list(at), [0.0, 0.0]) for name in ("lr inside the velocity", "damped", "uphill")}
+    for lr, arrives in ((0.1, True), (0.5, True), (0.2, False), (0.3, True), (0.1, False), (0.2, True)):
+        gradient = [random.uniform(-2, 2) for _ in range(2)] if arrives else None
+        p.grad = None if gradient is None else torch.tensor(gradient)
+        before, speed_before = p.tolist(), v.tolist()
+        try:
+            answer(torch, p, v, lr, mu)
+        except RuntimeError as error:
+            if "leaf Variable" in str(error):
+                return almost("recording is on")
+            raise
+        except (TypeError, AttributeError):
+            if gradient is None:
+                return almost("None is not handled")
+            raise
+        if gradient is None:
+            if not close(p.tolist(), before):
+                return almost("None as zero")
+            if not close(v.tolist(), speed_before):
+                return almost("velocity decays on None")
+            continue
+        speed = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
+        at = [a - lr * s for a, s in zip(at, speed, strict=True)]
+        _other_worlds(worlds, gradient, lr, mu)
+        if close(p.tolist(), at) and close(v.tolist(), speed):
+            continue
+        if close(p.tolist(), before):
+            return almost("rebinds names")
+        for name, (where, _) in worlds.items():
+            if close(p.tolist(), where):
+                return almost(name)
+        if close(v.tolist(), speed_before):
+            return almost("velocity forgotten")
+        return not_yet(
+            f"With lr={lr}, p went from {_short(before)} to {_short(p.tolist())}, not to {_short(at)}."
+        )
+    if not p.requires_grad or p.grad_fn is not None or v.grad_fn is not None:
+        return not_yet(
+            "Afterwards `p` should still be a leaf that requires grad, and `v` should have no history."
+        )
+    return correct(
+        "A velocity in place, and rest on None: SGD with momentum, as PyTorch's optimizer does it."
+    )
+
+
+def _other_worlds(worlds, gradient, lr, mu):
+    """Take the same step under each of the usual misreadings."""
+    for name, (where, speed) in worlds.items():
+        scale = {"lr inside the velocity": lr, "damped": 1 - mu, "uphill": 1.0}[name]
+        speed[:] = [mu * s + scale * g for s, g in zip(speed, gradient, strict=True)]
+        move = {"lr inside the velocity": -1.0, "damped": -lr, "uphill": lr}[name]
+        where[:] = [a + move * s for a, s in zip(where, speed, strict=True)]
+
+
+def _short(numbers):
+    return [round(number, 3) for number in numbers]
+
+
+ACC = "def accumulate(torch, w, parts):\n"
+STEP = "def step(torch, p, v, lr, mu):\n"
+STATE = 'state = {{"p.grad": {}, "q.grad": {}, "r.grad": {}, "early is p.grad": {}}}\n'
+
+EXERCISES = [
+    Exercise(
+        id="05.p1",
+        kind="predict",
+        title="What is in the gradient you put aside?",
+        question=(
+            "`(w * 3).sum().backward()`, then `g = w.grad`, then `(w * 5).sum().backward()`. What does `g` "
+            "hold? Two numbers in a list."
+        ),
+        minutes=1,
+        difficulty=1,
+        name="answer",
+        starter="answer = None\n",
+        hints=(
+            "There are two questions in one: what does the second pass do to `.grad`, and is `g` a copy?",
+            "In Python, `g = w.grad` gives a second name to one object.",
+        ),
+        solution="answer = [8, 8]\n",
+        why="The second pass adds its 5s to the 3s, in the very tensor that `g` names.",
+        alternatives=("answer = torch.tensor([8.0, 8.0])\n",),
+        mistakes=(
+            Mistake(
+                "put aside",
+                "[3, 3] would be right if `g` were a copy; it is a second name for the tensor that is "
+                "added to.",
+                "answer = [3, 3]\n",
+            ),
+            Mistake(
+                "overwritten",
+                "[5, 5] is the second pass alone; backward adds to what is there, it does not replace it.",
+                "answer = [5, 5]\n",
+            ),
+            Mistake(
+                "multiplied",
+                "15 multiplies the slopes; that happens along one path, and these are two separate passes.",
+                "answer = [15, 15]\n",
+            ),
+            Mistake(
+                "averaged",
+                "4 is the average of 3 and 5; nothing here divides by the number of passes.",
+                "answer = [4, 4]\n",
+            ),
+            Mistake(
+                "times w",
+                "That is 8 times w. The slope of w * 8 is 8, whatever w is.",
+                "answer = [8, 16]\n",
+            ),
+        ),
+        check=check_05_p1,
+        puzzles=(12,),
+    ),
+    Exercise(
+        id="05.p2",
+        kind="predict",
+        title="Two micro-batches",
+        question=(
+            "`x` is [2, 2, 2, 10]. The parts `x[:3]` and `x[3:]` each send the mean of `w * part`, "
+            "divided by "
+            "2, backward. What is `w.grad` at the end?"
+        ),
+        minutes=2,
+        difficulty=1,
+        name="answer",
+        starter="answer = None\n",
+        hints=(
+            "The gradient of `(w * part).mean()` is the mean of the part. Compute both.",
+            "The means are 2 and 10, each is divided by 2, and what arrives is added.",
+        ),
+        solution="answer = 6\n",
+        why="2/2 + 10/2 = 6. The outlier counts as much as the three other samples together.",
+        alternatives=("answer = torch.tensor(6.0)\n",),
+        mistakes=(
+            Mistake(
+                "same as the batch",
+                "4 is the mean over four samples; here each part counts one half, however few samples it "
+                "has.",
+                "answer = 4\n",
+            ),
+            Mistake(
+                "last part only",
+                "5 is what the second part sends; the first part's gradient is still there and is added to.",
+                "answer = 5\n",
+            ),
+            Mistake(
+                "not divided",
+                "12 adds the two means; the loop divides each of them by the number of parts.",
+                "answer = 12\n",
+            ),
+            Mistake(
+                "overwritten",
+                "10 is the mean of the last part, undivided and alone. Mind the `/ 2`, and mind the first "
+                "part.",
+                "answer = 10\n",
+            ),
+            Mistake(
+                "halved",
+                "3 divides twice; nothing divides again after the loop.",
+                "answer = 3\n",
+            ),
+        ),
+        check=check_05_p2,
+        puzzles=(14,),
+    ),
+    Exercise(
+        id="05.1",
+        kind="predict state",
+        title="Read the state",
+        question=(
+            "After the program, give `p.grad`, `q.grad` and `r.grad` as lists (or None), and whether "
+            "`early is p.grad`."
+        ),
+        minutes=5,
+        difficulty=2,
+        name="state",
+        starter='state = {"p.grad": None, "q.grad": None, "r.grad": None, "early is p.grad": None}\n',
+        hints=(
+            "Go through the program pass by pass, and keep one column for each leaf.",
+            "`p` takes part in two passes. `q` is cleared, and then takes part in one more, multiplied by 0.",
+        ),
+        solution=STATE.format("[5, 5]", "[0, 0]", "None", "True"),
+        why=(
+            "2 + 3 arrive at p, added in place; a zero arrives at q after it was cleared; nothing ever "
+            "reaches r."
+        ),
+        alternatives=(STATE.format("torch.tensor([5.0, 5.0])", "(0.0, 0.0)", "None", "True"),),
+        mistakes=(
+            Mistake(
+                "overwritten",
+                "p.grad: 3 is the second pass alone, and the 2s of the first pass are still there.",
+                STATE.format("[3, 3]", "[0, 0]", "None", "True"),
+            ),
+            Mistake(
+                "zero is none",
+                "q.grad: multiplying by 0 is a path; a gradient did arrive, and it was zero.",
+                STATE.format("[5, 5]", "None", "None", "True"),
+            ),
+            Mistake(
+                "cleared in vain",
+                "q.grad: the 2s of the first pass were let go by `q.grad = None`, before the last pass.",
+                STATE.format("[5, 5]", "[2, 2]", "None", "True"),
+            ),
+            Mistake(
+                "zeros from the start",
+                "r.grad: r took part in nothing, so nothing arrived, and `.grad` is still None.",
+                STATE.format("[5, 5]", "[0, 0]", "[0, 0]", "True"),
+            ),
+            Mistake(
+                "a new tensor each time",
+                "`early is p.grad`: the second pass added in place, so both names mean one tensor.",
+                STATE.format("[5, 5]", "[0, 0]", "None", "False"),
+            ),
+        ),
+        check=check_05_1,
+        puzzles=(12,),
+    ),
+    Exercise(
+        id="05.2",
+        kind="which happens",
+        title="Which happens?",
+        question="For each of the programs A to F: raises now, raises at backward, silently wrong, or fine?",
+        minutes=8,
+        difficulty=3,
+        name="verdicts",
+        starter='verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}\n',
+        hints=(
+            "First ask of each program: is a leaf that requires grad written to in place while recording "
+            "is on?",
+            "Then ask: of which tensor is `got` the gradient, and who writes to that memory afterwards? "
+            "For D, "
+            "look at what `w * w` has to keep, and until when.",
+        ),
+        solution=verdict_sources("verdicts", SOLVED, {}),
+        why=(
+            "B puts aside a name, not a copy, and F reads the leaf where the result was meant; both run "
+            "without "
+            "a word. In D the product's kept operands were released by the first pass."
+        ),
+        alternatives=(
+            'verdicts = dict.fromkeys("AE", "fine") | dict.fromkeys("BF", "silently wrong")\n'
+            'verdicts |= {"C": "raises now", "D": "raises at backward"}\n',
+        ),
+        mistakes=(
+            Mistake(
+                "zeros are no reset",
+                "A: assigning zeros is a reset like any other; the next gradient is added to 0.",
+                verdict_sources("verdicts", SOLVED, {"A": "silently wrong"}),
+            ),
+            Mistake(
+                "put aside is not copied",
+                "B: `got` is a second name for w.grad, and `zero_()` and the next pass write into that "
+                "tensor.",
+                verdict_sources("verdicts", SOLVED, {"B": "fine"}),
+            ),
+            Mistake(
+                "leaf written silently",
+                "C: nothing goes wrong silently here; a leaf that requires grad refuses the in-place write.",
+                verdict_sources("verdicts", SOLVED, {"C": "silently wrong"}),
+            ),
+            Mistake(
+                "leaf may be written",
+                "C: the update needs `with torch.no_grad():`; with recording on, the leaf refuses it.",
+                verdict_sources("verdicts", SOLVED, {"C": "fine"}),
+            ),
+            Mistake(
+                "shared part survives",
+                "D: both passes go through `w * w`, and the first one released what that product had kept.",
+                verdict_sources("verdicts", SOLVED, {"D": "fine"}),
+            ),
+            Mistake(
+                "retain does nothing",
+                "E: retain_grad() was called before the pass, so h keeps its gradient, 2h.",
+                verdict_sources("verdicts", SOLVED, {"E": "silently wrong"}),
+            ),
+            Mistake(
+                "w for s",
+                "F: the gradient for w carries one more factor than the gradient for s = w * 0.5.",
+                verdict_sources("verdicts", SOLVED, {"F": "fine"}),
+            ),
+        ),
+        check=check_05_2,
+        puzzles=(12,),
+    ),
+    Exercise(
+        id="05.3",
+        kind="repair",
+        title="Repair the micro-batches",
+        question=(
+            "Afterwards `w.grad` must have gained the gradient of the mean squared error over all samples of "
+            "all parts; each part gets a backward of its own."
+        ),
+        minutes=8,
+        difficulty=2,
+        name="accumulate",
+        starter=(
+            ACC
+            + "    for x, y in parts:\n"
+            + "        loss = ((x * w - y) ** 2).mean()\n"
+            + "        (loss / len(parts)).backward()\n"
+        ),
+        hints=(
+            "What does one sample weigh in the mean over everything? And in your loop?",
+            "Count all samples before the loop. A sum over a part, divided by that count, has the right "
+            "weights.",
+        ),
+        solution=(
+            ACC
+            + "    count = sum(len(x) for x, y in parts)\n"
+            + "    for x, y in parts:\n"
+            + "        loss = ((x * w - y) ** 2).sum()\n"
+            + "        (loss / count).backward()\n"
+        ),
+        why="Each squared error is divided by the number of all samples, so the sum over parts is the mean.",
+        alternatives=(
+            ACC
+            + "    sizes = [x.numel() for x, y in parts]\n"
+            + "    for (x, y), n in zip(parts, sizes):\n"
+            + "        share = n / sum(sizes)\n"
+            + "        (((x * w - y) * (x * w - y)).mean() * share).backward()\n",
+        ),
+        mistakes=(
+            Mistake(
+                "mean of means",
+                "Still each part weighs the same; a part with more samples must weigh more.",
+                ACC
+                + "    for x, y in parts:\n"
+                + "        loss = ((x * w - y) ** 2).sum() / len(x)\n"
+                + "        (loss / len(parts)).backward()\n",
+            ),
+            Mistake(
+                "sum of means",
+                "You add the parts' means without dividing: the gradient grows with the number of parts.",
+                ACC + "    for x, y in parts:\n" + "        ((x * w - y) ** 2).mean().backward()\n",
+            ),
+            Mistake(
+                "never divided",
+                "The weights are equal now, but this is the gradient of the sum; the mean was asked for.",
+                ACC + "    for x, y in parts:\n" + "        ((x * w - y) ** 2).sum().backward()\n",
+            ),
+            Mistake(
+                "erased what was there",
+                "The gain is right, but w.grad held something before, and that has been lost.",
+                ACC
+                + "    w.grad = None\n"
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    for x, y in parts:\n"
+                + "        (((x * w - y) ** 2).sum() / count).backward()\n",
+            ),
+            Mistake(
+                "last part only",
+                "Only the last part is left: clearing inside the loop throws the others away.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    for x, y in parts:\n"
+                + "        w.grad = None\n"
+                + "        (((x * w - y) ** 2).sum() / count).backward()\n",
+            ),
+            Mistake(
+                "one big graph",
+                "The number is right, but one backward over everything keeps all the parts' graphs alive "
+                "at once.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    total = sum(((x * w - y) ** 2).sum() for x, y in parts)\n"
+                + "    (total / count).backward()\n",
+            ),
+        ),
+        check=check_05_3,
+        puzzles=(14,),
+    ),
+    Exercise(
+        id="05.4",
+        kind="reorder",
+        title="Put the lines in order",
+        question=(
+            "A: `w.grad = None`, B: `loss.backward()`, C: the update, D: the loss. Give an order, as a "
+            "string, "
+            "that makes every pass of the loop one honest step of gradient descent."
+        ),
+        minutes=5,
+        difficulty=1,
+        name="order",
+        starter="order = None\n",
+        hints=(
+            "Which line needs a name that another line makes? Which line needs a gradient?",
+            "Loss, backward, update must follow each other. There is more than one place for the clearing.",
+        ),
+        solution='order = "DBCA"\n',
+        why="The gradient is made from this pass's loss, used, and then cleared before the next one arrives.",
+        alternatives=('order = "ADBC"\n', 'order = "DABC"\n', 'order = ["D", "B", "C", "A"]\n'),
+        mistakes=(
+            Mistake(
+                "cleared too early",
+                "The gradient is cleared after it was made and before it was used: the update finds None.",
+                'order = "DBAC"\n',
+            ),
+            Mistake(
+                "update before the gradient",
+                "In the first pass there is no gradient yet when the update wants one.",
+                'order = "DCBA"\n',
+            ),
+            Mistake(
+                "backward before the loss",
+                "Backward runs before this pass has a loss to start from.",
+                'order = "BDCA"\n',
+            ),
+            Mistake(
+                "never cleared",
+                "Without A the loop runs, and from the second pass on it moves by a sum of gradients.",
+                'order = "DBC"\n',
+            ),
+        ),
+        check=check_05_4,
+        puzzles=(12,),
+    ),
+    Exercise(
+        id="05.5",
+        kind="repair",
+        title="Momentum that respects None",
+        question=(
+            "One step of SGD with momentum: v becomes mu times itself plus the gradient, then p moves by -lr "
+            "times v. Same tensors afterwards; without a gradient, nothing moves and v is not touched."
+        ),
+        minutes=8,
+        difficulty=2,
+        name="step",
+        starter=STEP + "    v = mu * v + p.grad\n    p = p - lr * v\n",
+        hints=(
+            "`v = …` gives a new tensor a name inside your function; the caller's tensor does not change. "
+            "Which "
+            "operations write into a tensor?",
+            "Without a gradient, return at once. With one, recall how the lesson updates a leaf: which block is "
+            "around it, and which operations end in an underscore?",
+        ),
+        solution=(
+            STEP
+            + "    if p.grad is None:\n"
+            + "        return\n"
+            + "    with torch.no_grad():\n"
+            + "        v.mul_(mu).add_(p.grad)\n"
+            + "        p.sub_(lr * v)\n"
+        ),
+        why=(
+            "In-place operations write into the caller's tensors; no_grad lets a leaf be written; None "
+            "means skip."
+        ),
+        alternatives=(
+            STEP
+            + "    if p.grad is not None:\n"
+            + "        v *= mu\n"
+            + "        v += p.grad\n"
+            + "        p.detach().sub_(v * lr)\n",
+        ),
+        mistakes=(
+            Mistake(
+                "rebinds names",
+                "p did not change: `p = …` only gives a new tensor that name inside the function.",
+                STEP
+                + "    if p.grad is None:\n"
+                + "        return\n"
+                + "    with torch.no_grad():\n"
+                + "        v = mu * v + p.grad\n"
+                + "        p = p - lr * v\n",
+            ),
+            Mistake(
+                "recording is on",
+                "The in-place write to the leaf is refused while recording is on.",
+                STEP
+                + "    if p.grad is not None:\n        v.mul_(mu).add_(p.grad)\n        p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "None is not handled",
+                "Right while there is a gradient; with None the arithmetic itself fails.",
+                STEP
+                + "    with torch.no_grad():\n"
+                + "        v.mul_(mu).add_(p.grad)\n"
+                + "        p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "None as zero",
+                "A missing gradient was treated as zero, and the velocity carried the parameter on.",
+                STEP
+                + "    with torch.no_grad():\n"
+                + "        v.mul_(mu)\n"
+                + "        if p.grad is not None:\n"
+                + "            v.add_(p.grad)\n"
+                + "        p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "velocity decays on None",
+                "p rests on None, but its velocity shrank: with None the whole step is to be skipped.",
+                STEP
+                + "    with torch.no_grad():\n"
+                + "        v.mul_(mu)\n"
+                + "        if p.grad is not None:\n"
+                + "            v.add_(p.grad)\n"
+                + "            p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "lr inside the velocity",
+                "You put lr into the velocity; then a change of lr does not reach what is already rolling.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).add_(lr * p.grad)\n"
+                + "            p.sub_(v)\n",
+            ),
+            Mistake(
+                "damped",
+                "You weigh the gradient by 1 - mu, as a running average does; here it enters whole.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).add_((1 - mu) * p.grad)\n"
+                + "            p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "uphill",
+                "The size is right and the sign is not: descent goes against the velocity's gradients.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).add_(p.grad)\n"
+                + "            p.add_(lr * v)\n",
+            ),
+        ),
+        check=check_05_5,
+        puzzles=(13,),
+    ),
+]

@@ -1,0 +1,792 @@
+"""Exercises of lesson 07: version counters, and the error about in-place operations."""
+
+import math
+import random
+import re
+
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+
+IN_PLACE = "modified by an inplace operation"
+VERSIONS = re.compile(r"is at version (\d+); expected version (\d+) instead")
+
+
+def numbers(count, low=0.5, high=2.0):
+    """Random numbers away from zero, so that no slope is zero by accident."""
+    return [random.uniform(low, high) for _ in range(count)]
+
+
+def leaf(torch, values, dtype=None):
+    return torch.tensor(values, requires_grad=True, dtype=dtype or torch.float32)
+
+
+def flat(tensor):
+    return tensor.detach().reshape(-1).tolist()
+
+
+def near(found, wanted, tolerance=1e-4):
+    """Two lists of numbers agree."""
+    return len(found) == len(wanted) and all(
+        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, wanted, strict=True)
+    )
+
+
+def as_names(answer):
+    """A set of names from a list, tuple, set or single name; None when it is something else."""
+    if isinstance(answer, str):
+        answer = answer.replace(",", " ").split()
+    if not isinstance(answer, (list, tuple, set, frozenset)):
+        return None
+    if not all(isinstance(name, str) for name in answer):
+        return None
+    return {name.strip() for name in answer}
+
+
+def node_names(y):
+    """The names of all nodes behind y."""
+    names, seen, waiting = set(), [], [y.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.append(node)
+        names.add(type(node).__name__)
+        waiting += [after for after, _ in node.next_functions]
+    return names
+
+
+# --- 07.p1 ----------------------------------------------------------------------------------------
+
+EDITED = {"a": "y = x.sqrt(); y += 1",
+"b": "y = x * 2; y += 1", "c": "y = x.sqrt(); y = y + 1", "d": "y = x + 3; y *= 2"}
+
+
+def check_07_p1(answer, torch):
+    given = as_names(answer)
+    if given is None or not given <= set(EDITED):
+        return not_yet('Give a list with some of the letters "a", "b", "c" and "d"; it may be empty.')
+    truth = set()
+    for letter, program in EDITED.items():
+        space = {"x": leaf(torch, numbers(2, 2.0, 9.0))}
+        exec(program, space)
+        try:
+            space["y"].sum().backward()
+        except RuntimeError:
+            truth.add(letter)
+    if given == truth:
+        return correct("an edit hurts only if its memory is what somebody saved.")
+    wrong = {
+        frozenset("abd"): "every edit",
+        frozenset("abcd"): "even new tensors",
+        frozenset("ac"): "even new tensors",
+        frozenset(): "never",
+        frozenset("ab"): "every product",
+        frozenset("b"): "every product",
+        frozenset("ad"): "addition",
+    }
+    named = wrong.get(frozenset(given))
+    return almost(named) if named else not_yet("For each of them: which memory does the first operation "
+    "keep?")
+
+
+P1 = Exercise(
+    id="07.p1", kind="predict", title="Edited results", minutes=2, difficulty=1, puzzles=(1,),
+    question="Four results, each edited once: which backward calls raise?\n\n"
+    + "\n".join(f"- {letter}: `{program}`" for letter, program in EDITED.items()),
+    name="answer", starter="answer = None",
+    hints=(
+        "Write down what each first operation keeps: its input, its result, or no tensor of yours.",
+        "y += 1 writes into the memory of y. Into which memory does y = y + 1 write?",
+    ),
+    solution='answer = ["a"]',
+    why="Only sqrt keeps its result, and only in a is that result overwritten. x * 2 keeps the 2, addition "
+    "keeps nothing, and y = y + 1 makes a new tensor.",
+    alternatives=('answer = {"a"}', 'answer = "a"'),
+    mistakes=(
+        Mistake("every edit",
+                "That would mean every in-place edit breaks backward. x * 2 kept the 2 and x + 3 kept "
+                "nothing: nobody misses the old y.", 'answer = ["a", "b", "d"]'),
+        Mistake("even new tensors",
+                "c is not an edit: y = y + 1 computes a new tensor and moves the name y to it. "
+                "sqrt's result stays as it was.", 'answer = ["a", "c"]'),
+        Mistake("never",
+                "That would mean backward never needs the old values. sqrt's slope is 1 / (2 * result), and "
+                "in one program that result is overwritten.", "answer = []"),
+        Mistake("every product",
+                "b is a product with a plain number. Its slope is the number 2, so 2 is kept, not x and "
+                "not y.", 'answer = ["a", "b"]'),
+        Mistake("addition",
+                "d starts with an addition. Its slope is 1 whatever becomes of y, so it keeps nothing that "
+                "you could overwrite.", 'answer = ["a", "d"]'),
+    ),
+    check=check_07_p1,
+)  # fmt: skip
+
+
+# --- 07.p2 ----------------------------------------------------------------------------------------
+
+
+def check_07_p2(answer, torch):
+    if not isinstance(answer, (list, tuple)) or len(answer) != 2:
+        return not_yet("Give a pair of numbers: the version it is at, and the version that was expected.")
+    x = leaf(torch, numbers(2))
+    h = x * 2
+    h.add_(1)
+    y = h.sin()
+    h.add_(1)
+    h.mul_(3)
+    try:
+        y.sum().backward()
+        truth = None
+    except RuntimeError as error:
+        truth = tuple(int(number) for number in VERSIONS.search(str(error)).groups())
+    given = tuple(answer)
+    if given == truth:
+        return correct("the first number is counted to the end, the second only to the save.")
+    wrong = {(1, 3): "swapped", (3, 0): "from zero", (2, 0): "counted from the save", (2, 1): "one missed",
+             (1, 0): "one write", (4, 1): "the save counts", (4, 2): "the save counts"}
+    named = wrong.get(given)
+    return almost(named) if named else not_yet("Count the operations that end in _, once to the sin and "
+    "once to the end.")
+
+
+P2 = Exercise(
+    id="07.p2", kind="predict", title="Fill in the message", minutes=2, difficulty=1, puzzles=(2,),
+    question="`h = x * 2; h.add_(1); y = h.sin(); h.add_(1); h.mul_(3)`: “is at version …; expected "
+    "version … instead”.",
+    name="answer", starter="answer = None",
+    hints=(
+        "The second number was noted by sin when it saved h. How many writes had there been?",
+        "The first number is read at backward. How many writes have there been by then?",
+    ),
+    solution="answer = (3, 1)",
+    why="One write before sin saved h, so 1 was noted; three in all by the time of backward.",
+    alternatives=("answer = [3, 1]",),
+    mistakes=(
+        Mistake("swapped",
+                "The order of the message is: what it is now, then what was expected. Versions only grow, so "
+                "the first number is the larger.", "answer = (1, 3)"),
+        Mistake("from zero",
+                "You expect 0 because h began there. What was noted is the version at the moment of "
+                "saving, and h.add_(1) had run before.", "answer = (3, 0)"),
+        Mistake("counted from the save",
+                "You counted the writes since the save. The counter belongs to the memory, began "
+                "when the memory was made, and is never set back.", "answer = (2, 0)"),
+        Mistake("one missed",
+                "One write after the save is missing: both h.add_(1) and h.mul_(3) come after sin.",
+                "answer = (2, 1)"),
+        Mistake("the save counts",
+                "You counted x * 2 or sin as a write. They read, and put their results into new "
+                "memory.", "answer = (4, 1)"),
+        Mistake("one write",
+                "You counted a single write. Every operation whose name ends in _ is one, and there are "
+                "three.", "answer = (1, 0)"),
+    ),
+    check=check_07_p2,
+)  # fmt: skip
+
+
+# --- 07.p3 ----------------------------------------------------------------------------------------
+
+
+def small_network(torch, dtype=None):
+    """x, t and the four parameters of a network like the lesson's, as random numbers."""
+
+    def rows(height, width, low=0.2, high=1.5):
+        return [numbers(width, low, high) for _ in range(height)]
+
+    dtype = dtype or torch.float32
+    x, t = torch.tensor(rows(3, 2), dtype=dtype), torch.tensor(rows(3, 1), dtype=dtype)
+    shapes = {"W1": rows(2, 2), "b1": numbers(2), "W2": rows(2, 1), "b2": numbers(1)}
+    return x, t, {name: leaf(torch, values, dtype) for name, values in shapes.items()}
+
+
+def check_07_p3(answer, torch):
+    given = as_names(answer)
+    if given is None or not given <= {"W1", "b1", "W2", "b2"}:
+        return not_yet('Give a list with some of the names "W1", "b1", "W2" and "b2"; it may be empty.')
+    truth = set()
+    for name in ("W1", "b1", "W2", "b2"):
+        x, t, parameters = small_network(torch)
+        W1, b1, W2, b2 = parameters.values()
+        loss = ((torch.relu(x @ W1 + b1) @ W2 + b2 - t) ** 2).mean()
+        with torch.no_grad():
+            parameters[name].mul_(0.9)
+        try:
+            loss.backward()
+        except RuntimeError:
+            truth.add(name)
+    if given == truth:
+        return correct("you found the one parameter that a formula still has to read.")
+    if not given:
+        return almost("none")
+    if given == {"W1", "W2"}:
+        return almost("both weights")
+    if given & {"b1", "b2"}:
+        return almost("all" if len(given) == 4 else "a bias")
+    return almost("first only")
+
+
+P3 = Exercise(
+    id="07.p3", kind="predict", title="Which parameter must hold still?",
+    minutes=3, difficulty=2, puzzles=(1, 8),
+    question="Which of W1, b1, W2, b2 may not be written to between forward and backward?",
+    name="answer", starter="answer = None",
+    hints=(
+        "A matrix product keeps a factor only if the other factor needs a gradient.",
+        "Which of x and h needs a gradient?",
+    ),
+    solution='answer = ["W2"]',
+    why="W2 is read for the gradient of h. W1 would be read for the gradient of x, which nobody wants; "
+    "biases are added, and addition keeps nothing.",
+    alternatives=('answer = ("W2",)', 'answer = "W2"'),
+    mistakes=(
+        Mistake("all",
+                "That is a safe habit and not what happens: addition keeps nothing, so nobody misses the old "
+                "biases, and one of the weights is not kept either.", 'answer = ["W1", "b1", "W2", "b2"]'),
+        Mistake("both weights",
+                "W1 is read only for the gradient of x, and x is plain data. Need decides, not the kind "
+                "of parameter.", 'answer = ["W1", "W2"]'),
+        Mistake("none",
+                "Then the gradient of h, which is made of W2, would be taken at another W2 than the one that "
+                "computed the loss.", "answer = []"),
+        Mistake("a bias",
+                "A bias is added, its slope is 1, and addition keeps neither operand.",
+                'answer = ["W2", "b2"]'),
+        Mistake("first only",
+                "The other way round: the first product multiplies plain data by W1 and keeps the data; the "
+                "second multiplies h, which needs a gradient.", 'answer = ["W1"]'),
+    ),
+    check=check_07_p3,
+)  # fmt: skip
+
+
+# --- 07.1 -----------------------------------------------------------------------------------------
+
+COUNTERS = """\
+x = torch.zeros(4)
+v, d, q, c = x[1:], x.detach(), x.data, x.clone()
+x.add_(1); x.add_(0); x.mul_(1); x.sub_(0)
+with torch.no_grad():
+    d.add_(1); v.mul_(2)
+q.add_(5); q.add_(5); q.add_(5); c.mul_(3)
+x[0] += 1
+x = x + 0
+"""
+AT = {"x": 0, "v": 8, "d": 8, "q": 3, "c": 1}
+
+
+def check_07_1(answer, torch):
+    if not isinstance(answer, dict) or any(type(answer.get(name)) is not int for name in AT):
+        return not_yet("Put a whole number in the place of each None; keep the five names.")
+    space = {"torch": torch}
+    exec(COUNTERS, space)
+    truth = {name: space[name]._version for name in AT}
+    if all(answer[name] == truth[name] for name in AT):
+        return correct("you know what counts, and who shares the count.")
+    x, v, d, q, c = (answer[name] for name in AT)
+    if v != d or v < 4:
+        return almost("own counters")
+    if c != truth["c"]:
+        return almost("clone shares")
+    if q > truth["q"] or v > truth["v"]:
+        return almost("data shares")
+    named = {1: "one write", 2: "no_grad hides", 3: "values decide"}.get(truth["v"] - v)
+    if named:
+        return almost(named)
+    if v == truth["v"] and q == truth["q"] and x > 0:
+        return almost("same x")
+    return not_yet("Go line by line, and keep one count for each memory that has a counter.")
+
+
+def versions_but(**changed):
+    return f"versions = {AT | changed!r}"
+
+
+EX1 = Exercise(
+    id="07.1", kind="predict state", title="Five counters", minutes=5, difficulty=1, puzzles=(15,),
+    question=f"At which version is each of the five names after the last line?\n\n```python\n{COUNTERS}```",
+    name="versions", starter='versions = {"x": None, "v": None, "d": None, "q": None, "c": None}',
+    hints=(
+        "First group the names: which of them share a counter?",
+        "Then count writes for each counter: no_grad changes nothing, and neither does adding zero. One "
+        "line is two writes.",
+        "What does the very last line do to the name x?",
+    ),
+    solution=f"versions = {AT!r}",
+    why="x, its view and its detach share a counter: 4 + 2 + 2 writes. .data counts its own three, the "
+    "clone its own one. The last line gives the name x to a new tensor, at version 0.",
+    alternatives=(f"versions = dict({', '.join(f'{k}={n}' for k, n in reversed(AT.items()))})",),
+    mistakes=(
+        Mistake("own counters",
+                "You gave x, the view and the detach() counters of their own. They look at one memory, "
+                "and the counter belongs to the memory.", versions_but(v=1, d=1)),
+        Mistake("no_grad hides",
+                "The two writes under no_grad are missing. no_grad stops the recording, not the "
+                "counting: values change there too.", versions_but(v=6, d=6)),
+        Mistake("values decide",
+                "Three writes are missing: adding 0, multiplying by 1, subtracting 0. Nobody compares "
+                "values, so they count like any other.", versions_but(v=5, d=5)),
+        Mistake("one write",
+                "One is missing. x[0] += 1 writes to the view x[0], and then assigns the view back into x.",
+                versions_but(v=7, d=7)),
+        Mistake("data shares",
+                "You let .data share the counter. It shares the memory only: its writes are counted for "
+                "itself, and x never hears of them.", versions_but(v=11, d=11, q=11)),
+        Mistake("clone shares",
+                "clone() has memory of its own, so it starts at 0 and counts only what is written to it.",
+                versions_but(c=9)),
+        Mistake("same x",
+                "x = x + 0 is no edit: it makes a new tensor and gives it the name x. The old memory keeps "
+                "its count, and v and d still see it.", versions_but(x=8)),
+    ),
+    check=check_07_1,
+)  # fmt: skip
+
+
+# --- 07.2 -----------------------------------------------------------------------------------------
+
+PROGRAMS = {
+    "A": "y = x.exp(); y.add_(1)",
+    "B": "h = x * 1; y = h.exp(); h.add_(1)",
+    "C": "y = x.sigmoid(); y.add_(1); y.sub_(1)",
+    "D": "y = x * 2; x.add_(1)",
+    "E": "h = x * 1; y = h * h; h.data.mul_(10)",
+    "F": "y = x * x; x.detach().add_(1)",
+    "G": "y = x * 2; x.data[0] = 999.0",
+    "H": "h = x * 1; h.add_(1); y = h * h",
+}
+SLOPES = {  # of the formula that computed y, at the x it was computed with
+    "A": math.exp,
+    "B": math.exp,
+    "C": lambda v: math.exp(-v) / (1 + math.exp(-v)) ** 2,
+    "D": lambda v: 2.0,
+    "E": lambda v: 2 * v,
+    "F": lambda v: 2 * v,
+    "G": lambda v: 2.0,
+    "H": lambda v: 2 * (v + 1),
+}
+WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
+HAPPENS = {
+    "A": "raises at backward",
+    "B": "fine",
+    "C": "raises at backward",
+    "D": "raises now",
+    "E": "silently wrong",
+    "F": "raises at backward",
+    "G": "fine",
+    "H": "fine",
+}
+WRONG_HAPPENS = {
+    ("A", "fine"): "adding is harmless",
+    ("B", "raises at backward"): "any operand",
+    ("C", "fine"): "undone",
+    ("D", "raises at backward"): "a leaf waits",
+    ("D", "fine"): "a leaf waits",
+    ("E", "fine"): "no error, no harm",
+    ("E", "raises at backward"): "data counts",
+    ("F", "fine"): "detached is separate",
+    ("F", "silently wrong"): "detached is separate",
+    ("G", "silently wrong"): "data always harms",
+    ("G", "raises at backward"): "data always harms",
+    ("H", "raises at backward"): "before or after",
+}
+
+
+def what_happens(program, slope, torch):
+    """Run a program, then backward, and say in WORDS how it ends."""
+    values = [1.0, 2.0]
+    x = leaf(torch, values)
+    space = {"torch": torch, "x": x}
+    try:
+        exec(program, space)
+    except RuntimeError:
+        return "raises now"
+    try:
+        space["y"].sum().backward()
+    except RuntimeError:
+        return "raises at backward"
+    return "fine" if near(flat(x.grad), [slope(v) for v in values]) else "silently wrong"
+
+
+def check_07_2(answer, torch):
+    if not isinstance(answer, dict):
+        return not_yet("Keep the dictionary, and put one of the four phrases in the place of each None.")
+    waiting = [letter for letter in PROGRAMS if answer.get(letter) is None]
+    if waiting:
+        return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
+    strange = [letter for letter in PROGRAMS if answer[letter] not in WORDS]
+    if strange:
+        return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(WORDS)}.")
+    truth = {letter: what_happens(program, SLOPES[letter], torch) for letter, program in PROGRAMS.items()}
+    wrong = [(letter, answer[letter]) for letter in PROGRAMS if answer[letter] != truth[letter]]
+    for one in wrong:
+        if one in WRONG_HAPPENS:
+            return almost(WRONG_HAPPENS[one])
+    if wrong:
+        right = len(PROGRAMS) - len(wrong)
+        return not_yet(f"{right} of {len(PROGRAMS)} are right. Look again at {wrong[0][0]}.")
+    return correct("you can tell an edit that raises from one that is safe, and both from one that lies.")
+
+
+def happens_but(letter, phrase):
+    return f"happens = {HAPPENS | {letter: phrase}!r}"
+
+
+EX2 = Exercise(
+    id="07.2", kind="which happens", title="Which happens?", minutes=8, difficulty=2, puzzles=(1, 2, 3, 15),
+    question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently "
+    "wrong?\n\n"
+    + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
+    name="happens",
+    starter="happens = {" + ", ".join(f'"{letter}": None' for letter in PROGRAMS) + "}",
+    hints=(
+        "Three questions for each: what was saved? Was that memory written to afterwards? Did the write "
+        "count?",
+        "Saved and written and counted: raises. Saved and written, not counted: wrong. Otherwise fine. And "
+        "one program writes where no write is allowed.",
+    ),
+    solution=f"happens = {HAPPENS!r}",
+    why="A and C overwrite a saved result, F a saved input through detach, which shares the counter. D "
+    "writes to a leaf. E writes to a saved tensor without counting. B, G and H write to memory that nobody "
+    "saved, or before the save.",
+    alternatives=(f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})",),
+    mistakes=(
+        Mistake("adding is harmless",
+                "A: adding has slope 1, true, but it wrote over the result that exp saved, and "
+                "exp's slope is that result.", happens_but("A", "fine")),
+        Mistake("any operand",
+                "B: exp keeps its result, not h. Whoever overwrites h afterwards takes nothing from it.",
+                happens_but("B", "raises at backward")),
+        Mistake("undone",
+                "C: the values are what they were, the version is not. The check compares counters, because "
+                "comparing values would need a copy.", happens_but("C", "fine")),
+        Mistake("a leaf waits",
+                "D: x is a leaf that requires grad, with grad mode on. That write is refused on the "
+                "spot, before any backward.", happens_but("D", "raises at backward")),
+        Mistake("no error, no harm",
+                "E: no error indeed, but h * h saved h, and its memory now holds ten times the "
+                "numbers. The gradient is ten times too large.", happens_but("E", "fine")),
+        Mistake("data counts",
+                "E: the write goes through .data, which has a counter of its own. The saved tensor's "
+                "version has not moved, so nothing is noticed.", happens_but("E", "raises at backward")),
+        Mistake("detached is separate",
+                "F: x.detach() is cut from the graph, not from the memory, and it shares x's "
+                "counter. The product saved x, and the write is noticed.", happens_but("F", "fine")),
+        Mistake("data always harms",
+                "G: x * 2 saved the 2. Nobody will read x again, so writing over it changes no "
+                "gradient.", happens_but("G", "silently wrong")),
+        Mistake("before or after",
+                "H: the write comes before h is saved. The product notes the version that it finds, "
+                "and that one stays.", happens_but("H", "raises at backward")),
+    ),
+    check=check_07_2,
+)  # fmt: skip
+
+
+# --- 07.3 -----------------------------------------------------------------------------------------
+
+
+def check_07_3(answer, torch):
+    for size in (3, 4):
+        values = numbers(size, 0.3, 2.0)
+        x = leaf(torch, values, torch.float64)
+        y = answer(torch, x)
+        if not isinstance(y, torch.Tensor):
+            return not_yet("The function should return a tensor with one element.")
+        sigmoid = [1 / (1 + math.exp(-v)) for v in values]
+        if near(flat(y), [sum(s * s for s in sigmoid)]):
+            return almost("not centred")
+        if not near(flat(y), [sum((s - 0.5) ** 2 for s in sigmoid)]):
+            return not_yet("The number that is returned is not the sum of (p - 0.5)².")
+        behind = node_names(y) if y.grad_fn is not None else set()
+        try:
+            y.backward()
+        except RuntimeError as error:
+            if "does not require grad" in str(error):
+                return almost("cut")
+            if IN_PLACE not in str(error):
+                raise
+            if "SubBackward0" not in behind:
+                return almost("hidden write")
+            if "CloneBackward0" in behind:
+                return almost("late copy")
+            return not_yet("It still writes into the memory that sigmoid saved.")
+        if not near(flat(x.grad), [2 * (s - 0.5) * s * (1 - s) for s in sigmoid]):
+            return almost("uncounted")
+    return correct("sigmoid's result stands as it was saved, and the centring happens in other memory.")
+
+
+STARTER_3 = """\
+def centred(torch, x):
+    p = x.sigmoid()
+    q = p
+    q.sub_(0.5)
+    return (q * q).sum()"""
+
+EX3 = Exercise(
+    id="07.3", kind="repair", title="Repair with one call", minutes=6, difficulty=1, puzzles=(1, 15),
+    question="Change one place so that centred(torch, x).backward() runs and gives the gradient of the number "
+    "returned.",
+    name="centred", starter=STARTER_3,
+    hints=(
+        "Which memory did sigmoid save, and which line writes into it? q = p copies nothing.",
+        "Either q gets memory of its own before the write, or nothing is written at all.",
+    ),
+    solution=STARTER_3.replace("q = p\n", "q = p.clone()\n") + "\n",
+    why="clone() gives q memory and a counter of its own, and is recorded, so the gradient still flows. "
+    "Writing q = p - 0.5 instead of the two lines is as good.",
+    alternatives=(
+        STARTER_3.replace("    q = p\n    q.sub_(0.5)", "    q = p - 0.5"),
+        STARTER_3.replace("q.sub_(0.5)", "q = q.sub(0.5)"),
+    ),
+    mistakes=(
+        Mistake("hidden write",
+                "You hid the write from the graph, by no_grad or by detach(). It still goes to the memory "
+                "that sigmoid saved, and the counter still sees it.",
+                STARTER_3.replace("    q.sub_(0.5)", "    with torch.no_grad():\n        q.sub_(0.5)")),
+        Mistake("late copy",
+                "You copied after the write. By then sigmoid's result is already overwritten; the copy must "
+                "come first.", STARTER_3.replace("q.sub_(0.5)", "q = q.sub_(0.5).clone()")),
+        Mistake("uncounted",
+                "No error, and a wrong gradient: the write was not counted, so backward took sigmoid's slope "
+                "from the centred numbers. This is what the error protects you from.",
+                STARTER_3.replace("q.sub_(0.5)", "q.data.sub_(0.5)")),
+        Mistake("cut",
+                "The copy is cut from the graph: nothing leads from the result back to x. The error is gone "
+                "because the gradient is.", STARTER_3.replace("q = p\n", "q = p.detach().clone()\n")),
+        Mistake("not centred",
+                "The error went away with the centring: the function now returns the sum of p², another "
+                "number than before.", STARTER_3.replace("    q.sub_(0.5)\n", "    q.sub(0.5)\n")),
+    ),
+    check=check_07_3,
+)  # fmt: skip
+
+
+# --- 07.4 -----------------------------------------------------------------------------------------
+
+
+def raised_by_library(error, torch):
+    """Was the error raised by the library, and not by a line of the learner's?"""
+    step = error.__traceback__
+    while step.tb_next is not None:
+        step = step.tb_next
+    return step.tb_frame.f_globals.get("__name__", "").partition(".")[0] == torch.__name__
+
+
+def check_07_4(answer, torch):
+    try:
+        y = answer(torch)
+    except RuntimeError as error:
+        if "in-place operation" in str(error):
+            return almost("too early")
+        raise
+    if not isinstance(y, torch.Tensor) or y.grad_fn is None:
+        return not_yet("Return a tensor that was computed from x, so that it has a backward.")
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        found = VERSIONS.search(str(error))
+        if not found:
+            return not_yet("Backward raises, but another error than the one that is wanted.")
+        if not raised_by_library(error, torch):
+            return not_yet("That message was raised by hand. Make the library say it.")
+        seen, expected = (int(number) for number in found.groups())
+        if (seen, expected) == (3, 1):
+            return correct("you can say which write came before the save and which after, so you can find "
+            "them, too.")
+        if expected == 0:
+            return almost("saved too early")
+        if (seen, expected) == (2, 1):
+            return almost("one write short")
+        if seen == 3:
+            return almost("saved too late")
+        return not_yet(f"The error came, with version {seen} where {expected} was expected.")
+    return almost("nothing was saved")
+
+
+STARTER_4 = """\
+def cause(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    return y"""
+
+
+def cause_source(*lines):
+    """The source of an answer with these lines between x and return."""
+    return STARTER_4.replace("    y = x * 1\n", "".join(f"    {line}\n" for line in lines))
+
+
+EX4 = Exercise(
+    id="07.4", kind="cause this error", title="Cause this error", minutes=10, difficulty=2, puzzles=(1, 2),
+    question="Return a y whose y.sum().backward() raises “is at version 3; expected version 1 instead”.",
+    name="cause", starter=STARTER_4,
+    hints=(
+        "How many writes must there be before a tensor is saved, and how many after?",
+        "You need an operation that saves a tensor which you may write to: not the leaf x, but something "
+        "computed from it. Which operations save their input?",
+    ),
+    solution=cause_source("h = x * 1", "h.add_(1)", "y = h.sin()", "h.add_(1)", "h.add_(1)") + "\n",
+    why="One write, then sin saves h and notes 1, then two more writes. The message names the last writer: "
+    "output 0 of Add.",
+    alternatives=(
+        cause_source("y = x * 1", "y.exp_()", "y.add_(1)", "y.mul_(2)"),
+        cause_source("h = x * 1", "h.mul_(2)", "y = h * h", "h[0] += 1"),
+    ),
+    mistakes=(
+        Mistake("too early",
+                "Your function itself raises: it writes to the leaf x with grad mode on, which is refused at "
+                "once. Write to a tensor that was computed from x.", cause_source("x.add_(1)", "y = x * x")),
+        Mistake("nothing was saved",
+                "Backward runs through. You wrote to memory that no node saved; look for an operation "
+                "whose slope is made of the tensor that you overwrite.",
+                cause_source("y = x * 1", "y.add_(1)", "y.add_(1)", "y.add_(1)")),
+        Mistake("saved too early",
+                "The error is there, but it expected version 0: the tensor was saved before the first "
+                "write.", cause_source("y = x.exp()", "y.add_(1)", "y.add_(1)", "y.add_(1)")),
+        Mistake("one write short", "The save is in the right place. One write is missing after it.",
+                cause_source("h = x * 1", "h.add_(1)", "y = h.sin()", "h.add_(1)")),
+        Mistake("saved too late",
+                "Three writes, but more than one of them came before the save, so a later version was "
+                "noted.", cause_source("h = x * 1", "h.add_(1)", "h.add_(1)", "y = h.sin()", "h.add_(1)")),
+    ),
+    check=check_07_4,
+)  # fmt: skip
+
+
+# --- 07.5 -----------------------------------------------------------------------------------------
+
+MASK = ((2.0, 0.0), (0.0, 2.0), (2.0, 2.0))
+
+
+def loss_of(torch, x, t, values, mask):
+    """The loss of exercise 07.5, out of place and without a graph; `values` are the four parameters."""
+    W1, b1, W2, b2 = values
+    with torch.no_grad():
+        return ((torch.relu(x @ W1 + b1) * mask @ W2 + b2 - t) ** 2).mean().item()
+
+
+def finite_differences(torch, x, t, values, mask, step=1e-6):
+    """The gradients of `loss_of` for each parameter, flat, by central differences."""
+    gradients = []
+    for which, value in enumerate(values):
+        start, slopes = flat(value), []
+        for place in range(len(start)):
+            ends = []
+            for sign in (1, -1):
+                moved = list(start)
+                moved[place] += sign * step
+                changed = torch.tensor(moved, dtype=torch.float64).reshape(*value.shape)
+                ends.append(loss_of(torch, x, t, [*values[:which], changed, *values[which + 1 :]], mask))
+            slopes.append((ends[0] - ends[1]) / (2 * step))
+        gradients.append(slopes)
+    return gradients
+
+
+def check_07_5(answer, torch):
+    x, t, parameters = small_network(torch, torch.float64)
+    names, tensors = list(parameters), list(parameters.values())
+    mask = torch.tensor(MASK, dtype=torch.float64)
+    old = [tensor.detach().clone() for tensor in tensors]
+    gradients = finite_differences(torch, x, t, old, mask)
+    try:
+        returned = answer(torch, x, t, *tensors, mask)
+    except (RuntimeError, TypeError) as error:
+        if IN_PLACE in str(error):
+            return almost("decay too early" if "[2, 1]" in str(error) else "mask in place")
+        if isinstance(error, TypeError) and "NoneType" in str(error):
+            return almost("cut" if parameters["W1"].grad is None else "another W2")
+        raise
+    if not isinstance(returned, float) or not near([returned], [loss_of(torch, x, t, old, mask)]):
+        return not_yet("The loss that is returned is not that of the masked network at the old parameters.")
+    moves = [flat(new.detach() - was) for new, was in zip(tensors, old, strict=True)]
+    for name, move, was, slopes in zip(names, moves, old, gradients, strict=True):
+        wanted = [-0.1 * slope for slope in slopes]
+        if name == "W2":
+            late = [0.99 * (w + m) - w for w, m in zip(flat(was), wanted, strict=True)]
+            wanted = [m - 0.01 * w for w, m in zip(flat(was), wanted, strict=True)]
+            if near(move, late, 1e-6) and not near(wanted, late, 1e-6):
+                return almost("decay too late")
+        if near(move, wanted, 1e-6):
+            continue
+        if name == "W1":
+            decayed = near(move, [0.99 * m for m in wanted], 1e-6)
+            return almost("uncounted decay" if decayed else "uncounted mask")
+        return not_yet(f"{name} did not move by what the question asks for.")
+    return correct("everything that backward reads is read before it is written, and every gradient is "
+    "exact.")
+
+
+STARTER_5 = """\
+def train_step(torch, x, t, W1, b1, W2, b2, mask):
+    h = torch.relu(x @ W1 + b1)
+    h *= mask
+    loss = ((h @ W2 + b2 - t) ** 2).mean()
+    with torch.no_grad():
+        W2 *= 0.99
+    loss.backward()
+    with torch.no_grad():
+        for p in (W1, b1, W2, b2):
+            p -= 0.1 * p.grad
+    return loss.item()"""
+EARLY = "    with torch.no_grad():\n        W2 *= 0.99\n    loss.backward()\n"
+ORDERED = "    loss.backward()\n    with torch.no_grad():\n        W2 *= 0.99\n"
+MASKED = STARTER_5.replace("h *= mask", "h = h * mask")
+SOLVED = MASKED.replace(EARLY, ORDERED)
+
+EX5 = Exercise(
+    id="07.5", kind="repair", title="Repair a training step", minutes=15, difficulty=3, puzzles=(1, 2, 3, 8),
+    question="Dropout and weight decay by hand. Make the step run, with exact gradients and the updates as "
+    "described.",
+    name="train_step", starter=STARTER_5,
+    hints=(
+        "There are two mistakes. Repair the one that the message names, run it again, and read the next "
+        "message.",
+        "What did relu save? Which line writes into it, and how would you write that line without writing "
+        "into it?",
+        "Which line reads everything that was saved? Updates of parameters belong after it; decay before "
+        "the step.",
+    ),
+    solution=SOLVED + "\n",
+    why="relu saved h, so the mask makes a new tensor. The second product saved W2, so decay waits until "
+    "backward has read it, and comes before the step so that the step itself is not shrunk.",
+    alternatives=(
+        STARTER_5.replace("    h *= mask\n", "")
+        .replace("W1 + b1)", "W1 + b1) * mask")
+        .replace(EARLY, "    loss.backward()\n")
+        .replace("        for p in", "        W2 -= 0.01 * W2\n        for p in"),
+        MASKED.replace(EARLY, "    loss.backward()\n    W2.detach().mul_(0.99)\n"),
+    ),
+    mistakes=(
+        Mistake("mask in place",
+                "W2 is in order now. h *= mask still writes into the result that relu saved, and relu's "
+                "slope is read from it.", STARTER_5.replace(EARLY, ORDERED)),
+        Mistake("decay too early",
+                "The mask is in order now. W2 is still written to before backward has read it: the "
+                "gradient of h is made of W2.", MASKED),
+        Mistake("uncounted mask",
+                "No error, and wrong gradients for W1 and b1: through .data or no_grad the mask is not "
+                "recorded, so backward does not apply it.",
+                STARTER_5.replace("h *= mask", "h.data.mul_(mask)").replace(EARLY, ORDERED)),
+        Mistake("uncounted decay",
+                "No error, but W1 and b1 moved by 1 % too little: W2 was shrunk behind the counter's "
+                "back, and backward used the shrunk one.",
+                MASKED.replace(EARLY, "    W2.data.mul_(0.99)\n    loss.backward()\n")),
+        Mistake("decay too late",
+                "Nothing raises, but the decay comes after the step, and so shrinks the step as well: "
+                "0.99 · (W2 - 0.1 · gradient).",
+                MASKED.replace(EARLY, "    loss.backward()\n")
+                .replace("    return", "        W2 *= 0.99\n    return")),
+        Mistake("cut",
+                "The first layer gets no gradient any more: h was cut from the graph, which silences the "
+                "error and stops the learning.",
+                STARTER_5.replace("h *= mask", "h = h.detach() * mask").replace(EARLY, ORDERED)),
+        Mistake("another W2",
+                "W2 = W2 * 0.99 makes a new tensor that is called W2 inside the function only. The caller's "
+                "parameter is not decayed, and the new one has no .grad.",
+                MASKED.replace("W2 *= 0.99", "W2 = W2 * 0.99")),
+    ),
+    check=check_07_5,
+)  # fmt: skip
+
+
+EXERCISES = [P1, P2, P3, EX1, EX2, EX3, EX4, EX5]

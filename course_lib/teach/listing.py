@@ -1,0 +1,194 @@
+"""The listing: a picture in words, complete, and the same text for the same program on both libraries."""
+
+from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE
+
+
+def facts(graph):
+    """The sentences that matter most: what would fail, what is not what it seems, what was folded."""
+    found = [*stale_facts(graph), *freed_facts(graph), *detached_facts(graph)]
+    for value in graph.values:
+        if value.problem:
+            found.append(f"{value.name} cannot be used any more: {value.problem}.")
+    for a, b in graph.other_counter:
+        found.append(
+            f"{graph.title(b)} looks at the memory of {graph.title(a)} with a version counter of its own: "
+            f"a write through one is not counted by the other."
+        )
+    for value in map(graph.values.__getitem__, graph.asked):
+        if value.node is None and not value.outside and not value.problem:
+            found.append(alone(value))
+    return found + graph.folds
+
+
+def alone(value):
+    """A sentence on a tensor that was asked for and has no graph behind it."""
+    if value.requires_grad:
+        return f"{value.name} is a leaf: nothing computed it, so there is no graph behind it."
+    return f"{value.name} has no history and requires no grad: backward() has nowhere to go from it."
+
+
+def stale_facts(graph):
+    """One sentence for each stale slot; the first three of many."""
+    found = []
+    for index, node in enumerate(graph.nodes):
+        for slot in node.slots:
+            if slot.state == STALE:
+                found.append(
+                    f"A backward pass that reaches {graph.node_title(index)} fails: it saved {held(graph, slot)} "
+                    f"at version {slot.saved}, now at version {slot.now}."
+                )
+        if node.folded_slots.get(STALE):
+            found.append(f"{node.folded_slots[STALE]} of the saved tensors in the folded box are STALE.")
+    return found if len(found) <= 3 else [*found[:3], f"{len(found) - 3} more saved tensors are STALE."]
+
+
+def freed_facts(graph):
+    """One sentence on all nodes that let go of what they saved."""
+    freed = [i for i, node in enumerate(graph.nodes) if any(slot.state == FREED for slot in node.slots)]
+    if not freed:
+        return []
+    names = ", ".join(graph.node_title(i) for i in freed[:3]) + (", …" if len(freed) > 3 else "")
+    return [f"Already freed by a backward pass: what {names} saved. A second pass fails there."]
+
+
+def detached_facts(graph):
+    """One sentence for each slot whose tensor was taken out of the graph by detach_()."""
+    return [
+        f"A backward pass that reaches {graph.node_title(i)} fails: {held(graph, slot)} was detached in place."
+        for i, node in enumerate(graph.nodes)
+        for slot in node.slots
+        if slot.state == DETACHED
+    ]
+
+
+def held(graph, slot):
+    """What a slot holds, in words: 'its result, z' or 'x'."""
+    name = graph.title(slot.value) if slot.value is not None else slot.content or "a tensor"
+    return f"its {slot.name}, {name}," if slot.name.startswith("result") else name
+
+
+def count(number, noun):
+    """'1 leaf', '2 leaves', 'no leaves'."""
+    plural = {"leaf": "leaves"}.get(noun, noun + "s")
+    return f"{number or 'no'} {noun if number == 1 else plural}"
+
+
+def headline(graph):
+    """What was drawn and how much of it there is."""
+    asked = ", ".join(graph.title(i) for i in graph.asked)
+    inner = sum(node.folded or 1 for node in graph.nodes if not node.accumulates)
+    slots = sum(len(node.slots) for node in graph.nodes)
+    leaves = sum(node.accumulates for node in graph.nodes)
+    require = "requires" if leaves == 1 else "require"
+    return (
+        f"The graph of {asked}: {count(inner, 'backward node')}, {count(leaves, 'leaf')} that {require} grad, "
+        f"{count(slots, 'saved tensor')}."
+    )
+
+
+# --- the listing -------------------------------------------------------------------------------------------
+
+
+def listing(graph, detail):
+    """The whole picture as text."""
+    lines = [headline(graph), *facts(graph), "", "Values"]
+    width = max(len(value.name) for value in graph.values)
+    lines += [f"  {value.name:<{width}}  {value_line(graph, value, detail)}" for value in graph.values]
+    if graph.memories:
+        lines += ["", "Shared memory"]
+        lines += [f"  {memory_line(graph, memory)}" for memory in graph.memories]
+    if graph.nodes:
+        lines += ["", "Backward nodes, in the order they were made"]
+        for index, node in enumerate(graph.nodes):
+            if not node.accumulates:
+                lines += node_lines(graph, index, node, detail)
+        for node in sorted((node for node in graph.nodes if node.accumulates), key=lambda node: node.leaf):
+            lines.append(f"  AccumulateGrad of {accumulator_line(graph, node)}")
+    return "\n".join(lines)
+
+
+def value_line(graph, value, detail):
+    """Everything about one value."""
+    parts = [value.preview]
+    if value.dtype != "float32":
+        parts[0] += " " + value.dtype
+    parts.append("no counter" if value.version is None else f"v{value.version}")
+    if value.leaf:
+        parts.append("leaf" if value.requires_grad else "no grad")
+    elif not value.requires_grad:
+        parts.append("no grad")
+    if detail >= 2:
+        parts.append("shape " + value.shape)
+    if value.view_of is not None:
+        parts.append("view of " + graph.title(value.view_of))
+    if value.inputs:
+        parts.append("from " + ", ".join(graph.title(i) for i in value.inputs))
+    if value.node is not None:
+        output = f" output {value.output_nr}" if value.output_nr else ""
+        parts.append(f"grad_fn {graph.node_title(value.node)}{output}")
+    elif value.outside:
+        parts.append(f"grad_fn {value.outside}, not in this graph")
+    if value.grad is not None:
+        parts.append(("retained grad: " if value.retains_grad else "grad: ") + value.grad)
+    parts += hook_words(value)
+    if value.also:
+        parts.append("also named " + ", ".join(value.also))
+    if not value.named and not value.problem:
+        parts.append("no name leads to it")
+    if value.problem:
+        parts.append("unusable")
+    return "; ".join(parts)
+
+
+def hook_words(value):
+    """'1 hook', '2 post-accumulate hooks'."""
+    words = [count(value.hooks, "hook")] if value.hooks else []
+    return words + ([count(value.post_hooks, "post-accumulate hook")] if value.post_hooks else [])
+
+
+def memory_line(graph, memory):
+    """Who shares one memory and one counter."""
+    names = ", ".join(graph.title(i) for i in memory.members)
+    return f"{names}: one memory, " + (
+        "no counter" if memory.version is None else f"one counter, version {memory.version}"
+    )
+
+
+def node_lines(graph, index, node, detail):
+    """A node, where its gradients go, and what it keeps."""
+    targets = []
+    for k, following, output in node.edges:
+        label = f"[{k}] " if len(node.edges) > 1 and not node.folded else ""
+        where = "nothing" if following is None else graph.node_title(following)
+        targets.append(label + where + (f" output {output}" if output else ""))
+    arrow = " -> " + ", ".join(targets) if targets else ""
+    lines = [f"  {graph.node_title(index)}{arrow}"]
+    if node.folded:
+        lines += ["      " + line for line in node.lines[1:]]
+    else:
+        lines += ["      " + line for line in node.lines]
+    lines += ["      saved " + slot_line(graph, slot) for slot in node.slots]
+    if detail >= 2:
+        lines += [f"      kept {name} = {text}" for name, text in node.kept]
+    return lines
+
+
+def slot_line(graph, slot):
+    """One slot: what it holds, at which version it was saved, at which it is now."""
+    if slot.state in (FREED, PACKED):
+        return f"{slot.name}: {slot.state}"
+    what = graph.title(slot.value) if slot.value is not None else slot.content
+    if slot.state == DETACHED:
+        return f"{slot.name} = {what}: DETACHED in place"
+    state = "" if slot.state == OK else f", {slot.state}"
+    if slot.now is None:
+        return f"{slot.name} = {what}"
+    return f"{slot.name} = {what}: v{slot.saved}, now v{slot.now}{state}"
+
+
+def accumulator_line(graph, node):
+    """The leaf and its gradient so far."""
+    leaf = graph.values[node.leaf]
+    if not leaf.requires_grad:
+        return f"{leaf.name}: does nothing, requires_grad is switched off"
+    return f"{leaf.name}, {leaf.name}.grad: {leaf.grad}" if leaf.named else f"{leaf.name}, grad: {leaf.grad}"

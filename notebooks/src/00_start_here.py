@@ -1,0 +1,361 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 00 · Start here: what does one line of arithmetic leave behind?
+#
+# **You write `y = x*x + x`, and Python shows you one number. What else is now in memory, and how can
+# `y.backward()` know that the slope is 7?** When you can answer that, you can claim:
+#
+# - **C00.1** A result that depends on a tensor requiring grad carries a node in `grad_fn`; others carry None.
+# - **C00.2** `next_functions` holds one arrow per operand, in order, back to where that operand came from.
+# - **C00.3** At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor.
+# - **C00.4** Backward multiplies slopes along each path and adds the products where paths meet.
+# - **C00.5** Each run of a line builds new nodes, which end in the same accumulator of the same leaf.
+# - **C00.6** The graph records what ran: a branch of an `if` that was not taken leaves no node.
+#
+# **Minutes** 35 · **Needs** Python, and that the slope of x² is 2x · **Opens** `course_lib/graph.py` ·
+# **Out of scope** what a node keeps (lesson 06), what `.grad` is (05)
+
+# %% [markdown]
+# ### Four small programs
+#
+# Each has surprised people who train networks daily. Cover the middle column and commit to an answer.
+#
+# | `x` is a tensor that requires grad | what happens | lesson |
+# | --- | --- | --- |
+# | the mean losses of micro-batches of 3 and 1 samples, averaged | gradient 6.0; the batch gives 4.0 | 05 |
+# | `y = (x + 1).sum()`, `y.backward()` twice; the same with `x * x` | first fine, second raises | 06 |
+# | backward after `y = x * 2; y.add_(1)`; after `y = x.exp(); y.add_(1)` | first fine, second raises | 07 |
+# | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, `x` was 3 | no error, 60 where 6 is right | 09 |
+#
+# One idea explains all four: *behind every result hangs a small graph, and you can look at it.*
+#
+# ### How the lessons work
+#
+# You **predict**, **run**, **look** at a picture, and read short paragraphs, each with the cell that proves
+# it. Then you **break** something, and solve **exercises**.
+#
+# The first line below imports our own engine, written to be read. It uses PyTorch's names and words: put
+# `import torch` in its place, and all but a few cells print the same. The project's tests do just that.
+#
+# | lesson | question | minutes |
+# | --- | --- | --- |
+# | **00** start here | what does one line of arithmetic leave behind? | 35 |
+# | **05** leaf accumulation | where do gradients end up? | 50 |
+# | **06** saved tensors | what does a node remember? | 50 |
+# | **07** version counters | who notices an overwritten value? | 50 |
+# | **09** ways out | which exit costs what? | 55 |
+#
+# Read them in this order; the gaps are for later editions.
+
+# %%
+import course_lib as torch
+from course_lib.teach import draw, expect_error, lesson, show
+
+L = lesson(0)
+
+# %% [markdown]
+# The fourth program first: no error, and 60. Then the third, caught in the act: `exp` keeps its result for
+# later, and `add_` has written over it. After this lesson you can read all of the picture but its bottom
+# row.
+
+# %%
+x = torch.tensor([3.0], requires_grad=True)
+y = (x * x).sum()
+x.data[0] = 30.0
+y.backward()
+print(x.grad)  # the slope of x*x at 3 is 6
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x.exp()
+y.add_(1)
+draw(y)
+
+# %% [markdown]
+# ## Question
+#
+# ```python
+# x = torch.tensor(3.0, requires_grad=True)
+# y = x * x + x
+# y.backward()
+# print(x.grad)
+# ```
+#
+# `y` holds 12. Nobody stored the formula. Yet line three finds the slope of x² + x at 3.
+#
+# ## Predict
+#
+# Replace `None` by your answers. A wrong one is worth more than none: it shows which idea to repair. First:
+# what number does the last line print? Second: line two leaves **nodes** behind, one for each operation and
+# one for each leaf that will receive a gradient. How many?
+
+# %%
+L.predict("00.p1", None)
+
+# %%
+L.predict("00.p2", None)
+
+# %% [markdown]
+# ## Run
+#
+# The first two lines only. Look at what is printed beside the value.
+
+# %%
+x = torch.tensor(3.0, requires_grad=True)
+y = x * x + x
+print(y)
+
+# %% [markdown]
+# ## See
+#
+# `draw` shows what hangs behind a tensor: backward nodes on top, the tensors in the middle, what nodes keep
+# for later at the bottom.
+
+# %%
+draw(y)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The arrows on top run from the result back to the input, against the direction of your code.
+# - `x` stands three times in the formula, and there is one green box for it.
+# - A double border marks a leaf: a tensor that no recorded operation produced.
+# - `MulBackward0` keeps its operands, for its slope depends on them; `AddBackward0` keeps nothing.
+#
+# ## Explain
+#
+# **A result remembers how it was made.** `y` was computed from a tensor that requires grad, so the addition
+# hung a *node* on it: an object, named after the operation, that turns a slope for `y` into slopes for the
+# two operands. With plain tensors nobody will ask for slopes, so no node is made; and `x` itself came from
+# no operation.
+
+# %% tags=["C00.1"]
+plain = torch.tensor(3.0)
+print(y.grad_fn.name())
+print((plain * x).grad_fn.name())  # one operand that requires grad is enough
+print((plain * plain + plain).grad_fn)
+print(x.grad_fn, x.is_leaf)
+
+# %% [markdown]
+# **Arrows point backwards.** The addition has two operands, `x*x` and `x`, so its node has two arrows, in
+# that order. Each is a pair: a node, and which output of that node is meant (0, when there is only one). An
+# operand that needs no gradient, such as the number 2, still has its place in the row: an arrow to nothing.
+
+# %% tags=["C00.2"]
+for node, output in y.grad_fn.next_functions:
+    print(type(node).__name__, output)
+
+print((x * 2).grad_fn.next_functions[1])
+
+# %% [markdown]
+# **Paths end at accumulators.** `AccumulateGrad` is the node of a leaf. It has no arrows of its own and
+# knows its tensor by `variable`: not a copy, the very object you hold. Multiplication used `x` twice, so
+# both its arrows lead there too.
+
+# %% tags=["C00.3"]
+product, accumulate = [node for node, output in y.grad_fn.next_functions]
+assert accumulate.variable is x  # the very tensor
+assert all(node is accumulate for node, output in product.next_functions)
+print(accumulate.next_functions)
+
+# %% [markdown]
+# **A node knows one rule.** Given the slope that arrives from above, it makes one slope per arrow. Addition hands on
+# what it gets, twice. Multiplication multiplies by *the other* operand. `torch.autograd.grad` shows it for one
+# operation at a time. No node knows of another, and there is no formula for x² + x anywhere.
+
+# %%
+u = torch.tensor(3.0, requires_grad=True)
+v = torch.tensor(5.0, requires_grad=True)
+for result in (u + v, u * v):
+    print(torch.autograd.grad(result, [u, v]))
+
+# %% [markdown]
+# **Backward walks the arrows.** It starts at `y` with slope 1, multiplies along each path, and adds where
+# paths meet. Three paths lead to `x`: two through the product, with 1·3 each, and one directly, with 1. So
+# 3 + 3 + 1, which is what calculus says of 2x + 1 at 3.
+
+# %% tags=["C00.4"]
+y.backward()
+print(x.grad)
+assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term per path
+
+step = 1e-6  # and by the definition of a slope, with plain numbers:
+print(round(((3 + step) ** 2 + (3 + step) - 12) / step, 3))
+
+# %% [markdown]
+# ## Question
+#
+# ```python
+# def power(x, n):
+#     y = x
+#     for _ in range(n - 1):
+#         y = y * x
+#     return y if n > 1 else x.exp()
+# ```
+#
+# A graph has no boxes for loops, conditions and function calls. So where do this function's loop and its
+# `if` end up?
+#
+# ## Predict
+#
+# `power(x, 3)` runs the loop body twice. Which node names hang behind the result, from the result back,
+# accumulator left out? Answer with a list of strings.
+
+# %%
+L.predict("00.p3", None)
+
+# %% [markdown]
+# ## Run
+
+
+# %%
+def power(x, n):
+    y = x
+    for _ in range(n - 1):
+        y = y * x
+    return y if n > 1 else x.exp()
+
+
+cube, other = power(x, 3), power(x, 1)
+print(cube, other)
+
+# %% [markdown]
+# ## See
+
+# %%
+draw(cube)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The loop is unrolled: one box for each time its body ran. The `if` is not there, and neither is `power`.
+# - Everything ends in the one green box of `x`, which still shows the 7 of the first round.
+#
+# ## Explain
+#
+# **The graph is a record, not a program.** Operations write it down while they run, so it holds what
+# happened and nothing that might have happened. Change `n`, and the next graph has another shape: ordinary
+# Python control flow just works.
+
+# %% tags=["C00.6"]
+print(cube.grad_fn.name(), cube.grad_fn.next_functions[0][0].name())
+print(other.grad_fn.name())
+assert other.grad_fn.next_functions[0][0].variable is x  # no MulBackward0 on the way
+
+# %% [markdown]
+# **Every run is a new record.** Run a line again and you get new nodes; the old ones live as long as some
+# tensor refers to them. The leaf is the same tensor in both runs, and so is its accumulator: this is how
+# two graphs can deliver into one `.grad`.
+
+# %% tags=["C00.5"]
+first, second = x * x, x * x
+assert first.grad_fn is not second.grad_fn  # new nodes each time
+assert first.grad_fn.next_functions[0][0] is second.grad_fn.next_functions[0][0]  # one accumulator
+print(type(first.grad_fn.next_functions[0][0]).__name__)
+
+# %% [markdown]
+# **Open our engine.** This is all that stands behind "one accumulator for each leaf". `meta` holds what
+# autograd knows about a tensor; `weakref` means that not the leaf but the graphs keep the node alive.
+
+# %% tags=["engine"]
+show("graph.accumulator_of")
+
+# %% [markdown]
+# ## Break it
+#
+# Leave out `requires_grad=True` and nothing is recorded. That stays silent until somebody asks for slopes.
+# Switching it on afterwards does not help the `y` that was computed without it; *element 0* in the message
+# is the first tensor backward was asked to start from.
+
+# %%
+x = torch.tensor(3.0)
+y = x * x + x
+with expect_error(RuntimeError, "does not require grad and does not have a grad_fn"):
+    y.backward()
+
+x.requires_grad_()  # too late for this y
+with expect_error(RuntimeError, "does not require grad and does not have a grad_fn"):
+    y.backward()
+y = x * x + x
+print(y.grad_fn.name())
+
+# %% [markdown]
+# ## Exercises
+#
+# Write your answer into the cell and run it. `L.check` looks at what your code does and says *not
+# attempted*, *error in your code*, *not yet*, *almost* (it names the mistake) or *correct*. You cannot
+# break anything. Stuck? Run `L.hint("00.1")` in a cell of your own, again for the next hint.
+# `L.solution("00.1")` shows an answer and its reason; `L.progress()` lists what you have solved.
+#
+# **00.1 · Make a graph** (2 minutes). A warm-up, to meet the checker. Return a one-element tensor whose
+# `grad_fn` is an `ExpBackward0` and behind which exactly one leaf waits for a gradient.
+
+
+# %%
+def make(torch):
+    x = torch.tensor(1.0)
+    return x
+
+
+L.check("00.1", make)
+
+# %% [markdown]
+# **00.2 · Give the edges** (5 minutes). `a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List
+# every arrow behind `y` as a pair `("from", "to")` of node names, without the arrows to nothing.
+
+# %%
+edges = None
+
+L.check("00.2", edges)
+
+# %% [markdown]
+# **00.3 · Walk it yourself** (10 minutes). Return the names of all nodes behind `y`, each node exactly
+# once, in any order. Take the name from `type(node).__name__`. A node that two arrows reach is still one
+# node, and a long chain must not end in a `RecursionError`.
+
+
+# %%
+def walk(y):
+    names = []
+    return names
+
+
+L.check("00.3", walk)
+
+# %% [markdown]
+# **00.4 · One number per path** (5 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are multiplied from
+# the left. Multiply the slopes along each path of arrows from `y` down to `x`. List the products, in any order.
+
+# %%
+paths = None
+
+L.check("00.4", paths)
+
+# %% [markdown]
+# ## What you can now claim
+#
+# | claim | its cell shows | test |
+# | --- | --- | --- |
+# | C00.1 who carries a node | two names, then None | `test_c00_1` |
+# | C00.2 arrows | `MulBackward0` before `AccumulateGrad` | `test_c00_2` |
+# | C00.3 accumulators | `variable` is `x` | `test_c00_3` |
+# | C00.4 paths | 3 + 3 + 1 | `test_c00_4` |
+# | C00.5 new nodes, old accumulator | `is not`, then `is` | `test_c00_5` |
+# | C00.6 only what ran | no trace of the other branch | `test_c00_6` |
+#
+# The tests (`tests/claims/test_claims_00.py`) run on our engine and on real PyTorch.
+#
+# **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs
+# may span devices and threads. The names, the arrows and the walk are the same.
+#
+# **Next:** lesson 05 opens the green box, where gradients come to rest and pile up.

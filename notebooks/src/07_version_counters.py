@@ -1,0 +1,400 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 07 · Version counters: how does backward notice that you overwrote something?
+#
+# **A node keeps a tensor for later, by reference. You write into that tensor before backward reads it. Sometimes nothing happens, sometimes you get "modified by an inplace operation", far from the line that did it. What decides?**
+#
+# It is one number per memory, and one comparison. At the end you can predict which edits are safe, read the error word by word, and repair a training step without guessing. You can claim, with a cell that proves it:
+#
+# - **C07.1** Every in-place operation adds one to the version of a tensor, even under no_grad and even if no value changes.
+# - **C07.2** `x[0] += 1` adds two: one for the write to the view, one for assigning the view back.
+# - **C07.3** A tensor, its views and its detach() share one version counter; `.data` shares the memory but not the counter, and clone() shares neither.
+# - **C07.4** requires_grad_(), assigning `.grad` and writes through `.data` leave the version as it is.
+# - **C07.5** A node notes the version when it saves a tensor, and reading the slot raises when the version is no longer that number, whatever the values are.
+# - **C07.6** After sqrt the result may not be overwritten, after sin the input may not, after an addition both may.
+# - **C07.7** An in-place operation on a leaf that requires grad raises at once and changes nothing; under no_grad it is allowed, and counts.
+# - **C07.8** `y = x * 2; y.add_(1)` does not break backward: the product kept the 2, not y.
+# - **C07.9** In-place edits of a result are recorded like other operations: `y = x * x; y.mul_(1.5); y.add_(x)` has the gradient 3x + 1.
+# - **C07.10** Writing to `x.data` after `y = x * 2` leaves the gradient right; after `y = x * x` it makes it wrong without any error.
+# - **C07.11** In a network with one hidden layer and plain input, of the four parameters only the second weight may not be stepped before backward.
+# - **C07.12** After an in-place update of a saved weight, retain_graph=True does not make a second backward possible.
+#
+# **Minutes** 50 · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+
+# %%
+import course_lib as torch
+from course_lib.teach import draw, expect_error, lesson, show
+
+L = lesson(7)
+
+# %% [markdown]
+# ## Question
+#
+# ```python
+# a = x.sqrt(); a += 1       # each with x = torch.tensor([4.0, 9.0], requires_grad=True)
+# b = x * 2;    b += 1
+# c = x.sqrt(); c = c + 1
+# d = x + 3;    d *= 2
+# ```
+#
+# Four results, each edited once. Then `sum().backward()` is called on each.
+#
+# ## Predict
+#
+# First: which of the four backward calls raise? Answer with a list of letters. Lesson 06 has told you all you need: which node kept what?
+#
+# Second: the error will name two versions. Take `h = x * 2; h.add_(1); y = h.sin(); h.add_(1); h.mul_(3)`. A fresh tensor is at version 0, each in-place operation adds one, and `sin` saves its input. Fill in "is at version …; expected version … instead", as a pair such as `(5, 4)`.
+
+# %%
+L.predict("07.p1", None)
+
+# %%
+L.predict("07.p2", None)
+
+# %% [markdown]
+# ## Run
+#
+# `a` and `b` look alike: an operation, then `+= 1`. Read the message to its end.
+
+# %% tags=["C07.6", "C07.8"]
+x = torch.tensor([4.0, 9.0], requires_grad=True)
+b = x * 2
+b += 1
+b.sum().backward()
+print("b is fine:", x.grad)
+
+a = x.sqrt()
+a += 1
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    a.sum().backward()
+
+# %% [markdown]
+# ## See
+#
+# The slope of a root is 1 / (2 · result), so `sqrt` kept its result, and `+= 1` wrote over exactly that memory:
+
+# %%
+draw(a)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The saved tensor is STALE: saved at version 0, its memory is now at version 1.
+# - `AddBackward0`, the `+= 1`, stands on top of `SqrtBackward0`. The edit itself was recorded; only the root's memory of its own result is spoilt.
+#
+# Now the message is plain text:
+#
+# | words | meaning |
+# | --- | --- |
+# | `[torch.FloatTensor [2]]` | dtype and shape of the spoilt tensor: look for a float32 with 2 elements |
+# | `output 0 of Sqrt` | what it is: the result that `sqrt` saved. For a saved *input* it is the operation that wrote last |
+# | `is at version 1` | how often its memory has been written to by now |
+# | `expected version 0` | how often it had been written to when it was saved |
+#
+# It appears at `backward`, though the mistake is an earlier line: search upwards for the in-place edit of a tensor of that shape.
+#
+# ## Explain
+#
+# **Every in-place operation counts one.** An in-place operation has a name ending in `_`, or is written `+=`, `*=`, `x[i] = …`. It adds one, also under `no_grad` and also if it adds zero: nobody compares values, that would cost a copy. `x[0] += 1` counts two, because Python turns it into two writes: into the view `x[0]`, and then of that view back into `x`.
+
+# %% tags=["C07.1", "C07.2"]
+t = torch.zeros(3)
+t.add_(0)
+print("add_(0):       version", t._version)
+with torch.no_grad():
+    t.mul_(2)
+print("under no_grad: version", t._version)
+t[0] += 1
+print("t[0] += 1:     version", t._version)
+
+# %% [markdown]
+# **The counter belongs to the memory.** A view and a `detach()` look at the same memory and share its counter, so a write through any of them is seen by all. `clone()` has memory of its own. `.data` is the odd one: same memory, a counter of its own. A write through it changes `t` and leaves no trace. `requires_grad_()` and assigning `.grad` write to no element and do not count.
+
+# %% tags=["C07.3", "C07.4"]
+t = torch.zeros(3)
+others = {"view": t[1:], "detach": t.detach(), ".data": t.data, "clone": t.clone()}
+t.add_(1)
+print({name: other._version for name, other in others.items()})
+t.data.mul_(5)
+t.requires_grad_()
+t.grad = torch.ones(3)
+print("version", t._version, "though the values are now", t.tolist())
+
+# %% [markdown]
+# **Noted when saved, compared when read.** That is the whole mechanism. A write *before* the tensor is saved is harmless, since the node notes the version it finds. A write that is undone again is not harmless: same values, other number. And the check is made by whoever reads the slot, so you can trigger it without any backward. A slot that nobody reads is never checked.
+
+# %% tags=["C07.5"]
+h = x * 1
+h.add_(1)  # before: harmless
+y = h.sin()  # saves h, at version 1
+print(y.grad_fn._saved_self is h)
+h.add_(1)
+h.sub_(1)  # undone: the values are what they were
+with expect_error(RuntimeError, "is at version 3; expected version 1"):
+    y.grad_fn._saved_self
+
+# %% [markdown]
+# **So what was saved decides what may be overwritten.** `sqrt` keeps its result, `sin` its input, addition neither. Overwrite the input of all three, and only `sin` minds; overwrite the results, and only `sqrt` does, as you saw in Run. For any other operation, look at its slots as in lesson 06. And if you would rather not think about it, write `y = y + 1`: a new tensor has new memory and endangers nobody.
+
+# %% tags=["C07.6"]
+h = x * 1
+r, s, p = h.sqrt(), h.sin(), h + 1
+h.mul_(2)  # the input of all three
+(r + p).sum().backward()
+with expect_error(RuntimeError, "output 0 of Mul, is at version 1; expected version 0"):
+    s.sum().backward()
+(x.sin().mul_(2) + (x + 1).mul_(2)).sum().backward()  # results of sin and of an addition
+print("everything else ran")
+
+# %% [markdown]
+# ## Question
+#
+# ```python
+# h = torch.relu(x @ W1 + b1)
+# loss = ((h @ W2 + b2 - t) ** 2).mean()
+# with torch.no_grad():
+#     W2 *= 0.9  # weight decay, one line too early
+# loss.backward()
+# ```
+#
+# This is how engineers meet the error: a network, a step, and an update between forward and backward. Decay, clipping, a second optimizer, a moving average: all of them write into parameters.
+#
+# ## Predict
+#
+# Suppose it were any one of the four parameters. `x` and `t` are plain data. Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
+
+# %%
+L.predict("07.p3", None)
+
+# %% [markdown]
+# ## Run
+#
+# A network with two inputs, two hidden units and three samples, first whole:
+
+# %%
+x, t = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([[1.0], [0.0], [2.0]])
+W1 = torch.tensor([[0.5, -0.2], [0.1, 0.4]], requires_grad=True)
+b1 = torch.tensor([0.1, 0.1], requires_grad=True)
+W2 = torch.tensor([[1.0], [-0.5]], requires_grad=True)
+b2 = torch.tensor([0.1], requires_grad=True)
+
+
+def forward():
+    h = torch.relu(x @ W1 + b1)
+    return ((h @ W2 + b2 - t) ** 2).mean()
+
+
+# %% tags=["C07.11"]
+for name, parameter in [("W1", W1), ("b1", b1), ("W2", W2), ("b2", b2)]:
+    loss = forward()
+    with torch.no_grad():
+        parameter.mul_(0.9)
+    try:
+        loss.backward()
+        print(name, "written to before backward: fine")
+    except RuntimeError as error:
+        print(name, "written to before backward:", str(error).split(": ")[1].removesuffix(". Hint"))
+
+# %% [markdown]
+# ## See
+#
+# The same once more, line by line so that the activations have names, and stopped just before backward:
+
+# %%
+for parameter in (W1, b1, W2, b2):
+    parameter.grad = None
+h = torch.relu(x @ W1 + b1)
+error = h @ W2 + b2 - t
+loss = (error**2).mean()
+with torch.no_grad():
+    W2 *= 0.9
+draw(loss)
+
+# %% [markdown]
+# **Notice:**
+#
+# - One STALE tensor, `W2`, kept by the second product: the gradient of `h` is made of it.
+# - `W1` is kept by nobody, because `x` is plain and wants no gradient. Put another layer in front, and `W1` is kept too.
+# - Biases are added, and addition keeps nothing.
+# - "Fine" means right as well: the gradients are those of the loss that was computed, at the old parameters.
+# - `relu` and the second product both keep `h`: editing `h` in place would make two notes stale.
+#
+# ## Explain
+#
+# **The repair is an order.** Read before you write: all that was saved is read by `backward`, so whatever writes into parameters comes after it. The same holds for activations: `h *= mask` writes into what `relu` saved, `h = h * mask` does not. Three whole steps follow. The parameters' versions go up, and nobody minds, because the next `forward` saves at the new versions.
+
+# %%
+for step in range(3):
+    loss = forward()
+    loss.backward()  # first everything saved is read ...
+    with torch.no_grad():
+        for parameter in (W1, b1, W2, b2):
+            parameter -= 0.1 * parameter.grad  # ... then parameters are written
+            parameter.grad = None
+    print(f"loss {loss.item():.4f}, W2 at version {W2._version}")
+
+# %% [markdown]
+# **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter object, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. Below it are the two numbers for `a` of the first round. PyTorch has the same few lines in `saved_variable.cpp`.
+
+# %% tags=["engine"]
+show("saved.SavedVariable.unpack")
+slot = a.grad_fn.next_functions[0][0]._raw_saved_result
+print("what sqrt kept: saved at version", slot.saved_version, "and now at", slot.current_version)
+
+# %% [markdown]
+# ## Break it
+#
+# **A leaf is guarded at once.** `W2` requires grad and has no history that could record the edit. Outside `no_grad` the write itself raises, with another message, and nothing has changed. Training code therefore updates parameters under `no_grad`, and there the write counts.
+#
+# **The wrong cure.** Two passes over one graph raise "a second time" (lesson 06). `retain_graph=True` makes that message go away, and after a step the next one appears: the slot still holds `W2`, and `W2` has moved on. The graph of the old weights cannot be used again after an update. Call `forward` again. Both, one after the other:
+
+# %% tags=["C07.7"]
+before, version = W2.tolist(), W2._version
+with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
+    W2.mul_(0.9)
+assert W2.tolist() == before and W2._version == version  # nothing happened
+with torch.no_grad():
+    W2.mul_(0.9)
+print("under no_grad the version went up by", W2._version - version)
+
+# %% tags=["C07.12"]
+loss = forward()
+loss.backward(retain_graph=True)
+with torch.no_grad():
+    W2 -= 0.1 * W2.grad
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    loss.backward()
+
+# %% [markdown]
+# **Three sentences found in print, and what a run says.** "`y = x * 2; y.add_(1)` breaks backward": you ran it at the start, and it does not. "In-place edits are safe, so the gradient of `y = x * x`, edited or not, is `[2, 4, 6, 8]`": an edit of a result is recorded, and below `y` ends as 1.5 x² + x. "Writing to `x.data` after `y = x * 2` corrupts the gradient": the product kept the 2, so it does not. After `x * x` it does, and nothing says so: 1998 where 2 is right. An error would have been kinder.
+
+# %% tags=["C07.9"]
+x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+y = x * x  # keeps x
+y.mul_(1.5)  # keeps 1.5
+y.add_(x)  # keeps nothing
+y.sum().backward()
+print(x.grad)  # 3x + 1
+
+# %% tags=["C07.10"]
+for name, op in [("x * 2", lambda x: x * 2), ("x * x", lambda x: x * x)]:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = op(x)
+    x.data[0] = 999.0
+    y.sum().backward()
+    print(name, "gives", x.grad.tolist())
+
+# %% [markdown]
+# ## Exercises
+#
+# **07.1 · Five counters** (5 minutes). At which version is each of the five names after the last line?
+#
+# ```python
+# x = torch.zeros(4)
+# v, d, q, c = x[1:], x.detach(), x.data, x.clone()
+# x.add_(1); x.add_(0); x.mul_(1); x.sub_(0)
+# with torch.no_grad():
+#     d.add_(1); v.mul_(2)
+# q.add_(5); q.add_(5); q.add_(5); c.mul_(3)
+# x[0] += 1
+# x = x + 0
+# ```
+
+# %%
+versions = {"x": None, "v": None, "d": None, "q": None, "c": None}
+
+L.check("07.1", versions)
+
+# %% [markdown]
+# **07.2 · Which happens?** (8 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the formula that computed `y`).
+#
+# | | program | | program |
+# | --- | --- | --- | --- |
+# | A | `y = x.exp(); y.add_(1)` | E | `h = x * 1; y = h * h; h.data.mul_(10)` |
+# | B | `h = x * 1; y = h.exp(); h.add_(1)` | F | `y = x * x; x.detach().add_(1)` |
+# | C | `y = x.sigmoid(); y.add_(1); y.sub_(1)` | G | `y = x * 2; x.data[0] = 999.0` |
+# | D | `y = x * 2; x.add_(1)` | H | `h = x * 1; h.add_(1); y = h * h` |
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("07.2", happens)
+
+# %% [markdown]
+# **07.3 · Repair with one call** (6 minutes). Probabilities are centred in place, and backward raises. Change one place so that `centred(torch, x).backward()` runs and gives the gradient of the number that the function returns.
+
+# %%
+def centred(torch, x):
+    p = x.sigmoid()
+    q = p
+    q.sub_(0.5)
+    return (q * q).sum()
+
+
+L.check("07.3", centred)
+
+# %% [markdown]
+# **07.4 · Cause this error** (10 minutes). Return a tensor `y` such that `y.sum().backward()`, which the check calls, raises "… is at version 3; expected version 1 instead". Your function itself must run through. Change the line that is there, and add others.
+
+# %%
+def cause(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    return y
+
+
+L.check("07.4", cause)
+
+# %% [markdown]
+# **07.5 · Repair a training step** (15 minutes). A dropout mask (zeros and twos) and weight decay, by hand, and it raises. Repair it. Afterwards `W2` should be 0.99 · W2 − 0.1 · its gradient, every other parameter itself − 0.1 · its gradient; each gradient is that of the returned loss, taken at the parameters with which it was computed.
+
+# %%
+def train_step(torch, x, t, W1, b1, W2, b2, mask):
+    h = torch.relu(x @ W1 + b1)
+    h *= mask
+    loss = ((h @ W2 + b2 - t) ** 2).mean()
+    with torch.no_grad():
+        W2 *= 0.99
+    loss.backward()
+    with torch.no_grad():
+        for p in (W1, b1, W2, b2):
+            p -= 0.1 * p.grad
+    return loss.item()
+
+
+L.check("07.5", train_step)
+
+# %% [markdown]
+# ## What you can now claim
+#
+# | claim | its cell says | test |
+# | --- | --- | --- |
+# | C07.1 every in-place operation counts | 1 for `add_(0)`, 2 under `no_grad` | `test_c07_1` |
+# | C07.2 `x[0] += 1` counts two | from 2 to 4 | `test_c07_2` |
+# | C07.3 one counter per memory | view 1, detach 1, .data 0, clone 0 | `test_c07_3` |
+# | C07.4 what does not count | other values, same version | `test_c07_4` |
+# | C07.5 noted, then compared | undone, and still refused | `test_c07_5` |
+# | C07.6 what was saved decides | `sqrt` in Run, `sin` later | `test_c07_6` |
+# | C07.7 leaves are guarded at once | the write raises; under `no_grad` it counts | `test_c07_7` |
+# | C07.8 `x * 2`, then `add_` | b is fine | `test_c07_8` |
+# | C07.9 edits are recorded | 4, 7, 10, 13 | `test_c07_9` |
+# | C07.10 `.data` is silent | 2 and 1998 | `test_c07_10` |
+# | C07.11 which parameter must hold still | only W2 raises | `test_c07_11` |
+# | C07.12 retaining is no cure | the next error | `test_c07_12` |
+#
+# The tests are in `tests/claims/test_claims_07.py`. They run on our engine and on real PyTorch.
+#
+# **Left out, compared with PyTorch.** Writes through a NumPy array that shares a tensor's memory are not counted. `torch.autograd.set_detect_anomaly(True)` adds the forward line of the operation that *saved* the tensor, not of the one that overwrote it. With saved-tensor hooks the check is skipped (lesson 14). Tensors made under `inference_mode` have no counter at all (lesson 09).
+#
+# **Next:** lesson 08 looks at writes through a view, which change the graph of the base. In this edition go on to lesson 09: `detach`, `.data`, `clone` and `no_grad`, and what each of them costs.

@@ -1,0 +1,87 @@
+"""The claims of lesson 00, on our engine and on real PyTorch."""
+
+import random
+
+
+def test_c00_1_grad_fn_only_where_a_gradient_is_needed(torch):
+    """A result that depends on a tensor requiring grad carries a node in `grad_fn`; others carry None."""
+    x = torch.tensor(3.0, requires_grad=True)
+    plain = torch.tensor(3.0)
+
+    assert (x * x + x).grad_fn.name() == "AddBackward0"
+    assert (plain * x).grad_fn.name() == "MulBackward0"
+    assert (plain * plain + plain).grad_fn is None
+    assert x.grad_fn is None
+
+
+def test_c00_2_one_arrow_per_operand(torch):
+    """`next_functions` holds one arrow per operand, in order, back to where that operand came from."""
+    x = torch.tensor(3.0, requires_grad=True)
+    first, second = x.exp(), x.sin()
+    difference = first - second
+
+    assert difference.grad_fn.next_functions == ((first.grad_fn, 0), (second.grad_fn, 0))
+    assert (second - first).grad_fn.next_functions == ((second.grad_fn, 0), (first.grad_fn, 0))
+    assert (x * 2).grad_fn.next_functions[1] == (None, 0)
+    one, two = torch.stack([x, x]).unbind(0)
+    assert [output for _, output in (two * one).grad_fn.next_functions] == [1, 0]
+
+
+def test_c00_3_paths_end_in_the_accumulator_of_a_leaf(torch):
+    """At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor."""
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * x + x
+    product, accumulate = [node for node, _ in y.grad_fn.next_functions]
+
+    assert type(accumulate).__name__ == "AccumulateGrad"
+    assert accumulate.variable is x
+    assert accumulate.next_functions == ()
+    assert all(node is accumulate for node, _ in product.next_functions)
+
+
+def test_c00_4_products_along_paths_are_added(torch):
+    """Backward multiplies slopes along each path and adds the products where paths meet."""
+    for _ in range(5):
+        value = random.uniform(-2, 2)
+        x = torch.tensor(value, requires_grad=True, dtype=torch.float64)
+        (x * x + x).backward()
+        assert abs(x.grad.item() - (value + value + 1)) < 1e-12
+
+        one, two, three = (torch.tensor(value, requires_grad=True, dtype=torch.float64) for _ in range(3))
+        (one * two + three).backward()  # each use of x as a leaf of its own: one path each
+        assert abs(x.grad.item() - (one.grad + two.grad + three.grad).item()) < 1e-12
+
+
+def test_c00_5_new_nodes_each_run_one_accumulator(torch):
+    """Each run of a line builds new nodes, which end in the same accumulator of the same leaf."""
+    x = torch.tensor(3.0, requires_grad=True)
+    results = [x * x for _ in range(3)]
+    nodes = [result.grad_fn for result in results]
+    accumulators = [node.next_functions[0][0] for node in nodes]
+
+    assert len(set(nodes)) == 3
+    assert len(set(accumulators)) == 1
+    other = torch.tensor(3.0, requires_grad=True)
+    assert (other * other).grad_fn.next_functions[0][0] is not accumulators[0]
+
+
+def test_c00_6_only_what_ran_is_recorded(torch):
+    """The graph records what ran: a branch of an `if` that was not taken leaves no node."""
+
+    def power(x, n):
+        y = x
+        for _ in range(n - 1):
+            y = y * x
+        return y if n > 1 else x.exp()
+
+    def names(y):
+        found, node = [], y.grad_fn
+        while node.next_functions:
+            found.append(node.name())
+            node = node.next_functions[0][0]
+        return found
+
+    x = torch.tensor(3.0, requires_grad=True)
+    for n in (2, 3, 7):
+        assert names(power(x, n)) == ["MulBackward0"] * (n - 1)
+    assert names(power(x, 1)) == ["ExpBackward0"]

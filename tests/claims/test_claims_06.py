@@ -1,0 +1,209 @@
+"""The claims of lesson 06, saved tensors and memory, on our engine and on real PyTorch."""
+
+import gc
+import weakref
+
+import pytest
+
+FREED = "Trying to backward through the graph a second time"
+
+
+def saved(y):
+    """The names of the slots of y's node that hold a tensor, and the tensors."""
+    node = y.grad_fn
+    slots = {name[7:]: getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+    return {name: value for name, value in slots.items() if hasattr(value, "data_ptr")}
+
+
+def read(y, slot):
+    """Read a slot of y's node; a released one raises."""
+    return getattr(y.grad_fn, slot)
+
+
+def leaf(torch, *values):
+    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+
+
+def test_c06_1_kept_by_need(torch):
+    """Addition keeps no tensor; multiplication keeps a factor only if the other factor needs a gradient."""
+    x, w, c = leaf(torch), leaf(torch), torch.tensor([4.0, 5.0, 6.0])
+
+    assert saved(x + w) == {}
+    assert saved(x * c).keys() == {"other"} and saved(x * c)["other"] is c
+    assert saved(c * x).keys() == {"self"} and saved(c * x)["self"] is c
+    assert saved(x * w).keys() == {"self", "other"}
+    assert (x * c).grad_fn._saved_self is None
+
+
+def test_c06_2_inputs_by_reference(torch):
+    """A saved input is kept by reference: reading the slot gives back the very same tensor object."""
+    x, c = leaf(torch), torch.tensor([4.0, 5.0, 6.0])
+    h = x * 2
+
+    assert (x * c).grad_fn._saved_other is c
+    assert h.sin().grad_fn._saved_self is h
+    assert x.log().grad_fn._saved_self is x
+    product = h @ x
+    assert product.grad_fn._saved_self is h
+
+
+def test_c06_3_results_repacked(torch):
+    """A saved result is repacked: reading the slot gives a new tensor object with the same memory and the
+    same grad_fn.
+    """
+    x = leaf(torch)
+    for y in (x.exp(), x.sqrt(), x.sigmoid(), x.tanh(), x.relu()):
+        slot = y.grad_fn._saved_result
+
+        assert slot is not y
+        assert slot.data_ptr() == y.data_ptr()
+        assert slot.grad_fn is y.grad_fn
+        assert slot._version == y._version
+
+
+def test_c06_4_numbers_survive(torch):
+    """Plain numbers that a node keeps survive backward; its saved tensors do not."""
+    x = leaf(torch)
+    cube = x**3
+    cube.sum().backward()
+
+    assert cube.grad_fn._saved_exponent == 3
+    with pytest.raises(RuntimeError, match=FREED):
+        read(cube, "_saved_self")
+
+
+def test_c06_5_released_node_by_node(torch):
+    """Backward releases a node's saved tensors right after that node ran, before the next node runs."""
+    x = leaf(torch)
+    h = x.exp()
+    s = h.sin()
+    seen = []
+
+    def look(grad):
+        seen.append(list(saved(h)))
+        with pytest.raises(RuntimeError, match=FREED):
+            read(s, "_saved_self")
+
+    h.register_hook(look)
+    s.sum().backward()
+
+    assert seen == [["result"]]
+    with pytest.raises(RuntimeError, match=FREED):
+        read(h, "_saved_result")
+
+
+def test_c06_6_second_backward(torch):
+    """A second backward raises only when it needs a saved tensor that was released: x + 1 runs twice, x * x
+    does not.
+    """
+    for op in (lambda x: x + 1, lambda x: -x, lambda x: x.view(3, 1), lambda x: x.clone()):
+        x = leaf(torch)
+        y = op(x).sum()
+        y.backward()
+        first = x.grad.clone()
+        y.backward()
+
+        assert x.grad.tolist() == (2 * first).tolist()
+    for op in (lambda x: x * x, lambda x: x.exp(), lambda x: x * 2, lambda x: x**2):
+        y = op(leaf(torch)).sum()
+        y.backward()
+        with pytest.raises(RuntimeError, match=FREED):
+            y.backward()
+
+
+def test_c06_7_retaining_adds(torch):
+    """With retain_graph=True nothing is released, and the second pass adds its gradients to the first."""
+    x = leaf(torch)
+    product = x * x
+    y = product.sum()
+    y.backward(retain_graph=True)
+
+    assert product.grad_fn._saved_self is x
+    assert x.grad.tolist() == [2.0, 4.0, 6.0]
+    y.backward()
+    assert x.grad.tolist() == [4.0, 8.0, 12.0]
+    with pytest.raises(RuntimeError, match=FREED):
+        read(product, "_saved_self")
+
+
+def test_c06_8_part_outside_the_loop(torch):
+    """A part of the graph that is built once before a loop is released by the loop's first backward."""
+    x, c = leaf(torch), torch.tensor([4.0, 5.0, 6.0])
+    scale = x.exp()
+    (scale * c).sum().backward()
+
+    with pytest.raises(RuntimeError, match=FREED):
+        read(scale, "_saved_result")
+    with pytest.raises(RuntimeError, match=FREED):
+        (scale * c).sum().backward()
+
+
+def test_c06_9_alive_until_released(torch):
+    """A saved activation lives on after its last name is deleted, and dies when backward releases it."""
+    x = leaf(torch)
+    h = x * 2
+    y = h.sin().sum()
+    alive = weakref.ref(h)
+    del h
+
+    assert alive() is not None
+    y.backward()
+    assert alive() is None
+
+
+def test_c06_10_one_memory(torch):
+    """When two nodes save the same tensor, its memory is held only once."""
+    X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
+    W2 = torch.ones(30, 1, requires_grad=True)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        h = torch.relu(X @ W1)
+        out = h @ W2
+
+    assert len(kept) == 4
+    assert sum({t.data_ptr(): t.nbytes for t in kept}.values()) == X.nbytes + h.nbytes + W2.nbytes == 20120
+    h = torch.relu(X @ W1)
+    out = h @ W2
+    assert out.grad_fn._saved_self.data_ptr() == h.grad_fn._saved_result.data_ptr()
+    out.sum().backward()
+    for node, slot in ((out.grad_fn, "self"), (out.grad_fn, "mat2"), (h.grad_fn, "result")):
+        with pytest.raises(RuntimeError, match=FREED):
+            getattr(node, "_saved_" + slot)
+
+
+def test_c06_11_slot_or_attribute(torch):
+    """Tensors given to ctx.save_for_backward are released by backward; a tensor stored as a plain attribute
+    of ctx is not.
+    """
+
+    class Exp(torch.autograd.Function):
+        stash = False
+
+        @staticmethod
+        def forward(ctx, x):
+            result = x.exp()
+            ctx.save_for_backward(result)
+            if Exp.stash:
+                ctx.kept = result
+            return result
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0]
+
+    gc.collect()
+    gc.disable()
+    try:
+        for Exp.stash in (False, True):
+            y = Exp.apply(leaf(torch))
+            y.sum().backward()
+            with pytest.raises(RuntimeError, match=FREED):
+                read(y, "saved_tensors")
+            assert hasattr(y.grad_fn, "kept") == Exp.stash
+            alive = weakref.ref(y)
+            del y
+            assert (alive() is not None) == Exp.stash  # the attribute closed a ring
+        gc.collect()
+        assert alive() is None
+    finally:
+        gc.enable()

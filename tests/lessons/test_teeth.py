@@ -1,0 +1,375 @@
+"""The checks have teeth: a healthy notebook passes all of them, and each way of breaking it is noticed.
+
+The healthy notebook is made here, not taken from the lessons, so that each line below breaks one thing only.
+"""
+
+import base64
+import copy
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import build_notebooks
+import jupytext
+import nbformat
+import pytest
+from notebook_rules import ROOT, claims, hygiene, starters, template
+
+FILLER = "One plain sentence that says what we see here. "
+
+SOURCE = f'''\
+# %% [markdown]
+# # 07 · How does backward notice?
+# - **C07.1** Every in-place operation adds one to the version counter.
+#
+# **Minutes** 30 · **Needs** lesson 06 · **Opens** version.py · **Out of scope** views. {FILLER * 12}
+
+# %%
+import course_lib as torch
+from course_lib.teach import draw, expect_error, lesson
+
+L = lesson(7)
+
+# %% [markdown]
+# ## Question
+# ```python
+# x.add_(1)
+# ```
+# ## Predict
+
+# %%
+L.predict("07.p1", None)
+
+# %% [markdown]
+# ## Run
+
+# %%
+print(x._version)
+
+# %% [markdown]
+# ## See
+
+# %%
+draw(x)
+
+# %% [markdown]
+# Notice: the number. {FILLER}
+
+# %% [markdown]
+# ## Explain
+# {FILLER}
+
+# %% tags=["C07.1"]
+assert x._version == 1  # one operation, one step
+
+# %% [markdown]
+# {FILLER}
+
+# %% tags=["engine"]
+show("version.bump")
+
+# %% [markdown]
+# ## Break it
+# {FILLER}
+
+# %%
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    y.backward()
+
+# %% [markdown]
+# ## Exercises
+# {FILLER}
+
+# %%
+answer = None
+
+L.check("07.1", answer)
+
+# %% [markdown]
+# ## What you can now claim
+# C07.1, tested in tests/claims/test_claims_07.py. {FILLER}
+'''
+
+TESTS = '''
+def test_c07_1_in_place_adds_one(torch):
+    """Every in-place operation adds one to the version counter."""
+'''
+
+RECORDS = [
+    SimpleNamespace(id="07.p1", kind="predict", starter="answer = None", name="answer"),
+    SimpleNamespace(id="07.1", kind="predict state", starter="answer = None\n", name="answer"),
+]
+SVG = base64.b64encode(b"<svg>a picture</svg>").decode()
+STEM = "07_sample"
+CODE = {"setup": 1, "predict": 3, "run": 5, "see": 7, "proof": 10, "engine": 12, "break": 14, "exercise": 16}
+
+
+def healthy():
+    """A notebook with outputs that keeps every rule."""
+    nb = build_notebooks.normalise(jupytext.reads(SOURCE, fmt="py:percent"), STEM)
+    v4 = nbformat.v4
+    for count, index in enumerate(CODE.values(), 1):
+        nb.cells[index].execution_count = count
+    out(nb, "run").append(v4.new_output("stream", name="stdout", text="1\n"))
+    html = f'<img alt="x" src="data:image/svg+xml;base64,{SVG}">'
+    data = {"text/plain": "x  value 1", "text/html": html}
+    out(nb, "see").append(v4.new_output("execute_result", data=data, execution_count=4))
+    out(nb, "engine").append(v4.new_output("stream", name="stdout", text="# course_lib/version.py\nbump\n"))
+    return nb
+
+
+def cell(nb, name):
+    return nb.cells[CODE[name]]
+
+
+def out(nb, name):
+    return cell(nb, name).outputs
+
+
+def all_problems(nb, tests=TESTS, records=RECORDS):
+    return hygiene(nb, STEM) + template(nb, 7) + claims(nb, 7, tests) + starters(nb, records)
+
+
+def test_the_healthy_notebook():
+    """Nothing is wrong with the notebook that the other tests break."""
+    assert all_problems(healthy()) == []
+
+
+# --- breaking it -----------------------------------------------------------------------------------
+
+
+def says(name, text, stream="stdout"):
+    """A mutation: a cell prints something more."""
+    return lambda nb: out(nb, name).append(nbformat.v4.new_output("stream", name=stream, text=text))
+
+
+def shows(name, mime, data):
+    """A mutation: a cell shows something more."""
+    return lambda nb: out(nb, name).append(nbformat.v4.new_output("display_data", data={mime: data}))
+
+
+def source(name, text):
+    """A mutation: a cell has another source."""
+    return lambda nb: cell(nb, name).update(source=text)
+
+
+def markdown(old, new):
+    """A mutation: other words, wherever they stand in the markdown cells."""
+
+    def mutate(nb):
+        hit = [c for c in nb.cells if c.cell_type == "markdown" and re.search(old, c.source)]
+        assert hit, f"the healthy notebook has no {old!r}"
+        for c in hit:
+            c.source = re.sub(old, new, c.source)
+
+    return mutate
+
+
+def tagged(name, *tags):
+    """A mutation: a cell has these tags."""
+    return lambda nb: cell(nb, name).metadata.update(tags=list(tags))
+
+
+def change(action):
+    """A mutation that needs a line of its own."""
+    return action
+
+
+def more_cells(nb):
+    """Forty more cells, too many."""
+    nb.cells[-1:-1] = [nbformat.v4.new_markdown_cell("more") for _ in range(40)]
+
+
+def more_first(nb):
+    """Two more cells before the first picture, one too many."""
+    nb.cells[1:1] = [nbformat.v4.new_markdown_cell("more") for _ in range(2)]
+
+
+def hidden_picture(text):
+    """A mutation: a picture whose drawing carries this text."""
+    data = base64.b64encode(text.encode()).decode()
+    return shows("see", "text/html", f'<img src="data:image/svg+xml;base64,{data}">')
+
+
+TRACEBACK = "Traceback (most recent call last)\n"
+
+BREAKS = {
+    "hygiene": [
+        (change(lambda nb: cell(nb, "run").update(execution_count=7)), "execution counts"),
+        (change(lambda nb: cell(nb, "run").update(execution_count=None)), "execution counts"),
+        (says("run", "UserWarning", "stderr"), "stderr"),
+        (says("run", "<Node at 0x7f3a12bc>"), "a memory address"),
+        (says("run", "140234567890123"), "id()"),
+        (says("run", "/home/someone/course/x.py"), "an absolute path"),
+        (says("run", r"C:\Users\someone"), "an absolute path"),
+        (says("run", "took 1.25 s"), "a time"),
+        (says("run", "12:30:01"), "a time"),
+        (hidden_picture("<text>0x7f3a12bc</text>"), "a memory address in its picture"),
+        (shows("see", "image/png", "iVBOR"), "image/png"),
+        (shows("see", "image/svg+xml", "<svg/>"), "image/svg+xml"),
+        (tagged("run", "nbval-skip"), "nbval-skip"),
+        (tagged("run", "nbval-ignore-output"), "nbval-ignore-output"),
+        (tagged("run", "raises-exception"), "raises-exception"),
+        (tagged("run", "skip-execution"), "skip-execution"),
+        (source("run", "# NBVAL_IGNORE_OUTPUT\nx"), "nbval not to look"),
+        (source("run", "%time x"), "a magic"),
+        (source("run", "x;"), "semicolon"),
+        (change(lambda nb: nb.metadata.update(widgets={})), "metadata is not in normal form"),
+        (change(lambda nb: cell(nb, "run").metadata.update(scrolled=True)), "scrolled"),
+        (change(lambda nb: cell(nb, "run").update(id="a1b2c3d4")), "a1b2c3d4"),
+        (says("run", TRACEBACK + TRACEBACK), "2 raw tracebacks"),
+    ],
+    "template": [
+        (markdown("## See", "## Look"), "the sections are"),
+        (markdown("## Predict", ""), "the sections are"),
+        (markdown("## Explain", "## explain"), "the sections are"),
+        (markdown("## Exercises", "## Exercises\n## Exercises"), "the sections are"),
+        (markdown(r"notice\?", "notice"), "no question"),
+        (markdown(r"- \*\*C07.1\*\*.*", ""), "no claims"),
+        (markdown(r"\*\*Minutes\*\* 30", ""), "minutes"),
+        (markdown("Out of scope", ""), "out of scope"),
+        (change(lambda nb: out(nb, "see").clear()), "first picture"),
+        (more_first, "at most 8 cells may stand before it, 9"),
+        (more_cells, "45 are the most"),
+        (source("run", "x\n" * 13), "13 lines of code"),
+        (markdown(FILLER.strip(), "Word."), "a line, not 8 to 20"),
+        (markdown("# 07", f"# 07 {FILLER * 60}"), "a line, not 8 to 20"),
+        (source("run", "import math"), "an import outside"),
+        (source("run", "def f():\n    from math import pi"), "an import outside"),
+        (source("setup", "import torch\nL = lesson(7)"), "import course_lib as torch"),
+        (source("setup", "import course_lib as torch\nL = lesson(6)"), "lesson(7)"),
+        (change(lambda nb: [tagged(n, "engine")(nb) for n in ("run", "see")]), "tagged engine"),
+        (tagged("engine"), "opens the engine"),
+        (source("predict", "None"), "no L.predict"),
+        (source("break", "y.backward()"), "no expect_error"),
+        (source("exercise", "answer = None"), "no L.check"),
+        (source("proof", "x\n" * 9), "9 lines of code; 8"),
+        (says("engine", "line\n" * 25), "shows 26 lines of the engine"),
+        (markdown("## Explain", "## Explain\n" + "word " * 80), "80 are the most"),
+        (markdown("Notice: ", ""), "Notice:"),
+        (markdown("x.add_.*", "x\n" * 9), "8 are the most"),
+        (change(lambda nb: nb.cells.pop(CODE["engine"])), "not pairs"),
+    ],
+    "claims": [
+        (markdown("adds one to", "adds two to"), "title says"),
+        (tagged("proof"), "C07.1 is missing from a cell's tags"),
+        (tagged("run", "C07.2"), "C07.2 is missing from the title cell"),
+        (markdown(r"\*\*C07.1\*\*", "**C07.3**"), "wanted ['C07.1']"),
+        (source("proof", "x"), "neither prints nor asserts"),
+        (markdown("C07.1, tested", "tested"), "missing from the last section"),
+    ],
+    "starters": [
+        (source("exercise", 'answer = 1\n\nL.check("07.1", answer)'), "the cell of 07.1"),
+        (source("exercise", "answer = None"), "asked 0 times"),
+        (source("run", 'L.check("07.1", 1)'), "asked 2 times"),
+        (source("run", 'L.check("07.9", 1)'), "has no record"),
+        (source("predict", 'L.predict("07.p1", 3)'), "the cell of 07.p1"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "rules, mutate, fragment",
+    [(rules, mutate, fragment) for rules, rows in BREAKS.items() for mutate, fragment in rows],
+    ids=[f"{rules}-{n}" for rules, rows in BREAKS.items() for n in range(len(rows))],
+)
+def test_each_break_is_noticed(rules, mutate, fragment):
+    """The right check names the problem."""
+    nb = healthy()
+    mutate(nb)
+    checks = {
+        "hygiene": lambda: hygiene(nb, STEM),
+        "template": lambda: template(nb, 7),
+        "claims": lambda: claims(nb, 7, TESTS),
+        "starters": lambda: starters(nb, RECORDS),
+    }
+    problems = checks[rules]()
+
+    assert any(fragment in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    "tests, fragment",
+    [
+        (None, "test_claims_07.py is missing"),
+        ("", "C07.1 is missing from the claims tests"),
+        (TESTS.replace("(torch)", "()"), "its first argument is not `torch`"),
+        (TESTS.replace("in-place operation adds", "operation adds"), "title says"),
+        (TESTS + TESTS.replace("_1_in", "_2_in"), "C07.2 is missing from the title cell"),
+        (TESTS + TESTS, "a second test"),
+        (TESTS + "def test_more(torch): pass", "named like"),
+    ],
+)
+def test_breaks_in_claims_tests(tests, fragment):
+    """A claim that its tests do not state in the same words is noticed."""
+    assert any(fragment in problem for problem in claims(healthy(), 7, tests))
+
+
+def test_breaks_between_source_and_notebook(tmp_path):
+    """Other words, other tags, another order, other metadata: each makes the source check complain."""
+    (tmp_path / "src").mkdir()
+    path = tmp_path / "src" / f"{STEM}.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    good = healthy()
+
+    def complaints(nb):
+        build_notebooks.target(path).write_text(nbformat.writes(nb), encoding="utf-8")
+        return build_notebooks.check(path)
+
+    assert complaints(good) == []
+    for mutate in (
+        source("run", "print(x._version )"),
+        markdown("Notice", "notice"),
+        tagged("proof"),
+        lambda nb: nb.cells.reverse(),
+        lambda nb: nb.cells.pop(),
+        lambda nb: nb.metadata.update(authors=[]),
+        lambda nb: cell(nb, "run").update(id="other"),
+    ):
+        bad = copy.deepcopy(good)
+        mutate(bad)
+        assert complaints(bad) != []
+
+
+def test_nbval_is_strict_but_for_pictures(tmp_path):
+    """nbval with our sanitiser fails on one changed character, but not on how a picture is drawn."""
+    v4 = nbformat.v4
+    show = f"""class P:
+    def _repr_mimebundle_(self, **_):
+        return {{"text/plain": "P", "text/html": '<img src="data:image/svg+xml;base64,{SVG}">'}}
+P()"""
+    other = base64.b64encode(b"<svg>drawn elsewhere</svg>").decode()
+    html = f'<img src="data:image/svg+xml;base64,{other}">'
+
+    def result(text, html):
+        data = {"text/plain": text, "text/html": html}
+        return v4.new_output("execute_result", data=data, execution_count=2)
+
+    def printing(text):
+        return v4.new_code_cell("print(1)", execution_count=1, outputs=[v4.new_output("stream", text=text)])
+
+    cells = [
+        printing("1\n"),
+        v4.new_code_cell(show, execution_count=2, outputs=[result("P", html)]),
+        printing("2\n"),
+        v4.new_code_cell("P()", execution_count=4, outputs=[result("Q", html)]),
+        v4.new_code_cell("P()", execution_count=5, outputs=[result("P", html.replace("<img", "<img "))]),
+    ]
+    nbformat.write(v4.new_notebook(cells=cells), tmp_path / "mini.ipynb")
+    config = Path(__file__).with_name("nbval_sanitize.cfg")
+    strict = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", str(config)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--rootdir", str(tmp_path), "-rA", *strict, "mini.ipynb"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    verdicts = re.findall(r"^(PASSED|FAILED) .*::Cell (\d)", done.stdout, re.MULTILINE)
+    by_cell = [verdict for verdict, _ in sorted(verdicts, key=lambda pair: pair[1])]
+
+    assert by_cell == ["PASSED", "PASSED", "FAILED", "FAILED", "FAILED"], done.stdout

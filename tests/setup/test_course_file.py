@@ -1,0 +1,185 @@
+"""course.py itself: what it needs, its commands, and what it runs."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import course
+
+SOURCE = (course.ROOT / "course.py").read_text(encoding="utf-8")
+
+
+def test_only_the_standard_library_is_needed():
+    """course.py runs before anything is installed, so it imports nothing that needs installing."""
+    imported = set()
+    for node in ast.walk(ast.parse(SOURCE)):
+        if isinstance(node, ast.Import):
+            imported |= {name.name.split(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(node.module.split(".")[0])
+
+    assert set() == imported - sys.stdlib_module_names
+
+
+def test_an_old_python_can_still_read_the_file():
+    """course.py parses as Python 3.6, so that an old Python prints advice and not a SyntaxError."""
+    ast.parse(SOURCE, feature_version=(3, 6))
+
+
+def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
+    """On Python 3.9 every command ends with the version needed and how to name a newer Python."""
+    monkeypatch.setattr(sys, "version_info", (3, 9, 18, "final", 0))
+
+    assert 2 == course.main(["open"])
+    assert re.search(r"(?s)Python 3\.9 .*needs 3\.11.*make open PYTHON=python3\.12", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("target", [
+    "open", "test", "check", "test-browser", "notebooks", "doctor", "help", "setup"])
+def test_each_make_target_is_a_command(target):
+    """The Makefile only passes on: `make X` is `course.py X`."""
+    makefile = (course.ROOT / "Makefile").read_text()
+
+    assert re.search(rf'^{target}:\n\t@"\$\(PYTHON\)" course\.py {target}\b', makefile, re.MULTILINE)
+    assert target in course.parser().format_help()
+
+
+def test_a_mistyped_option_is_refused():
+    """An option that open does not know is an error, not silence."""
+    with pytest.raises(SystemExit) as caught:
+        course.main(["open", "--prot", "8899"])
+
+    assert 2 == caught.value.code
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """What the commands would run, instead of running it: a list of (command, how it shall end)."""
+    commands = []
+    ends = {}
+
+    def run(command, **settings):
+        commands.append(command)
+        return next((status for word, status in ends.items() if word in command), 0)
+
+    monkeypatch.setattr(course, "run", run)
+    environment = course.Environment("python", "venv", ".venv", ours=True)
+    monkeypatch.setattr(course, "ensure_environment", lambda extras: environment)
+    run.commands, run.ends = commands, ends
+    return run
+
+
+def test_test_runs_everything_once_and_strictly(ran):
+    """One pytest run: all tests and all notebooks, nbval strict, each file in one process."""
+    assert 0 == course.main(["test"])
+    (command,) = ran.commands
+
+    assert ["tests", "notebooks"] == command[-2:]
+    assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(command)
+    assert "--nbval-lax" not in command
+
+
+def test_test_passes_further_words_to_pytest(ran):
+    """Named files take the place of everything; options are added to it."""
+    course.main(["test", "tests/setup", "-k", "port"])
+    course.main(["test", "-x"])
+
+    assert ["tests/setup", "-k", "port"] == ran.commands[0][-3:]
+    assert ["-x", "tests", "notebooks"] == ran.commands[1][-3:]
+
+
+def test_check_runs_lint_tests_and_proof(ran):
+    """check is all of CI but the browser, in this order."""
+    assert 0 == course.main(["check"])
+
+    assert ["ruff", "pytest", "course_lib.teach.prove"] == [command[2] for command in ran.commands]
+
+
+def test_a_red_job_makes_check_red_and_stops_no_other(ran, capsys):
+    """When lint is red the tests still run, the end says which was red, and where that is explained."""
+    ran.ends["ruff"] = 1
+
+    assert 1 == course.main(["check"])
+    assert 3 == len(ran.commands)
+    assert "lint RED, tests green, proof green" in capsys.readouterr().out
+
+
+def test_check_without_tests_leaves_only_them_out(ran):
+    """CI has run the tests already when it asks for the rest."""
+    course.main(["check", "--no-tests"])
+
+    assert ["ruff", "course_lib.teach.prove"] == [command[2] for command in ran.commands]
+
+
+def test_json_leaves_stdout_to_the_proof(ran, capsys):
+    """`check --json` prints nothing of its own on stdout and forwards the proof's status."""
+    ran.ends["course_lib.teach.prove"] = 3
+
+    assert 3 == course.main(["check", "--json"])
+    assert [["python", "-m", "course_lib.teach.prove", "--json"]] == ran.commands
+    assert "" == capsys.readouterr().out
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A clone in which nothing was installed: course.py, its lists, and one lesson."""
+    for name in ("course.py", "pyproject.toml", "constraints.txt"):
+        shutil.copy(course.ROOT / name, tmp_path / name)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "07_version_counters.ipynb").write_text("{}")
+    return tmp_path
+
+
+def command_in(clone, *words):
+    chosen = ("CONDA_PREFIX", "COURSE_PYTHON")
+    environ = {key: value for key, value in os.environ.items() if key not in chosen}
+    return subprocess.run([sys.executable, "course.py", *words], cwd=clone, env=environ, capture_output=True,
+                          text=True, timeout=60)
+
+
+def test_reset_from_the_command_line(clone):
+    """`course.py reset 7` needs no environment, says where the old work is, and makes nothing else."""
+    (clone / "my_course").mkdir()
+    (clone / "my_course" / "07_version_counters.ipynb").write_text("my work")
+    done = command_in(clone, "reset", "7")
+    kept = re.search(r"beside it: (my_course/\S+\.kept-\d{4}-\d\d-\d\d\.ipynb)", done.stdout).group(1)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "my work" == (clone / kept).read_text()
+    assert "{}" == (clone / "my_course" / "07_version_counters.ipynb").read_text()
+    assert not (clone / ".venv").exists()
+
+
+def test_reset_of_no_lesson_from_the_command_line(clone):
+    """An unknown lesson ends with status 1 and the list, without a traceback."""
+    done = command_in(clone, "reset", "99")
+
+    assert 1 == done.returncode
+    assert "07_version_counters" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_doctor_on_a_fresh_clone_says_how_to_begin_and_makes_nothing(clone):
+    """Before the first open the gap is the environment, its remedy is make open; the doctor only looks."""
+    before = sorted(path.name for path in clone.iterdir())
+    done = command_in(clone, "doctor")
+
+    assert 1 == done.returncode
+    assert re.search(r"gap +Environment +\.venv is not made yet\n +-> run: +make open", done.stdout)
+    assert "Not ready: Environment" in done.stdout
+    assert before == sorted(path.name for path in clone.iterdir() if path.name != "__pycache__")
+
+
+def test_ci_runs_the_readmes_commands():
+    """.ci/run can be executed, and calls make test and make test-browser, torch demanded."""
+    path = course.ROOT / ".ci" / "run"
+    text = path.read_text()
+
+    assert os.name == "nt" or os.access(path, os.X_OK)
+    assert "COURSE_REQUIRE_TORCH=1" in text
+    assert all(re.search(rf"^{line}", text, re.MULTILINE) for line in ("make test ", "make test-browser "))

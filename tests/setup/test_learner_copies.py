@@ -1,0 +1,300 @@
+"""The learner's folder: every way in which work could get lost, each with a test of its own."""
+
+import datetime
+import json
+import os
+import threading
+
+import pytest
+
+import course
+
+TODAY = datetime.date(2026, 3, 9)
+
+
+@pytest.fixture
+def copies(tmp_path):
+    """Two published lessons, and a learner who has not begun."""
+    lessons = tmp_path / "notebooks"
+    lessons.mkdir()
+    (lessons / "00_start_here.ipynb").write_bytes(b'{"lesson": 0}\n')
+    (lessons / "07_version_counters.ipynb").write_bytes(b'{"lesson": 7}\n')
+    return course.Copies(lessons, tmp_path / "my_course")
+
+
+def publish(copies, name, text):
+    (copies.lessons / name).write_bytes(text)
+
+
+def write(copies, name, text):
+    (copies.mine / name).write_bytes(text)
+
+
+def read(copies, name):
+    return (copies.mine / name).read_bytes()
+
+
+def everything_in(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_first_open_copies_every_lesson_byte_for_byte(copies):
+    """A learner who opens the course for the first time gets each lesson exactly as published."""
+    added, changed = copies.update()
+
+    assert (["00_start_here.ipynb", "07_version_counters.ipynb"], []) == (added, changed)
+    assert copies.published() == {name: read(copies, name) for name in added}
+
+
+def test_edits_survive_every_open(copies):
+    """What a learner has written is still there after another open, and nothing is announced."""
+    copies.update()
+    write(copies, "07_version_counters.ipynb", b"my work")
+
+    assert ([], []) == copies.update()
+    assert b"my work" == read(copies, "07_version_counters.ipynb")
+
+
+def test_edits_survive_a_new_version_of_the_lesson(copies):
+    """A lesson that changes upstream is announced at each open, and the learner's copy is not touched."""
+    copies.update()
+    write(copies, "07_version_counters.ipynb", b"my work")
+    publish(copies, "07_version_counters.ipynb", b"second edition")
+
+    assert ([], ["07_version_counters.ipynb"]) == copies.update()
+    assert ([], ["07_version_counters.ipynb"]) == copies.update()
+    assert b"my work" == read(copies, "07_version_counters.ipynb")
+
+
+def test_even_an_untouched_copy_is_never_overwritten(copies):
+    """A copy is the learner's from the moment it is made: they may be reading it."""
+    copies.update()
+    publish(copies, "07_version_counters.ipynb", b"second edition")
+    copies.update()
+
+    assert b'{"lesson": 7}\n' == read(copies, "07_version_counters.ipynb")
+
+
+def test_a_lesson_changed_back_is_not_announced(copies):
+    """Only a lesson that differs from what the copy was made from counts as changed."""
+    copies.update()
+    publish(copies, "07_version_counters.ipynb", b"second edition")
+    copies.update()
+    publish(copies, "07_version_counters.ipynb", b'{"lesson": 7}\n')
+
+    assert ([], []) == copies.update()
+
+
+def test_new_lessons_are_added_beside_old_work(copies):
+    """A lesson published later appears in the learner's folder, and only it."""
+    copies.update()
+    write(copies, "00_start_here.ipynb", b"my work")
+    publish(copies, "08_views.ipynb", b"views")
+
+    assert (["08_views.ipynb"], []) == copies.update()
+    assert b"my work" == read(copies, "00_start_here.ipynb")
+
+
+def test_a_deleted_copy_is_made_again(copies):
+    """Deleting a copy is another way to ask for a new one."""
+    copies.update()
+    (copies.mine / "00_start_here.ipynb").unlink()
+
+    assert (["00_start_here.ipynb"], []) == copies.update()
+
+
+def test_a_lesson_withdrawn_upstream_stays_with_the_learner(copies):
+    """Removing a lesson from the course takes nothing from those who have it."""
+    copies.update()
+    (copies.lessons / "07_version_counters.ipynb").unlink()
+
+    assert ([], []) == copies.update()
+    assert b'{"lesson": 7}\n' == read(copies, "07_version_counters.ipynb")
+
+
+@pytest.mark.parametrize("damage", [b"", b'{"made_from": {"07', b"[]", b'{"made_from": 3}', b"\xff\xfe"])
+def test_a_damaged_manifest_costs_nothing(copies, damage):
+    """A manifest that cannot be read is made anew; no copy is overwritten and nothing false is announced."""
+    copies.update()
+    write(copies, "07_version_counters.ipynb", b"my work")
+    write(copies, course.MANIFEST, damage)
+
+    assert ([], []) == copies.update()
+    assert b"my work" == read(copies, "07_version_counters.ipynb")
+
+    publish(copies, "07_version_counters.ipynb", b"second edition")
+    assert ([], ["07_version_counters.ipynb"]) == copies.update()
+
+
+def test_death_between_copies_and_manifest_is_harmless(copies, monkeypatch):
+    """When the first open dies before it writes the manifest, the next one completes it."""
+    monkeypatch.setattr(copies, "write_manifest", lambda origins: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        copies.update()
+    monkeypatch.undo()
+
+    assert ([], []) == copies.update()
+    publish(copies, "00_start_here.ipynb", b"second edition")
+    assert ([], ["00_start_here.ipynb"]) == copies.update()
+
+
+def test_a_full_disk_leaves_no_half_copy(copies, monkeypatch):
+    """When writing fails half way there is no copy and no debris, and the next open makes it."""
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        copies.update()
+    assert {} == everything_in(copies.mine)
+    monkeypatch.undo()
+
+    assert 2 == len(copies.update()[0])
+
+
+def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
+    """A manifest that could not be replaced is the one from before, and still readable."""
+    copies.update()
+    before = everything_in(copies.mine)
+
+    def full(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        copies.write_manifest({"00_start_here.ipynb": "other"})
+
+    assert before == everything_in(copies.mine)
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
+def test_writing_a_new_file_refuses_one_that_exists(tmp_path, monkeypatch, links):
+    """A copy that appears at the last moment is not overwritten, on disks with and without hard links."""
+    if not links:
+        def refuse(source, target):
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(os, "link", refuse)
+    course.write_new(tmp_path / "a.ipynb", b"first")
+    with pytest.raises(FileExistsError):
+        course.write_new(tmp_path / "a.ipynb", b"second")
+
+    assert {"a.ipynb": b"first"} == everything_in(tmp_path)
+
+
+def test_two_opens_at_once_make_whole_copies(copies):
+    """Two terminals that open the course together each find every lesson whole, made by one of them."""
+    publish(copies, "05_leaf_accumulation.ipynb", b"x" * 3_000_000)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(copies.update())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert 4 == len(results)
+    assert 3 == sum(len(added) for added, _ in results)
+    assert copies.published() == {name: read(copies, name) for name in copies.published()}
+    assert [course.MANIFEST, *copies.published()] == sorted(everything_in(copies.mine))
+
+
+def test_a_file_in_the_way_is_named(copies):
+    """When my_course is a file, the message names it and says what to do; the file stays."""
+    copies.mine.write_text("mine")
+    with pytest.raises(course.Problem, match=r"my_course is a file.*\n.*Rename"):
+        copies.update()
+
+    assert "mine" == copies.mine.read_text()
+
+
+def test_a_clone_without_lessons_says_so(copies):
+    """An empty notebooks folder is reported, and no learner's folder is made."""
+    for path in copies.lessons.iterdir():
+        path.unlink()
+    with pytest.raises(course.Problem, match="no lessons in"):
+        copies.update()
+
+    assert not copies.mine.exists()
+
+
+def test_reset_starts_afresh_and_keeps_the_old_file_beside_it(copies):
+    """After a reset the lesson is as published, the old one stands beside it, and no change is announced."""
+    copies.update()
+    write(copies, "07_version_counters.ipynb", b"my work")
+    publish(copies, "07_version_counters.ipynb", b"second edition")
+
+    name, kept = copies.reset("07", TODAY)
+
+    assert ("07_version_counters.ipynb", "07_version_counters.kept-2026-03-09.ipynb") == (name, kept)
+    assert b"second edition" == read(copies, name)
+    assert b"my work" == read(copies, kept)
+    assert ([], []) == copies.update()
+
+
+def test_resets_on_one_day_keep_every_old_file(copies):
+    """Three resets on one day leave three old files: none takes the place of another."""
+    copies.update()
+    kept = []
+    for text in (b"one", b"two", b"three"):
+        write(copies, "07_version_counters.ipynb", text)
+        kept.append(copies.reset("07", TODAY)[1])
+
+    assert [b"one", b"two", b"three"] == [read(copies, name) for name in kept]
+
+
+def test_resetting_what_was_never_edited_keeps_nothing_aside(copies):
+    """A copy that equals the published lesson needs no second copy."""
+    copies.update()
+
+    assert ("07_version_counters.ipynb", None) == copies.reset("07", TODAY)
+    assert 3 == len(everything_in(copies.mine))
+
+
+def test_reset_before_the_first_open_just_makes_the_copy(copies):
+    """Resetting a lesson that was not copied yet copies it."""
+    assert ("07_version_counters.ipynb", None) == copies.reset("07", TODAY)
+    assert (["00_start_here.ipynb"], []) == copies.update()
+
+
+def test_reset_that_dies_has_lost_nothing(copies, monkeypatch):
+    """If the reset dies after keeping the old file, that file is whole and so is the learner's lesson."""
+    copies.update()
+    write(copies, "07_version_counters.ipynb", b"my work")
+
+    def die(path, data):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(course, "write_whole", die)
+    with pytest.raises(KeyboardInterrupt):
+        copies.reset("07", TODAY)
+
+    assert b"my work" == read(copies, "07_version_counters.ipynb")
+    assert b"my work" == read(copies, "07_version_counters.kept-2026-03-09.ipynb")
+
+
+@pytest.mark.parametrize("wanted", ["7", "07", "07_version_counters", "07_version_counters.ipynb",
+                                    "my_course/07_version_counters.ipynb"])
+def test_a_lesson_can_be_called_by_any_of_its_names(copies, wanted):
+    """Number, name, file name and path all mean the lesson."""
+    assert "07_version_counters.ipynb" == copies.find(wanted)
+
+
+@pytest.mark.parametrize("wanted", ["17", "version", "", "0", "007"])
+def test_an_unknown_lesson_lists_those_there_are(copies, wanted):
+    """What is not a lesson's name is refused with the list of lessons, and changes nothing."""
+    if wanted == "0":
+        assert "00_start_here.ipynb" == copies.find(wanted)
+        return
+    with pytest.raises(course.Problem, match=r"(?s)no lesson.*00_start_here.*07_version_counters"):
+        copies.reset(wanted, TODAY)
+    assert not copies.mine.exists()
+
+
+def test_the_manifest_says_what_each_copy_was_made_from(copies):
+    """The manifest holds, per lesson, the SHA-256 of the published text, never of the learner's."""
+    copies.update()
+    write(copies, "00_start_here.ipynb", b"my work")
+    copies.update()
+    made_from = json.loads(read(copies, course.MANIFEST))["made_from"]
+
+    assert course.digest(b'{"lesson": 0}\n') == made_from["00_start_here.ipynb"]

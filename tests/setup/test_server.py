@@ -1,0 +1,128 @@
+"""How JupyterLab is started, and what is said when it cannot be."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+import course
+
+
+@pytest.fixture
+def taken():
+    """A port of 127.0.0.1 on which somebody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_a_taken_port_is_named_with_a_way_out(taken):
+    """Asking for a port in use says which, who it may be, and how to choose another."""
+    with pytest.raises(course.Problem, match=rf"Port {taken} .*taken(?s:.*)Ctrl-C(?s:.*)--port \d+"):
+        course.choose_port(taken)
+
+
+def test_open_on_a_taken_port_ends_with_words_and_no_traceback(taken):
+    """The command itself ends with status 1 and the message, before it installs or starts anything."""
+    done = subprocess.run([sys.executable, "course.py", "open", "--port", str(taken)], cwd=course.ROOT,
+                          capture_output=True, text=True, timeout=30)
+
+    assert 1 == done.returncode
+    assert f"Port {taken} on 127.0.0.1 is taken" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "" == done.stdout
+
+
+def test_without_a_wish_the_next_free_port_is_taken_and_said(taken, monkeypatch, capsys):
+    """A taken default port is passed over, and the reader is told."""
+    monkeypatch.setattr(course, "DEFAULT_PORT", taken)
+
+    chosen = course.choose_port(None)
+
+    assert chosen > taken
+    assert f"Port {taken} is taken" in capsys.readouterr().out
+
+
+def test_a_free_port_is_used_as_asked():
+    """A port nobody listens on is used."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+
+    assert port == course.choose_port(port)
+
+
+@pytest.mark.parametrize("number", [0, -1, 65536])
+def test_what_is_no_port_is_refused(number):
+    """Numbers outside 1 to 65535 are refused with the range."""
+    with pytest.raises(course.Problem, match="1 to 65535"):
+        course.choose_port(number)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """JupyterLab's command line for a folder with a first lesson, in the course's own environment."""
+    monkeypatch.setattr(course, "ROOT", tmp_path)
+    mine = tmp_path / "my_course"
+    mine.mkdir()
+    (mine / course.FIRST_LESSON).write_text("{}")
+    environment = course.Environment(sys.executable, "venv", sys.prefix, ours=True)
+    return course.lab_command(environment, 8899, course.Copies(tmp_path / "notebooks", mine))
+
+
+def test_the_server_listens_only_on_this_machine(command):
+    """JupyterLab is bound to 127.0.0.1, on one port, and looks for no other."""
+    assert "--ServerApp.ip=127.0.0.1" in command
+    assert "--ServerApp.port=8899" in command
+    assert "--ServerApp.port_retries=0" in command
+
+
+def test_the_first_page_is_lesson_00_of_the_learners_copies(command):
+    """JupyterLab opens at the learner's copy of lesson 00."""
+    assert "--LabApp.default_url=/lab/tree/my_course/00_start_here.ipynb" in command
+
+
+def test_the_token_is_not_on_the_command_line(command):
+    """Other users of the machine can list command lines, so the token goes by the environment."""
+    assert not [word for word in command if "token" in word.partition("=")[0].lower()]
+
+
+@pytest.mark.parametrize("user, allowed", [(0, True), (1000, False)])
+def test_root_is_allowed_only_when_root(command, monkeypatch, tmp_path, user, allowed):
+    """--allow-root is given to root and to nobody else."""
+    monkeypatch.setattr(os, "geteuid", lambda: user, raising=False)
+    environment = course.Environment(sys.executable, "venv", sys.prefix, ours=True)
+    copies = course.Copies(tmp_path / "notebooks", tmp_path / "my_course")
+    words = course.lab_command(environment, 8899, copies)
+
+    assert allowed == ("--allow-root" in words)
+
+
+def test_a_server_that_dies_is_quoted(tmp_path):
+    """When JupyterLab ends before it answers, its last words and the doctor are in the message."""
+    log = tmp_path / "server.log"
+    dying = [sys.executable, "-c", "import sys; sys.exit('no module named jupyterlab')"]
+    with open(log, "wb") as output:
+        server = subprocess.Popen(dying, stdout=output, stderr=output)
+    with pytest.raises(course.Problem, match=r"(?s)did not start.*no module named jupyterlab.*doctor"):
+        course.wait_until_ready(server, 9, "token", log)
+
+
+def test_a_server_that_hangs_is_given_up(tmp_path):
+    """A server that never answers ends the wait, and stop() ends the server."""
+    log = tmp_path / "server.log"
+    log.write_text("thinking")
+    server = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    with pytest.raises(course.Problem, match="thinking"):
+        course.wait_until_ready(server, 9, "token", log, patience=0.2)
+    course.stop(server)
+
+    assert server.poll() is not None
+
+
+def test_somebody_elses_server_does_not_count_as_ours(taken):
+    """A port that accepts connections but does not know our token is not ready."""
+    assert not course.answers(taken, "token")

@@ -1,0 +1,355 @@
+"""exercise.py: five outcomes, whatever a learner hands in."""
+
+import functools
+import importlib
+import importlib.util
+import os
+import sys
+import types
+
+import pytest
+from exercise_samples import DOUBLE, SAVED, changed
+
+from course_lib.teach import exercise as ex
+from course_lib.teach.exercise import almost, correct, define, engine_for, judge, not_yet, short
+
+
+@pytest.fixture(params=["course_lib", "torch"])
+def torch(request):
+    """The engine that checks are given: ours, and PyTorch when it is there."""
+    if request.param == "torch" and importlib.util.find_spec("torch") is None:
+        why = "torch is not installed: `pip install -e .[torch]` runs this on real PyTorch too"
+        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
+            pytest.fail(why)
+        pytest.skip(why)
+    return importlib.import_module(request.param)
+
+
+def written(source, torch, name="double"):
+    """What a learner's cell with this source defines."""
+    return define(source, name, torch, "a learner's cell")
+
+
+def outcome_of(source, torch, exercise=DOUBLE):
+    return judge(exercise, written(source, torch, exercise.name), torch)
+
+
+# ------------------------------------------------------------------------------- the five outcomes
+
+
+@pytest.mark.parametrize("nothing", [None, ...], ids=["None", "Ellipsis"])
+def test_none_and_ellipsis_are_not_attempted(nothing, torch):
+    """None and `...` mean that nobody has tried yet, and say what to do."""
+    result = judge(DOUBLE, nothing, torch)
+
+    assert result.outcome == "not attempted"
+    assert result.render() == (
+        '98.1   not attempted — change `double`, then run this cell again. L.hint("98.1") helps.'
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        DOUBLE.starter,
+        "def double(x):\n    # I shall think about it\n    ...\n",
+        'def double(x):\n    """Twice x."""\n    ...\n',
+        "\n\n\ndef double(x):\n    pass\n",
+    ],
+    ids=["starter", "comment", "docstring", "pass"],
+)
+def test_a_function_with_the_starters_code_is_not_attempted(source, torch):
+    """Comments, a docstring and other lines do not make an attempt: the compiled code does."""
+    result = outcome_of(source, torch)
+
+    assert result.outcome == "not attempted"
+
+
+def test_a_starter_with_real_code_counts_until_its_code_changes(torch):
+    """A starter may hold lines to put in order; swapping two of them is an attempt."""
+    exercise = changed(DOUBLE, starter="def double(x):\n    y = x * 3\n    z = x * 2\n    return y\n")
+
+    assert outcome_of(exercise.starter, torch, exercise).outcome == "not attempted"
+    assert outcome_of(exercise.starter.replace("return y", "return z"), torch, exercise).outcome == "correct"
+
+
+def test_a_starter_that_is_a_class_counts_until_a_method_changes(torch):
+    """A class is untouched while its methods hold the starter's code."""
+    starter = "class Double:\n    rate = 1\n\n    @staticmethod\n    def forward(ctx, x):\n        ...\n"
+    exercise = changed(DOUBLE, name="Double", starter=starter, check=lambda answer, torch: not_yet("seen"))
+
+    assert outcome_of(starter, torch, exercise).outcome == "not attempted"
+    assert outcome_of(starter.replace("...", "return x"), torch, exercise).outcome == "not yet"
+    assert outcome_of(starter.replace("rate = 1", "rate = 2"), torch, exercise).outcome == "not yet"
+
+
+def test_a_value_equal_to_the_starters_is_not_attempted(torch):
+    """A starter value that is not None, such as an order to change, counts as untouched while it is equal."""
+    exercise = changed(SAVED, starter='answer = ["b", {"a": (1, None)}]\n')
+
+    assert judge(exercise, ["b", {"a": (1, None)}], torch).outcome == "not attempted"
+    assert judge(exercise, ["b", {"a": (1, 2)}], torch).outcome == "not yet"
+    assert judge(exercise, ["b", {"a": (True, None)}], torch).outcome == "not yet"
+
+
+def test_the_solution_and_another_right_answer_are_correct(torch):
+    """Right is right, however it is written, and the text says what has been shown."""
+    result = outcome_of(DOUBLE.solution, torch)
+
+    assert result.render() == "98.1   correct — You have shown that y = 2x has slope 2 everywhere."
+    assert outcome_of(DOUBLE.alternatives[0], torch).outcome == "correct"
+
+
+@pytest.mark.parametrize("mistake", DOUBLE.mistakes, ids=lambda mistake: mistake.name)
+def test_a_known_mistake_gets_its_own_sentence(mistake, torch):
+    """A recognised wrong answer is `almost`, with the sentence written for it."""
+    result = outcome_of(mistake.answer, torch)
+
+    assert (result.outcome, result.mistake, result.text) == ("almost", mistake.name, mistake.says)
+
+
+def test_an_unnamed_wrong_answer_is_not_yet_and_offers_a_hint(torch):
+    """Wrong in a new way: what was seen, and where the hints are."""
+    result = outcome_of("def double(x):\n    return x * 7\n", torch)
+
+    assert result.render() == (
+        '98.1   not yet — For 5.0 it gave [35.0].\n       L.hint("98.1") gives a hint.'
+    )
+
+
+# ---------------------------------------------------------------------------- error in your code
+
+
+def test_an_error_names_type_message_line_and_text(torch):
+    """An error in the learner's function is told in words, with the line that raised it."""
+    result = outcome_of("def double(x):\n    y = x * 2\n    return y[99]\n", torch)
+
+    first, second = result.render().splitlines()[:2]
+    assert first.startswith("98.1   error in your code — IndexError: ")
+    assert second == "       line 3 of your code:  return y[99]"
+    assert "how many elements" in result.render()
+
+
+def test_the_learners_line_is_shown_even_when_the_engine_raises(torch):
+    """An error raised deep in the engine is still traced to the learner's own line, helpers included."""
+    source = "def helper(x):\n    x.add_(1)\n    return x\n\ndef double(x):\n    return helper(x)\n"
+    result = outcome_of(source, torch)
+
+    assert result.text == (
+        "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation."
+    )
+    assert result.details[0] == "line 2 of your code:  x.add_(1)"
+    assert result.details[1].startswith("A leaf that requires grad may not be written to")
+
+
+def test_a_forgotten_return_gets_its_own_sentence(torch):
+    """A function that gives None where something is wanted is told so, not shown the check's error."""
+    result = outcome_of("def double(x):\n    y = x * 2\n", torch)
+
+    assert result.outcome == "error in your code"
+    assert "`return` missing" in result.text
+
+
+def test_none_is_fine_where_the_solution_returns_nothing(torch):
+    """No word about `return` in an exercise whose right answer writes in place and returns nothing."""
+    exercise = changed(
+        DOUBLE,
+        solution="def double(x):\n    x.mul_(2)\n",
+        check=lambda answer, torch: answer(torch.ones(1)) or not_yet("It was not written to."),
+    )
+    result = outcome_of("def double(x):\n    y = x * 2\n", torch, exercise)
+
+    assert (result.outcome, result.text) == ("not yet", "It was not written to.")
+
+
+def test_a_changed_def_line_is_recognised(torch):
+    """Arguments that do not fit are an error of the `def` line, which is shown as it should be."""
+    result = outcome_of("def double():\n    return 2\n", torch)
+
+    assert result.outcome == "error in your code"
+    assert result.details == ["Its first line should stay:  def double(x):"]
+
+
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [
+        ("y", "NameError: name 'y' is not defined"),
+        ("double(x)", "calls itself without end"),
+        ("__import__('sys').exit()", "SystemExit"),
+        ("exit_now(x)", "GeneratorExit"),
+        ("(_ for _ in ()).throw(KeyboardInterrupt)", "interrupted"),
+        ("None.grad", "Something here is None"),
+        ("1 / 0", "Something that divides is 0"),
+    ],
+)
+def test_every_way_to_fail_is_an_error_in_your_code(line, part, torch):
+    """Errors, endless recursion, exit() and other BaseExceptions end as one clear text."""
+    source = f"def exit_now(x):\n    raise GeneratorExit\n\ndef double(x):\n    return {line}\n"
+    result = outcome_of(source, torch)
+
+    assert result.outcome == "error in your code"
+    assert part in result.render()
+    assert "line " in result.render()
+
+
+def test_an_error_in_a_class_is_traced_to_its_method(torch):
+    """For an answer that is a class, the learner's line is the one in its method."""
+    starter = "class Double:\n    def run(self):\n        ...\n"
+    exercise = changed(DOUBLE, name="Double", starter=starter, check=lambda answer, torch: answer().run())
+    result = outcome_of(starter.replace("...", "return missing_name"), torch, exercise)
+
+    assert result.outcome == "error in your code"
+    assert result.details[0] == "line 3 of your code:  return missing_name"
+
+
+# ------------------------------------------------------------------- checks meet strange answers
+
+
+@pytest.mark.parametrize(
+    "answer", [42, "text", [], {}, object(), lambda *a: "text", lambda *a: object(), print, dict, 3 + 4j],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("exercise", [DOUBLE, SAVED], ids=lambda exercise: exercise.id)
+def test_strange_answers_never_raise_and_are_never_correct(exercise, answer, torch):
+    """Whatever is handed in, the answer is one of the five outcomes, and short."""
+    result = judge(exercise, answer, torch)
+
+    assert result.outcome in ("not yet", "error in your code", "almost")
+    assert "Traceback" not in result.render()
+    assert "0x7" not in result.render()
+    assert len(result.render()) < 600
+
+
+def test_calling_the_function_in_the_check_is_recognised(torch):
+    """L.check("98.1", double(x)) hands over a value; the text says that the function itself is wanted."""
+    result = judge(DOUBLE, torch.ones(1), torch)
+
+    assert result.outcome == "not yet"
+    assert "the function `double` itself, without parentheses" in result.text
+
+
+def test_a_function_where_a_value_is_wanted_is_recognised(torch):
+    """The other way round is told as well."""
+    result = judge(SAVED, lambda: [], torch)
+
+    assert "wants a value" in result.text
+
+
+def test_a_check_that_crashes_is_not_the_learners_traceback(torch):
+    """A check that trips over a value says what it was given, and asks about its form."""
+    result = judge(SAVED, 5, torch)
+
+    assert result.outcome == "not yet"
+    assert result.text == (
+        "your answer is 5, and the check could not go on with that "
+        "(TypeError: 'int' object is not iterable)."
+    )
+
+
+@pytest.mark.parametrize("verdict", [None, True, "correct", 7])
+def test_a_check_without_a_verdict_is_never_correct(verdict, torch):
+    """A check that forgets to return a verdict is a mistake of the course, and says so."""
+    exercise = changed(DOUBLE, check=lambda answer, torch: verdict)
+    result = outcome_of(DOUBLE.solution, torch, exercise)
+
+    assert result.outcome == "not yet"
+    assert "mistake of the course" in result.text
+
+
+def test_an_object_with_a_broken_repr_is_described(torch):
+    """A learner's object that cannot be printed does not stop the tool."""
+
+    class Broken:
+        def __repr__(self):
+            raise ValueError("no")
+
+    class Rude(Exception):
+        def __str__(self):
+            raise ValueError("no")
+
+    assert short(Broken()) == "<Broken instance at 0x…>"
+    assert judge(SAVED, Broken(), torch).outcome == "not yet"
+    source = "def double(x):\n    raise Rude\n"
+    function = written(source, torch)
+    function.__globals__["Rude"] = Rude
+    assert "its message cannot be printed" in judge(DOUBLE, function, torch).text
+
+
+def test_printed_output_comes_after_the_verdict_and_is_bounded(torch):
+    """What the learner's function prints is shown below the verdict; a flood is cut with a count."""
+    few = outcome_of("def double(x):\n    print('x is', x.tolist())\n    return x * 2\n", torch)
+    flood = outcome_of("def double(x):\n    print('line\\n' * 100000)\n    return x * 2\n", torch)
+
+    assert few.render().splitlines()[1:3] == ["       Your code printed:", "       | x is [5.0]"]
+    assert flood.outcome == "correct"
+    assert len(flood.render().splitlines()) == 23
+    assert "more lines" in flood.render()
+
+
+def test_short_bounds_every_value():
+    """One line, bounded, without addresses."""
+    assert short([1, 2]) == "[1, 2]"
+    assert len(short("x" * 10_000)) <= 80
+    assert len(short([[list(range(100))] * 100] * 100)) <= 80
+    assert short(object()) == "<object object at 0x…>"
+    assert short(dict) == "the class dict"
+    assert short(test_short_bounds_every_value) == "the function test_short_bounds_every_value"
+    assert len(short(10**4000)) <= 80
+
+
+# --------------------------------------------------------------------------- which engine is used
+
+
+def test_a_functions_own_torch_is_the_engine(torch):
+    """The swap to real torch works because the learner's own global `torch` decides."""
+    other = types.ModuleType("other")
+    function = written(DOUBLE.solution, torch)
+
+    assert engine_for(function, other) is torch
+    assert engine_for(functools.partial(function), other) is torch
+
+
+def test_a_classs_own_torch_is_the_engine(torch):
+    """For a class, the globals of its methods decide."""
+    cls = written("class Double:\n    @staticmethod\n    def forward(ctx):\n        return 1\n", torch, "Double")
+
+    assert engine_for(cls, None) is torch
+
+
+def test_tensors_inside_the_answer_decide(torch):
+    """An answer that holds tensors, however nested, is checked by the engine they come from."""
+    assert engine_for({"a": [1, (torch.ones(1),)]}, None) is torch
+
+
+def test_plain_values_leave_the_choice_to_the_lesson():
+    """Numbers say nothing about an engine."""
+    default = types.ModuleType("default")
+
+    assert engine_for([1, "a", None], default) is default
+
+
+def test_looking_for_the_engine_never_imports_torch():
+    """The course runs without PyTorch: nothing here imports it."""
+    assert engine_for([1], sys) is sys
+    assert "import torch" not in importlib.import_module("inspect").getsource(ex)
+
+
+# ------------------------------------------------------------------------------------- the verdicts
+
+
+def test_verdicts_carry_an_outcome_and_a_text():
+    """The three functions that checks use give three of the five outcomes."""
+    assert [(v.outcome, v.text) for v in (correct("a"), almost("b"), not_yet("c"))] == [
+        ("correct", "a"),
+        ("almost", "b"),
+        ("not yet", "c"),
+    ]
+
+
+def test_long_texts_are_folded_and_code_is_kept():
+    """Lines are at most 100 wide; a line that begins with four spaces stays as it is."""
+    text = ex.wrap("word " * 60 + "\n    " + "x" * 120, first="")
+
+    lines = text.splitlines()
+    assert max(map(len, lines[:-1])) <= 100
+    assert lines[-1] == ex.INDENT + "    " + "x" * 120

@@ -1,0 +1,284 @@
+"""bounds.py: a learner's code always comes back, and leaves nothing behind."""
+
+import importlib.util
+import io
+import os
+import random
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from exercise_samples import DOUBLE, changed
+
+from course_lib.teach import bounds
+from course_lib.teach.exercise import define, judge
+
+LOOPS = {
+    "plain": "while True:\n        pass",
+    "sleep": "import time\n    time.sleep(60)",
+    "swallows errors": "while True:\n        try:\n            abs(x)\n        except:\n            pass",
+    "swallows twice": (
+        "while True:\n        try:\n            try:\n                abs(x)\n            except BaseException:\n"
+        "                continue\n        except BaseException:\n            continue"
+    ),
+    "prints": "while True:\n        print('again')",
+    "computes": "while True:\n        x = x * 1",
+    "comprehension": "return [i for i in iter(int, 1)]",
+}
+ALARM = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer signals")
+
+
+def in_thread(function):
+    """Run it in a thread that is not the main one, where no signal arrives."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join(20)
+    assert found, "the thread did not come back"
+    return found[0]
+
+
+def judged_loop(body, seconds=0.2):
+    exercise = changed(DOUBLE, check=lambda answer, torch: answer(1.0))
+    source = f"def double(x):\n    {body}\n"
+    return judge(exercise, define(source, "double", None, "a learner's cell"), None, seconds)
+
+
+@ALARM
+@pytest.mark.parametrize("body", LOOPS.values(), ids=LOOPS)
+def test_an_endless_loop_is_stopped(body):
+    """A loop without end is stopped, and the text says so and on which line it was."""
+    begun = time.monotonic()
+    result = judged_loop(body)
+
+    assert time.monotonic() - begun < 5
+    assert result.outcome == "error in your code"
+    assert result.text == "it was still running after 0.2 seconds and was stopped."
+    assert result.details[0].startswith("line ")
+
+
+@pytest.mark.parametrize("body", [body for name, body in LOOPS.items() if name != "sleep"])
+def test_an_endless_loop_in_another_thread_is_stopped(body):
+    """Without timer signals (Windows, or a thread of its own) a second thread stops the code."""
+    result = in_thread(lambda: judged_loop(body))
+
+    assert result.outcome == "error in your code"
+    assert "was stopped" in result.text
+
+
+def test_the_main_thread_can_do_without_signals(monkeypatch):
+    """What Windows uses works in the main thread as well."""
+    monkeypatch.setattr(bounds.AlarmClock, "works_here", staticmethod(lambda: False))
+
+    assert "was stopped" in judged_loop(LOOPS["plain"]).text
+
+
+@ALARM
+def test_the_alarm_clock_gives_everything_back():
+    """Afterwards the handler, the timer of somebody else and the trace function are what they were."""
+    heard = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    handler = signal.getsignal(signal.SIGALRM)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 30, 7)
+        judged_loop(LOOPS["swallows errors"])
+        left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
+
+        assert signal.getsignal(signal.SIGALRM) is handler
+        assert 20 < left < 30
+        assert interval == 7
+        assert not heard
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@ALARM
+def test_tracing_is_given_back():
+    """A debugger's or a coverage tool's trace function survives a loop that swallowed its end."""
+    mine, before = (lambda *_: None), sys.gettrace()
+    sys.settrace(mine)
+    try:
+        judged_loop(LOOPS["swallows errors"])
+        found = sys.gettrace()
+    finally:
+        sys.settrace(before)
+
+    assert found is mine
+
+
+@pytest.mark.parametrize("where", [lambda f: f(), in_thread], ids=["main thread", "other thread"])
+def test_fast_code_is_never_interrupted_later(where):
+    """The clock is off when the code has ended: nothing arrives in the caller's own lines."""
+
+    def many():
+        for _ in range(30):
+            assert bounds.run(lambda: 1, seconds=0.005).value == 1
+        time.sleep(0.02)
+        return sum(range(100_000))
+
+    assert where(many) == sum(range(100_000))
+
+
+def test_runs_can_be_nested():
+    """A bounded run inside a bounded run: the inner one ends first, the outer clock goes on."""
+
+    def outer():
+        inner = bounds.run(lambda: time.sleep(60), seconds=0.1)
+        assert isinstance(inner.error, bounds.TimeUp)
+        time.sleep(60)
+
+    begun = time.monotonic()
+    ran = bounds.run(outer, seconds=0.4)
+
+    assert isinstance(ran.error, bounds.TimeUp)
+    assert 0.3 < time.monotonic() - begun < 5
+
+
+def test_a_huge_result_and_a_flood_of_text_are_bounded():
+    """What is printed is cut at a fixed length and the rest is counted."""
+    ran = bounds.run(lambda: print("x" * 1_000_000))
+
+    assert len(ran.printed) < bounds.PRINTED + 100
+    assert ran.printed.endswith("… and 998001 more characters, not shown.")
+
+
+def test_output_and_errors_of_the_run_are_captured():
+    """Standard output and standard error both end in the report, not in the notebook."""
+    before = sys.stdout, sys.stderr
+    ran = bounds.run(lambda: (print("out"), print("err", file=sys.stderr)))
+
+    assert ran.printed == "out\nerr"
+    assert (sys.stdout, sys.stderr) == before
+
+
+def test_the_sink_is_a_text_stream():
+    """What code expects of a stream is there: writing lines, flushing, and an error for bytes."""
+    sink = bounds.Sink(limit=5)
+    sink.writelines(["abc", "def"])
+    sink.flush()
+
+    assert sink.text() == "abcde\n… and 1 more characters, not shown."
+    assert (sink.isatty(), sink.writable()) == (False, True)
+    with pytest.raises(TypeError):
+        sink.write(b"bytes")
+    print("text", file=io.TextIOWrapper(io.BytesIO()))  # the same call that learners make
+
+
+# ------------------------------------------------------------------------------------------ state
+
+
+@pytest.fixture(params=["course_lib", "torch"])
+def torch(request):
+    """Both engines keep settings that a learner's code can leave changed."""
+    if request.param == "torch" and importlib.util.find_spec("torch") is None:
+        why = "torch is not installed: `pip install -e .[torch]` runs this on real PyTorch too"
+        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
+            pytest.fail(why)
+        pytest.skip(why)
+    return importlib.import_module(request.param)
+
+
+def refuse(*_):
+    raise AssertionError("a hook that somebody left behind")
+
+
+def leave_hooks(torch):
+    torch.autograd.graph.saved_tensors_hooks(refuse, refuse).__enter__()
+
+
+def suspend_no_grad(torch):
+    def generator():
+        with torch.no_grad():
+            yield
+
+    kept.append(generator())
+    next(kept[-1])
+
+
+kept = []
+POISONS = {
+    "grad mode": lambda torch: torch.set_grad_enabled(False),
+    "a suspended no_grad": suspend_no_grad,
+    "anomaly mode": lambda torch: torch.autograd.set_detect_anomaly(True),
+    "saved-tensor hooks": leave_hooks,
+    "inference mode": lambda torch: (kept.append(torch.inference_mode()), kept[-1].__enter__()),
+}
+
+
+def healthy(torch):
+    """The square of 3 with its gradient: what a poisoned engine gets wrong or refuses."""
+    x = torch.tensor([3.0], requires_grad=True)
+    (x * x).sum().backward()
+    return x.grad.tolist()
+
+
+@pytest.mark.parametrize("poison", POISONS.values(), ids=POISONS)
+def test_settings_left_behind_do_not_outlive_the_run(poison, torch):
+    """Grad mode, anomaly mode, inference mode and hooks are as before after each run."""
+    ran = bounds.run(lambda: poison(torch), [torch])
+
+    assert ran.error is None
+    assert torch.is_grad_enabled()
+    assert not torch.is_inference_mode_enabled()
+    assert not torch.is_anomaly_enabled()
+    assert healthy(torch) == [6.0]
+
+
+def test_a_check_starts_from_a_clean_state_and_gives_the_learners_back(torch):
+    """A notebook in which grad mode is off still gets a fair check, and keeps its grad mode."""
+    torch.set_grad_enabled(False)
+    try:
+        ran = bounds.run(lambda: healthy(torch), [torch])
+
+        assert ran.value == [6.0]
+        assert not torch.is_grad_enabled()
+    finally:
+        torch.set_grad_enabled(True)
+
+
+def test_hooks_that_were_there_before_are_there_afterwards(torch):
+    """A notebook's own saved-tensor hooks are put aside for the check and put back."""
+    seen = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(1) or t, lambda t: t):
+        ran = bounds.run(lambda: healthy(torch), [torch])
+        during = len(seen)
+        healthy(torch)
+
+    assert ran.value == [6.0]
+    assert during == 0
+    assert seen
+    assert healthy(torch) == [6.0]
+
+
+def test_random_numbers_are_the_same_in_every_run_and_untouched_outside(torch):
+    """A check prints the same text each time, and does not move the notebook's own random numbers."""
+
+    def numbers():
+        return random.random(), float(np.random.rand()), torch.rand(2).tolist()
+
+    random.seed(1), np.random.seed(1), torch.manual_seed(1)
+    expected = numbers()
+    random.seed(1), np.random.seed(1), torch.manual_seed(1)
+    first = bounds.run(numbers, [torch])
+    second = bounds.run(numbers, [torch])
+
+    assert first.error is None
+    assert first.value == second.value
+    assert numbers() == expected
+
+
+def test_limits_and_numpy_settings_are_given_back():
+    """The recursion limit, and NumPy's ways to print and to warn, are as before."""
+    before = sys.getrecursionlimit(), np.geterr(), np.get_printoptions()
+
+    def change():
+        sys.setrecursionlimit(5000)
+        np.seterr(all="raise")
+        np.set_printoptions(precision=2)
+
+    assert bounds.run(change).error is None
+    assert (sys.getrecursionlimit(), np.geterr(), np.get_printoptions()) == before

@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+"""Build the executed notebooks from their percent-format sources.
+
+    python tools/build_notebooks.py              build every lesson
+    python tools/build_notebooks.py 07 09        build lessons 07 and 09
+    python tools/build_notebooks.py --check      do notebook and source agree? (runs nothing, writes nothing)
+    python tools/build_notebooks.py --verify     run everything again, compare every byte (writes nothing)
+
+A rebuild of an unchanged lesson gives the same bytes: metadata, cell ids and the layout engine of the
+pictures are fixed, no times are recorded, and the kernel sees neither the learner's progress nor an
+IPython profile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import itertools
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / "notebooks"
+
+# What every notebook says about itself. No version numbers: they differ from machine to machine.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "pygments_lexer": "ipython3",
+    },
+}
+CELL_TIMEOUT = 60  # seconds; a lesson's cell takes milliseconds
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class BuildError(Exception):
+    """A lesson that could not be built; the text says which cell and why."""
+
+
+# --- sources ---------------------------------------------------------------------------------------
+
+
+def sources(folder: Path = NOTEBOOKS) -> list[Path]:
+    """All lesson sources of a notebooks folder, in lesson order."""
+    return sorted((folder / "src").glob("[0-9][0-9]_*.py"))
+
+
+def target(source: Path) -> Path:
+    """Where the notebook of a source lies: notebooks/src/07_x.py -> notebooks/07_x.ipynb."""
+    return source.parent.parent / (source.stem + ".ipynb")
+
+
+def choose(names: list[str], folder: Path = NOTEBOOKS) -> list[Path]:
+    """The sources meant by 7, 07, 07_version_counters or a path; all of them when no name is given."""
+    everything = sources(folder)
+    chosen = []
+    for name in names:
+        stem = Path(name).stem
+        number = stem.split("_")[0].zfill(2)
+        found = [s for s in everything if s.stem == stem or (stem.isdigit() and s.stem[:2] == number)]
+        if not found:
+            have = ", ".join(s.stem for s in everything) or "none yet"
+            raise BuildError(f"There is no lesson {name!r} in {folder.name}/src. There are: {have}.")
+        chosen += found
+    return chosen or everything
+
+
+def read_source(source: Path):
+    """A source as a notebook without outputs, in the normal form that every notebook here has."""
+    import jupytext
+
+    return normalise(jupytext.read(source, fmt="py:percent"), source.stem)
+
+
+def normalise(nb, stem: str):
+    """The same notebook with fixed metadata, cell ids that depend on the place only, and whole streams."""
+    from nbformat.v4 import new_notebook
+
+    fresh = new_notebook(metadata=METADATA, cells=nb.cells)
+    fresh.nbformat_minor = 5
+    for index, cell in enumerate(fresh.cells):
+        tags = cell.metadata.get("tags", [])
+        cell.metadata = type(cell.metadata)({"tags": tags} if tags else {})
+        cell.id = f"lesson-{stem[:2]}-cell-{index:02d}"
+        if cell.cell_type == "code":
+            cell.outputs = join_streams(cell.outputs)
+            for output in cell.outputs:
+                if "metadata" in output:
+                    output.metadata = type(output.metadata)()
+    return fresh
+
+
+def join_streams(outputs: list) -> list:
+    """Neighbouring pieces of one stream as one output: where the kernel cuts them is a matter of timing."""
+    joined: list = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if last and output.output_type == "stream" == last.output_type and output.name == last.name:
+            last.text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def dump(nb) -> str:
+    """The bytes of a notebook file, as text."""
+    import nbformat
+
+    nbformat.validate(nb)
+    return nbformat.writes(nb, version=4).rstrip("\n") + "\n"
+
+
+# --- building --------------------------------------------------------------------------------------
+
+
+def kernel_environment(scratch: str, layout: str = "wasm") -> dict[str, str]:
+    """What a lesson is built in: this tree's course_lib, one layout engine, nothing of the user's own."""
+    environment = dict(os.environ)
+    environment["COURSE_LAYOUT"] = layout
+    environment["COURSE_PROGRESS"] = os.path.join(scratch, "progress.json")
+    environment["IPYTHONDIR"] = os.path.join(scratch, "ipython")
+    environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return environment
+
+
+def execute(nb, where: Path, on_cell=None, layout: str = "wasm"):
+    """Run all cells of a notebook in a fresh kernel of this very interpreter; returns it in normal form."""
+    from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+    from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    class ThisInterpreter(KernelSpecManager):
+        """Knows one kernel, the running Python; a python3 kernel elsewhere on the machine is not used."""
+
+        def get_kernel_spec(self, kernel_name):
+            return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
+
+    current = [0]
+
+    def note(cell, cell_index, **_):
+        current[0] = cell_index
+        if on_cell:
+            on_cell(cell_index)
+
+    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=ThisInterpreter())
+    client = NotebookClient(
+        nb,
+        km=manager,
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        resources={"metadata": {"path": str(where.parent)}},
+        on_cell_start=note,
+    )
+    client.owns_km = True  # so that the kernel is shut down and its files removed when the run ends
+    with tempfile.TemporaryDirectory(prefix="course-build-", ignore_cleanup_errors=True) as scratch:
+        try:
+            with open(os.path.join(scratch, "stderr"), "w+", encoding="utf-8", errors="replace") as log:
+                client.execute(env=kernel_environment(scratch, layout), stderr=log)
+        except CellExecutionError as error:
+            reason = f"{error.ename}: {ANSI.sub('', error.evalue)}"
+        except CellTimeoutError:
+            reason = f"the cell was still running after {CELL_TIMEOUT} seconds"
+        except DeadKernelError:
+            log = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").splitlines()
+            said = [line for line in log if not line.startswith("[IPKernelApp]")]
+            reason = "\n".join(["the kernel died (a crash, or the cell ended the process)", *said[-10:]])
+        else:
+            return normalise(nb, where.stem)
+    raise BuildError(describe_failure(nb, where, current[0], reason))
+
+
+def describe_failure(nb, where: Path, index: int, reason: str) -> str:
+    """Which lesson, which cell, under which heading, what it said and what to do."""
+    heading = "the top"
+    for cell in nb.cells[: index + 1]:
+        if cell.cell_type == "markdown":
+            for line in cell.source.splitlines():
+                heading = f'"{line}"' if line.startswith("#") else heading
+    cell = nb.cells[index]
+    number = sum(1 for c in nb.cells[: index + 1] if c.cell_type == "code")
+    lines = [f"Lesson {where.stem}: cell {index} (the {ordinal(number)} code cell, under {heading}) failed."]
+    lines += ["  " + reason.replace("\n", "\n  "), "  The cell:"]
+    lines += ["    " + line for line in cell.source.splitlines()]
+    printed = "".join(o.get("text", "") for o in cell.get("outputs", []) if o.output_type == "stream")
+    if printed.strip():
+        lines += ["  It had printed:"] + ["    " + line for line in printed.strip().splitlines()[-10:]]
+    lines.append(f"  Repair notebooks/src/{where.stem}.py; {where.name} is left as it was.")
+    return "\n".join(lines)
+
+
+def ordinal(n: int) -> str:
+    """1 -> 1st, 2 -> 2nd, 12 -> 12th."""
+    return f"{n}{'th' if 10 <= n % 100 <= 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
+
+
+def build(source: Path, on_cell=None, layout: str = "wasm") -> str:
+    """The text of the executed notebook of one source."""
+    return dump(execute(read_source(source), target(source), on_cell, layout))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write the whole file or nothing: a reader never meets half a notebook."""
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix="." + path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, path)
+    except BaseException:
+        os.unlink(scratch)
+        raise
+
+
+# --- comparing -------------------------------------------------------------------------------------
+
+
+def as_text(nb) -> list[str]:
+    """What source and notebook must share (kinds, tags and texts of the cells), as lines."""
+    lines = []
+    for cell in nb.cells:
+        tags = "".join(f" {tag}" for tag in cell.metadata.get("tags", []))
+        lines += [f"--- {cell.cell_type}{' tags:' if tags else ''}{tags}"] + cell.source.splitlines()
+    return lines
+
+
+def check(source: Path) -> list[str]:
+    """What disagrees between a source and its notebook; an empty list when nothing does. Runs no cell."""
+    import nbformat
+
+    notebook = target(source)
+    if not source.exists():
+        return [f"{notebook.name} has no source: notebooks/src/{source.name} is missing"]
+    if not notebook.exists():
+        return [f"{notebook.name} is missing: run `python tools/build_notebooks.py {source.stem[:2]}`"]
+    wanted, found = read_source(source), nbformat.read(notebook, as_version=4)
+    difference = list(
+        difflib.unified_diff(
+            as_text(wanted), as_text(found), f"src/{source.name}", notebook.name, lineterm="", n=1
+        )
+    )
+    if difference:
+        more = len(difference) - 40
+        shown = difference[:40] + ([f"... and {more} more lines"] if more > 0 else [])
+        title = f"{notebook.name} and its source disagree (- source, + notebook):"
+        return ["\n    ".join([title, *shown])]
+    problems = []
+    if found.metadata != METADATA:
+        problems.append(f"{notebook.name}: notebook metadata is not in normal form: {dict(found.metadata)}")
+    for index, (want, have) in enumerate(zip(wanted.cells, found.cells, strict=True)):
+        if have.get("id") != want.id:
+            problems.append(f"{notebook.name}: cell {index} has id {have.get('id')!r}, wanted {want.id!r}")
+        if have.metadata != want.metadata:
+            problems.append(f"{notebook.name}: cell {index} carries metadata {dict(have.metadata)}")
+    return problems
+
+
+def everything_named(folder: Path = NOTEBOOKS) -> list[Path]:
+    """All sources, with the places where a notebook without a source should have had one."""
+    orphans = {folder / "src" / (n.stem + ".py") for n in folder.glob("[0-9][0-9]_*.ipynb")}
+    return sorted(orphans.union(sources(folder)))
+
+
+# --- the command -----------------------------------------------------------------------------------
+
+
+def show_progress(stem: str, cells: int):
+    """A function that shows how far a lesson is, on one line when somebody is watching."""
+    if not sys.stdout.isatty():
+        return lambda index: None
+    return lambda index: print(f"\r{stem}: cell {index + 1} of {cells}", end="", flush=True)
+
+
+def build_command(chosen: list[Path], verify: bool, layout: str) -> list[str]:
+    """Build (or, to verify, rebuild and compare) lessons one after the other; returns the problems found."""
+    problems = []
+    for number, source in enumerate(chosen, 1):
+        notebook, begin = target(source), time.monotonic()
+        if not sys.stdout.isatty():
+            print(f"[{number}/{len(chosen)}] {source.stem} ... ", end="", flush=True)
+        try:
+            nb = read_source(source)
+            report = show_progress(source.stem, len(nb.cells))
+            text = dump(execute(nb, notebook, report, layout))
+        except BuildError as error:
+            problems.append(str(error))
+            verdict = "FAILED"
+        else:
+            old = notebook.read_text(encoding="utf-8") if notebook.exists() else None
+            verdict = "the same as before" if text == old else "changed" if old else "new"
+            if verify and text != old:
+                changes = first_changes(old, text)
+                problems.append(f"{notebook.name} is not what a rebuild gives:\n    {changes}")
+            elif text != old:
+                write_atomically(notebook, text)
+        clear = "\r\x1b[K" if sys.stdout.isatty() else ""
+        place = f"[{number}/{len(chosen)}] {source.stem}: " if clear else ""
+        print(f"{clear}{place}{verdict} ({time.monotonic() - begin:.1f} s)", flush=True)
+    return problems
+
+
+def first_changes(old: str | None, new: str, limit: int = 20) -> str:
+    """The first lines in which two notebook files differ, cut to a readable width."""
+    before, after = (old or "").splitlines(), new.splitlines()
+    lines = difflib.unified_diff(before, after, "file", "rebuild", lineterm="", n=0)
+    return "\n    ".join(line[:140] for line in itertools.islice(lines, limit))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; 0 when all is well."""
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
+    parser.add_argument("lessons", nargs="*", help="lesson numbers or names; all lessons when none is given")
+    parser.add_argument("--check", action="store_true", help="compare sources with notebooks, run nothing")
+    parser.add_argument("--verify", action="store_true", help="rebuild and compare all bytes, write nothing")
+    parser.add_argument("--layout", default="wasm", help="what draws: wasm (as committed), dot or text")
+    parser.add_argument("--folder", type=Path, default=NOTEBOOKS, help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    try:
+        chosen = choose(options.lessons, options.folder)
+        if options.check:
+            chosen = chosen if options.lessons else everything_named(options.folder)
+            problems = [problem for source in chosen for problem in check(source)]
+        else:
+            problems = build_command(chosen, options.verify, options.layout)
+    except BuildError as error:
+        chosen, problems = [], [str(error)]
+    except ImportError as error:
+        chosen, problems = [], [f"{error}. The tools for this are installed by `pip install -e .[dev]`."]
+    if not chosen and not problems:
+        problems = [f"There is no lesson source in {options.folder.name}/src."]
+    for problem in problems:
+        print("\n" + problem, file=sys.stderr)
+    if not problems and options.check:
+        print(f"{len(chosen)} lessons: source and notebook agree.")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -73,7 +73,7 @@ def run_showing_progress(title, command, log, every=3.0):
             for line in process.stdout:
                 kept.write(line)
                 words = line.split()
-                if words[:1] == ["Installing"]:
+                if words[:2] == ["Installing", "collected"]:
                     doing[0] = "unpacking the packages"
                 elif words[:1] and words[0] in ("Collecting", "Downloading", "Building", "Using"):
                     doing[0] = " ".join(words[:2])[:60]
@@ -323,7 +323,7 @@ def pip_advice(output, log):
         words += "The disk is full: the course needs about 600 MB, real PyTorch about 1 GB more."
     elif re.search(
         r"NewConnectionError|Failed to establish|Temporary failure in name|ConnectTimeout|ReadTimeout"
-        r"|Connection refused|ProxyError|getaddrinfo", output,
+        r"|Connection refused|ProxyError|getaddrinfo|from versions: none", output,
     ):
         words += (
             "It could not reach the package index. Check the network; behind a proxy set HTTPS_PROXY,\n"

@@ -45,7 +45,7 @@ def apply_simple(tensor, index):
     if used > tensor.array.ndim:
         if tensor.array.ndim == 0 and all(isinstance(p, int | slice) for p in parts):
             raise IndexError(
-                "invalid index of a 0-dim tensor. Use 'tensor.item()' in Python or 'tensor.item<T>()' in C++ to "
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                 "convert a 0-dim tensor to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {tensor.array.ndim}")

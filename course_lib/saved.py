@@ -193,7 +193,8 @@ class SavedTensor:
     @property
     def data(self):
         """The kept tensor without the version check; None when it was freed or packed by hooks."""
-        return None if self._slot is None else self._slot.tensor
+        tensor = None if self._slot is None else self._slot.tensor
+        return tensor.as_tensor() if type(tensor) is WrappedNumber else tensor
 
     @property
     def current_version(self):

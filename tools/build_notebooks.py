@@ -21,6 +21,7 @@ import re
 import sys
 import tempfile
 import time
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +38,7 @@ METADATA = {
     },
 }
 CELL_TIMEOUT = 60  # seconds; a lesson's cell takes milliseconds
+DRAWING = re.compile(r"data:image/svg\+xml;base64,[A-Za-z0-9+/=]+")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -309,10 +311,14 @@ def build_command(chosen: list[Path], verify: bool, layout: str) -> list[str]:
 
 
 def first_changes(old: str | None, new: str, limit: int = 20) -> str:
-    """The first lines in which two notebook files differ, cut to a readable width."""
-    before, after = (old or "").splitlines(), new.splitlines()
+    """The first lines in which two notebook files differ, with a fingerprint for each drawing."""
+
+    def readable(text: str) -> list[str]:
+        return DRAWING.sub(lambda m: "drawing " + sha256(m[0].encode()).hexdigest()[:8], text).splitlines()
+
+    before, after = readable(old or ""), readable(new)
     lines = difflib.unified_diff(before, after, "file", "rebuild", lineterm="", n=0)
-    return "\n    ".join(line[:140] for line in itertools.islice(lines, limit))
+    return "\n    ".join(line[:200] for line in itertools.islice(lines, limit))
 
 
 def main(argv: list[str] | None = None) -> int:

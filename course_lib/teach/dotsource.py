@@ -1,14 +1,13 @@
-"""From a Graph to DOT, Graphviz's language: three lanes, colours that colour-blind eyes tell apart, plain labels.
+"""From a Graph to DOT, Graphviz's language: the words and colours of the boxes, at the places lanes.py gives them.
 
-Two orientations of one drawing: LR has the backward nodes on top, values in the middle and saved tensors at the
-bottom, time running to the right; TB has the same lanes as columns, time running down. Colours are never the
-only sign: STALE and FREED are words, leaves have a double border. No HTML-like labels: the wasm build of
-Graphviz drops them without a word.
+Colours are Okabe and Ito's, told apart by colour-blind eyes, and never the only sign: STALE and FREED are words,
+leaves have a double border, saved tensors a folded corner. No HTML-like labels: the wasm build of Graphviz drops
+them without a word.
 """
 
 import textwrap
 
-from course_lib.teach import listing
+from course_lib.teach import lanes, listing
 from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE
 
 BLUE, PALE_BLUE = "#0072B2", "#DCEBF7"  # values
@@ -21,34 +20,10 @@ PLAIN, PALE_PLAIN = "#777777", "#F2F2F2"  # requires_grad=False
 INK, LINE = "#111111", "#333333"
 
 LONGEST_NAME = 24
-TITLE_WIDTH = 66  # characters in a line above the picture
+ENGINE = "nop2"  # Graphviz's layout engine that leaves boxes and arrows where they are
 
 
-def dot_source(graph, detail, rankdir):
-    """The DOT text of a graph, as 'LR' or 'TB'. ImportError without the `graphviz` package."""
-    import graphviz
-
-    dot = graphviz.Digraph("autograd")
-    dot.attr("graph", rankdir=rankdir, bgcolor="#FFFFFF", pad="0.12", nodesep="0.22", ranksep="0.3")
-    dot.attr("graph", newrank="true", fontname="Arial", fontsize="10", fontcolor=INK)
-    dot.attr("node", fontname="Arial", fontsize="10", margin="0.10,0.05", height="0.3", fontcolor=INK)
-    dot.attr("node", penwidth="1.2", shape="box")
-    dot.attr("edge", fontname="Arial", fontsize="9", arrowsize="0.7", color=LINE, fontcolor=LINE)
-    title = [line for fact in listing.facts(graph) for line in textwrap.wrap(fact, TITLE_WIDTH)]
-    if title:
-        dot.attr("graph", label="".join(escape(line) + r"\l" for line in title), labelloc="t", labeljust="l")
-    Drawing(dot, graph, detail, rankdir).draw()
-    return dot.source
-
-
-def escape(text):
-    """Text as it must stand in a DOT label."""
-    return text.replace("\\", "\\\\")
-
-
-def label(lines):
-    """Several lines as one centred label."""
-    return r"\n".join(escape(line) for line in lines)
+# --- the words in the boxes: also what the tests look for in the drawing ------------------------------------
 
 
 def short(name):
@@ -58,43 +33,44 @@ def short(name):
     return name[: LONGEST_NAME // 2] + "…" + name[-(LONGEST_NAME // 2 - 1) :]
 
 
-# --- the words in the boxes: also what the tests look for in the drawing ------------------------------------
-
-
-def value_lines(graph, value, detail):
+def value_words(graph, index, detail):
     """The words in a value's box."""
-    kind = " leaf" if value.leaf and value.requires_grad else "" if value.requires_grad else " no grad"
-    lines = [short(value.name) + (" " + kind if kind else "")]
+    value = graph.values[index]
+    kind = "leaf" if value.leaf and value.requires_grad else "" if value.requires_grad else "no grad"
+    lines = [f"{short(value.name)}  {kind}" if kind else short(value.name)]
     if detail >= 1:
-        version = "" if value.memory is not None or value.version is None else f"  v{value.version}"
-        lines.append(value.preview + version)
+        shared = value.memory is not None or value.version is None
+        lines.append(value.preview + ("" if shared else f"  v{value.version}"))
         if detail >= 2:
             lines.append(f"{value.dtype} {value.shape}")
     if value.view_of is not None:
         lines.append("view of " + short(graph.title(value.view_of)))
+    for mine, other in graph.other_counter:
+        if other == index:
+            lines += [f"{short(graph.title(mine))}'s memory,", "own counter"]
     if value.outside:
         lines.append(f"by {value.outside}")
     if value.retains_grad:
-        lines += ["retains grad", value.grad]
-    elif value.grad is not None and not any(n.leaf is not None and graph.values[n.leaf] is value for n in graph.nodes):
-        lines.append("grad " + value.grad)
-    lines += listing.hook_words(value)
+        lines.append("retains grad: " + value.grad)
+    elif value.grad is not None and all(node.leaf != index for node in graph.nodes):
+        lines.append("grad: " + value.grad)
     if value.problem:
         lines.append("unusable")
-    return lines
+    return lines + listing.hook_words(value)
 
 
-def node_words(graph, node, rankdir, detail):
+def node_words(graph, index, lies, detail):
     """The words in a backward node's box."""
+    node = graph.nodes[index]
     if node.folded:
-        return [piece for line in node.lines for piece in textwrap.wrap(line, 34)]
+        return [piece for line in node.lines for piece in textwrap.wrap(line, 26)]
     if node.accumulates:
         leaf = graph.values[node.leaf]
         name = f"{short(leaf.name)}.grad" if leaf.named else "grad"
         return [node.name, f"{name}: {leaf.grad}" if leaf.requires_grad else "requires_grad is off"]
     head, backward, rest = node.name.partition("Backward")
     lines = [f"{node.number}  {node.name}"]
-    if rankdir == "LR" and backward and len(node.name) > 12:
+    if lies and backward and head:
         lines = [f"{node.number}  {head}", backward + rest]
     if detail >= 2:
         lines += [f"{name} = {text}" for name, text in node.kept]
@@ -105,7 +81,8 @@ def slot_words(slot):
     """The words in a saved tensor's note."""
     lines = ["saved " + slot.name]
     if slot.content:
-        lines.append("= " + slot.content)
+        first = f"saved {slot.name} ="
+        lines = [first, slot.content] if len(slot.content) > 6 else [f"{first} {slot.content}"]
     if slot.state in (OK, STALE) and slot.now is not None:
         lines.append(f"v{slot.saved}, now v{slot.now}")
     if slot.state != OK:
@@ -113,178 +90,270 @@ def slot_words(slot):
     return lines
 
 
-def words(graph, detail, rankdir):
-    """Every line of text that the drawing must contain."""
-    found = [line for value in graph.values for line in value_lines(graph, value, detail)]
-    for node in graph.nodes:
-        found += node_words(graph, node, rankdir, detail)
-        if detail >= 1:
-            found += [line for slot in node.slots for line in slot_words(slot)]
-    found += [memory_words(memory) for memory in graph.memories]
-    return found
-
-
 def memory_words(memory):
-    """The words on a box of shared memory."""
-    return "one memory" + ("" if memory.version is None else f" · version {memory.version}")
+    """The words on the outline of shared memory."""
+    return "one memory" + ("" if memory.version is None else f" · v{memory.version}")
 
 
-# --- the drawing -------------------------------------------------------------------------------------------
+
+# --- from the graph to a plan ------------------------------------------------------------------------------
 
 
 class Drawing:
-    """Writes the boxes and arrows of one graph into a graphviz.Digraph."""
+    """One picture: makes a box for everything in the graph, has it placed, and writes DOT."""
 
-    def __init__(self, dot, graph, detail, rankdir):
-        self.dot, self.graph, self.detail, self.rankdir = dot, graph, detail, rankdir
+    def __init__(self, graph, detail, lies):
+        self.graph, self.detail, self.lies = graph, detail, lies
+        self.node_box, self.value_box, self.slot_box = {}, {}, {}
+        steps = merge(self.steps()) if lies else self.steps()
+        clusters = [[self.value_box[i] for i in memory.members] for memory in graph.memories]
+        self.plan = lanes.Plan(steps, clusters, lies)
+        self.connect()
+        self.plan.place()
+        self.measure()
 
-    def draw(self):
-        self.values()
-        for i, node in enumerate(self.graph.nodes):
-            self.node(i, node)
-        for i, node in enumerate(self.graph.nodes):
-            self.edges(i, node)
-        self.forward_arrows()
-        self.rows()
+    def steps(self):
+        """The steps of the computation in order: each leaf just before it is first used."""
+        graph = self.graph
+        leaf_node = {node.leaf: i for i, node in enumerate(graph.nodes) if node.leaf is not None}
+        order = [i for i, node in enumerate(graph.nodes) if not node.accumulates]
+        steps, at = [], 0
+        for v, value in enumerate(graph.values):
+            if value.node is None:
+                node = self.new_node(leaf_node[v]) if v in leaf_node else None
+                steps.append(lanes.Step(node, [self.new_value(v)]))
+                continue
+            while at < len(order) and order[at] <= value.node:
+                steps.append(self.node_step(order[at]))
+                at += 1
+            if steps and steps[-1].node is self.node_box.get(value.node) and not steps[-1].values:
+                steps[-1].values.append(self.new_value(v))
+            else:
+                steps.append(lanes.Step(None, [self.new_value(v)]))
+        return steps + [self.node_step(i) for i in order[at:]]
 
-    def values(self):
-        shared = {i for memory in self.graph.memories for i in memory.members}
-        for i, value in enumerate(self.graph.values):
-            if i not in shared:
-                self.value(self.dot, i, value)
-        for m, memory in enumerate(self.graph.memories):
-            with self.dot.subgraph(name=f"cluster_{m}") as box:
-                box.attr(label=memory_words(memory), fontsize="9", fontcolor=DARK_PURPLE, color=PURPLE)
-                box.attr(style="rounded,dashed", margin="7", labeljust="l", penwidth="1.4")
-                box.attr(labelloc="b" if self.rankdir == "LR" else "t")
-                for i in memory.members:
-                    self.value(box, i, self.graph.values[i])
-        for a, b in self.graph.other_counter:
-            self.dot.edge(
-                f"v{a}", f"v{b}", label=" same memory, \\n own counter ", dir="none", style="dashed",
-                color=PURPLE, fontcolor=DARK_PURPLE, penwidth="1.4",
-            )  # fmt: skip
+    def node_step(self, i):
+        slots = self.graph.nodes[i].slots if self.detail >= 1 else []
+        boxes = []
+        for k, slot in enumerate(slots):
+            self.slot_box[i, k] = lanes.box(f"s{i}_{k}", lanes.SAVED, slot_words(slot), 9)
+            boxes.append(self.slot_box[i, k])
+        return lanes.Step(self.new_node(i), [], boxes)
 
-    def value(self, box, i, value):
-        color, fill = (BLUE, PALE_BLUE) if value.requires_grad else (PLAIN, PALE_PLAIN)
-        box.node(
-            f"v{i}", label(value_lines(self.graph, value, self.detail)), style="rounded,filled",
-            color=color, fillcolor=fill, peripheries="2" if value.leaf else "1",
-            penwidth="2.2" if value.asked else "1.2",
+    def new_node(self, i):
+        self.node_box[i] = lanes.box(f"n{i}", lanes.BACK, node_words(self.graph, i, self.lies, self.detail), 10)
+        return self.node_box[i]
+
+    def new_value(self, v):
+        text = value_words(self.graph, v, self.detail)
+        self.value_box[v] = lanes.box(f"v{v}", lanes.VALUE, text, 10, double=self.graph.values[v].leaf)
+        return self.value_box[v]
+
+    def connect(self):
+        """Ask for all the arrows."""
+        graph, plan = self.graph, self.plan
+        for i, node in enumerate(graph.nodes):
+            here = self.node_box[i]
+            several = len(node.edges) > 1 and not node.folded
+            for k, following, output in node.edges:
+                if following is not None:
+                    label = (str(k) if several else "") + (f" (output {output})" if output else "")
+                    plan.connect("next", here, self.node_box[following], label=label.strip())
+            if node.leaf is not None:
+                plan.connect("made", here, self.value_box[node.leaf], slot="leaf")
+            for k, slot in enumerate(node.slots if self.detail >= 1 else []):
+                plan.connect("saves", here, self.slot_box[i, k], slot=slot)
+                if slot.value is not None:
+                    plan.connect("holds", self.slot_box[i, k], self.value_box[slot.value], slot=slot)
+        for v, value in enumerate(graph.values):
+            for source in value.inputs:
+                dotted = source == value.view_of
+                plan.connect("forward", self.value_box[source], self.value_box[v], dotted=dotted)
+            if value.node is not None:
+                plan.connect("made", self.value_box[v], self.node_box[value.node])
+        for a, b in graph.other_counter:
+            plan.connect("own counter", self.value_box[a], self.value_box[b])
+
+    def title(self):
+        """The lines above the picture: what would fail, what is not what it seems, what was folded."""
+        letters = max(56, int((self.right - self.left) / 5))
+        return [line for fact in listing.facts(self.graph) for line in textwrap.wrap(fact, letters)]
+
+    def words(self):
+        """Every line of text that the drawing contains."""
+        found = self.title() + [line for box in self.plan.boxes for line in box.lines]
+        found += [route.label for route in self.plan.routes if route.label]
+        return found + [memory_words(memory) for memory in self.graph.memories]
+
+    # --- DOT ---
+
+    def source(self):
+        """The DOT text. ImportError without the `graphviz` package."""
+        import graphviz
+
+        dot = graphviz.Digraph("autograd")
+        dot.attr("graph", bgcolor="#FFFFFF", pad="0.12", fontname="Arial", layout=ENGINE)
+        dot.attr("node", fontname="Arial", fontcolor=INK, fixedsize="true", shape="box", penwidth="1.2")
+        dot.attr("edge", fontname="Arial", fontsize="9", fontcolor=LINE, arrowsize="0.7")
+        self.write_clusters(dot)
+        for i in range(len(self.graph.nodes)):
+            self.write_node(dot, i)
+        for r in self.plan.routes:
+            self.write_route(dot, r)
+        self.write_title(dot)
+        return dot.source
+
+    def measure(self):
+        """How far the picture reaches; Graphviz counts upwards, so everything is measured from its lower end."""
+        boxes = self.plan.boxes
+        corners = [(b.front, b.near) for b in boxes] + [(b.rear, b.far) for b in boxes]
+        corners += [p for r in self.plan.routes for p in r.points]
+        flat = [(t, c) if self.lies else (c, t) for t, c in corners]
+        self.left, self.top = min(x for x, _ in flat), min(y for _, y in flat)
+        self.right, self.bottom = max(x for x, _ in flat), max(y for _, y in flat)
+
+    def turn(self, t, c):
+        """A point of the plan as a point of the page."""
+        x, y = (t, c) if self.lies else (c, t)
+        return x - self.left, self.bottom - y
+
+    def point(self, p):
+        x, y = self.turn(*p)
+        return f"{x:.1f},{y:.1f}"
+
+    def write_box(self, dot, one, **look):
+        double = 8 if look.get("peripheries") == "2" else 0
+        dot.node(
+            one.key, label(one.lines), pos=self.point((one.t, one.c)), fontsize=str(one.size),
+            width=f"{(one.width - double) / 72:.3f}", height=f"{(one.height - double) / 72:.3f}", **look,
         )  # fmt: skip
 
-    def node(self, i, node):
-        text = label(node_words(self.graph, node, self.rankdir, self.detail))
+    def write_value(self, dot, v):
+        value = self.graph.values[v]
+        color, fill = (BLUE, PALE_BLUE) if value.requires_grad else (PLAIN, PALE_PLAIN)
+        self.write_box(
+            dot, self.value_box[v], style="rounded,filled", color=color, fillcolor=fill,
+            peripheries="2" if value.leaf else "1", penwidth="2.2" if value.asked else "1.2",
+        )  # fmt: skip
+
+    def write_clusters(self, dot):
+        """Values that share memory stand inside a dashed outline that carries the version."""
+        shared = {i for memory in self.graph.memories for i in memory.members}
+        for v in range(len(self.graph.values)):
+            if v not in shared:
+                self.write_value(dot, v)
+        for m, memory in enumerate(self.graph.memories):
+            boxes = [self.value_box[i] for i in memory.members]
+            text = memory_words(memory)
+            width = lanes.text_width(text, 9) * 1.03
+            front, rear = min(b.front for b in boxes) - 7, max(b.rear for b in boxes) + 7
+            near, far = min(b.near for b in boxes) - 7, max(b.far for b in boxes) + 7
+            if self.lies:  # below, between the arrows that reach the first two values from there
+                first, second = sorted(boxes, key=lambda b: b.t)[:2]
+                far += 10
+                place = (first.t + second.t) / 2, far - 7
+            else:  # above, to the left of the arrow that reaches the first value
+                front -= 12
+                near = min(near, boxes[0].c - width - 10)
+                place = front + 8, boxes[0].c - width / 2 - 5
+            low, high = self.turn(front, near), self.turn(rear, far)
+            xs, ys = sorted((low[0], high[0])), sorted((low[1], high[1]))
+            with dot.subgraph(name=f"cluster_{m}") as outline:
+                outline.attr(
+                    "graph", label=text, fontsize="9", fontcolor=DARK_PURPLE, color=PURPLE, style="rounded,dashed",
+                    penwidth="1.4", lp=self.point(place), bb=f"{xs[0]:.1f},{ys[0]:.1f},{xs[1]:.1f},{ys[1]:.1f}",
+                )  # fmt: skip
+                for i in memory.members:
+                    self.write_value(outline, i)
+
+    def write_node(self, dot, i):
+        node = self.graph.nodes[i]
         color, fill = (GREEN, PALE_GREEN) if node.accumulates else (GREY, PALE_GREY)
         look = {"style": "filled", "color": color, "fillcolor": fill}
         if node.folded:
-            look |= {"shape": "box3d", "style": "filled"}
+            look |= {"style": "filled,dashed"}
             if node.folded_slots.get(STALE):
                 look |= {"color": VERMILLION, "penwidth": "3", "fontcolor": DARK_VERMILLION}
-        self.dot.node(f"n{i}", text, **look)
-        if self.detail >= 1:
-            for k, slot in enumerate(node.slots):
-                self.slot(i, k, slot)
+        self.write_box(dot, self.node_box[i], **look)
+        for k, slot in enumerate(node.slots if self.detail >= 1 else []):
+            look = {"style": "filled", "color": NOTE, "fillcolor": "#FFFFFF"}
+            if slot.state == STALE:
+                look |= {"color": VERMILLION, "fillcolor": PALE_VERMILLION, "fontcolor": DARK_VERMILLION}
+                look["penwidth"] = "3"
+            elif slot.state in (FREED, PACKED, DETACHED):
+                look |= {"style": "filled,dashed", "fontcolor": GREY, "fillcolor": "#FAFAFA"}
+            self.write_box(dot, self.slot_box[i, k], shape="note", **look)
 
-    def slot(self, i, k, slot):
-        look = {"color": NOTE, "fillcolor": "#FFFFFF", "style": "filled"}
-        line = {"color": NOTE, "style": "dashed", "arrowsize": "0.6"}
-        if slot.state == STALE:
-            look |= {"color": VERMILLION, "fontcolor": DARK_VERMILLION, "fillcolor": PALE_VERMILLION}
-            look["penwidth"] = "3"
-            line |= {"color": VERMILLION, "penwidth": "2"}
-        elif slot.state in (FREED, PACKED, DETACHED):
-            look |= {"style": "filled,dashed", "fontcolor": GREY, "fillcolor": "#FAFAFA"}
-        self.dot.node(f"s{i}_{k}", label(slot_words(slot)), shape="note", fontsize="9", **look)
-        self.dot.edge(f"n{i}", f"s{i}_{k}", arrowhead="none", **line)
-        if slot.value is not None:
-            tb = self.rankdir == "TB"
-            same = self.graph.values[slot.value].node == i
-            near = f"s{i}_{k}:{'nw' if tb else 'w'}" if not same else f"s{i}_{k}"
-            far = f"v{slot.value}:{'e' if tb else 's'}" if not same else f"v{slot.value}"
-            self.dot.edge(near, far, arrowhead="open", constraint="false", **line)
+    def write_route(self, dot, r):
+        look = self.look(r)
+        curve = [self.turn(*p) for p in lanes.spline(r.points, r.curved)]
+        pos = ""
+        if look.get("arrowhead") != "none":
+            tip = curve[-1]
+            length = 10 * float(look["arrowsize"])
+            base = lanes.towards(tip, curve[-2] if lanes.distance(curve[-2], tip) > 0.1 else curve[-4], length)
+            curve[-1] = base
+            if lanes.distance(curve[-2], tip) < length:
+                curve[-2] = base
+            pos = f"e,{tip[0]:.1f},{tip[1]:.1f} "
+        pos += " ".join(f"{x:.1f},{y:.1f}" for x, y in curve)
+        if r.label:
+            x, y = self.turn(*r.label_at)
+            look |= {"label": r.label, "lp": f"{x:.1f},{y:.1f}"}
+        dot.edge(r.tail.key, r.head.key, pos=pos, **look)
 
-    def edges(self, i, node):
-        """Arrows to the next functions. Written the other way round, so that time runs right or down."""
-        several = len(node.edges) > 1 and not node.folded
-        for k, following, output in node.edges:
-            if following is None:
-                continue
-            words = (f" {k}" if several else "") + (f" (output {output})" if output else "")
-            w = (":w" if self.rankdir=="TB" else ":n") if i - following > 1 and not self.graph.nodes[following].accumulates else ""
-            self.dot.edge(f"n{following}{w}", f"n{i}{w}", label=words + " " if words else "", dir="back", penwidth="1.4")
-        if node.leaf is not None:
-            self.dot.edge(f"n{i}", f"v{node.leaf}", color=GREEN, penwidth="1.4")
+    def look(self, r):
+        """The looks of an arrow."""
+        if r.kind == "next":
+            return {"color": LINE, "penwidth": "1.4", "arrowsize": "0.8"}
+        if r.kind == "made":
+            if r.slot == "leaf":
+                return {"color": GREEN, "penwidth": "1.4", "arrowsize": "0.7"}
+            return {"color": BLUE, "style": "dotted", "penwidth": "1.4", "arrowsize": "0.6"}
+        if r.kind == "forward":
+            return {"color": BLUE, "style": "dotted" if r.dotted else "solid", "arrowsize": "0.6", "penwidth": "1.1"}
+        if r.kind == "own counter":
+            return {"color": PURPLE, "style": "dashed", "penwidth": "1.4", "arrowhead": "none"}
+        stale = r.slot.state == STALE
+        look = {"color": VERMILLION if stale else NOTE, "style": "dashed", "penwidth": "2" if stale else "1.1"}
+        return look | ({"arrowhead": "none"} if r.kind == "saves" else {"arrowhead": "open", "arrowsize": "0.6"})
 
-    def forward_arrows(self):
-        for i, value in enumerate(self.graph.values):
-            for source in value.inputs:
-                style = "dotted" if source == value.view_of else "solid"
-                self.dot.edge(f"v{source}", f"v{i}", color=BLUE, style=style, arrowsize="0.6")
-            if value.node is not None:
-                self.dot.edge(
-                    f"n{value.node}", f"v{i}", dir="back", style="dotted", color=BLUE, penwidth="1.4", arrowsize="0.6"
-                )
+    def write_title(self, dot):
+        lines = self.title()
+        if not lines:
+            return
+        width = max(lanes.text_width(line, 10) for line in lines) * 1.03 + 4
+        height = len(lines) * 12 + 6
+        dot.node(
+            "title", "".join(escape(line) + r"\l" for line in lines), shape="plaintext", fontsize="10", margin="0",
+            pos=f"{width / 2:.1f},{self.bottom - self.top + 12 + height / 2:.1f}",
+            width=f"{width / 72:.3f}", height=f"{height / 72:.3f}",
+        )  # fmt: skip
 
-    def rows(self):
-        """What belongs to one step stands side by side, and each step in a row of its own: time runs one way."""
-        made, leaf_of = {}, {}
-        for i, value in enumerate(self.graph.values):
-            if value.node is not None:
-                made.setdefault(value.node, []).append(i)
-        for i, node in enumerate(self.graph.nodes):
-            if node.leaf is not None:
-                leaf_of[node.leaf] = i
-        rows, done, nodes_done = [], set(), set()
 
-        def add_node(i):
-            nodes_done.add(i)
-            node = self.graph.nodes[i]
-            values = [v for v in made.get(i, ()) if v not in done]
-            done.update(values)
-            slots = [f"s{i}_{k}" for k in range(len(node.slots))] if self.detail >= 1 else []
-            rows.append(([f"n{i}"], [f"v{v}" for v in values], slots))
+def merge(steps):
+    """In a picture that lies, an input without a node stands below the leaf before it: width is dear there."""
+    merged = []
+    for step in steps:
+        lone = step.node is None and len(step.values) == 1
+        last = merged[-1] if merged else None
+        if lone and last is not None and last.node is not None and len(last.values) == 1 and not last.slots:
+            last.values += step.values
+        else:
+            merged.append(step)
+    return merged
 
-        order = [i for i, n in enumerate(self.graph.nodes) if not n.accumulates]
-        at = 0
-        for v, value in enumerate(self.graph.values):
-            if value.node is not None:
-                while at < len(order) and order[at] <= value.node:
-                    add_node(order[at])
-                    at += 1
-            elif v in leaf_of:
-                rows.append(([f"n{leaf_of[v]}"], [f"v{v}"], []))
-                done.add(v)
-            elif v not in done:
-                rows.append(([], [f"v{v}"], []))
-                done.add(v)
-        for i in order[at:]:
-            add_node(i)
-        for row in rows:
-            names = [x for lane in row for x in lane]
-            if len(names) > 1:
-                with self.dot.subgraph() as same:
-                    same.attr(rank="same")
-                    for name in names:
-                        same.node(name)
-            side = row[1] + row[2]
-            for left, right in zip(side, side[1:], strict=False):
-                self.dot.edge(left, right, style="invis")
-            if row[0] and side and not row[1]:
-                pass
-        for row, following in zip(rows, rows[1:], strict=False):
-            for a in row[0] + row[1][:1]:
-                for b in following[0] + following[1][:1]:
-                    if a[0] == b[0] or not row[0] or not following[0]:
-                        self.dot.edge(a, b, style="invis", weight="5" if a[0] == b[0] else "0")
-        for memory in self.graph.memories:
-            self.hang_on(memory.members)
 
-    def hang_on(self, members):
-        """Members of a memory that no arrow reaches stand after one that is in the graph."""
-        reached = {k for value in self.graph.values for k in value.inputs}
-        held = [m for m in members if self.graph.values[m].node is not None or self.graph.values[m].inputs]
-        held += [m for m in members if m in reached and m not in held]
-        for m in members:
-            if m not in held and held:
-                self.dot.edge(f"v{held[0]}", f"v{m}", style="invis")
+def dot_source(graph, detail, lies):
+    """The DOT text of a graph whose time runs to the right (`lies`) or down."""
+    return Drawing(graph, detail, lies).source()
+
+
+def escape(text):
+    """Text as it must stand in a DOT label."""
+    return text.replace("\\", "\\\\")
+
+
+def label(lines):
+    """Several lines as one centred label."""
+    return r"\n".join(escape(line) for line in lines)

@@ -20,6 +20,7 @@ from course_lib.teach.graphmodel import Reader, is_module, is_tensor, link_input
 from course_lib.teach.listing import facts, headline, listing
 
 HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
+WIDE_ENOUGH = 650  # points: a drawing up to here is shrunk to 800 pixels and still easy to read
 MANY = 200  # items of a list or dictionary that are given names
 
 
@@ -105,9 +106,9 @@ class Picture:
 def lay_out(graph, detail):
     """(svg or None, engine): side by side when that fits 800 pixels, otherwise downwards."""
     best = None
-    for rankdir in ("LR", "TB"):
+    for lies in (True, False):
         try:
-            source = dot_source(graph, detail, rankdir)
+            source = dot_source(graph, detail, lies)
         except ImportError:
             return None, "text"
         svg, engine = layout.render(source)
@@ -116,7 +117,7 @@ def lay_out(graph, detail):
         width, _ = layout.size(svg)
         if best is None or width < best[0]:
             best = width, svg, engine
-        if width <= layout.WIDEST:
+        if width <= WIDE_ENOUGH:
             break
     return layout.fit(best[1]), best[2]
 

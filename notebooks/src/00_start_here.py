@@ -169,9 +169,10 @@ assert all(node is accumulate for node, output in product.next_functions)
 print(accumulate.next_functions)
 
 # %% [markdown]
-# **A node knows one rule.** Given the slope that arrives from above, it makes one slope per arrow. Addition hands on
-# what it gets, twice. Multiplication multiplies by *the other* operand. `torch.autograd.grad` shows it for one
-# operation at a time. No node knows of another, and there is no formula for x² + x anywhere.
+# **A node knows one rule.** Given the slope that arrives from above, it makes one slope per arrow. Addition
+# hands on what it gets, twice. Multiplication multiplies by *the other* operand. `torch.autograd.grad`
+# shows it for one operation at a time. No node knows of another, and there is no formula for x² + x
+# anywhere.
 
 # %%
 u = torch.tensor(3.0, requires_grad=True)
@@ -196,10 +197,10 @@ print(round(((3 + step) ** 2 + (3 + step) - 12) / step, 3))
 # ## Question
 #
 # ```python
-# def power(x, n):
+# def times(x, n):
 #     y = x
 #     for _ in range(n - 1):
-#         y = y * x
+#         y = y + x
 #     return y if n > 1 else x.exp()
 # ```
 #
@@ -208,7 +209,7 @@ print(round(((3 + step) ** 2 + (3 + step) - 12) / step, 3))
 #
 # ## Predict
 #
-# `power(x, 3)` runs the loop body twice. Which node names hang behind the result, from the result back,
+# `times(x, 3)` runs the loop body twice. Which node names hang behind the result, from the result back,
 # accumulator left out? Answer with a list of strings.
 
 # %%
@@ -219,26 +220,26 @@ L.predict("00.p3", None)
 
 
 # %%
-def power(x, n):
+def times(x, n):
     y = x
     for _ in range(n - 1):
-        y = y * x
+        y = y + x
     return y if n > 1 else x.exp()
 
 
-cube, other = power(x, 3), power(x, 1)
-print(cube, other)
+triple, other = times(x, 3), times(x, 1)
+print(triple, other)
 
 # %% [markdown]
 # ## See
 
 # %%
-draw(cube)
+draw(triple)
 
 # %% [markdown]
 # **Notice:**
 #
-# - The loop is unrolled: one box for each time its body ran. The `if` is not there, and neither is `power`.
+# - The loop is unrolled: one box for each time its body ran. The `if` is not there, and neither is `times`.
 # - Everything ends in the one green box of `x`, which still shows the 7 of the first round.
 #
 # ## Explain
@@ -248,9 +249,9 @@ draw(cube)
 # Python control flow just works.
 
 # %% tags=["C00.6"]
-print(cube.grad_fn.name(), cube.grad_fn.next_functions[0][0].name())
+print(triple.grad_fn.name(), triple.grad_fn.next_functions[0][0].name())
 print(other.grad_fn.name())
-assert other.grad_fn.next_functions[0][0].variable is x  # no MulBackward0 on the way
+assert other.grad_fn.next_functions[0][0].variable is x  # no AddBackward0 on the way
 
 # %% [markdown]
 # **Every run is a new record.** Run a line again and you get new nodes; the old ones live as long as some
@@ -333,8 +334,9 @@ def walk(y):
 L.check("00.3", walk)
 
 # %% [markdown]
-# **00.4 · One number per path** (5 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are multiplied from
-# the left. Multiply the slopes along each path of arrows from `y` down to `x`. List the products, in any order.
+# **00.4 · One number per path** (5 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
+# multiplied from the left. Multiply the slopes along each path of arrows from `y` down to `x`. List the
+# products, in any order.
 
 # %%
 paths = None

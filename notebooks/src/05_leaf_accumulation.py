@@ -173,19 +173,18 @@ L.predict("05.p2", None)
 # ## Run
 
 # %%
-x = torch.tensor([2.0, 2.0, 2.0, 10.0])
-parts = [x[:3], x[3:]]
+parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
 w = torch.tensor(1.0, requires_grad=True)
-losses = [(w * part).mean() / len(parts) for part in parts]
-for loss in losses:
-    loss.backward(retain_graph=True)  # kept only for the picture
+first, last = [(w * part).mean() / 2 for part in parts]
+first.backward(retain_graph=True)  # kept only for the picture
+last.backward(retain_graph=True)
 print(w.grad)
 
 # %% [markdown]
 # ## See
 
 # %%
-draw(*losses)
+draw(first, last)
 
 # %% [markdown]
 # **Notice:**
@@ -202,14 +201,15 @@ draw(*losses)
 
 # %% tags=["C05.6"]
 w.grad = None
+samples = sum(len(part) for part in parts)
 for part in parts:
-    ((w * part).sum() / len(x)).backward()
+    ((w * part).sum() / samples).backward()
 print(w.grad)
 
 # %% [markdown]
 # **The same rule, unwanted.** Forget to clear, and every step adds its gradient to all earlier ones. On
 # w²/2 with rate 0.5 the right path halves w each time: 0.5, 0.25, 0.125. This loop overshoots and swings
-# instead. Nothing raises. The comment shows what it really computes: the total of all slopes so far.
+# instead. Nothing raises. The assert says by what it really moves: the sum of all slopes so far.
 
 # %% tags=["C05.7"]
 w, total = torch.tensor(1.0, requires_grad=True), 0.0
@@ -331,10 +331,10 @@ L.check("05.3", accumulate)
 # one honest step of gradient descent.
 #
 # ```python
-# w.grad = None                    # A
-# loss.backward()                  # B
+# w.grad = None                             # A
+# loss.backward()                           # B
 # with torch.no_grad(): w -= 0.1 * w.grad   # C
-# loss = ((w - 3) ** 2).sum()      # D
+# loss = ((w - 3) ** 2).sum()               # D
 # ```
 
 # %%

@@ -206,14 +206,14 @@ b.backward()
 print("after two passes:", x.grad)
 
 # %% [markdown]
-# **A saved activation outlives its name.** `h` below has no name after `del`, but `sin` saved it as an input, so the graph holds it. A weak reference lets us look without holding it ourselves. The moment backward empties the slot, the object dies: no garbage collector, no waiting. This is what people mean by "activations are freed during backward", and why memory peaks just before it.
+# **A saved activation outlives its name.** `doubled` below has no name after `del`, but `sin` saved it as an input, so the graph holds it. A weak reference lets us look without holding it ourselves. The moment backward empties the slot, the object dies: no garbage collector, no waiting. This is what people mean by "activations are freed during backward", and why memory peaks just before it.
 
 # %% tags=["C06.9"]
-h = x * 2
-s = h.sin().sum()
-alive = weakref.ref(h)
-del h
-print("after del h:   ", "alive" if alive() is not None else "gone")
+doubled = x * 2
+s = doubled.sin().sum()
+alive = weakref.ref(doubled)
+del doubled
+print("after del:     ", "alive" if alive() is not None else "gone")
 s.backward()
 print("after backward:", "alive" if alive() is not None else "gone")
 

@@ -232,7 +232,7 @@ draw(loss)
 #
 # ## Explain
 #
-# **The repair is an order.** Read before you write: all that was saved is read by `backward`, so whatever writes into parameters comes after it. The same holds for activations: `h *= mask` writes into what `relu` saved, `h = h * mask` does not. Three whole steps follow. The parameters' versions go up, and nobody minds, because the next `forward` saves at the new versions.
+# **The repair is an order.** Read before you write: all that was saved is read by `backward`, so whatever writes into parameters comes after it. The same holds for activations: `h *= mask` writes into what `relu` saved, an ordinary product makes a new tensor. Three whole steps follow. The parameters' versions go up, and nobody minds, because the next `forward` saves at the new versions.
 
 # %%
 for step in range(3):
@@ -242,7 +242,7 @@ for step in range(3):
         for parameter in (W1, b1, W2, b2):
             parameter -= 0.1 * parameter.grad  # ... then parameters are written
             parameter.grad = None
-    print(f"loss {loss.item():.4f}, W2 at version {W2._version}")
+    print(f"step {step}: loss {loss.item():.4f}, W2 at version {W2._version}")
 
 # %% [markdown]
 # **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter object, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. Below it are the two numbers for `a` of the first round. PyTorch has the same few lines in `saved_variable.cpp`.
@@ -277,7 +277,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     loss.backward()
 
 # %% [markdown]
-# **Three sentences found in print, and what a run says.** "`y = x * 2; y.add_(1)` breaks backward": you ran it at the start, and it does not. "In-place edits are safe, so the gradient of `y = x * x`, edited or not, is `[2, 4, 6, 8]`": an edit of a result is recorded, and below `y` ends as 1.5 x² + x. "Writing to `x.data` after `y = x * 2` corrupts the gradient": the product kept the 2, so it does not. After `x * x` it does, and nothing says so: 1998 where 2 is right. An error would have been kinder.
+# **Three mistakes found in print, and what a run says.** One: `y = x * 2; y.add_(1)` is said to break backward. You ran it at the start; it does not. Two: an example called "in-place safe" was given the gradient `[2, 4, 6, 8]`, which is 2x. Below is a program of that kind, written by us: its edits are recorded, `y` ends as 1.5 x² + x, and so the gradient is 3x + 1. Three: writing to `x.data` after `y = x * 2` is said to corrupt the gradient. The product kept the 2, so it does not. After `x * x` it does, and nothing says so: 1998 where 2 is right. An error would have been kinder.
 
 # %% tags=["C07.9"]
 x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
@@ -345,7 +345,7 @@ def centred(torch, x):
 L.check("07.3", centred)
 
 # %% [markdown]
-# **07.4 · Cause this error** (10 minutes). Return a tensor `y` such that `y.sum().backward()`, which the check calls, raises "… is at version 3; expected version 1 instead". Your function itself must run through. Change the line that is there, and add others.
+# **07.4 · Cause this error** (10 minutes). Return a tensor `y` such that `y.sum().backward()`, which the check calls, raises "… which is output 0 of Neg, is at version 4; expected version 2 instead". Your function itself must run through. Change the line that is there, and add others; `neg_` is the in-place minus.
 
 # %%
 def cause(torch):

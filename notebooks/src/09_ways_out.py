@@ -28,7 +28,7 @@
 # - **C09.8** A total of attached losses keeps all activations alive; after backward it still keeps the nodes.
 # - **C09.9** `detach` cuts only the path it stands on; every other path carries its gradient as before.
 #
-# **Minutes** 55 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/views.py` · **Out of scope**
+# **Minutes** 55 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/tensor.py` · **Out of scope**
 # views in general (lesson 08), optimizer classes (lesson 10)
 
 # %%
@@ -45,16 +45,16 @@ import weakref
 # ```python
 # x = torch.tensor([3.0], requires_grad=True)
 # y = (x * x).sum()
-# x.data[0] = 30.0          # "only the data, not the graph"
+# x.detach()[0] = 30.0      # or: x.data[0] = 30.0      # or: x.clone()[0] = 30.0
 # y.backward()
 # print(x.grad)
 # ```
 #
-# When `y` was computed, `x` was 3 and the slope was 6.
+# Three ways to write 30 "outside the graph". When `y` was computed, `x` was 3 and the slope was 6.
 #
 # ## Predict
 #
-# Answer with a number, or with the word `"error"`.
+# What do you get with `detach`, with `.data`, with `clone`? A list of three: each a number, or `"error"`.
 
 # %%
 L.predict("09.p1", None)
@@ -62,7 +62,7 @@ L.predict("09.p1", None)
 # %% [markdown]
 # ## Run
 #
-# Everything but the backward pass.
+# The second of the three, `.data`, up to the backward pass.
 
 # %%
 x = torch.tensor([3.0], requires_grad=True)
@@ -147,7 +147,7 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
     y.backward()
 
 # %% [markdown]
-# **`inference_mode` drops the counter as well.** That saves a little time, and has a price: nobody could
+# **`inference_mode` drops the counter as well.** It is there for speed, and has a price: nobody could
 # notice a write to such a tensor, so it may not be saved for backward. Addition saves nothing and accepts
 # it; a product wants to save it and refuses. `clone()` outside the block makes an ordinary tensor of it.
 
@@ -161,8 +161,8 @@ with expect_error(RuntimeError, "Inference tensors do not track version counter"
     f._version
 
 # %% [markdown]
-# **Open our engine.** The whole difference between the two is which counter the new tensor is given: `alias`, which
-# `detach()` calls, hands over the source's own; `.data` makes a fresh one.
+# **Open our engine.** The whole difference between the two is which counter the new tensor is given:
+# `alias`, which `detach()` calls, hands over the source's own; `.data` makes a fresh one.
 
 # %% tags=["engine"]
 show("tensor.alias")
@@ -215,9 +215,9 @@ draw(loss)
 # ## Explain
 #
 # **Detach the state.** The second pass would walk into step 0 and find it emptied. `retain_graph=True`
-# silences that, at a price: every pass walks through all earlier steps, memory grows, and the next in-place
-# update of `w` raises the version error instead. What you mean is that the state is a *number* by now:
-# `h.detach()`.
+# silences that, at a price: every pass walks through all earlier steps, memory grows, and as soon as `w` is
+# updated in place between the steps, a version error follows. What you mean is that the state is a *number*
+# by now: `h.detach()`.
 
 # %% tags=["C09.7"]
 with expect_error(RuntimeError, "Trying to backward through the graph a second time"):

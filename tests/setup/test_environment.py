@@ -215,6 +215,7 @@ def test_a_missing_venv_package_is_named(root, monkeypatch):
 @pytest.mark.parametrize("output, advice", [
     ("OSError: [Errno 28] No space left on device", "disk is full"),
     ("Failed to establish a new connection: [Errno -3] Temporary failure in name resolution", "network"),
+    ("ERROR: No matching distribution found for setuptools>=77 (from versions: none)", "package index"),
     ("SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED", "PIP_CERT"),
     ("ERROR: No matching distribution found for wasmtime", "no release for this Python"),
     ("ERROR: something new", "ERROR: something new"),

@@ -80,9 +80,9 @@ def check_00_p2(answer, torch):
 def check_00_p3(answer, torch):
     """Compare with the chain of names read off the program's own graph."""
     x = torch.tensor(3.0, requires_grad=True)
-    truth = [node_name(node) for node in nodes_behind(x * x * x) if node.next_functions]
+    truth = [node_name(node) for node in nodes_behind(x + x + x) if node.next_functions]
     if not isinstance(answer, list | tuple) or not all(isinstance(name, str) for name in answer):
-        return not_yet('A list of strings is wanted, for example ["AddBackward0", "ExpBackward0"].')
+        return not_yet('A list of strings is wanted, for example ["MulBackward0", "SinBackward0"].')
     given = list(answer)
     if given == truth:
         return correct("The loop leaves one node for each time it ran, and the `if` leaves nothing.")
@@ -92,9 +92,9 @@ def check_00_p3(answer, torch):
         return almost("n times")
     if any("Exp" in name for name in given):
         return almost("both branches")
-    if [name.lower().removesuffix("backward0") for name in given] == ["mul", "mul"]:
+    if [name.lower().removesuffix("backward0") for name in given] == ["add", "add"]:
         return almost("forward names")
-    if given == ["PowBackward0"]:
+    if given == ["MulBackward0"]:
         return almost("the mathematics")
     return not_yet(f"{given} is not what hangs behind the result. Write down each operation as it runs.")
 
@@ -238,8 +238,7 @@ EXERCISES = [
         kind="predict",
         title="What is the slope?",
         question=(
-            "`x` is 3 and `y = x * x + x`. After `y.backward()`, what does `print(x.grad)` show? One "
-            "number."
+            "`x` is 3 and `y = x * x + x`. After `y.backward()`, what does `print(x.grad)` show? One number."
         ),
         minutes=1,
         difficulty=1,
@@ -281,8 +280,7 @@ EXERCISES = [
         kind="predict",
         title="How many nodes?",
         question=(
-            "How many backward nodes hang behind `y = x * x + x`, counting one for each leaf that "
-            "waits?"
+            "How many backward nodes hang behind `y = x * x + x`, counting one for each leaf that waits?"
         ),
         minutes=1,
         difficulty=1,
@@ -323,45 +321,45 @@ EXERCISES = [
         id="00.p3",
         kind="predict",
         title="Where did the loop go?",
-        question="Which node names hang behind `power(x, 3)`, from the result back, accumulator left out?",
+        question="Which node names hang behind `times(x, 3)`, from the result back, accumulator left out?",
         minutes=2,
         difficulty=1,
         name="answer",
         starter="answer = None\n",
         hints=(
             "Run the function in your head, and write down every operation on tensors as it happens.",
-            "`range(3 - 1)` runs the body twice, and each time one multiplication runs.",
+            "`range(3 - 1)` runs the body twice, and each time one addition runs.",
         ),
-        solution='answer = ["MulBackward0", "MulBackward0"]\n',
-        why="Two multiplications ran and nothing else; the graph does not know that a loop ran them.",
-        alternatives=('answer = ("MulBackward0",) * 2\n',),
+        solution='answer = ["AddBackward0", "AddBackward0"]\n',
+        why="Two additions ran and nothing else; the graph does not know that a loop ran them.",
+        alternatives=('answer = ("AddBackward0",) * 2\n',),
         mistakes=(
             Mistake(
                 "one box for the loop",
                 "A loop has no box of its own: each time its body runs, a new node is made.",
-                'answer = ["MulBackward0"]\n',
+                'answer = ["AddBackward0"]\n',
             ),
             Mistake(
                 "n times",
-                "`range(n - 1)` runs the body n - 1 times: the first factor is x itself, without any "
+                "`range(n - 1)` runs the body n - 1 times: the first summand is x itself, without any "
                 "operation.",
-                'answer = ["MulBackward0"] * 3\n',
+                'answer = ["AddBackward0"] * 3\n',
             ),
             Mistake(
                 "both branches",
                 "`x.exp()` stands in the code but did not run; only what ran is recorded.",
-                'answer = ["MulBackward0", "MulBackward0", "ExpBackward0"]\n',
+                'answer = ["AddBackward0", "AddBackward0", "ExpBackward0"]\n',
             ),
             Mistake(
                 "forward names",
                 "The right operations, by the wrong name: nodes are named after what they do on the way "
                 "back.",
-                'answer = ["Mul", "Mul"]\n',
+                'answer = ["Add", "Add"]\n',
             ),
             Mistake(
                 "the mathematics",
-                "x³ is what it computes, but nobody called a power operation: two multiplications ran.",
-                'answer = ["PowBackward0"]\n',
+                "3x is what it computes, but nobody multiplied: two additions ran.",
+                'answer = ["MulBackward0"]\n',
             ),
         ),
         check=check_00_p3,
@@ -496,8 +494,7 @@ EXERCISES = [
         title="Walk it yourself",
         question=(
             "Return the names (`type(node).__name__`) of all nodes behind `y`, each node exactly once, in "
-            "any "
-            "order. Two arrows into one node are still one node; long chains must not end in a "
+            "any order. Two arrows into one node are still one node; long chains must not end in a "
             "RecursionError."
         ),
         minutes=10,
@@ -507,9 +504,8 @@ EXERCISES = [
         hints=(
             "Keep a list of nodes still to visit, starting with `y.grad_fn`, and a set of nodes you have "
             "seen.",
-            "Take a node from the list; if it is new, note its name and put the nodes its arrows lead to "
-            "on the "
-            "list. An arrow may lead to None.",
+            "Take a node from the list; if it is new, note its name and put the nodes its arrows lead to on "
+            "the list. An arrow may lead to None.",
         ),
         solution=(
             WALK
@@ -537,8 +533,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "one entry per path",
-                "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you "
-                "have seen.",
+                "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you have "
+                "seen.",
                 WALK
                 + "    names, waiting = [], [y.grad_fn]\n"
                 + "    while waiting:\n"
@@ -634,9 +630,8 @@ EXERCISES = [
         ),
         solution="paths = [2 * 2, 2 * 2, 2 * 2, 2]\n",
         why=(
-            "Two paths go through both multiplications (other operands 2 and 2), one through the outer "
-            "one only "
-            "(other operand x*x = 4), and one through 2*x. Their sum, 14, is what lands in x.grad."
+            "Two paths go through both multiplications (other operands 2 and 2), one through the outer one "
+            "only (other operand x*x = 4), and one through 2*x. Their sum, 14, is what lands in x.grad."
         ),
         alternatives=("x = 2\npaths = (2, x * x, x * x, x * x)\n",),
         mistakes=(

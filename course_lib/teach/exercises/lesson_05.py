@@ -400,8 +400,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "put aside",
-                "[3, 3] would be right if `g` were a copy; it is a second name for the tensor that is "
-                "added to.",
+                "[3, 3] would be right if `g` were a copy; it is a second name for the tensor that is added "
+                "to.",
                 "answer = [3, 3]\n",
             ),
             Mistake(
@@ -433,9 +433,8 @@ EXERCISES = [
         kind="predict",
         title="Two micro-batches",
         question=(
-            "`x` is [2, 2, 2, 10]. The parts `x[:3]` and `x[3:]` each send the mean of `w * part`, "
-            "divided by "
-            "2, backward. What is `w.grad` at the end?"
+            "`x` is [2, 2, 2, 10]. The parts `x[:3]` and `x[3:]` each send the mean of `w * part`, divided "
+            "by 2, backward. What is `w.grad` at the end?"
         ),
         minutes=2,
         difficulty=1,
@@ -485,8 +484,8 @@ EXERCISES = [
         kind="predict state",
         title="Read the state",
         question=(
-            "After the program, give `p.grad`, `q.grad` and `r.grad` as lists (or None), and whether "
-            "`early is p.grad`."
+            "After the program, give `p.grad`, `q.grad` and `r.grad` as lists (or None), and whether `early "
+            "is p.grad`."
         ),
         minutes=5,
         difficulty=2,
@@ -542,17 +541,15 @@ EXERCISES = [
         name="verdicts",
         starter='verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}\n',
         hints=(
-            "First ask of each program: is a leaf that requires grad written to in place while recording "
-            "is on?",
-            "Then ask: of which tensor is `got` the gradient, and who writes to that memory afterwards? "
-            "For D, "
-            "look at what `w * w` has to keep, and until when.",
+            "First ask of each program: is a leaf that requires grad written to in place while recording is "
+            "on?",
+            "Then ask: of which tensor is `got` the gradient, and who writes to that memory afterwards? For "
+            "D, look at what `w * w` has to keep, and until when.",
         ),
         solution=verdict_sources("verdicts", SOLVED, {}),
         why=(
             "B puts aside a name, not a copy, and F reads the leaf where the result was meant; both run "
-            "without "
-            "a word. In D the product's kept operands were released by the first pass."
+            "without a word. In D the product's kept operands were released by the first pass."
         ),
         alternatives=(
             'verdicts = dict.fromkeys("AE", "fine") | dict.fromkeys("BF", "silently wrong")\n'
@@ -675,8 +672,8 @@ EXERCISES = [
             ),
             Mistake(
                 "one big graph",
-                "The number is right, but one backward over everything keeps all the parts' graphs alive "
-                "at once.",
+                "The number is right, but one backward over everything keeps all the parts' graphs alive at "
+                "once.",
                 ACC
                 + "    count = sum(len(x) for x, y in parts)\n"
                 + "    total = sum(((x * w - y) ** 2).sum() for x, y in parts)\n"
@@ -692,8 +689,7 @@ EXERCISES = [
         title="Put the lines in order",
         question=(
             "A: `w.grad = None`, B: `loss.backward()`, C: the update, D: the loss. Give an order, as a "
-            "string, "
-            "that makes every pass of the loop one honest step of gradient descent."
+            "string, that makes every pass of the loop one honest step of gradient descent."
         ),
         minutes=5,
         difficulty=1,
@@ -745,10 +741,9 @@ EXERCISES = [
         starter=STEP + "    v = mu * v + p.grad\n    p = p - lr * v\n",
         hints=(
             "`v = …` gives a new tensor a name inside your function; the caller's tensor does not change. "
-            "Which "
-            "operations write into a tensor?",
-            "Without a gradient, return at once. With one, recall how the lesson updates a leaf: which block is "
-            "around it, and which operations end in an underscore?",
+            "Which operations write into a tensor?",
+            "Without a gradient, return at once. With one, recall how the lesson updates a leaf: which block "
+            "is around it, and which operations end in an underscore?",
         ),
         solution=(
             STEP
@@ -759,8 +754,8 @@ EXERCISES = [
             + "        p.sub_(lr * v)\n"
         ),
         why=(
-            "In-place operations write into the caller's tensors; no_grad lets a leaf be written; None "
-            "means skip."
+            "In-place operations write into the caller's tensors; no_grad lets a leaf be written; None means "
+            "skip."
         ),
         alternatives=(
             STEP

@@ -525,8 +525,8 @@ def centred(torch, x):
 
 EX3 = Exercise(
     id="07.3", kind="repair", title="Repair with one call", minutes=6, difficulty=1, puzzles=(1, 15),
-    question="Change one place so that centred(torch, x).backward() runs and gives the gradient of the number "
-    "returned.",
+    question="Change one place so that centred(torch, x).backward() runs and gives the gradient of the "
+    "number returned.",
     name="centred", starter=STARTER_3,
     hints=(
         "Which memory did sigmoid save, and which line writes into it? q = p copies nothing.",
@@ -591,16 +591,15 @@ def check_07_4(answer, torch):
         if not raised_by_library(error, torch):
             return not_yet("That message was raised by hand. Make the library say it.")
         seen, expected = (int(number) for number in found.groups())
-        if (seen, expected) == (3, 1):
-            return correct("you can say which write came before the save and which after, so you can find "
-            "them, too.")
-        if expected == 0:
+        if (seen, expected) == (4, 2):
+            if "which is output 0 of Neg," not in str(error):
+                return almost("another writer")
+            return correct("you can say which writes came before the save, which after, and who wrote last.")
+        if expected < 2:
             return almost("saved too early")
-        if (seen, expected) == (2, 1):
-            return almost("one write short")
-        if seen == 3:
+        if expected > 2:
             return almost("saved too late")
-        return not_yet(f"The error came, with version {seen} where {expected} was expected.")
+        return almost("miscounted")
     return almost("nothing was saved")
 
 
@@ -616,38 +615,46 @@ def cause_source(*lines):
     return STARTER_4.replace("    y = x * 1\n", "".join(f"    {line}\n" for line in lines))
 
 
+WRITES = ("w = x * 3", "w.add_(1)", "w.mul_(2)", "y = w.log()", "w.add_(1)", "w.neg_()")
 EX4 = Exercise(
     id="07.4", kind="cause this error", title="Cause this error", minutes=10, difficulty=2, puzzles=(1, 2),
-    question="Return a y whose y.sum().backward() raises “is at version 3; expected version 1 instead”.",
+    question="Return a y whose y.sum().backward() raises “… which is output 0 of Neg, is at version 4; "
+    "expected version 2 instead”.",
     name="cause", starter=STARTER_4,
     hints=(
         "How many writes must there be before a tensor is saved, and how many after?",
         "You need an operation that saves a tensor which you may write to: not the leaf x, but something "
         "computed from it. Which operations save their input?",
+        "For a saved input the message names the operation that wrote last.",
     ),
-    solution=cause_source("h = x * 1", "h.add_(1)", "y = h.sin()", "h.add_(1)", "h.add_(1)") + "\n",
-    why="One write, then sin saves h and notes 1, then two more writes. The message names the last writer: "
-    "output 0 of Add.",
+    solution=cause_source(*WRITES) + "\n",
+    why="Two writes, then log saves w and notes 2, then two more. w's present value was made by neg_, so the "
+    "message says output 0 of Neg.",
     alternatives=(
-        cause_source("y = x * 1", "y.exp_()", "y.add_(1)", "y.mul_(2)"),
-        cause_source("h = x * 1", "h.mul_(2)", "y = h * h", "h[0] += 1"),
+        cause_source("h = x + 1", "h[0] += 1", "y = h * h", "h.zero_()", "h.neg_()"),
+        cause_source("h = x + 1", "h.detach().add_(1).sub_(1)", "y = h.cos()", "h.mul_(3).neg_()"),
     ),
     mistakes=(
         Mistake("too early",
                 "Your function itself raises: it writes to the leaf x with grad mode on, which is refused at "
-                "once. Write to a tensor that was computed from x.", cause_source("x.add_(1)", "y = x * x")),
+                "once. Write to a tensor that was computed from x.", cause_source("x.neg_()", "y = x * x")),
         Mistake("nothing was saved",
-                "Backward runs through. You wrote to memory that no node saved; look for an operation "
-                "whose slope is made of the tensor that you overwrite.",
-                cause_source("y = x * 1", "y.add_(1)", "y.add_(1)", "y.add_(1)")),
+                "Backward runs through. You wrote to memory that no node saved; look for an operation whose "
+                "slope is made of the tensor that you overwrite.",
+                cause_source("y = x * 3", "y.add_(1)", "y.mul_(2)", "y.add_(1)", "y.neg_()")),
         Mistake("saved too early",
-                "The error is there, but it expected version 0: the tensor was saved before the first "
-                "write.", cause_source("y = x.exp()", "y.add_(1)", "y.add_(1)", "y.add_(1)")),
-        Mistake("one write short", "The save is in the right place. One write is missing after it.",
-                cause_source("h = x * 1", "h.add_(1)", "y = h.sin()", "h.add_(1)")),
+                "The error is there, but it expected an earlier version: the tensor was saved before two "
+                "writes had been made.", cause_source("w = x * 3", "y = w.log()", *WRITES[1:3], *WRITES[4:])),
         Mistake("saved too late",
-                "Three writes, but more than one of them came before the save, so a later version was "
-                "noted.", cause_source("h = x * 1", "h.add_(1)", "h.add_(1)", "y = h.sin()", "h.add_(1)")),
+                "The error is there, but it expected a later version: more than two writes came before the "
+                "save.", cause_source(*WRITES[:3], "w.add_(1)", *WRITES[3:])),
+        Mistake("miscounted",
+                "The save is in the right place. The writes after it are not two: every name ending in _ "
+                "counts one, and x[0] += 1 counts two.", cause_source(*WRITES[:4], "w.neg_()")),
+        Mistake("another writer",
+                "Both numbers are right, but the message names another operation. Which one wrote last? And "
+                "is it an input that was saved, or a result, which is named after its own node?",
+                cause_source(*WRITES[:4], "w.neg_()", "w.add_(1)")),
     ),
     check=check_07_4,
 )  # fmt: skip

@@ -11,31 +11,43 @@ from course_lib.teach.exercises.lesson_05 import close, compare_verdicts, happen
 
 
 def check_09_p1(answer, torch):
-    """Run the program and compare."""
-    x = torch.tensor([3.0], requires_grad=True)
-    y = (x * x).sum()
-    x.data[0] = 30.0
-    y.backward()
-    if isinstance(answer, str):
-        if answer.strip().lower() == "error":
-            return almost("an error")
-        return not_yet('A number is wanted, or the word "error".')
-    value = as_number(answer[0] if isinstance(answer, list) and len(answer) == 1 else answer)
-    if value is None:
-        return not_yet('A number is wanted, or the word "error".')
-    if value == x.grad.item():
-        return correct("60: backward multiplied by what lies in memory now, and nothing warned anybody.")
-    named = {
-        6.0: "the old value",
-        30.0: "the value, not the slope",
-        9.0: "y",
-        900.0: "y of the new x",
-        33.0: "a mixture",
-    }
-    if value in named:
-        return almost(named[value])
+    """Run the program in its three forms and compare."""
+    truth = []
+    for leave in (lambda x: x.detach(), lambda x: x.data, lambda x: x.clone()):
+        x = torch.tensor([3.0], requires_grad=True)
+        y = (x * x).sum()
+        leave(x)[0] = 30.0
+        try:
+            y.backward()
+            truth.append(x.grad.item())
+        except RuntimeError:
+            truth.append("error")
+    if not isinstance(answer, list | tuple) or len(answer) != 3:
+        return not_yet('A list of three is wanted, such as [1, 2, "error"].')
+    given = [each.strip().lower() if isinstance(each, str) else as_number(each) for each in answer]
+    if given == truth:
+        return correct(
+            "One is caught, one is silently wrong, one is harmless. Of the three, the error is the kind one."
+        )
+    named = (
+        ([6.0, 6.0, 6.0], "all copies"),
+        ([60.0, 60.0, 60.0], "all windows"),
+        ([60.0, 60.0, 6.0], "no check"),
+        (["error", "error", 6.0], "both checked"),
+        (["error", "error", "error"], "all forbidden"),
+        ([6.0, 60.0, 6.0], "detach copies"),
+        ([60.0, "error", 6.0], "the other way round"),
+    )
+    for answers, name in named:
+        if given == answers:
+            return almost(name)
+    wrong = [
+        name
+        for name, one, other in zip(("detach", ".data", "clone"), given, truth, strict=True)
+        if one != other
+    ]
     return not_yet(
-        f"Not {value:g}. The slope of x*x is computed from what the product kept: what is in it now?"
+        f"Not what happens with {' and '.join(wrong)}. Whose memory is written, and whose counter moves?"
     )
 
 
@@ -329,55 +341,65 @@ EXERCISES = [
     Exercise(
         id="09.p1",
         kind="predict",
-        title="Only the data, not the graph",
+        title="Three ways to write 30",
         question=(
-            "`x` is 3, `y = (x * x).sum()`, then `x.data[0] = 30.0` and `y.backward()`. What is printed for "
-            '`x.grad`: a number, or "error"?'
+            "`x` is 3, `y = (x * x).sum()`; then 30 is written through `x.detach()`, `x.data` or "
+            "`x.clone()`, and"
+            'backward runs. What is `x.grad` each time: a number, or "error"?'
         ),
-        minutes=1,
+        minutes=2,
         difficulty=2,
         name="answer",
         starter="answer = None\n",
         hints=(
-            "What does the product keep for backward: a copy of x, or x itself?",
-            "It keeps x itself. Whether anybody notices the change depends on a counter; which one was "
-            "moved?",
+            "What does the product keep for backward: a copy of x, or x itself? Which of the three write to "
+            "x?",
+            "Lesson 07: the check compares the counter at saving with the counter now. Whose counter moves?",
         ),
-        solution="answer = 60\n",
-        why="The product kept x itself; the write through .data moved another counter; 2 · 30 = 60.",
-        alternatives=("answer = [60.0]\n",),
+        solution='answer = ["error", 60, 6]\n',
+        why=(
+            "The product kept x itself. detach shares x's memory and counter, .data only the memory, and "
+            "clone neither of them."
+        ),
+        alternatives=('answer = ("error", 60.0, 6.0)\n',),
         mistakes=(
             Mistake(
-                "the old value",
-                "6 is the right slope of the y that was computed; to get it, the product must have kept a "
-                "copy.",
-                "answer = 6\n",
+                "all copies",
+                "6 three times would need three copies; only clone makes one.",
+                "answer = [6, 6, 6]\n",
             ),
             Mistake(
-                "an error",
-                "An error would be the version check; it looks at x's counter, and `.data` has one of its "
-                "own.",
-                'answer = "error"\n',
+                "all windows",
+                "60 three times would need three windows on x; clone has memory of its own.",
+                "answer = [60, 60, 60]\n",
             ),
             Mistake(
-                "the value, not the slope",
-                "30 is x itself now; the slope of x*x has both factors in it.",
-                "answer = 30\n",
+                "no check",
+                "The memory is right in all three, but somebody is watching: with detach, the counter moves "
+                "as well.",
+                "answer = [60, 60, 6]\n",
             ),
             Mistake(
-                "y of the new x",
-                "900 is the value that x*x would have now; the question is for the slope.",
-                "answer = 900\n",
+                "both checked",
+                "An error is what detach gives; `.data` has a counter of its own, and nobody compares that "
+                "one.",
+                'answer = ["error", "error", 6]\n',
             ),
             Mistake(
-                "y",
-                "9 is the value of y, and `.grad` holds a slope.",
-                "answer = 9\n",
+                "all forbidden",
+                "Writing is allowed in all three; backward complains only if a counter that it checks has "
+                "moved.",
+                'answer = ["error", "error", "error"]\n',
             ),
             Mistake(
-                "a mixture",
-                "33 adds the old and the new x; both factors are one tensor, so both are the new one.",
-                "answer = 33\n",
+                "detach copies",
+                "detach makes no copy: the write reaches x, and it is noticed.",
+                "answer = [6, 60, 6]\n",
+            ),
+            Mistake(
+                "the other way round",
+                "detach and .data are the other way round: detach is the one that shares the counter.",
+                'answer = [60, "error", 6]\n',
             ),
         ),
         check=check_09_p1,
@@ -430,8 +452,7 @@ EXERCISES = [
         title="Fill the table",
         question=(
             "For detach, data, clone, no_grad (`x * 1` inside) and both (`x.detach().clone()`): shares "
-            "memory? "
-            "a write moves x's counter? gradients flow to x? Three booleans each."
+            "memory? a write moves x's counter? gradients flow to x? Three booleans each."
         ),
         minutes=6,
         difficulty=2,
@@ -512,9 +533,8 @@ EXERCISES = [
         ),
         solution=verdict_sources("verdicts", SOLVED, {}),
         why=(
-            "A write matters only where the written tensor was kept (A, B, not C), and is caught only "
-            "where it is "
-            "counted (B). A product must save the inference tensor, a sum need not."
+            "A write matters only where the written tensor was kept (A, B, not C), and is caught only where "
+            "it is counted (B). A product must save the inference tensor, a sum need not."
         ),
         alternatives=(
             'verdicts = dict.fromkeys("CF", "fine") | dict.fromkeys("AD", "silently wrong")\n'
@@ -586,9 +606,8 @@ EXERCISES = [
         kind="repair",
         title="Carry the state",
         question=(
-            "Repair the loop with one call: each step learns from its own loss, and the state arrives "
-            "from the "
-            "step before as a number. Return the last state."
+            "Repair the loop with one call: each step learns from its own loss, and the state arrives from "
+            "the step before as a number. Return the last state."
         ),
         minutes=6,
         difficulty=2,
@@ -637,8 +656,8 @@ EXERCISES = [
             ),
             Mistake(
                 "forgets the state",
-                "The graphs are separate now, but so are the values: the state does not arrive in the "
-                "next step.",
+                "The graphs are separate now, but so are the values: the state does not arrive in the next "
+                "step.",
                 TRAIN
                 + LOOP
                 + STATE
@@ -646,8 +665,8 @@ EXERCISES = [
             ),
             Mistake(
                 "one pass at the end",
-                "One pass over all steps: each step was to have a backward of its own, reaching no "
-                "further back.",
+                "One pass over all steps: each step was to have a backward of its own, reaching no further "
+                "back.",
                 TRAIN
                 + "    loss = 0.0\n"
                 + LOOP
@@ -663,9 +682,8 @@ EXERCISES = [
         kind="repair",
         title="Two players",
         question=(
-            "d lowers `d * fake - d * real`, then g (fake = g * z) lowers `-(d * fake)` as scored by the "
-            "new d. "
-            "Each moves in place by -lr times the gradient of its own loss, in every call."
+            "d lowers `d * fake - d * real`, then g (fake = g * z) lowers `-(d * fake)` as scored by the new "
+            "d. Each moves in place by -lr times the gradient of its own loss, in every call."
         ),
         minutes=12,
         difficulty=3,
@@ -684,9 +702,8 @@ EXERCISES = [
         ),
         hints=(
             "Two losses, two scores. Which of them may reach g, and which must not?",
-            "d's loss sees `fake.detach()`. g's score is made after d has moved. And what has g's "
-            "backward left "
-            "in d.grad?",
+            "d's loss sees `fake.detach()`. g's score is made after d has moved. And what has g's backward "
+            "left in d.grad?",
         ),
         solution=(
             GAN
@@ -700,9 +717,8 @@ EXERCISES = [
             + "    g.grad = d.grad = None\n"
         ),
         why=(
-            "detach keeps d's loss away from g and its graph; scoring again uses the new d; clearing "
-            "throws away "
-            "what g's pass left in d.grad."
+            "detach keeps d's loss away from g and its graph; scoring again uses the new d; clearing throws "
+            "away what g's pass left in d.grad."
         ),
         alternatives=(
             GAN
@@ -717,8 +733,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "stale score",
-                "The first error is gone and the next is here: the score was made before d moved, and "
-                "kept the old d.",
+                "The first error is gone and the next is here: the score was made before d moved, and kept "
+                "the old d.",
                 GAN
                 + "    fake = g * z\n"
                 + "    score = d * fake\n"
@@ -833,8 +849,7 @@ EXERCISES = [
         title="A bug report: validation runs out of memory",
         question=(
             "Return the total of `loss_of(batch)` over all batches as a Python number, with at most one "
-            "batch's "
-            "activations alive at a time, and leave every `.grad` alone."
+            "batch's activations alive at a time, and leave every `.grad` alone."
         ),
         minutes=8,
         difficulty=2,
@@ -884,8 +899,8 @@ EXERCISES = [
             ),
             Mistake(
                 "backward in validation",
-                "A backward frees memory, but it leaves gradients behind, and the next training step "
-                "would use them.",
+                "A backward frees memory, but it leaves gradients behind, and the next training step would "
+                "use them.",
                 EVAL
                 + "    total = 0.0\n"
                 + "    for batch in batches:\n"

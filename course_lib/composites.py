@@ -64,8 +64,8 @@ def div(input, other, *, rounding_mode=None):
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
     rounded = rows.floor(quotient) if rounding_mode == "floor" else rows.trunc(quotient)
-    integers = builtins.all(not isinstance(v, float) and not getattr(v, "is_floating_point", bool)() for v in (input, other))
-    return rounded.long() if integers else rounded
+    kinds = [v.array.dtype.kind if isinstance(v, Tensor) else type(v) for v in (input, other)]
+    return rounded if "f" in kinds or float in kinds else rounded.long()
 
 
 def pow(input, exponent):
@@ -323,7 +323,7 @@ def mv(input, vec):
     if input.array.ndim != 2 or vec.array.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.array.ndim}, {vec.array.ndim}")
     if input.array.shape[1] != vec.array.shape[0]:
-        (m, n), (p,) = input.array.shape, vec.array.shape
+        (m, n), p = input.array.shape, vec.array.shape[0]
         raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{n}), vec ({p})")
     return rows.mv(input, vec)
 
@@ -345,7 +345,7 @@ def bmm(input, mat2):
     """Products of matrices, pair by pair."""
     if input.array.ndim != 3 or mat2.array.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if input.array.ndim != 3 else "batch2 must be a 3D tensor")
-    (b, _, k), (b2, k2, n) = input.array.shape, mat2.array.shape
+    (b, _, k), (b2, k2, _) = input.array.shape, mat2.array.shape
     if b != b2 or k != k2:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{b2}, {k2}]."

@@ -91,7 +91,7 @@ class FunctionCtx(Node):
     def apply(self, grads):
         """Call the Function's backward and bring what it returns to the form of the inputs."""
         grads = list(grads) if self.several_outputs else [grads]
-        arrays = not state.grad_enabled
+        arrays = not any(isinstance(grad, Tensor) for grad in grads) and not state.grad_enabled
         given = self.all_slots([self.output_gradient(i, grad) for i, grad in enumerate(grads)])
         backward = self._function._backward()
         result = backward(self, given) if self._function.boxed_grads_call else backward(self, *given)
@@ -130,8 +130,8 @@ class FunctionCtx(Node):
             if not is_tensor:
                 if grad is not None:
                     raise RuntimeError(
-                        f"function {type(self).__name__} returned a gradient different than None at position {position + 1}, "
-                        "but the corresponding forward input was not a Variable"
+                        f"function {type(self).__name__} returned a gradient different than None at position "
+                        f"{position + 1}, but the corresponding forward input was not a Variable"
                     )
                 continue
             if grad is not None and not isinstance(grad, Tensor):

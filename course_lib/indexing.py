@@ -309,7 +309,8 @@ class CatBackward0(Node):
     def apply(self, grad):
         ends = np.cumsum(self.lengths)
         if isinstance(grad, Tensor):
-            pieces = [rows.slice_dim(grad, self.kept_dim, int(e - n), int(e), 1) for n, e in zip(self.lengths, ends, strict=True)]
+            stretches = [(int(end - n), int(end)) for n, end in zip(self.lengths, ends, strict=True)]
+            pieces = [rows.slice_dim(grad, self.kept_dim, start, end, 1) for start, end in stretches]
         else:
             pieces = np.split(grad, ends[:-1], self.kept_dim)
         return tuple(None if edge is None else piece for edge, piece in zip(self.edges, pieces, strict=True))
@@ -334,7 +335,9 @@ add_slot_properties(StackBackward0)
 def tensor_list(name, tensors):
     """The inputs of cat or stack, checked."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, list | tuple):
-        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(

@@ -42,31 +42,23 @@ class LazyOperation:
         return function if tensor is None else function.__get__(tensor, cls)
 
 
-NOT_METHODS = {
-    "add", "sub", "rsub", "mul", "div", "add_scaled", "sub_scaled", "pow_number", "pow_tensor", "number_pow",
-    "select_where", "sum_all", "sum_dim", "mean_all", "mean_dim", "prod_all", "prod_dim", "max_all", "min_all",
-    "max_dim", "min_dim", "sort_dim", "topk_dim", "squeeze_dim", "slice_dim", "alias", "clone_contiguous", "unsafe_view", "to_copy",
-    "gelu", "softplus", "leaky_relu", "silu", "elu", "view", "transpose", "permute", "unsqueeze", "squeeze",
-    "expand", "select", "diagonal", "unbind", "split", "t", "norm", "var", "std", "amax", "amin", "logsumexp",
-    "cumsum", "cumprod", "softmax", "log_softmax", "mm", "mv", "dot", "bmm", "addmm", "repeat", "flip",
-    "index_select", "gather", "scatter_add", "index_add", "fill", "zero", "copy", "clone",
-}
+ROW_METHODS = """
+    neg reciprocal remainder lerp addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
+    cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum masked_fill triu tril masked_select
+""".split()
+ROW_OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
+    "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
+    "__neg__": "neg", "__abs__": "abs", "absolute": "abs", "negative": "neg",
+}  # fmt: skip
 
-
-def attach_rows():
-    """Every row is a method, `x.exp()` and `x.exp_()`, unless a function of composites.py has its name."""
-    for name, row in ROWS.items():
-        if name not in NOT_METHODS and row.in_place != "only":
-            setattr(Tensor, name, LazyOperation(name, name))
-        if row.in_place:
-            setattr(Tensor, name + "_", LazyOperation(name + "_", name + "_"))
-    for attribute, operation in {
-        "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
-        "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
-        "__neg__": "neg", "__abs__": "abs",
-    }.items():
-        setattr(Tensor, attribute, LazyOperation(attribute, operation))
-
+for _name in ROW_METHODS:
+    setattr(Tensor, _name, LazyOperation(_name, _name))
+for _name, _row in ROWS.items():
+    if _row.in_place:
+        setattr(Tensor, _name + "_", LazyOperation(_name + "_", _name + "_"))
+for _name, _operation in ROW_OPERATORS.items():
+    setattr(Tensor, _name, LazyOperation(_name, _operation))
 
 COMPOSITE_METHODS = """
     add sub mul div pow square clamp sum mean prod var std norm max min amax amin argmax argmin all any logsumexp
@@ -81,8 +73,6 @@ for _name in COMPOSITE_METHODS:
 Tensor.subtract, Tensor.multiply, Tensor.divide, Tensor.true_divide = (
     composites.sub, composites.mul, composites.div, composites.div,
 )
-Tensor.absolute = LazyOperation("absolute", "abs")
-Tensor.negative = LazyOperation("negative", "neg")
 Tensor.swapaxes = composites.transpose
 Tensor.__eq__, Tensor.__ne__ = composites.eq, composites.ne
 Tensor.__lt__, Tensor.__le__ = composites.lt, composites.le
@@ -318,9 +308,15 @@ def fill_(self, value):
 
 
 @method()
-def masked_fill_(self, mask, value):
-    """Overwrite the elements where the mask is True."""
-    return build("masked_fill_")(self, mask, value)
+def scatter_add_(self, dim, index, src):
+    """Add src at the places that index names along a dimension."""
+    return rows.scatter_add_(self, indexing.dimension(self, dim), index, src)
+
+
+@method()
+def index_add_(self, dim, index, source):
+    """Add the slices of source at the places that index names along a dimension."""
+    return rows.index_add_(self, indexing.dimension(self, dim), index, source)
 
 
 @method()
@@ -586,6 +582,3 @@ def __reduce_ex__(self, protocol):
 def _rebuild(cls, array, wants_grad):
     tensor = new_tensor(array, cls)
     return require_grad(tensor) if wants_grad else tensor
-
-
-attach_rows()

@@ -241,7 +241,8 @@ def write_results_kept(row, overwriting):
                 value = f"SavedVariable({output})"
             users = row.saved[output]
             needed = " or ".join(f"{p}_edge is not None" for p in users)
-            text.append(f"node.kept_{output} = {value}" + (f" if {needed} else None" if len(users) < len(row.formulas) else ""))
+            condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""
+            text.append(f"node.kept_{output} = {value}{condition}")
     if row.broadcasts:
         differs = " or ".join(f"{p}_edge is not None and {p}.array.shape != shape" for p in row.formulas)
         if len(row.operands) > 1:
@@ -306,7 +307,8 @@ def write_view_result(row, forward):
 
 def write_in_place(row):
     """The source of the variant that overwrites `self`."""
-    text = [f"def {row.name}_({', '.join(row.parameters)}):", f'    """{row.name}_: overwrites self by {row.forward}"""']
+    text = [f"def {row.name}_({', '.join(row.parameters)}):"]
+    text.append(f'    """{row.name}_: overwrites self by {row.forward}"""')
     text += write_arguments(row) + ["    recording = state.recording"]
     text.append("    " + " = ".join(f"{p}_edge" for p in row.formulas) + " = None")
     text.append("    if recording > 0:")
@@ -537,12 +539,13 @@ def instrument(node, result):
 
 INSTRUMENTS = [note_node]  # functions of (node, result), called for every node while recording is INSTRUMENTED
 
-OPERATION_NAMES = {
-    name: globals()[name]
-    for name in (
-        "Tensor", "SavedVariable", "SavedOutput", "new_tensor", "state", "np", "kernels", "operands", "promote",
-        "tensor_argument", "gradient_edge", "next_sequence_nr", "check_in_place", "write", "rebase_history",
-        "make_view", "copy_of", "mark_inference", "instrument", "input_forms", "broadcast_error",
-    )
-} | {"F32": dtypes.F32}
+OPERATION_NAMES = {  # what generated operations see
+    "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
+    "Tensor": Tensor, "new_tensor": new_tensor, "tensor_argument": tensor_argument, "operands": operands,
+    "promote": promote, "broadcast_error": broadcast_error, "input_forms": input_forms,
+    "gradient_edge": gradient_edge, "next_sequence_nr": next_sequence_nr,
+    "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,
+    "check_in_place": check_in_place, "write": write, "rebase_history": rebase_history, "make_view": make_view,
+    "mark_inference": mark_inference, "instrument": instrument,
+}  # fmt: skip
 NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

@@ -324,6 +324,17 @@ def gradients_of(node, grad):
     return grads if node.reshaped is None else fit_inputs(grads, node.reshaped)
 
 
+def call_node(node, *grads):
+    """`grad_fn(g)`: the gradients of the inputs for given gradients of the outputs, as tensors: one, or a tuple."""
+    result = node.apply_to_tensors(list(grads) if node.several_outputs else grads[0])
+    if node.reshaped is not None:
+        result = fit_inputs(result, node.reshaped)
+    return result[0] if len(result) == 1 else tuple(result)
+
+
+Node.__call__ = call_node
+
+
 def fit_inputs(grads, forms):
     """Undo broadcasting and promotion: sum each gradient to its input's shape, convert to its type."""
     return tuple(

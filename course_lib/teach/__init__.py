@@ -6,10 +6,7 @@ share their names with their modules, so they are bound now, after the modules: 
 """
 
 from course_lib.teach.cells import expect_error, show
-try:  # TEMPORARY until draw.py lands
-    from course_lib.teach.draw import draw
-except ModuleNotFoundError:
-    draw = None
+from course_lib.teach.draw import draw
 from course_lib.teach.lesson import lesson
 
 __all__ = ["draw", "expect_error", "lesson", "show"]

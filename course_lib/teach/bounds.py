@@ -256,43 +256,45 @@ def kind_of(engine):
     """Who knows how this engine keeps its settings; an engine that is neither is left alone."""
     if engine.__name__ == "torch" and hasattr(engine, "_C"):
         return RealTorch
-    if engine.__name__ == "course_lib" and "course_lib.grad_mode" in sys.modules:
+    if engine.__name__ == "course_lib" and hasattr(engine, "Tensor"):
         return CourseLib
     return Unknown
 
 
 class Unknown:
+    """Something else that is called torch; nothing is known about its settings."""
+
     save = start = staticmethod(lambda engine: None)
     restore = staticmethod(lambda engine, state: None)
 
 
 class CourseLib:
-    """Our engine keeps one object of settings per thread (grad_mode.state), and its own random numbers."""
+    """Our engine: one object of settings per thread, one random generator, one default dtype."""
 
     @staticmethod
-    def settings():
-        return sys.modules["course_lib.grad_mode"].state
+    def modules():
+        return [sys.modules[f"course_lib.{name}"] for name in ("grad_mode", "creation", "dtypes")]
 
     @classmethod
     def save(cls, engine):
-        copied = {k: list(v) if isinstance(v, list) else v for k, v in vars(cls.settings()).items()}
-        return copied, save_random(engine), save_dtype(engine)
+        grad_mode, creation, dtypes = cls.modules()
+        settings = {k: list(v) if isinstance(v, list) else v for k, v in vars(grad_mode.state).items()}
+        return settings, creation._generator, dtypes.default
 
     @classmethod
     def start(cls, engine):
-        state = cls.settings()
+        state = cls.modules()[0].state
         state.grad_enabled, state.inference, state.anomaly = True, False, False
         state.saved_tensor_hooks, state.saved_tensor_hooks_disabled = [], None
         state.update()
-        seed_random(engine)
+        engine.manual_seed(SEED)  # makes a new generator; the old one is not touched
 
     @classmethod
     def restore(cls, engine, saved):
-        settings, numbers, dtype = saved
-        vars(cls.settings()).update(settings)
-        cls.settings().update()
-        restore_random(engine, numbers)
-        restore_dtype(engine, dtype)
+        grad_mode, creation, dtypes = cls.modules()
+        settings, creation._generator, dtypes.default = saved
+        vars(grad_mode.state).update(settings)
+        grad_mode.state.update()
 
 
 class RealTorch:
@@ -304,12 +306,12 @@ class RealTorch:
     def save(torch):
         anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
         modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), anomaly
-        return modes, RealTorch.take_hooks(torch), save_random(torch), save_dtype(torch)
+        return modes, RealTorch.take_hooks(torch), torch.get_rng_state(), torch.get_default_dtype()
 
     @staticmethod
     def start(torch):
         RealTorch.set_modes(torch, True, False, (False, True))
-        seed_random(torch)
+        torch.manual_seed(SEED)
 
     @staticmethod
     def restore(torch, saved):
@@ -318,8 +320,8 @@ class RealTorch:
         for pack, unpack in hooks:
             torch._C._autograd._push_saved_tensors_default_hooks(pack, unpack)
         RealTorch.set_modes(torch, *modes)
-        restore_random(torch, numbers)
-        restore_dtype(torch, dtype)
+        torch.set_rng_state(numbers)
+        torch.set_default_dtype(dtype)
 
     @staticmethod
     def set_modes(torch, grad, inference, anomaly):
@@ -338,26 +340,3 @@ class RealTorch:
             pairs.insert(0, pair)
             autograd._pop_saved_tensors_default_hooks()
         return pairs
-
-
-def save_random(engine):
-    return engine.get_rng_state() if hasattr(engine, "get_rng_state") else None
-
-
-def seed_random(engine):
-    if hasattr(engine, "manual_seed"):
-        engine.manual_seed(SEED)
-
-
-def restore_random(engine, state):
-    if state is not None:
-        engine.set_rng_state(state)
-
-
-def save_dtype(engine):
-    return engine.get_default_dtype() if hasattr(engine, "get_default_dtype") else None
-
-
-def restore_dtype(engine, dtype):
-    if dtype is not None:
-        engine.set_default_dtype(dtype)

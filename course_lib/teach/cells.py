@@ -72,7 +72,7 @@ def find(dotted):
         # A file of the engine goes before a function of the same name when more follows.
         module = submodule(".".join([*done, part])) if inspect.ismodule(found) else None
         last = part is parts[-1]
-        attribute = inspect.getattr_static(found, part, None)
+        attribute = getattr(found, part, None)
         if module is not None and (attribute is None or not last or inspect.ismodule(attribute)):
             found = module
         elif attribute is not None:

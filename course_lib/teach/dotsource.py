@@ -1,8 +1,8 @@
-"""From a Graph to DOT, Graphviz's language: the words and colours of the boxes, at the places lanes.py gives them.
+"""From a Graph to DOT, Graphviz's language: words and colours, at the places that lanes.py gives them.
 
-Colours are Okabe and Ito's, told apart by colour-blind eyes, and never the only sign: STALE and FREED are words,
-leaves have a double border, saved tensors a folded corner. No HTML-like labels: the wasm build of Graphviz drops
-them without a word.
+Colours are Okabe and Ito's, told apart by colour-blind eyes, and never the only sign: STALE and FREED are
+words, leaves have a double border, saved tensors a folded corner. No HTML-like labels: the wasm build of
+Graphviz drops them without a word.
 """
 
 import textwrap
@@ -63,7 +63,7 @@ def node_words(graph, index, lies, detail):
     """The words in a backward node's box."""
     node = graph.nodes[index]
     if node.folded:
-        return [piece for line in node.lines for piece in textwrap.wrap(line, 26)]
+        return [piece for line in node.lines for piece in textwrap.wrap(line, 30)]
     if node.accumulates:
         leaf = graph.values[node.leaf]
         name = f"{short(leaf.name)}.grad" if leaf.named else "grad"
@@ -95,7 +95,6 @@ def memory_words(memory):
     return "one memory" + ("" if memory.version is None else f" · v{memory.version}")
 
 
-
 # --- from the graph to a plan ------------------------------------------------------------------------------
 
 
@@ -105,7 +104,7 @@ class Drawing:
     def __init__(self, graph, detail, lies):
         self.graph, self.detail, self.lies = graph, detail, lies
         self.node_box, self.value_box, self.slot_box = {}, {}, {}
-        steps = merge(self.steps()) if lies else self.steps()
+        steps = self.merge(self.steps()) if lies else self.steps()
         clusters = [[self.value_box[i] for i in memory.members] for memory in graph.memories]
         self.plan = lanes.Plan(steps, clusters, lies)
         self.connect()
@@ -132,6 +131,22 @@ class Drawing:
                 steps.append(lanes.Step(None, [self.new_value(v)]))
         return steps + [self.node_step(i) for i in order[at:]]
 
+    def merge(self, steps):
+        """Where time runs right, an input without a node stands below the leaf before it, to save width."""
+        graph = self.graph
+        leaves = {id(self.value_box[node.leaf]) for node in graph.nodes if node.leaf is not None}
+        free = {
+            id(self.value_box[i]) for i, v in enumerate(graph.values) if v.node is None and v.memory is None
+        }
+        merged = []
+        for step in steps:
+            below = step.node is None and id(step.values[0]) in free
+            if below and merged and len(merged[-1].values) == 1 and id(merged[-1].values[0]) in leaves:
+                merged[-1].values += step.values
+            else:
+                merged.append(step)
+        return merged
+
     def node_step(self, i):
         slots = self.graph.nodes[i].slots if self.detail >= 1 else []
         boxes = []
@@ -141,7 +156,8 @@ class Drawing:
         return lanes.Step(self.new_node(i), [], boxes)
 
     def new_node(self, i):
-        self.node_box[i] = lanes.box(f"n{i}", lanes.BACK, node_words(self.graph, i, self.lies, self.detail), 10)
+        text = node_words(self.graph, i, self.lies, self.detail)
+        self.node_box[i] = lanes.box(f"n{i}", lanes.BACK, text, 10)
         return self.node_box[i]
 
     def new_value(self, v):
@@ -204,7 +220,7 @@ class Drawing:
         return dot.source
 
     def measure(self):
-        """How far the picture reaches; Graphviz counts upwards, so everything is measured from its lower end."""
+        """How far the picture reaches; Graphviz counts upwards, so `bottom` becomes its zero."""
         boxes = self.plan.boxes
         corners = [(b.front, b.near) for b in boxes] + [(b.rear, b.far) for b in boxes]
         corners += [p for r in self.plan.routes for p in r.points]
@@ -253,15 +269,17 @@ class Drawing:
                 far += 10
                 place = (first.t + second.t) / 2, far - 7
             else:  # above, to the left of the arrow that reaches the first value
-                front -= 12
+                step = self.plan.steps[boxes[0].step]
+                front = step.start - step.before - 17
                 near = min(near, boxes[0].c - width - 10)
                 place = front + 8, boxes[0].c - width / 2 - 5
             low, high = self.turn(front, near), self.turn(rear, far)
             xs, ys = sorted((low[0], high[0])), sorted((low[1], high[1]))
             with dot.subgraph(name=f"cluster_{m}") as outline:
                 outline.attr(
-                    "graph", label=text, fontsize="9", fontcolor=DARK_PURPLE, color=PURPLE, style="rounded,dashed",
-                    penwidth="1.4", lp=self.point(place), bb=f"{xs[0]:.1f},{ys[0]:.1f},{xs[1]:.1f},{ys[1]:.1f}",
+                    "graph", label=text, fontsize="9", fontcolor=DARK_PURPLE, lp=self.point(place),
+                    color=PURPLE, style="rounded,dashed", penwidth="1.4",
+                    bb=f"{xs[0]:.1f},{ys[0]:.1f},{xs[1]:.1f},{ys[1]:.1f}",
                 )  # fmt: skip
                 for i in memory.members:
                     self.write_value(outline, i)
@@ -291,7 +309,8 @@ class Drawing:
         if look.get("arrowhead") != "none":
             tip = curve[-1]
             length = 10 * float(look["arrowsize"])
-            base = lanes.towards(tip, curve[-2] if lanes.distance(curve[-2], tip) > 0.1 else curve[-4], length)
+            behind = curve[-2] if lanes.distance(curve[-2], tip) > 0.1 else curve[-4]
+            base = lanes.towards(tip, behind, length)
             curve[-1] = base
             if lanes.distance(curve[-2], tip) < length:
                 curve[-2] = base
@@ -311,12 +330,14 @@ class Drawing:
                 return {"color": GREEN, "penwidth": "1.4", "arrowsize": "0.7"}
             return {"color": BLUE, "style": "dotted", "penwidth": "1.4", "arrowsize": "0.6"}
         if r.kind == "forward":
-            return {"color": BLUE, "style": "dotted" if r.dotted else "solid", "arrowsize": "0.6", "penwidth": "1.1"}
+            style = "dotted" if r.dotted else "solid"
+            return {"color": BLUE, "style": style, "arrowsize": "0.6", "penwidth": "1.1"}
         if r.kind == "own counter":
             return {"color": PURPLE, "style": "dashed", "penwidth": "1.4", "arrowhead": "none"}
         stale = r.slot.state == STALE
-        look = {"color": VERMILLION if stale else NOTE, "style": "dashed", "penwidth": "2" if stale else "1.1"}
-        return look | ({"arrowhead": "none"} if r.kind == "saves" else {"arrowhead": "open", "arrowsize": "0.6"})
+        color, width = (VERMILLION, "2") if stale else (NOTE, "1.1")
+        head = {"arrowhead": "none"} if r.kind == "saves" else {"arrowhead": "open", "arrowsize": "0.6"}
+        return {"color": color, "style": "dashed", "penwidth": width} | head
 
     def write_title(self, dot):
         lines = self.title()
@@ -325,23 +346,10 @@ class Drawing:
         width = max(lanes.text_width(line, 10) for line in lines) * 1.03 + 4
         height = len(lines) * 12 + 6
         dot.node(
-            "title", "".join(escape(line) + r"\l" for line in lines), shape="plaintext", fontsize="10", margin="0",
-            pos=f"{width / 2:.1f},{self.bottom - self.top + 12 + height / 2:.1f}",
+            "title", "".join(escape(line) + r"\l" for line in lines), shape="plaintext", fontsize="10",
+            margin="0", pos=f"{width / 2:.1f},{self.bottom - self.top + 12 + height / 2:.1f}",
             width=f"{width / 72:.3f}", height=f"{height / 72:.3f}",
         )  # fmt: skip
-
-
-def merge(steps):
-    """In a picture that lies, an input without a node stands below the leaf before it: width is dear there."""
-    merged = []
-    for step in steps:
-        lone = step.node is None and len(step.values) == 1
-        last = merged[-1] if merged else None
-        if lone and last is not None and last.node is not None and len(last.values) == 1 and not last.slots:
-            last.values += step.values
-        else:
-            merged.append(step)
-    return merged
 
 
 def dot_source(graph, detail, lies):

@@ -5,7 +5,7 @@
     draw(loss).save("graph.svg")
 
 What to read: graphmodel.py (from tensors to facts), folding.py (large graphs), listing.py (facts to words),
-dotsource.py (facts to a drawing), layout.py (a drawing to SVG).
+dotsource.py (facts to boxes and arrows), lanes.py (where they stand), layout.py (to SVG).
 """
 
 import base64
@@ -17,7 +17,7 @@ from course_lib.teach import layout
 from course_lib.teach.dotsource import dot_source
 from course_lib.teach.folding import LIMIT, fold
 from course_lib.teach.graphmodel import Reader, is_module, is_tensor, link_inputs
-from course_lib.teach.listing import facts, headline, listing
+from course_lib.teach.listing import listing
 
 HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 WIDE_ENOUGH = 650  # points: a drawing up to here is shrunk to 800 pixels and still easy to read
@@ -27,9 +27,10 @@ MANY = 200  # items of a list or dictionary that are given names
 def draw(*tensors, names=None, detail=None):
     """A Picture of the graph behind the given tensors.
 
-    Names are those of the caller's variables; `names` gives others: {"h": tensor} for any tensor in the picture, or
-    a list, one for each tensor drawn. `detail` 0 leaves out values and saved tensors, 1 shows them (the default),
-    2 adds element types, shapes and the numbers that nodes keep. Past 40 backward nodes the picture is folded.
+    Names are those of the caller's variables; `names` gives others: {"h": tensor} for any tensor in the
+    picture, or a list, one for each tensor drawn. `detail` 0 leaves contents and saved tensors out of the
+    drawing, 1 shows them (the default), 2 adds element types, shapes and the numbers that nodes keep. Past 40
+    backward nodes the picture is folded.
     TypeError or ValueError, in a sentence, for anything that cannot be drawn.
     """
     check_tensors(tensors)
@@ -69,12 +70,12 @@ class Picture:
 
     @property
     def html(self):
-        """What the notebook shows: the drawing as an image with the listing as its description, or a text card."""
+        """What the notebook shows: an image described by the listing, or the listing itself."""
         svg, text = self.svg, self.text
         if svg is None:
             return (
-                '<pre style="background:#FFFFFF;color:#111111;border:1px solid #BBBBBB;border-radius:6px;padding:10px">'
-                f"{html.escape(text)}</pre>"
+                '<pre style="background:#FFFFFF;color:#111111;border:1px solid #BBBBBB;border-radius:6px;'
+                f'padding:10px">{html.escape(text)}</pre>'
             )
         data = base64.b64encode(svg.encode()).decode()
         return (
@@ -88,7 +89,8 @@ class Picture:
         if path.suffix == ".txt":
             path.write_text(self.text + "\n", encoding="utf-8")
         elif path.suffix != ".svg":
-            raise ValueError(f"save() writes .svg or .txt, not {path.suffix or 'a name without an ending'!r}.")
+            ending = repr(path.suffix) if path.suffix else "a name without an ending"
+            raise ValueError(f"save() writes .svg or .txt files, not {ending}.")
         elif self.svg is None:
             raise RuntimeError("No layout engine is at hand to draw with: " + layout.layout_engine()[1])
         else:
@@ -136,7 +138,7 @@ def check_tensors(tensors):
             advice = "call it on an input and draw the result: draw(model(x))."
         elif isinstance(thing, (list, tuple)) and thing and all(map(is_tensor, thing)):
             advice = "put a star in front: draw(*tensors)."
-        elif callable(getattr(thing, "next_functions", None)) or hasattr(thing, "next_functions"):
+        elif hasattr(thing, "next_functions"):
             advice = "draw the tensor whose grad_fn it is."
         else:
             advice = "give it the tensor whose graph you want to see."
@@ -152,8 +154,8 @@ def given_names(names, tensors):
     elif isinstance(names, (list, tuple)):
         if len(names) != len(tensors):
             raise ValueError(
-                f"names has {len(names)} entries for {len(tensors)} tensors: give one name for each tensor drawn, "
-                'or a dictionary such as {"h": h}.'
+                f"names has {len(names)} entries for {len(tensors)} tensors: give one name for each tensor "
+                'drawn, or a dictionary such as {"h": h}.'
             )
         pairs = list(zip(names, tensors, strict=True))
     else:
@@ -171,8 +173,8 @@ def check_used(given, reader):
     missing = [name for key, name, _ in given if key not in reader.by_id]
     if missing:
         raise ValueError(
-            f"names: {', '.join(missing)} is not in this picture. Its tensor took no part in what is drawn, or only a "
-            "result computed from it did."
+            f"names: {', '.join(missing)} is not in this picture. No drawn tensor was computed from it, "
+            "and it shares no memory with one. Draw it as well, or leave its name out."
         )
 
 
@@ -205,8 +207,8 @@ def inside(name, thing):
     if type(thing) in (list, tuple):
         return [(f"{name}[{i}]", item) for i, item in enumerate(thing[:MANY]) if is_tensor(item)]
     if type(thing) is dict:
-        items = list(thing.items())[:MANY]
-        return [(f"{name}[{k!r}]", item) for k, item in items if isinstance(k, (str, int)) and is_tensor(item)]
+        items = [(k, item) for k, item in list(thing.items())[:MANY] if type(k) in (str, int)]
+        return [(f"{name}[{k!r}]", item) for k, item in items if is_tensor(item)]
     if is_module(thing):
         try:
             return [(f"{name}.{path}", parameter) for path, parameter in thing.named_parameters()]
@@ -221,6 +223,3 @@ def grad_of(tensor):
         return tensor.grad if (tensor.is_leaf or tensor.retains_grad) and tensor.requires_grad else None
     except RuntimeError:
         return None
-
-
-__all__ = ["Picture", "draw", "facts", "headline"]

@@ -255,7 +255,13 @@ def same(one, other):
 
 
 def members(cls):
-    return {k: v for k, v in vars(cls).items() if not k.startswith("__") or inspect.isfunction(v)}
+    """What the class statement itself defines. (PyTorch gives each Function a class that refers back to it.)"""
+    made = (types.FunctionType, staticmethod, classmethod)
+    return {
+        name: value
+        for name, value in vars(cls).items()
+        if isinstance(value, made) or not (name.startswith("_") or isinstance(value, type))
+    }
 
 
 def fingerprint(code):

@@ -1,7 +1,7 @@
-"""Folding a large graph before it is laid out: repeated runs first, then the middle, and it says what was folded.
+"""Folding a large graph before it is laid out: repeated runs first, then the middle; and it says so.
 
-A layout program needs minutes for a thousand boxes, and nobody can read them. What is folded becomes one box
-with its own words; stale and freed slots inside it are counted there, so that nothing worth seeing disappears.
+Nobody can read a thousand boxes. What is folded becomes one box with its own words; stale and freed slots
+inside it are counted there, so that nothing worth seeing disappears.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from collections import Counter
 from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE, Back, renumber
 
 LIMIT = 40  # backward nodes in one picture
-EDGES = 12  # inputs of one node that are drawn one by one
+EDGES = 8  # inputs of one node that are drawn one by one
 LONGEST_PERIOD = 32  # the longest pattern of nodes that is looked for
 FEWEST_REPEATS = 4
 FAR = 64  # edges that reach further back do not take part in a pattern
@@ -47,7 +47,8 @@ def fold_runs(graph, inner):
             at += 1
             continue
         end = at + period * repeats
-        first, middle, last = inner[at : at + period], inner[at + period : end - period], inner[end - period : end]
+        first, last = inner[at : at + period], inner[end - period : end]
+        middle = inner[at + period : end - period]
         pattern = ", ".join(graph.nodes[i].name for i in first[:6]) + (", …" if period > 6 else "")
         units += [Unit([i]) for i in first]
         units.append(Unit(middle, f"{repeats - 2} more times: {pattern}"))
@@ -171,7 +172,7 @@ def redirect(box, edges, new, here, folded):
             if box.folded or target in folded:
                 seen.add(target)
             box.edges.append((k, target, output))
-    if len(box.edges) > EDGES:
+    if len(box.edges) > EDGES + 1:
         box.lines = [*box.lines, f"and {len(box.edges) - EDGES} more inputs"]
         box.edges = box.edges[:EDGES]
 

@@ -1,4 +1,4 @@
-"""What a picture shows, read off tensors into plain data: values, backward nodes, saved tensors, shared memory.
+"""What a picture shows, read off tensors into plain data: values, nodes, saved tensors, shared memory.
 
 Only attributes that PyTorch itself offers are read, so the same code reads real PyTorch tensors. Nothing here
 keeps a tensor alive: a `Graph` holds words and numbers, taken at the moment of drawing.
@@ -178,9 +178,9 @@ def window(tensor):
 def one_counter(a, b):
     """True when two tensors on one memory share their version counter.
 
-    `x.detach()` does and `x.data` does not, and until somebody writes no attribute tells them apart. Our engine's
-    tensors hold their counter; for PyTorch's the question is put to the counter itself: raised on one tensor,
-    looked at through the other, and set back.
+    `x.detach()` does and `x.data` does not, and until somebody writes no attribute tells them apart. Our
+    engine's tensors hold their counter; for PyTorch's the question is put to the counter itself: raised on
+    one tensor, looked at through the other, and set back.
     """
     first, second = ask(a, "_version"), ask(b, "_version")
     if a is b or first != second:
@@ -343,8 +343,11 @@ def reach(starts):
 
 
 class Reader:
-    """Builds a Graph from tensors. `names` maps the id of a tensor to its names; `around` are the tensors that
-    the learner can name, which are shown when they have to do with the graph."""
+    """Builds a Graph from tensors.
+
+    `names` maps the id of a tensor to its names; `around` are the tensors that the learner can name, which
+    are shown when they have to do with the graph.
+    """
 
     def __init__(self, asked, names, around):
         self.asked, self.names, self.around = asked, names, around
@@ -509,7 +512,7 @@ class Reader:
         return ask(tensor, "grad_fn") is not None or bool(ask(tensor, "requires_grad", False))
 
     def twin(self, tensor, node):
-        """The value that looks at the same elements with the same counter: a kept result is a second tensor."""
+        """The value on the same elements and counter: a kept result is a second tensor."""
         where = place(tensor)
         same = [i for i in self.by_place.get(where, ()) if self.alike(self.tensors[i], tensor)]
         same.sort(key=lambda i: (self.values[i].node != node, self.values[i].node is None, i))
@@ -535,7 +538,7 @@ class Reader:
                 self.values[i].view_of = self.by_id[id(base)]
 
     def memories(self):
-        """Values on one memory, grouped by counter; and pairs whose memory is one but whose counters are two."""
+        """Values on one memory, grouped by counter; and pairs with one memory but two counters."""
         memories, pairs = [], []
         for members in self.by_place.values():
             groups = []
@@ -631,7 +634,8 @@ def link_inputs(graph):
         near.update(dict.fromkeys(plain))
         behind[n] = near
     for i, value in enumerate(graph.values):
-        value.inputs = [] if value.node is None else [k for k in behind[value.node] if k != i and k is not None]
+        near = behind.get(value.node, {})
+        value.inputs = [k for k in near if k != i and k is not None]
 
 
 def plain_inputs(graph, node):

@@ -1,12 +1,12 @@
-"""Where everything stands: three lanes, one step of the computation after the other, and arrows that keep to tracks.
+"""Where everything stands: three lanes, one step of the computation after the other, arrows on tracks.
 
 Graphviz draws the picture, but it is told where: its own placement mixes the lanes as soon as a graph has a
-diamond in it. Two axes: `t`, time, runs along the lanes, and `c` across them. A picture that lies (LR) has time
-running right and the backward nodes on top; one that stands (TB) has time running down and them on the left.
+diamond in it. Two axes: `t`, time, runs along the lanes, and `c` across them. A picture that lies has time
+running right and the backward nodes on top; one that stands has time running down and them on the left.
 Both are the same plan, turned at the very end.
 
-An arrow to a neighbour is straight. Any other leaves its lane, runs along a track of its own and comes back, so
-that no arrow passes through a box and no two lie on each other.
+An arrow to a neighbour is straight. Any other leaves its lane, runs along a track of its own and comes back,
+so that no arrow passes through a box and no two lie on each other.
 """
 
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ TRACK = 8  # distance between tracks
 
 # Widths of Arial's letters in thousandths of the font size, from the space to the tilde.
 LETTERS = [
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556,
-    556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667,
-    556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556,
-    556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722,
-    500, 500, 500, 334, 260, 334, 584,
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556,
+    556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778,
+    722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278,
+    278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,
+    556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ]  # fmt: skip
 
 
@@ -125,7 +125,7 @@ class Plan:
     # --- lanes ---
 
     def give_sublanes(self):
-        """Values that share memory stand in a row of their own; whatever else falls in between moves aside."""
+        """Values that share memory stand in one row; whatever else falls in between moves aside."""
         taken = []  # for each sublane, the spans of steps in use
         grouped = {id(v) for members in self.clusters for v in members}
         items = [list(members) for members in self.clusters]
@@ -166,6 +166,7 @@ class Plan:
     def place(self):
         """Give every box its place and every arrow its path."""
         self.sort_routes()
+        self.make_room()
         self.place_along()
         self.place_across()
         self.route_all()
@@ -193,7 +194,11 @@ class Plan:
     def just_above(self, route):
         """A saved tensor that is held by the slot right below it."""
         step = self.steps[route.tail.step]
-        return route.head.step == route.tail.step and step.slots[0] is route.tail and not self.covered(route.head)
+        return (
+            route.head.step == route.tail.step
+            and step.slots[0] is route.tail
+            and not self.covered(route.head)
+        )
 
     def span(self, route):
         """From which step to which an arrow runs; a second slot's arrow begins behind its step."""
@@ -201,6 +206,21 @@ class Plan:
         if route.kind == "holds" and route.tail is not self.steps[tail].slots[0]:
             tail += 0.5
         return min(tail, route.head.step), max(tail, route.head.step)
+
+    def make_room(self):
+        """Lengthen boxes on whose side many arrows meet."""
+        meeting = {}
+        for r in self.arcs + self.low:
+            for one in (r.tail, r.head) if r.kind != "holds" else (r.head,):
+                meeting[one.key] = meeting.get(one.key, 0) + 1
+        for one in self.boxes:
+            need = 8 * meeting.get(one.key, 0) + 10
+            if need > one.dt:
+                one.dt = need
+                if self.lies:
+                    one.width = need
+                else:
+                    one.height = need
 
     def place_along(self):
         """Along the lanes: each step as long as its longest box, with room for the lines beside it."""
@@ -226,7 +246,7 @@ class Plan:
 
     def place_across(self):
         """Across the lanes: tracks, backward nodes, values, tracks, saved tensors."""
-        self.arc_base = TRACK * (1 + max(self.arc_track.values(), default=-1)) + (6 if self.arcs else 0)
+        self.arc_base = TRACK * (1 + max(self.arc_track.values(), default=-1)) + (10 if self.arcs else 0)
         depth = max((b.dc for b in self.back), default=0)
         middle = self.arc_base + depth / 2
         for b in self.back:
@@ -260,35 +280,30 @@ class Plan:
             getattr(self, "route_" + r.kind.replace(" ", "_"))(r)
 
     def spread(self):
-        """Where on a box's side its track arrows begin and end: side by side, so that none crosses another."""
+        """Where on a box's side its track arrows begin and end: side by side, without crossing."""
         self.at = {}
+        track = self.arc_track | self.low_track
         ends = {}
-        for r in self.arcs:
+        for r in self.arcs + self.low:
+            side = "near" if r.kind == "next" else "far"
             for one, other in ((r.tail, r.head), (r.head, r.tail)):
-                ends.setdefault((one.key, "near"), []).append((r, one, other))
-        for r in self.low:
-            if r.kind == "holds":
-                ends.setdefault((r.head.key, "far"), []).append((r, r.head, r.tail))
-            else:
-                for one, other in ((r.tail, r.head), (r.head, r.tail)):
-                    ends.setdefault((one.key, "far"), []).append((r, one, other))
-        for group in ends.values():
-            left = [e for e in group if e[2].step < e[1].step]
-            right = [e for e in group if e[2].step >= e[1].step]
-            track = {id(r): self.arc_track.get(id(r), self.low_track.get(id(r))) for r, *_ in group}
+                if one.lane != SAVED:
+                    ends.setdefault((one.key, side), []).append((r, one, other))
+        middle = {r.head.key for r in self.of("holds") if self.just_above(r)}
+        for (key, _), group in ends.items():
+            one = group[0][1]
+            left = [e for e in group if e[2].step < one.step]
+            right = [e for e in group if e[2].step >= one.step]
             left.sort(key=lambda e: track[id(e[0])])
             right.sort(key=lambda e: -track[id(e[0])])
-            one = group[0][1]
-            step = min(9, (one.dt - 10) / max(len(group), 2))
-            clear = step / 2 if (left and right) or len(group) > 1 else 0
-            if any(r.kind == "holds" and self.just_above(r) and r.head is one for r in self.routes):
-                clear = step
-            for k, (r, *_) in enumerate(reversed(left)):
-                self.at[id(r), one.key] = one.t - clear - k * step
-            for k, (r, *_) in enumerate(right):
-                self.at[id(r), one.key] = one.t + clear + k * step
-            if len(group) == 1 and not clear:
-                self.at[id(group[0][0]), one.key] = one.t
+            if key in middle:  # the arrow in the middle stays there, the others keep off it
+                step = min(8, (one.dt / 2 - 5) / max(len(left), len(right)))
+                places = [k * step for k in range(-len(left), len(right) + 1) if k]
+            else:
+                step = min(8, (one.dt - 10) / len(group))
+                places = [(k - (len(group) - 1) / 2) * step for k in range(len(group))]
+            for place, (r, *_) in zip(places, left + right, strict=True):
+                self.at[id(r), key] = one.t + place
 
     def route_next(self, r):
         """From a backward node to the next: straight along the lane, or over the top."""
@@ -297,10 +312,14 @@ class Plan:
             middle = (r.tail.front + r.head.rear) / 2
             r.label_at = middle, r.tail.c - 6
             return
-        level = self.arc_base - 6 - TRACK * self.arc_track[id(r)] - 4
+        level = self.arc_base - 14 - TRACK * self.arc_track[id(r)]
         a, b = self.at[id(r), r.tail.key], self.at[id(r), r.head.key]
         r.points = [(a, r.tail.near), (a, level), (b, level), (b, r.head.near)]
-        r.label_at = (a + 4.5, r.tail.near - 6) if self.lies else (a - 5.5, r.tail.near - 7)
+        if self.lies:
+            r.label_at = a - 1.5 - text_width(r.label, 9) / 2, r.tail.near - 6
+        else:  # labels of arrows that leave one above the other stand side by side
+            above = sum(other.tail is r.tail and self.at[id(other), r.tail.key] < a for other in self.arcs)
+            r.label_at = a - 5.5, r.tail.near - 6 - 8 * above
 
     def route_made(self, r):
         """grad_fn: from a value to its node; and from AccumulateGrad to its leaf."""
@@ -321,7 +340,13 @@ class Plan:
             r.points = [(r.tail.t, r.tail.far), (r.head.t, r.head.near)]
             return
         bus, leave, bend = step.start - 7, r.tail.front + 6, max(b.far for b in self.back) + 9
-        r.points = [(leave, r.tail.far), (leave, bend), (bus, bend), (bus, r.head.c), (r.head.front, r.head.c)]
+        r.points = [
+            (leave, r.tail.far),
+            (leave, bend),
+            (bus, bend),
+            (bus, r.head.c),
+            (r.head.front, r.head.c),
+        ]
 
     def route_holds(self, r):
         """From a slot to the value it holds."""

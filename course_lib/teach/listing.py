@@ -34,8 +34,8 @@ def stale_facts(graph):
         for slot in node.slots:
             if slot.state == STALE:
                 found.append(
-                    f"A backward pass that reaches {graph.node_title(index)} fails: it saved {held(graph, slot)} "
-                    f"at version {slot.saved}, now at version {slot.now}."
+                    f"A backward pass that reaches {graph.node_title(index)} fails: it saved "
+                    f"{held(graph, slot)} at version {slot.saved}, now at version {slot.now}."
                 )
         if node.folded_slots.get(STALE):
             found.append(f"{node.folded_slots[STALE]} of the saved tensors in the folded box are STALE.")
@@ -54,7 +54,7 @@ def freed_facts(graph):
 def detached_facts(graph):
     """One sentence for each slot whose tensor was taken out of the graph by detach_()."""
     return [
-        f"A backward pass that reaches {graph.node_title(i)} fails: {held(graph, slot)} was detached in place."
+        f"A backward pass that reaches {graph.node_title(i)} fails: {held(graph, slot)} was detached."
         for i, node in enumerate(graph.nodes)
         for slot in node.slots
         if slot.state == DETACHED
@@ -81,8 +81,8 @@ def headline(graph):
     leaves = sum(node.accumulates for node in graph.nodes)
     require = "requires" if leaves == 1 else "require"
     return (
-        f"The graph of {asked}: {count(inner, 'backward node')}, {count(leaves, 'leaf')} that {require} grad, "
-        f"{count(slots, 'saved tensor')}."
+        f"The graph of {asked}: {count(inner, 'backward node')}, {count(leaves, 'leaf')} that {require} "
+        f"grad, {count(slots, 'saved tensor')}."
     )
 
 

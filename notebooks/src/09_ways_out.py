@@ -18,8 +18,8 @@
 # the **version counter**, and is it still in the **graph**? The answers decide between a right gradient, an
 # error, and a wrong number without an error.
 #
-# - **C09.1** `detach()` shares memory and counter, so a write through it is caught at backward.
-# - **C09.2** `.data` shares memory but not the counter: a write through it makes gradients silently wrong.
+# - **C09.1** `detach()` shares memory and counter, so writing a kept value through it is caught at backward.
+# - **C09.2** `.data` shares memory but not the counter, so a write through it can spoil a gradient silently.
 # - **C09.3** `clone()` has its own memory and counter, and stays in the graph.
 # - **C09.4** `no_grad` records no graph, and it still counts in-place writes.
 # - **C09.5** An inference tensor has no version counter and may not be saved for backward.

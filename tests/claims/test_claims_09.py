@@ -13,7 +13,7 @@ def leaf(torch, values=(3.0,)):
 
 
 def test_c09_1_detach_is_counted(torch):
-    """`detach()` shares memory and counter, so a write through it is caught at backward."""
+    """`detach()` shares memory and counter, so writing a kept value through it is caught at backward."""
     x = leaf(torch)
     y = (x * x).sum()
     d = x.detach()
@@ -26,9 +26,15 @@ def test_c09_1_detach_is_counted(torch):
         y.backward()
     assert x.grad is None
 
+    x = leaf(torch)
+    y = (x * 2).sum()  # keeps the 2, not x
+    x.detach()[0] = 30.0
+    y.backward()
+    assert x.grad.tolist() == [2.0]
+
 
 def test_c09_2_data_is_not_counted(torch):
-    """`.data` shares memory but not the counter: a write through it makes gradients silently wrong."""
+    """`.data` shares memory but not the counter, so a write through it can spoil a gradient silently."""
     x = leaf(torch)
     x.detach().add_(0)  # x is at version 1
     y = (x * x).sum()

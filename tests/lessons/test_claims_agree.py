@@ -1,6 +1,6 @@
 """A claim stands in three places: the title cell, a tagged cell that shows it, and a test's docstring."""
 
-from notebook_rules import ROOT, claims, every_lesson, load, report
+from notebook_rules import LESSONS, ROOT, claims, every_lesson, load, report
 
 
 @every_lesson
@@ -15,8 +15,6 @@ def test_claims_agree(stem):
 
 def test_no_claims_without_a_lesson():
     """Each file of claims tests belongs to a lesson."""
-    from notebook_rules import LESSONS
-
     files = {p.stem[-2:] for p in (ROOT / "tests" / "claims").glob("test_claims_*.py")}
 
     assert files == {stem[:2] for stem in LESSONS}

@@ -12,9 +12,9 @@ import course
 def examine(monkeypatch):
     """Let the doctor look at an environment that has everything but what the test takes away."""
     def look(without=(), versions_changed=None, **changes):
-        def probe(environment, names):
+        def probe(environment, names, draw):
             found = {"python": "3.12.1", "course_lib": str(course.ROOT / "course_lib"),
-                     "dot": "/usr/bin/dot", "wasm": True,
+                     "layout": ["dot", "Drawn by dot."],
                      "versions": {name: "9.9" for name in names}}
             found["versions"]["torch"] = "2.13.0+cpu"
             found["versions"].update(versions_changed or {})
@@ -59,22 +59,27 @@ def test_a_missing_kernel_is_a_gap(examine):
     assert "gap" == examine(without=["ipykernel"])["Kernel"].state
 
 
-@pytest.mark.parametrize("changes, words", [
-    ({}, "Graphviz's own program"),
-    ({"dot": None}, "inside Python"),
-    ({"dot": None, "wasm": False}, "text cards"),
-])
-def test_the_layout_engine_that_will_draw_is_named(examine, changes, words):
-    """The three layout engines are named in their order; text cards are a note with a remedy."""
-    line = examine(**changes)["Layout"]
+@pytest.mark.parametrize("engine, state", [("dot", "ok"), ("wasm", "ok"), ("text", "note")])
+def test_the_layout_engine_that_will_draw_is_named(examine, engine, state):
+    """The engine's own sentence is shown; text in place of pictures is a note with a remedy."""
+    line = examine(layout=[engine, f"By {engine}."])["Layout"]
 
-    assert words in line.words
-    assert ("text" in words) == (line.state == "note") == bool(line.remedy)
+    assert (state, f"By {engine}.") == (line.state, line.words)
+    assert (engine == "text") == bool(line.remedy)
 
 
-def test_dot_without_its_python_package_does_not_draw(examine):
-    """The dot program is used through the graphviz package, so without it the next engine draws."""
-    assert "inside Python" in examine(without=["graphviz"])["Layout"].words
+def test_before_course_lib_is_installed_the_layout_is_not_guessed(examine):
+    """An engine that cannot be asked is said to be unknown."""
+    assert "not known" in examine(layout=None)["Layout"].words
+
+
+@pytest.mark.parametrize("choice", ["wasm", "text"])
+def test_the_layout_is_found_out_by_drawing(choice, monkeypatch):
+    """Asked for real, the engine that draws is the one that COURSE_LAYOUT allows."""
+    monkeypatch.setenv("COURSE_LAYOUT", choice)
+    environment = course.Environment(sys.executable, "given", sys.prefix, ours=False)
+
+    assert choice == course.probe(environment, [], draw=True)["layout"][0]
 
 
 def test_absent_torch_is_a_note(examine):

@@ -51,7 +51,7 @@ def lacking(monkeypatch, *names, course_lib=None, python="3.12.1"):
     """Make every environment look as if it had all but these packages."""
     def probe(environment, wanted):
         return {"python": python, "versions": {name: None if name in names else "9.9" for name in wanted},
-                "course_lib": course_lib or str(course.ROOT / "course_lib"), "dot": None, "wasm": True}
+                "course_lib": course_lib or str(course.ROOT / "course_lib")}
 
     monkeypatch.setattr(course, "probe", probe)
 

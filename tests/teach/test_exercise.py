@@ -83,6 +83,19 @@ def test_a_starter_that_is_a_class_counts_until_a_method_changes(torch):
     assert outcome_of(starter.replace("rate = 1", "rate = 2"), torch, exercise).outcome == "not yet"
 
 
+def test_a_starter_that_is_a_function_of_autograd_is_recognised(torch):
+    """Engines add things to a Function when it is defined; only what the learner wrote counts."""
+    starter = (
+        "class Double(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        ...\n\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        ...\n"
+    )
+    exercise = changed(DOUBLE, name="Double", starter=starter, check=lambda answer, torch: not_yet("seen"))
+
+    assert outcome_of(starter, torch, exercise).outcome == "not attempted"
+    assert outcome_of(starter.replace("...", "return g"), torch, exercise).outcome == "not yet"
+
+
 def test_a_value_equal_to_the_starters_is_not_attempted(torch):
     """A starter value that is not None, such as an order to change, counts as untouched while it is equal."""
     exercise = changed(SAVED, starter='answer = ["b", {"a": (1, None)}]\n')
@@ -205,10 +218,10 @@ def test_an_error_in_a_class_is_traced_to_its_method(torch):
 # ------------------------------------------------------------------- checks meet strange answers
 
 
-@pytest.mark.parametrize(
-    "answer", [42, "text", [], {}, object(), lambda *a: "text", lambda *a: object(), print, dict, 3 + 4j],
-    ids=repr,
-)  # fmt: skip
+STRANGE = [42, "text", [], {}, object(), lambda *a: "text", lambda *a: object(), print, dict, 3 + 4j]
+
+
+@pytest.mark.parametrize("answer", STRANGE, ids=lambda answer: type(answer).__name__)
 @pytest.mark.parametrize("exercise", [DOUBLE, SAVED], ids=lambda exercise: exercise.id)
 def test_strange_answers_never_raise_and_are_never_correct(exercise, answer, torch):
     """Whatever is handed in, the answer is one of the five outcomes, and short."""

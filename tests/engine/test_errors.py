@@ -1,0 +1,1121 @@
+"""Every error of the engine: its exact text, the same on real PyTorch, and no error that is not listed here.
+
+The expected texts stand in golden/errors.txt, one line for each program below. After changing a program,
+`python tests/engine/test_errors.py` writes that file again from real PyTorch.
+"""
+
+import copy
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import course_lib
+
+HERE = Path(__file__).parent
+GOLDEN = HERE / "golden" / "errors.txt"
+ENGINE = Path(course_lib.__file__).parent
+PROGRAMS = {}
+
+
+def program(function):
+    """Add a function of `torch` that must raise to the table, under its own name."""
+    assert function.__name__ not in PROGRAMS, f"two programs are called {function.__name__}"
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def programs(**functions):
+    """Add one-line programs to the table."""
+    for name, function in functions.items():
+        function.__name__ = name
+        program(function)
+
+
+def leaf(torch, *values, **options):
+    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True, **options)
+
+
+def computed(torch, *values, **options):
+    """A tensor with history that nothing has saved."""
+    return leaf(torch, *values, **options) + 0
+
+
+def matrix(torch, rows=2, columns=3):
+    return torch.arange(float(rows * columns)).reshape(rows, columns)
+
+
+def same(tensor):
+    """A hook that changes nothing."""
+    return tensor
+
+
+# --- the version check: who was changed, when, and how often -----------------------------------------------
+
+
+@program
+def version_of_a_leaf(torch):
+    x = leaf(torch)
+    y = x * x
+    x.detach().mul_(2)
+    y.sum().backward()
+
+
+@program
+def version_of_a_leaf_of_two_dimensions(torch):
+    x = matrix(torch).requires_grad_()
+    y = x.sin()
+    with torch.no_grad():
+        x.zero_()
+        x.zero_()
+    y.sum().backward()
+
+
+@program
+def version_of_a_computed_input(torch):
+    h = computed(torch)
+    y = h.sin()
+    h.add_(1)
+    y.sum().backward()
+
+
+@program
+def version_names_the_last_writer(torch):
+    h = computed(torch)
+    y = h.cos()
+    h.mul_(2)
+    h.neg_()
+    y.sum().backward()
+
+
+@program
+def version_of_an_own_result(torch):
+    y = leaf(torch).exp()
+    y.mul_(2)
+    y.sum().backward()
+
+
+@program
+def version_of_an_own_result_without_a_leaf_write(torch):
+    y = leaf(torch).sigmoid()
+    y.detach().zero_()
+    y.sum().backward()
+
+
+@program
+def version_of_a_number(torch):
+    h = computed(torch, 2.0)[0] * 1
+    y = h * h
+    h += 1
+    y.backward()
+
+
+@program
+def version_of_a_double(torch):
+    h = leaf(torch, 1.0, dtype=torch.float64) - 1
+    y = h**3
+    h.sub_(1)
+    y.sum().backward()
+
+
+@program
+def version_of_a_mask(torch):
+    x, mask = leaf(torch), torch.tensor([True, False, True])
+    y = torch.where(mask, x, -x)
+    mask.logical_not_() if hasattr(mask, "logical_not_") else mask.fill_(True)
+    y.sum().backward()
+
+
+@program
+def version_of_an_index(torch):
+    x, index = leaf(torch), torch.tensor([0, 2])
+    y = x[index]
+    index.add_(0)
+    y.sum().backward()
+
+
+@program
+def version_of_an_index_for_writing(torch):
+    h, index = computed(torch), torch.tensor([0, 2])
+    h[index] = 1.0
+    index.add_(0)
+    h.sum().backward()
+
+
+@program
+def version_of_a_view(torch):
+    h = computed(torch)
+    view = h[1:]
+    y = view.log()
+    h.mul_(1)
+    y.sum().backward()
+
+
+@program
+def version_of_a_base_written_through_a_view(torch):
+    h = computed(torch)
+    y = h * h
+    h[0] = 5.0
+    y.sum().backward()
+
+
+@program
+def version_of_an_output_that_is_not_the_first(torch):
+    first, second = computed(torch, 1.0, 2.0).unbind()
+    y = second * second
+    second.detach().add_(1)
+    y.backward()
+
+
+@program
+def version_twice_the_same_operation(torch):
+    computed(torch).exp_().exp_().sum().backward()
+
+
+@program
+def version_times_itself(torch):
+    h = computed(torch)
+    h.mul_(h)
+    h.sum().backward()
+
+
+@program
+def version_after_increment_version(torch):
+    h = computed(torch)
+    y = h.abs()
+    torch.autograd.graph.increment_version(h)
+    y.sum().backward()
+
+
+@program
+def version_seen_when_a_slot_is_read(torch):
+    h = computed(torch)
+    y = h.sin()
+    h.add_(1)
+    y.grad_fn._saved_self  # noqa: B018
+
+
+@program
+def version_of_a_plain_operand(torch):
+    x, c = leaf(torch), torch.ones(3)
+    y = x * c
+    c.fill_(2)
+    y.sum().backward()
+
+
+@program
+def version_even_with_a_zero_gradient(torch):
+    y = leaf(torch).tanh()
+    z = y * 0
+    y.add_(1)
+    z.sum().backward()
+
+
+@program
+def version_of_a_function_s_own_result(torch):
+    class MyExp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            result = x.exp()
+            ctx.save_for_backward(result)
+            return result
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0]
+
+    y = MyExp.apply(leaf(torch))
+    y.add_(1)
+    y.sum().backward()
+
+
+@program
+def version_of_the_second_output_of_a_function(torch):
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            a, b = x + 1, x + 2
+            ctx.save_for_backward(b)
+            return a, b
+
+        @staticmethod
+        def backward(ctx, grad_a, grad_b):
+            return grad_a * ctx.saved_tensors[0] + grad_b
+
+    a, b = Two.apply(leaf(torch))
+    b.mul_(3)
+    (a + b).sum().backward()
+
+
+@program
+def version_after_an_in_place_function(torch):
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    h = computed(torch)
+    y = h * h
+    Double.apply(h)
+    y.sum().backward()
+
+
+@program
+def version_after_copy_slices(torch):
+    a, b = computed(torch, 1.0, 2.0).view(1, 2), computed(torch, 1.0, 2.0).view(2, 1)
+    y = a @ b
+    a[0, 0] = 7.0
+    y.sum().backward()
+
+
+# --- released graphs ---------------------------------------------------------------------------------------
+
+
+@program
+def freed_second_backward(torch):
+    y = (leaf(torch) ** 2).sum()
+    y.backward()
+    y.backward()
+
+
+@program
+def freed_slot_read(torch):
+    y = leaf(torch).exp()
+    y.sum().backward()
+    y.grad_fn._saved_result  # noqa: B018
+
+
+@program
+def freed_by_autograd_grad(torch):
+    x = leaf(torch)
+    y = x.sin().sum()
+    torch.autograd.grad(y, x)
+    torch.autograd.grad(y, x)
+
+
+@program
+def freed_ctx(torch):
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad * ctx.saved_tensors[0]
+
+    y = Square.apply(leaf(torch))
+    y.sum().backward()
+    y.grad_fn.saved_tensors  # noqa: B018
+
+
+@program
+def freed_copy_slices(torch):
+    h = computed(torch)
+    h[0] = 1.0
+    y = h.sum()
+    y.backward()
+    y.backward()
+
+
+@program
+def freed_slot_cannot_be_given_hooks(torch):
+    y = leaf(torch).exp()
+    y.sum().backward()
+    y.grad_fn._raw_saved_result.register_hooks(same, same)
+
+
+# PyTorch's `_raw_saved_x` points into its node without keeping it alive: the result must live on meanwhile.
+
+
+@program
+def slot_has_hooks_already(torch):
+    y = leaf(torch).exp()
+    slot = y.grad_fn._raw_saved_result
+    slot.register_hooks(same, same)
+    slot.register_hooks(same, same)
+
+
+@program
+def slot_with_nothing_in_it_cannot_be_given_hooks(torch):
+    y = leaf(torch) * 2
+    y.grad_fn._raw_saved_self.register_hooks(same, same)
+
+
+@program
+def saved_input_was_detached(torch):
+    h = computed(torch)
+    y = h.sin()
+    h.detach_()
+    y.sum().backward()
+
+
+# --- saved-tensor hooks ------------------------------------------------------------------------------------
+
+
+@program
+def pack_hook_writes(torch):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):
+        computed(torch).sin()
+
+
+@program
+def unpack_hook_returns_a_number(torch):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: 3, lambda packed: packed):
+        y = leaf(torch).sin()
+    y.sum().backward()
+
+
+@program
+def saved_tensors_hooks_are_disabled(torch):
+    with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            pass
+
+
+@program
+def saved_tensors_hooks_disabled_inside(torch):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        with torch.autograd.graph.disable_saved_tensors_hooks("too late"):
+            pass
+
+
+# --- writing in place --------------------------------------------------------------------------------------
+
+programs(
+    write_to_a_leaf=lambda torch: leaf(torch).add_(1),
+    write_to_a_leaf_by_zero=lambda torch: leaf(torch).zero_(),
+    write_to_a_leaf_by_copy=lambda torch: leaf(torch).copy_(torch.ones(3)),
+    write_to_a_leaf_by_index=lambda torch: leaf(torch).__setitem__(torch.tensor([0]), 1.0),
+    write_to_a_view_of_a_leaf=lambda torch: leaf(torch)[1:].mul_(2),
+    write_to_an_item_of_a_leaf=lambda torch: leaf(torch).__setitem__(0, 1.0),
+    write_to_a_transposed_leaf=lambda torch: matrix(torch).requires_grad_().t().zero_(),
+    write_wider_than_the_target=lambda torch: torch.ones(1).add_(torch.ones(3)),
+    write_wider_than_a_number=lambda torch: torch.tensor(1.0).mul_(torch.ones(2, 2)),
+    write_floats_into_integers=lambda torch: torch.arange(3).add_(0.5),
+    write_floats_into_bools=lambda torch: torch.tensor([True]).mul_(1.5),
+    write_integers_into_bools=lambda torch: torch.tensor([True]).add_(torch.tensor([2])),
+    write_to_an_expanded_tensor=lambda torch: torch.ones(1).expand(3).add_(1),
+    copy_into_an_expanded_tensor=lambda torch: torch.ones(2, 1).expand(2, 3).copy_(torch.ones(2, 3)),
+    copy_does_not_fit=lambda torch: torch.ones(2).copy_(torch.ones(3)),
+    fill_with_a_vector=lambda torch: torch.ones(2).fill_(torch.ones(2)),
+    multiply_with_the_wrong_shape=lambda torch: torch.ones(2).mul_(torch.ones(3)),
+    out_with_a_leaf=lambda torch: torch.add(leaf(torch), 1, out=torch.ones(3)),
+    out_that_requires_grad=lambda torch: torch.mul(torch.ones(3), 2, out=leaf(torch)),
+    detach_a_view_in_place=lambda torch: computed(torch)[1:].detach_(),
+    data_must_be_a_tensor=lambda torch: setattr(leaf(torch), "data", 3.0),
+)
+
+
+@program
+def write_overlapping_an_operand(torch):
+    x = torch.arange(4.0)
+    x[1:].add_(x[:-1])
+
+
+@program
+def copy_overlapping_an_operand(torch):
+    x = torch.arange(4.0)
+    x[:-1].copy_(x[1:])
+
+
+# --- views that may not be written to ----------------------------------------------------------------------
+
+programs(
+    write_to_an_output_of_unbind=lambda torch: computed(torch).unbind()[1].mul_(2),
+    write_to_an_output_of_split=lambda torch: computed(torch).split(2)[0].mul_(2),
+    write_to_an_output_of_chunk=lambda torch: computed(torch).chunk(3)[2].add_(2),
+    write_to_an_output_of_unbind_of_a_leaf=lambda torch: leaf(torch).unbind()[0].mul_(2),
+    write_to_a_view_of_an_output_of_unbind=lambda torch: computed(torch).view(1, 3).unbind()[0][1:].mul_(2),
+)
+
+
+@program
+def write_to_a_loop_variable(torch):
+    for row in computed(torch).view(3, 1):
+        row.mul_(2)
+
+
+@program
+def write_to_the_base_of_unbind(torch):
+    y = computed(torch)
+    first, second, third = y.unbind()
+    y.add_(1)
+    second.grad_fn  # noqa: B018
+
+
+@program
+def use_an_output_of_unbind_after_a_write_to_its_base(torch):
+    y = computed(torch)
+    first, *others = y.split(1)
+    y.add_(1)
+    first * 2
+
+
+@program
+def write_to_a_no_grad_view(torch):
+    y = computed(torch)
+    with torch.no_grad():
+        view = y[1:]
+    view.mul_(2)
+
+
+@program
+def write_to_a_no_grad_view_of_a_leaf(torch):
+    x = leaf(torch)
+    with torch.no_grad():
+        view = x[1:]
+    view.mul_(2)
+
+
+@program
+def write_to_the_base_of_a_no_grad_view(torch):
+    y = computed(torch)
+    with torch.no_grad():
+        view = y[1:]
+    y.mul_(2)
+    view.is_leaf  # noqa: B018
+
+
+@program
+def use_a_no_grad_view_after_a_write_to_its_base(torch):
+    y = computed(torch)
+    with torch.no_grad():
+        view = y.t()
+    y.mul_(2)
+    view.sum()
+
+
+@program
+def write_to_an_input_that_a_function_returned(torch):
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    Same.apply(computed(torch)).mul_(2)
+
+
+@program
+def write_to_a_view_that_a_function_returned(torch):
+    class Flat(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view(-1)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.view(1, 3)
+
+    Flat.apply(computed(torch).view(1, 3)).mul_(2)
+
+
+@program
+def write_to_the_base_of_a_view_that_a_function_returned(torch):
+    class Part(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[:1]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.expand(3)
+
+    h = computed(torch)
+    part = Part.apply(h)
+    h.mul_(2)
+    part.sum()
+
+
+# --- inference mode ----------------------------------------------------------------------------------------
+
+
+def in_inference_mode(torch):
+    with torch.inference_mode():
+        return torch.ones(3)
+
+
+programs(
+    inference_tensor_has_no_version=lambda torch: in_inference_mode(torch)._version,
+    inference_tensor_written_outside=lambda torch: in_inference_mode(torch).add_(1),
+    inference_tensor_saved=lambda torch: leaf(torch) * in_inference_mode(torch),
+    inference_tensor_requires_grad=lambda torch: in_inference_mode(torch).requires_grad_(),
+    inference_tensor_set_requires_grad=lambda torch: setattr(in_inference_mode(torch), "requires_grad", True),
+)
+
+
+@program
+def view_made_in_inference_mode_is_written(torch):
+    y = computed(torch)
+    with torch.inference_mode():
+        view = y[1:]
+    view.mul_(2)
+
+
+# --- requires_grad, detach, .grad --------------------------------------------------------------------------
+
+programs(
+    requires_grad_off_for_a_computed_tensor=lambda torch: computed(torch).requires_grad_(False),
+    requires_grad_set_off_for_a_computed_tensor=lambda torch: setattr(computed(torch), "requires_grad", False),
+    requires_grad_of_integers=lambda torch: torch.arange(3).requires_grad_(),
+    requires_grad_set_for_integers=lambda torch: setattr(torch.arange(3), "requires_grad", True),
+    requires_grad_of_integers_from_the_start=lambda torch: torch.tensor([1, 2], requires_grad=True),
+    requires_grad_of_bools_from_the_start=lambda torch: torch.zeros(2, dtype=torch.bool, requires_grad=True),
+    requires_grad_of_a_range=lambda torch: torch.arange(3, requires_grad=True),
+    requires_grad_is_not_a_number=lambda torch: setattr(torch.ones(3), "requires_grad", 1),
+    numpy_of_a_leaf=lambda torch: leaf(torch).numpy(),
+    array_of_a_leaf=lambda torch: np.asarray(leaf(torch)),
+    deepcopy_of_a_computed_tensor=lambda torch: copy.deepcopy(computed(torch)),
+    grad_is_a_number=lambda torch: setattr(leaf(torch), "grad", 1.0),
+    grad_is_a_list=lambda torch: setattr(leaf(torch), "grad", [1.0, 2.0, 3.0]),
+    grad_has_the_wrong_shape=lambda torch: setattr(leaf(torch), "grad", torch.ones(1, 3)),
+    grad_has_the_wrong_shape_and_is_a_number=lambda torch: setattr(leaf(torch), "grad", torch.tensor(1.0)),
+    grad_has_the_wrong_dtype=lambda torch: setattr(leaf(torch), "grad", torch.ones(3, dtype=torch.float64)),
+    grad_is_integers=lambda torch: setattr(leaf(torch), "grad", torch.arange(3)),
+    grad_is_bools=lambda torch: setattr(leaf(torch), "grad", torch.ones(3) > 0),
+    grad_of_a_double_is_float=lambda torch: setattr(leaf(torch, dtype=torch.float64), "grad", torch.ones(3)),
+    grad_of_a_computed_tensor=lambda torch: computed(torch).grad,
+    retain_grad_of_a_plain_tensor=lambda torch: torch.ones(3).retain_grad(),
+    hook_on_a_plain_tensor=lambda torch: torch.ones(3).register_hook(print),
+    post_accumulate_hook_on_a_plain_tensor=lambda torch: torch.ones(
+        3
+    ).register_post_accumulate_grad_hook(print),
+    post_accumulate_hook_on_a_computed_tensor=lambda torch: computed(torch).register_post_accumulate_grad_hook(
+        print
+    ),
+    gradient_edge_of_a_plain_tensor=lambda torch: torch.autograd.graph.get_gradient_edge(torch.ones(3)),
+)
+
+
+@program
+def grad_is_the_tensor_itself(torch):
+    x = leaf(torch)
+    x.grad = x
+
+
+# --- backward and grad -------------------------------------------------------------------------------------
+
+programs(
+    backward_of_a_vector=lambda torch: computed(torch).backward(),
+    backward_of_nothing=lambda torch: computed(torch)[:0].backward(),
+    backward_of_a_plain_tensor=lambda torch: torch.tensor(1.0).backward(),
+    backward_of_a_plain_vector=lambda torch: torch.ones(3).backward(),
+    backward_of_a_plain_vector_with_gradient=lambda torch: torch.ones(3).backward(torch.ones(3)),
+    backward_after_detach=lambda torch: computed(torch).sum().detach().backward(),
+    backward_of_two_the_second_plain=lambda torch: torch.autograd.backward(
+        [computed(torch).sum(), torch.tensor(1.0)]
+    ),
+    backward_with_a_number=lambda torch: computed(torch).backward(1.0),
+    backward_with_a_list=lambda torch: torch.autograd.backward([computed(torch)], [[1.0]]),
+    backward_with_too_short_a_gradient=lambda torch: computed(torch).backward(torch.ones(2)),
+    backward_with_a_broadcastable_gradient=lambda torch: computed(torch).backward(torch.ones(1, 3)),
+    backward_with_a_0d_gradient=lambda torch: computed(torch).backward(torch.tensor(1.0)),
+    backward_with_the_second_gradient_wrong=lambda torch: torch.autograd.backward(
+        [computed(torch), computed(torch)], [torch.ones(3), torch.ones(4)]
+    ),
+    backward_with_two_gradients_for_one_tensor=lambda torch: torch.autograd.backward(
+        [computed(torch)], [torch.ones(3), torch.ones(3)]
+    ),
+    backward_with_no_inputs=lambda torch: computed(torch).sum().backward(inputs=[]),
+    backward_with_a_plain_input=lambda torch: computed(torch).sum().backward(inputs=[torch.ones(3)]),
+    backward_with_create_graph=lambda torch: (leaf(torch) ** 2).sum().backward(create_graph=True),
+    grad_of_no_inputs=lambda torch: torch.autograd.grad(computed(torch).sum(), []),
+    grad_for_a_plain_tensor=lambda torch: torch.autograd.grad(computed(torch).sum(), torch.ones(3)),
+    grad_of_a_plain_tensor=lambda torch: torch.autograd.grad(torch.tensor(1.0), leaf(torch)),
+    grad_of_a_vector=lambda torch: torch.autograd.grad(computed(torch), leaf(torch)),
+    grad_for_an_unused_input=lambda torch: torch.autograd.grad(computed(torch).sum(), leaf(torch)),
+    grad_with_contradicting_flags=lambda torch: torch.autograd.grad(
+        computed(torch).sum(), leaf(torch), allow_unused=False, materialize_grads=True
+    ),
+    grad_with_the_wrong_shape=lambda torch: torch.autograd.grad(computed(torch), leaf(torch), torch.ones(2)),
+    grad_with_too_few_gradients=lambda torch: torch.autograd.grad(
+        [computed(torch), computed(torch)], leaf(torch), [torch.ones(3)]
+    ),
+)
+
+
+@program
+def grad_for_the_second_unused_input(torch):
+    x = leaf(torch)
+    torch.autograd.grad((x * x).sum(), [x, leaf(torch)])
+
+
+@program
+def grad_through_a_linear_function_twice(torch):
+    x = leaf(torch)
+    (g,) = torch.autograd.grad((x * 3).sum(), x, create_graph=True)
+    torch.autograd.grad(g.sum(), x)
+
+
+@program
+def grad_through_integers(torch):
+    x = leaf(torch)
+    (x.long().sum() * 1.0).backward()
+
+
+@program
+def anomaly_mode_finds_nan(torch):
+    x = leaf(torch, 0.0, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch prints where the forward was: the test is about the error
+        with torch.autograd.set_detect_anomaly(True):
+            (x.sqrt() * torch.tensor([0.0, 1.0])).sum().backward()
+
+
+programs(anomaly_mode_warns=lambda torch: torch.autograd.detect_anomaly())
+
+
+# --- hooks -------------------------------------------------------------------------------------------------
+
+
+def with_hook(torch, hook):
+    h = computed(torch)
+    h.register_hook(hook)
+    h.sum().backward()
+
+
+def shorten(grad):
+    """A hook with a name."""
+    return grad[:1]
+
+
+programs(
+    hook_returns_a_number=lambda torch: with_hook(torch, lambda grad: 3),
+    hook_changes_the_shape=lambda torch: with_hook(torch, lambda grad: grad.sum()),
+    hook_with_a_name_changes_the_shape=lambda torch: with_hook(torch, shorten),
+)
+
+
+@program
+def hook_of_a_leaf_changes_the_shape(torch):
+    x = leaf(torch)
+    x.register_hook(shorten)
+    (x * 2).sum().backward()
+
+
+@program
+def post_accumulate_hook_returns_something(torch):
+    x = leaf(torch)
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
+    x.sum().backward()
+
+
+@program
+def node_hook_returns_too_many(torch):
+    y = leaf(torch).exp()
+    y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (grad_outputs[0], grad_outputs[0]))
+    y.sum().backward()
+
+
+@program
+def node_prehook_returns_too_many(torch):
+    y = leaf(torch).exp()
+    y.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0], grad_outputs[0]))
+    y.sum().backward()
+
+
+@program
+def hook_raises_its_own_error(torch):
+    def hook(grad):
+        raise KeyError("mine")
+
+    with_hook(torch, hook)
+
+
+# --- custom Functions --------------------------------------------------------------------------------------
+
+
+def function(torch, forward, backward=lambda ctx, *grads: grads[0], name="Fn"):
+    """A Function class with the given methods."""
+    methods = {"forward": staticmethod(forward)}
+    if backward is not None:
+        methods["backward"] = staticmethod(backward)
+    return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
+
+
+def run(torch, forward, backward, *extra):
+    """Forward and backward of a Function of a vector."""
+    function(torch, forward, backward).apply(leaf(torch), *extra).sum().backward()
+
+
+def twice(ctx, x, *others):
+    return x * 2
+
+
+def save(what):
+    def forward(ctx, x):
+        ctx.save_for_backward(what)
+        return x * 2
+
+    return forward
+
+
+programs(
+    function_without_forward=lambda torch: type(torch.autograd.Function)(
+        "Fn", (torch.autograd.Function,), {}
+    ).apply(leaf(torch)),
+    function_without_backward=lambda torch: function(torch, twice, None).apply(leaf(torch)).sum().backward(),
+    function_returns_too_many_gradients=lambda torch: run(torch, twice, lambda ctx, g: (g, g)),
+    function_returns_too_few_gradients=lambda torch: run(torch, twice, lambda ctx, g: g, leaf(torch)),
+    function_returns_a_gradient_for_a_number=lambda torch: run(torch, twice, lambda ctx, g: (g, g), 3),
+    function_returns_a_number=lambda torch: run(torch, twice, lambda ctx, g: 1.0),
+    function_returns_a_list=lambda torch: run(torch, twice, lambda ctx, g: [g]),
+    function_returns_too_long_a_gradient=lambda torch: run(torch, twice, lambda ctx, g: torch.ones(4)),
+    function_returns_a_smaller_gradient=lambda torch: run(torch, twice, lambda ctx, g: g.sum()),
+    function_saves_a_number=lambda torch: run(torch, save(3), lambda ctx, g: g),
+    function_saves_a_list=lambda torch: run(torch, save([1.0]), lambda ctx, g: g),
+    function_called=lambda torch: function(torch, twice)()(leaf(torch)),
+    function_with_an_unknown_keyword=lambda torch: function(torch, lambda ctx, x: x * 2).apply(
+        leaf(torch), nope=1
+    ),
+    function_with_an_argument_twice=lambda torch: function(torch, lambda ctx, x: x * 2).apply(
+        leaf(torch), x=leaf(torch)
+    ),
+    function_with_an_argument_missing=lambda torch: function(torch, lambda ctx, x, y: x * y).apply(x=leaf(torch)),
+)
+
+
+@program
+def function_with_backward_and_vjp(torch):
+    both = function(torch, twice)
+    both.vjp = staticmethod(lambda ctx, g: g)
+    both.apply(leaf(torch)).sum().backward()
+
+
+@program
+def function_with_setup_context_missing(torch):
+    class Fn(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            return torch.autograd.Function.setup_context(ctx, inputs, output)
+
+    Fn.apply(leaf(torch))
+
+
+@program
+def function_marks_a_leaf_dirty(torch):
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    function(torch, forward).apply(leaf(torch))
+
+
+@program
+def function_does_not_return_what_it_marked_dirty(torch):
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x * 1
+
+    function(torch, forward).apply(computed(torch))
+
+
+@program
+def function_marks_what_was_no_input(torch):
+    def forward(ctx, x):
+        y = x * 2
+        ctx.mark_dirty(y)
+        return y
+
+    function(torch, forward).apply(computed(torch))
+
+
+@program
+def function_writes_to_a_view_and_returns_two(torch):
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x, x * 2
+
+    function(torch, forward).apply(computed(torch)[1:])
+
+
+@program
+def function_saves_a_returned_input_in_setup_context(torch):
+    class Fn(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    Fn.apply(leaf(torch))
+
+
+@program
+def function_reads_saved_tensors_twice_though_they_clear(torch):
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    def backward(ctx, grad):
+        return ctx.saved_tensors[0] * ctx.saved_tensors[0] * grad
+
+    fn = function(torch, forward, backward)
+    fn.clear_saved_tensors_on_access = True
+    fn.apply(leaf(torch)).sum().backward()
+
+
+@program
+def function_reads_saved_variables(torch):
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    run(torch, forward, lambda ctx, grad: ctx.saved_variables[0] * grad)
+
+
+@program
+def once_differentiable_twice(torch):
+    once = torch.autograd.function.once_differentiable
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    x = leaf(torch)
+    y = function(torch, forward, once(lambda ctx, g: 2 * ctx.saved_tensors[0] * g)).apply(x)
+    (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    g.sum().backward()
+
+
+# --- shapes ------------------------------------------------------------------------------------------------
+
+programs(
+    broadcast_add=lambda torch: torch.ones(2) + torch.ones(3),
+    broadcast_mul_of_matrices=lambda torch: matrix(torch) * matrix(torch, 3, 2),
+    broadcast_sub=lambda torch: torch.ones(2, 3) - torch.ones(2),
+    broadcast_compare=lambda torch: torch.ones(2) < torch.ones(3),
+    broadcast_where=lambda torch: torch.where(torch.ones(2) > 0, torch.ones(3), torch.ones(3)),
+    broadcast_maximum=lambda torch: torch.maximum(torch.ones(4), torch.ones(3)),
+    view_of_a_transposed_matrix=lambda torch: matrix(torch).t().view(6),
+    view_with_the_wrong_size=lambda torch: torch.ones(6).view(4),
+    view_with_two_unknowns=lambda torch: torch.ones(6).view(-1, -1),
+    view_that_does_not_divide=lambda torch: torch.ones(6).view(4, -1),
+    view_of_nothing_with_an_unknown=lambda torch: torch.ones(0).view(0, -1),
+    reshape_with_the_wrong_size=lambda torch: torch.ones(6).reshape(5),
+    reshape_to_a_number=lambda torch: torch.ones(6).reshape(()),
+    expand_a_length=lambda torch: matrix(torch).expand(2, 4),
+    expand_to_fewer=lambda torch: matrix(torch).expand(3),
+    transpose_out_of_range=lambda torch: matrix(torch).transpose(0, 2),
+    permute_too_few=lambda torch: matrix(torch).permute(0),
+    permute_twice_the_same=lambda torch: matrix(torch).permute(0, 0),
+    unsqueeze_out_of_range=lambda torch: torch.ones(2).unsqueeze(3),
+    squeeze_out_of_range=lambda torch: torch.ones(2).squeeze(2),
+    t_of_three_dimensions=lambda torch: torch.ones(1, 2, 3).t(),
+    narrow_too_long=lambda torch: torch.ones(3).narrow(0, 1, 3),
+    narrow_from_outside=lambda torch: torch.ones(3).narrow(0, 4, 1),
+    select_out_of_range=lambda torch: matrix(torch).select(1, 3),
+    unbind_a_number=lambda torch: torch.tensor(1.0).unbind(),
+    split_with_the_wrong_sum=lambda torch: torch.ones(5).split([2, 2]),
+    repeat_too_few=lambda torch: matrix(torch).repeat(2),
+    dimension_out_of_range=lambda torch: torch.ones(2).sum(1),
+    dimension_far_below=lambda torch: matrix(torch).sum(-3),
+    dimension_of_a_number=lambda torch: torch.tensor(1.0).sum(1),
+    cat_with_other_lengths=lambda torch: torch.cat([torch.ones(2, 2), torch.ones(2, 1)]),
+    cat_with_other_dimensions=lambda torch: torch.cat([torch.ones(2, 2), torch.ones(2)]),
+    cat_of_numbers=lambda torch: torch.cat([torch.tensor(1.0), torch.tensor(2.0)]),
+    cat_of_nothing=lambda torch: torch.cat([]),
+    cat_of_a_tensor=lambda torch: torch.cat(torch.ones(2)),
+    cat_of_python_numbers=lambda torch: torch.cat([1.0, 2.0]),
+    stack_of_other_shapes=lambda torch: torch.stack([torch.ones(2), torch.ones(2), torch.ones(1)]),
+    stack_of_nothing=lambda torch: torch.stack([]),
+    stack_out_of_range=lambda torch: torch.stack([torch.ones(2)], 3),
+    t_in_place_of_three_dimensions=lambda torch: torch.ones(1, 2, 3).t_(),
+)
+
+# --- indexing ----------------------------------------------------------------------------------------------
+
+programs(
+    index_out_of_range=lambda torch: torch.ones(2)[2],
+    index_far_below=lambda torch: torch.ones(2)[-3],
+    index_out_of_range_in_a_row=lambda torch: matrix(torch)[0, 3],
+    index_too_many=lambda torch: matrix(torch)[0, 0, 0],
+    index_a_number=lambda torch: torch.tensor(1.0)[0],
+    index_slice_of_a_number=lambda torch: torch.tensor(1.0)[:],
+    index_by_a_float=lambda torch: torch.ones(2)[1.0],
+    index_by_text=lambda torch: torch.ones(2)["a"],
+    index_by_floats=lambda torch: torch.ones(2)[torch.tensor([0.0])],
+    index_by_a_tensor_out_of_range=lambda torch: torch.ones(2)[torch.tensor([0, 5])],
+    index_by_a_list_out_of_range=lambda torch: torch.ones(2)[[0, 5]],
+    index_by_a_mask_of_another_shape=lambda torch: torch.ones(2)[torch.tensor([True, False, True])],
+    index_by_shapes_that_do_not_broadcast=lambda torch: torch.ones(2, 3)[
+        torch.tensor([0, 1]), torch.tensor([0, 1, 2])
+    ],
+    index_backwards=lambda torch: torch.ones(4)[::-1],
+    index_with_step_zero=lambda torch: torch.ones(4)[::0],
+    assign_the_wrong_shape=lambda torch: torch.ones(4).__setitem__(slice(2), torch.ones(3)),
+    assign_to_an_index_out_of_range=lambda torch: torch.ones(4).__setitem__(4, 1.0),
+    assign_the_wrong_shape_by_index=lambda torch: torch.ones(4).__setitem__(
+        torch.tensor([0, 1]), torch.ones(3)
+    ),
+    assign_another_dtype_by_index=lambda torch: torch.ones(4).__setitem__(
+        torch.tensor([0, 1]), torch.arange(2)
+    ),
+    index_select_out_of_range=lambda torch: torch.ones(3).index_select(0, torch.tensor([3])),
+    gather_out_of_range=lambda torch: matrix(torch).gather(1, torch.tensor([[3]])),
+)
+
+# --- reductions, products ----------------------------------------------------------------------------------
+
+programs(
+    max_of_nothing=lambda torch: torch.ones(0).max(),
+    min_of_nothing=lambda torch: torch.ones(0).min(),
+    argmax_of_nothing=lambda torch: torch.ones(0).argmax(),
+    mean_of_integers=lambda torch: torch.arange(3).mean(),
+    mean_of_bools=lambda torch: torch.tensor([True]).mean(),
+    std_of_integers=lambda torch: torch.arange(3).std(),
+    softmax_without_dim=lambda torch: torch.softmax(torch.ones(3)),
+    softmax_of_integers=lambda torch: torch.softmax(torch.arange(3), 0),
+    topk_too_many=lambda torch: torch.topk(torch.ones(3), 4),
+    clamp_without_bounds=lambda torch: torch.clamp(torch.ones(3)),
+    matmul_wrong_lengths=lambda torch: matrix(torch) @ matrix(torch),
+    matmul_with_a_number=lambda torch: torch.ones(1) @ torch.tensor(1.0),
+    matmul_vector_and_matrix=lambda torch: torch.ones(3) @ matrix(torch),
+    matmul_matrix_and_vector=lambda torch: matrix(torch) @ torch.ones(2),
+    matmul_of_vectors=lambda torch: torch.ones(2) @ torch.ones(3),
+    matmul_of_dtypes=lambda torch: torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64),
+    matmul_of_integers_and_floats=lambda torch: torch.arange(4).view(2, 2) @ torch.ones(2, 2),
+    matmul_of_batches=lambda torch: torch.ones(2, 2, 3) @ torch.ones(3, 3, 2),
+    matmul_of_batches_inner=lambda torch: torch.ones(2, 2, 3) @ torch.ones(2, 4, 2),
+    mm_of_a_vector=lambda torch: torch.mm(torch.ones(3), matrix(torch)),
+    mm_with_a_vector=lambda torch: torch.mm(matrix(torch), torch.ones(3)),
+    mv_of_a_vector=lambda torch: torch.mv(torch.ones(3), torch.ones(3)),
+    dot_of_matrices=lambda torch: torch.dot(matrix(torch), matrix(torch)),
+    bmm_of_matrices=lambda torch: torch.bmm(matrix(torch), matrix(torch)),
+    bmm_with_a_matrix=lambda torch: torch.bmm(torch.ones(2, 2, 2), matrix(torch)),
+    bmm_wrong_lengths=lambda torch: torch.bmm(torch.ones(2, 2, 3), torch.ones(2, 2, 2)),
+    addmm_wrong_lengths=lambda torch: torch.addmm(torch.ones(2), matrix(torch), matrix(torch)),
+    addmm_wrong_bias=lambda torch: torch.addmm(torch.ones(3), matrix(torch), matrix(torch, 3, 2)),
+)
+
+# --- types, numbers, conversion ----------------------------------------------------------------------------
+
+programs(
+    item_of_a_vector=lambda torch: torch.ones(2).item(),
+    item_of_nothing=lambda torch: torch.ones(0).item(),
+    truth_of_a_vector=lambda torch: bool(torch.ones(2)),
+    truth_of_nothing=lambda torch: bool(torch.ones(0)),
+    length_of_a_number=lambda torch: len(torch.tensor(1.0)),
+    iterate_over_a_number=lambda torch: iter(torch.tensor(1.0)),
+    index_from_a_float=lambda torch: [1, 2][torch.tensor(1.0)],
+    power_of_integers=lambda torch: torch.arange(3) ** -1,
+    subtract_bools=lambda torch: torch.tensor([True]) - torch.tensor([True]),
+    subtract_a_bool_from_a_number=lambda torch: 1 - torch.tensor([True]),
+    invert_floats=lambda torch: ~torch.ones(2),
+    and_of_floats=lambda torch: torch.ones(2) & torch.ones(2),
+    masked_fill_by_numbers=lambda torch: torch.ones(2).masked_fill(torch.arange(2), 0.0),
+    tensor_from_text=lambda torch: torch.tensor(["a"]),
+    tensor_from_ragged_lists=lambda torch: torch.tensor([[1.0, 2.0], [3.0]]),
+    tensor_from_deeper_lists=lambda torch: torch.tensor([1.0, [2.0]]),
+    tensor_from_shallower_lists=lambda torch: torch.tensor([[1.0], 2.0]),
+    from_numpy_of_a_list=lambda torch: torch.from_numpy([1.0]),
+    exp_of_a_number=lambda torch: torch.exp(3),
+    add_of_text=lambda torch: torch.ones(2) + "a",
+    div_with_an_unknown_rounding=lambda torch: torch.div(torch.ones(2), 2, rounding_mode="up"),
+)
+
+
+# --- what this engine leaves out: no counterpart in PyTorch ------------------------------------------------
+
+OURS_ONLY = {}
+
+
+def ours_only(**functions):
+    """Programs whose error is this engine's own: PyTorch does something else here, or can do more."""
+    for name, function in functions.items():
+        OURS_ONLY[name] = function
+
+
+ours_only(
+    left_out_name=lambda torch: torch.compile,
+    unknown_name=lambda torch: torch.nothing_of_this_name,
+    cuda_tensor=lambda torch: torch.ones(2, device="cuda"),
+    cuda_method=lambda torch: torch.ones(2).cuda(),
+    to_cuda=lambda torch: torch.ones(2).to("cuda"),
+    cuda_device=lambda torch: torch.device("cuda"),
+    view_as_another_dtype=lambda torch: torch.ones(2).view(torch.int64),
+    norm_of_a_kind=lambda torch: torch.ones(2, 2).norm("nuc"),
+    batched_grad=lambda torch: torch.autograd.grad(computed(torch), leaf(torch), is_grads_batched=True),
+    element_type=lambda torch: torch.from_numpy(np.zeros(2, np.int8)),
+    bool_index=lambda torch: torch.ones(2)[True],
+    dtype_by_name=lambda torch: torch.ones(2, dtype="float32"),
+    combined_with_text=lambda torch: torch.mul(torch.ones(2), "a"),
+    dim_by_name=lambda torch: torch.ones(2).sum("a"),
+)
+
+
+# --- the tests ---------------------------------------------------------------------------------------------
+
+
+def outcome(run, torch):
+    """What a program raises, as 'Type: first line'; C++ adds to warnings where they come from, which is cut."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            run(torch)
+        except Exception as error:
+            text = str(error).split(" (Triggered internally at ")[0].splitlines() or [""]
+            return f"{type(error).__name__}: {text[0]}", error
+    return "nothing raised", None
+
+
+def read_golden():
+    lines = GOLDEN.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" | ", 1) for line in lines)
+
+
+EXPECTED = read_golden() if GOLDEN.exists() else {}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_same_error_as_pytorch(torch, name):
+    """Our engine and PyTorch raise the same type with the same text, character by character."""
+    said, _ = outcome(PROGRAMS[name], torch)
+
+    assert EXPECTED[name] == said
+
+
+@pytest.mark.parametrize("name", OURS_ONLY)
+def test_own_error_keeps_its_text(name):
+    """Errors about what this engine leaves out keep their text too."""
+    said, _ = outcome(OURS_ONLY[name], course_lib)
+
+    assert EXPECTED["ours: " + name] == said
+
+
+def test_every_error_text_belongs_to_a_program():
+    """The list of expected texts holds one line for each program and nothing else."""
+    assert sorted([*PROGRAMS, *("ours: " + name for name in OURS_ONLY)]) == sorted(EXPECTED)
+
+
+if __name__ == "__main__":
+    import torch as real
+
+    texts = {name: outcome(run, real)[0] for name, run in PROGRAMS.items()}
+    texts |= {"ours: " + name: outcome(run, course_lib)[0] for name, run in OURS_ONLY.items()}
+    GOLDEN.write_text("".join(f"{name} | {text}\n" for name, text in texts.items()), encoding="utf-8")

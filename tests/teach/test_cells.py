@@ -1,0 +1,201 @@
+"""cells.py: expect_error keeps messages stable, show opens our engine."""
+
+import importlib
+import importlib.util
+import linecache
+import os
+import subprocess
+import sys
+
+import pytest
+
+import course_lib
+from course_lib.teach import cells, exercise
+from course_lib.teach.cells import expect_error, show
+
+
+def test_expect_error_prints_one_line(capsys):
+    """`TypeName: first line of the message`, and nothing else."""
+    with expect_error(ValueError, "no good"):
+        raise ValueError("this is no good\nsecond line")
+
+    assert capsys.readouterr().out == "ValueError: this is no good\n"
+
+
+def test_expect_error_prints_no_address(capsys):
+    """Addresses differ from run to run; they are left out."""
+    with expect_error(TypeError):
+        raise TypeError(f"not for {object()}")
+
+    assert capsys.readouterr().out == "TypeError: not for <object object at 0x…>\n"
+
+
+def test_a_message_of_no_words_is_one_line_too(capsys):
+    """An error without a message still prints its name."""
+    with expect_error(KeyError):
+        raise KeyError
+
+    assert capsys.readouterr().out == "KeyError: (no message)\n"
+
+
+def test_a_subclass_counts_and_is_named(capsys):
+    """IndexError is a LookupError; the name printed is the one that was raised."""
+    with expect_error(LookupError):
+        raise IndexError("out")
+
+    assert capsys.readouterr().out == "IndexError: out\n"
+
+
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [
+        (None, "ran to its end and raised nothing"),
+        (KeyError("other"), "but it raised KeyError: 'other'"),
+        (ValueError("other words"), "but its message is: ValueError: other words"),
+    ],
+)
+def test_anything_else_fails_in_words(raised, sentence, capsys):
+    """Nothing, another type, another message: an AssertionError that says what happened."""
+    with pytest.raises(AssertionError, match="should raise ValueError with “no good” in its") as caught:
+        with expect_error(ValueError, "no good"):
+            if raised:
+                raise raised
+
+    assert sentence in str(caught.value)
+    assert capsys.readouterr().out == ""
+
+
+def test_an_interrupt_passes_through():
+    """A learner who interrupts the kernel is not told about an expected error."""
+    with pytest.raises(KeyboardInterrupt):
+        with expect_error(ValueError):
+            raise KeyboardInterrupt
+
+
+def test_show_prints_a_function_of_ours(capsys):
+    """The file, and the source."""
+    show(exercise.is_none)
+
+    assert capsys.readouterr().out == (
+        "# course_lib/teach/exercise.py\n"
+        "def is_none(node):\n"
+        "    return node is None or (isinstance(node, ast.Constant) and node.value is None)\n"
+    )
+
+
+def test_show_takes_classes_methods_instances_and_wrappers(capsys):
+    """A method is shown without its indentation; an object shows its class."""
+    show(exercise.Result.render)
+    assert "\ndef render(self):\n" in capsys.readouterr().out
+
+    show(exercise.Verdict("a", "b"))
+    assert "\nclass Verdict:\n" in capsys.readouterr().out
+
+    show(exercise.Result("1", "2", "3").render)
+    assert "\ndef render(self):\n" in capsys.readouterr().out
+
+    show(expect_error)
+    assert "\ndef expect_error(" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["grad_mode.no_grad", "course_lib.grad_mode.no_grad", "no_grad", "grad_mode", "grad_mode.ThreadState.update"],
+)
+def test_show_finds_dotted_names(name, capsys):
+    """Names are looked up in course_lib: functions, classes, methods and whole files."""
+    show(name, max_lines=5)
+
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == "# course_lib/grad_mode.py"
+    assert rest
+
+
+def test_show_prefers_the_function_and_finds_the_file_of_the_same_name(capsys, monkeypatch):
+    """A name may be a function and a file: alone it is the function, with more after it the file."""
+    teach = importlib.import_module("course_lib.teach")
+    monkeypatch.setattr(teach, "cells", cells.find)
+    show("teach.cells")
+    assert "\ndef find(dotted):\n" in capsys.readouterr().out
+
+    show("teach.cells.one_line")
+    assert "\ndef one_line(error):\n" in capsys.readouterr().out
+
+
+def test_show_cuts_long_sources(capsys):
+    """At most max_lines lines, and how many are missing."""
+    show(cells, max_lines=3)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5
+    assert lines[-1].startswith("# … and ")
+
+
+def test_show_opens_generated_source(capsys):
+    """Source that exists only in linecache, as our operations' does, is shown as any other."""
+    text = "def twice(x):\n    return x + x\n"
+    filename = "<course_lib generated twice>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    space = {"__name__": "course_lib.ops"}
+    exec(compile(text, filename, "exec"), space)
+    show(space["twice"])
+
+    assert capsys.readouterr().out == f"# course_lib generated twice\n{text}"
+
+
+@pytest.mark.parametrize("name", ["mul", "exp", "Tensor.mul_"])
+def test_show_opens_the_engines_operations(name, capsys):
+    """Real operations of the engine can be opened by name."""
+    show(name)
+
+    assert "def " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("thing", [len, 3, pytest.fixture, linecache, [].append], ids=repr)
+def test_show_says_what_is_not_ours(thing, capsys):
+    """Foreign objects get one sentence, not an error."""
+    show(thing)
+
+    said = capsys.readouterr().out
+    assert said.startswith("show() opens the source of our own engine only; ")
+    assert said.count("\n") == 1
+
+
+def test_show_says_it_of_real_torch(capsys):
+    """After the swap, show() still works and says that PyTorch's source is not ours."""
+    if importlib.util.find_spec("torch") is None:
+        assert os.environ.get("COURSE_REQUIRE_TORCH") != "1"
+        return
+    torch = importlib.import_module("torch")
+    y = torch.ones(1, requires_grad=True) * 2
+    for thing in (torch.mul, torch.Tensor, y, torch.no_grad, y.grad_fn):
+        show(thing)
+        assert "is not part of course_lib" in capsys.readouterr().out
+
+
+def test_an_unknown_name_is_an_error_in_words():
+    """A misspelt name in a lesson must not pass in silence."""
+    with pytest.raises(LookupError, match=r"course_lib.grad_mode has nothing called 'nograd'"):
+        show("grad_mode.nograd")
+
+
+def test_course_lib_alone_imports_no_teaching():
+    """`import course_lib` brings neither the teaching tools nor matplotlib."""
+    code = (
+        "import sys, course_lib; "
+        "print(sorted(name for name in sys.modules if 'teach' in name or 'matplotlib' in name))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "[]\n"
+
+
+def test_the_public_names_are_functions_in_every_import_order():
+    """`draw` and `lesson` are also the names of files: the functions must win."""
+    teach = importlib.import_module("course_lib.teach")
+    importlib.import_module("course_lib.teach.lesson")
+    importlib.import_module("course_lib.teach.draw")
+
+    assert all(callable(getattr(teach, name)) for name in teach.__all__)
+    assert teach.__all__ == ["draw", "expect_error", "lesson", "show"]
+    assert course_lib.__name__ == "course_lib"

@@ -376,7 +376,7 @@ def pack_saved(ctx, inputs, tensors, finished, separate_setup):
                 "x.view_as(x) or setup ctx inside the forward function itself."
             )
         own = output_nr is not None and finished[output_nr].node is ctx
-        kept.append(SavedOutput(finished[output_nr]) if own else SavedVariable(tensor))
+        kept.append(SavedOutput.of(finished[output_nr]) if own else SavedVariable.of(tensor))
     ctx.kept_tensors = kept or None
 
 

@@ -294,7 +294,7 @@ def put_(tensor, indices, value, accumulate=False):
 
 def keep_all(indices):
     """The index tensors saved, one slot each; None stays None."""
-    return [None if index is None else SavedVariable(index) for index in indices]
+    return [None if index is None else SavedVariable.of(index) for index in indices]
 
 
 # --- joining -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from course_lib import dtypes, grad_mode, kernels
+from course_lib import dtypes, errors, grad_mode, kernels
 from course_lib.anomaly import note_node
 from course_lib.graph import Node, next_sequence_nr
 from course_lib.saved import FREED, SavedOutput, SavedVariable, WrappedNumber, add_slot_properties, pack_slots
@@ -220,13 +220,28 @@ def write_record(row, overwriting):
         elif not row.is_saved_tensor(name):
             value, needed = name, ""
         elif overwriting and name == "self":
-            value = "SavedVariable(copy_of(self))"
+            value = "SavedVariable.of(copy_of(self))"
         else:
-            value = f"SavedVariable({name})"
             if f"{name}=None" in row.parameters:
                 needed = f"{name} is not None" + (f" and ({needed})" if needed else "")
+            text += write_save(name, needed)
+            continue
         text.append(f"node.kept_{name} = {value}" + (f" if {needed} else None" if needed else ""))
     return text
+
+
+def write_save(name, needed):
+    """Save an input by reference: what SavedVariable.of does, in line."""
+    save = [
+        f"node.kept_{name} = kept = SavedVariable()",
+        f"kept.tensor, kept.history = {name}, {name}.node",
+        f"kept.version = 0 if {name}.version is None else {name}.version.value",
+        f"if {name}.meta is not None and {name}.meta.inference:",
+        "    raise RuntimeError(INFERENCE_SAVED)",
+    ]
+    if not needed:
+        return save
+    return [f"if {needed}:", *("    " + line for line in save), "else:", f"    node.kept_{name} = None"]
 
 
 def write_results_kept(row, overwriting):
@@ -236,9 +251,9 @@ def write_results_kept(row, overwriting):
     for output in row.outputs or ("result",):
         if output in row.saved:
             first = output == (row.outputs or ("result",))[0]
-            value = f"SavedOutput({result if first and not row.outputs else output})"
+            value = f"SavedOutput.of({result if first and not row.outputs else output})"
             if row.outputs and not first:
-                value = f"SavedVariable({output})"
+                value = f"SavedVariable.of({output})"
             users = row.saved[output]
             needed = " or ".join(f"{p}_edge is not None" for p in users)
             condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""
@@ -546,6 +561,6 @@ OPERATION_NAMES = {  # what generated operations see
     "gradient_edge": gradient_edge, "next_sequence_nr": next_sequence_nr,
     "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,
     "check_in_place": check_in_place, "write": write, "rebase_history": rebase_history, "make_view": make_view,
-    "mark_inference": mark_inference, "instrument": instrument,
+    "mark_inference": mark_inference, "instrument": instrument, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
 }  # fmt: skip
 NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

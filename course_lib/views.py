@@ -83,11 +83,11 @@ def gradient_edge(tensor):
     meta = tensor.meta
     if meta is None:
         return tensor.node
-    node = grad_fn(tensor) if meta.view is not None else tensor.node
+    node = tensor.node if meta.view is None else grad_fn(tensor)
     if node is not None:
         return (node, meta.output_nr) if meta.edge_to_output else node
     if meta.requires_grad:
-        return accumulator_of(tensor)
+        return meta.accumulator and meta.accumulator() or accumulator_of(tensor)
     if meta.view is not None and requires_grad(meta.view.base):
         return init_node(DeadEnd(), ())
     return None

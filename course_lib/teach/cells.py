@@ -5,6 +5,7 @@ import functools
 import importlib
 import inspect
 import linecache
+import re
 import sys
 import textwrap
 import types
@@ -93,22 +94,42 @@ def submodule(name):
 def our_source(target):
     """(title, lines) of something of ours, or None."""
     target = core(target)
-    code = getattr(target, "__code__", None)
-    filename = code.co_filename if code else source_file(target)
-    generated = filename is not None and filename.startswith("<") and is_ours(target)
-    if filename is None or not (generated or Path(filename).resolve().is_relative_to(PACKAGE)):
+    filename = file_of(target)
+    generated = filename.startswith("<") and is_ours(target)
+    if not (generated or filename and Path(filename).resolve().is_relative_to(PACKAGE)):
         return None
     try:
         text = inspect.getsource(target)
     except (OSError, TypeError):
-        lines = linecache.getlines(filename)
-        text = "".join(inspect.getblock(lines[code.co_firstlineno - 1 :]) if code else lines)
-    if not text:
-        return None
+        text = block_in(linecache.getlines(filename), target)
     place = filename.strip("<>")
     if not generated:
         place = "course_lib/" + Path(filename).resolve().relative_to(PACKAGE).as_posix()
-    return place, textwrap.dedent(text).rstrip().splitlines()
+    return (place, textwrap.dedent(text).rstrip().splitlines()) if text else None
+
+
+def file_of(target):
+    """The file with the source of a function, class or module: for a generated one a name in linecache, or ''."""
+    if isinstance(target, type):  # its __module__ may name another file, as a generated class's does
+        functions = [getattr(value, "__func__", value) for value in vars(target).values()]
+        files = [f.__code__.co_filename for f in functions if isinstance(f, types.FunctionType)]
+        generated = [name for name in files if name.startswith("<") and name in linecache.cache]
+        if generated:
+            return generated[0]
+    if isinstance(target, types.FunctionType):
+        return target.__code__.co_filename
+    try:
+        return inspect.getsourcefile(target) or ""
+    except TypeError:
+        return ""
+
+
+def block_in(lines, target):
+    """The lines of a function or class within the lines of its file, found by its first line."""
+    for number, line in enumerate(lines):
+        if re.match(rf"(def|class) {re.escape(target.__name__)}\b", line):
+            return "".join(inspect.getblock(lines[number:]))
+    return ""
 
 
 def core(target):
@@ -123,13 +144,6 @@ def core(target):
     builtin = (types.BuiltinFunctionType, types.MethodDescriptorType)
     known = (types.FunctionType, *builtin, type, types.ModuleType)
     return target if isinstance(target, known) else type(target)
-
-
-def source_file(target):
-    try:
-        return inspect.getsourcefile(target)
-    except TypeError:
-        return None
 
 
 def is_ours(target):

@@ -92,10 +92,16 @@ class Graph:
     other_counter: list  # (value, value): same memory, but a counter each
     asked: list = field(default_factory=list)  # indexes of the values given to draw(), in that order
     folds: list = field(default_factory=list)  # sentences: what was folded
+    counts: tuple = (0, 0, 0)  # backward nodes, leaves that require grad and saved tensors, before folding
 
     def title(self, index):
         """A value's name."""
         return self.values[index].name
+
+    def node_words(self, index):
+        """A node in a sentence: 'MulBackward0 (node 1)'."""
+        node = self.nodes[index]
+        return f"{node.name} (node {node.number})"
 
     def node_title(self, index):
         """A node's number and name, 'AccumulateGrad of w', or a folded box's first words."""
@@ -289,7 +295,9 @@ def refusal(node, name, slot, several):
     """The message with which the library refuses to give the slot's tensor; None when it gives it."""
     try:
         if not several:
-            getattr(node, "_saved_" + name)
+            kept = getattr(node, "_saved_" + name)
+            if kept is not None and hasattr(slot, "unpack") and kept.grad_fn is None:
+                slot.unpack()  # PyTorch's attribute shows even a tensor that was detached in place
         elif hasattr(slot, "unpack"):
             try:
                 slot.unpack()
@@ -372,6 +380,8 @@ class Reader:
         memories, other_counter = self.memories()
         asked = list(dict.fromkeys(self.by_id[id(tensor)] for tensor in self.asked))
         graph = Graph(self.values, self.backs, memories, other_counter, asked)
+        leaves = sum(back.accumulates for back in self.backs)
+        graph.counts = len(self.backs) - leaves, leaves, sum(len(back.slots) for back in self.backs)
         put_in_order(graph)
         return graph
 

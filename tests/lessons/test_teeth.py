@@ -114,6 +114,8 @@ def healthy():
     for count, index in enumerate(CODE.values(), 1):
         nb.cells[index].execution_count = count
     out(nb, "run").append(v4.new_output("stream", name="stdout", text="1\n"))
+    for name, ident in (("predict", "07.p1"), ("exercise", "07.1")):
+        out(nb, name).append(v4.new_output("stream", name="stdout", text=f"{ident}  not attempted\n"))
     html = f'<img alt="x" src="data:image/svg+xml;base64,{SVG}">'
     data = {"text/plain": "x  value 1", "text/html": html}
     out(nb, "see").append(v4.new_output("execute_result", data=data, execution_count=4))
@@ -267,6 +269,7 @@ BREAKS = {
         (source("run", 'L.check("07.1", 1)'), "asked 2 times"),
         (source("run", 'L.check("07.9", 1)'), "has no record"),
         (source("predict", 'L.predict("07.p1", 3)'), "the cell of 07.p1"),
+        (change(lambda nb: out(nb, "exercise")[0].update(text="07.1  not yet\n")), "the starter of 07.1"),
     ],
 }
 

@@ -143,12 +143,22 @@ def test_show_opens_generated_source(capsys):
     assert capsys.readouterr().out == f"# course_lib generated twice\n{text}"
 
 
-@pytest.mark.parametrize("name", ["mul", "exp", "Tensor.mul_"])
-def test_show_opens_the_engines_operations(name, capsys):
+@pytest.mark.parametrize(("name", "line"), [("mul", "def mul("), ("exp", "def exp("), ("Tensor.exp_", "def exp_(")])
+def test_show_opens_the_engines_operations(name, line, capsys):
     """Real operations of the engine can be opened by name."""
     show(name)
 
-    assert "def " in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[1].startswith(line)
+
+
+def test_show_opens_the_class_of_a_node(capsys):
+    """A node's class is generated, too: its source is found, not the file that its name points to."""
+    x = course_lib.ones(1, requires_grad=True)
+    show((x * x).grad_fn)
+
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == "# course_lib operation mul"
+    assert second.startswith("class MulBackward0(")
 
 
 @pytest.mark.parametrize("thing", [len, 3, pytest.fixture, linecache, [].append], ids=repr)

@@ -1,0 +1,83 @@
+"""Every exercise of the course is proved, on our engine and on real PyTorch."""
+
+import importlib
+import importlib.util
+import os
+from collections import Counter
+
+import pytest
+
+from course_lib.teach import prove
+from course_lib.teach.lesson import lesson_numbers
+
+LESSONS = {number: prove.exercises_of(number) for number in lesson_numbers()}
+EXERCISES = [(number, exercise) for number, lesson in LESSONS.items() for exercise in lesson]
+each_exercise = pytest.mark.parametrize(
+    ("number", "exercise"), EXERCISES, ids=[exercise.id for _, exercise in EXERCISES]
+)
+each_lesson = pytest.mark.parametrize("number", LESSONS, ids=[f"lesson {number:02d}" for number in LESSONS])
+
+
+@pytest.fixture(params=["course_lib", "torch"])
+def torch(request):
+    """Both engines; without PyTorch its half is skipped, unless COURSE_REQUIRE_TORCH=1 insists."""
+    if request.param == "torch" and importlib.util.find_spec("torch") is None:
+        why = "torch is not installed: `pip install -e .[torch]` proves the exercises on real PyTorch too"
+        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
+            pytest.fail(why)
+        pytest.skip(why)
+    return importlib.import_module(request.param)
+
+
+def said(complaints):
+    return "\n".join(complaints)
+
+
+def test_the_four_subjects_have_exercises():
+    """Lessons 05, 06, 07 and 09 have at least four exercises each, with at least four wrong answers each."""
+    for number in (5, 6, 7, 9):
+        exercises = [exercise for exercise in LESSONS[number] if exercise.kind != "predict"]
+
+        assert len(exercises) >= 4
+        assert all(len(exercise.mistakes) >= 4 for exercise in exercises)
+
+
+@each_exercise
+def test_the_record_is_complete(number, exercise):
+    """Id, kind, hints that do not solve, sentences that differ: nothing is missing."""
+    assert said(prove.record_complaints(exercise, number)) == ""
+
+
+@each_exercise
+def test_the_check_is_right(number, exercise, torch):
+    """Starter, solution, alternatives and wrong answers each get the outcome that they must get."""
+    assert said(prove.exercise_complaints(exercise, torch)) == ""
+
+
+@each_lesson
+def test_ids_are_unique_and_there_are_enough(number):
+    """No two records share an id."""
+    assert said(prove.lesson_complaints(number, LESSONS[number])) == ""
+
+
+@each_lesson
+def test_the_notebook_asks_what_the_records_hold(number):
+    """Starters are equal to the records', each exercise is asked once, and no solution stands in the notebook."""
+    cells = prove.read_notebook(prove.notebook_of(number))
+
+    assert said(prove.notebook_complaints(LESSONS[number], cells)) == ""
+
+
+@each_lesson
+def test_the_solved_notebook_is_all_correct(number, torch):
+    """With every solution put in, the whole notebook runs and every check says correct."""
+    cells = prove.read_notebook(prove.notebook_of(number))
+
+    assert said(prove.solved_notebook_complaints(number, LESSONS[number], cells, torch)) == ""
+
+
+def test_sentences_are_not_shared_between_exercises():
+    """A wrong answer's sentence belongs to one exercise: nothing was copied and left unchanged."""
+    sentences = Counter(mistake.says for _, exercise in EXERCISES for mistake in exercise.mistakes)
+
+    assert [sentence for sentence, times in sentences.items() if times > 1] == []

@@ -1,0 +1,386 @@
+"""prove.py: a wrong record, check or notebook does not get through."""
+
+import importlib
+import json
+import sys
+import types
+
+import pytest
+from exercise_samples import DOUBLE, NOTEBOOK, SAVED, changed, check_double
+
+from course_lib.teach import prove
+from course_lib.teach.exercise import Mistake, almost, correct, not_yet
+
+OURS = importlib.import_module("course_lib")
+
+
+def proved(**fields):
+    """What the prover says about the sample exercise with some fields changed, on our engine."""
+    return prove.exercise_complaints(changed(DOUBLE, **fields), OURS)
+
+
+def recorded(exercise=DOUBLE, **fields):
+    return prove.record_complaints(changed(exercise, **fields), 98)
+
+
+# ------------------------------------------------------------------------------------- the record
+
+
+def test_good_records_pass():
+    """The samples have nothing wrong."""
+    assert recorded(DOUBLE) == recorded(SAVED) == []
+    assert proved() == prove.exercise_complaints(SAVED, OURS) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "part"),
+    [
+        ({"id": "97.1"}, "id should look like 98.1"),
+        ({"id": "98.1a"}, "id should look like 98.1"),
+        ({"kind": "riddle"}, "kind 'riddle' is unknown"),
+        ({"kind": "predict"}, "belong together"),
+        ({"id": "98.p1"}, "belong together"),
+        ({"title": " "}, "title is empty"),
+        ({"question": ""}, "question is empty"),
+        ({"why": ""}, "why is empty"),
+        ({"minutes": 0}, "minutes is 0"),
+        ({"difficulty": 4}, "difficulty is 4"),
+        ({"puzzles": (27,)}, "puzzles [27] do not exist"),
+        ({"mistakes": DOUBLE.mistakes[:3]}, "it has 3 mistakes; write at least 4"),
+        ({"hints": ("One.",)}, "it has 1 hints; write at least 2"),
+        ({"hints": "Only one."}, "a comma makes it a tuple"),
+        ({"alternatives": ()}, "it has 0 alternatives; write at least 1"),
+        ({"alternatives": "def double(x): ..."}, "a comma makes it a tuple"),
+        (
+            {"mistakes": (*DOUBLE.mistakes, Mistake("unchanged", "Something else.", "double = 1\n"))},
+            "two mistakes are called 'unchanged'",
+        ),
+        (
+            {"mistakes": (*DOUBLE.mistakes, Mistake("new", "That is  x itself.", "double = 1\n"))},
+            "2 mistakes say “That is x itself.”",
+        ),
+        ({"hints": ("Think.", "Try `return x*2` perhaps.")}, "gives away “return x * 2”"),
+    ],
+)
+def test_each_fault_of_a_record_is_found(fields, part):
+    """One fault, one sentence that says what to do."""
+    said = recorded(**fields)
+
+    assert len(said) == 1
+    assert part in said[0]
+
+
+def test_a_hint_may_not_hold_the_value():
+    """The list that is asked for may not stand in a hint."""
+    said = recorded(SAVED, hints=("Look.", "It is ['_saved_self','_saved_other'], you know."))
+
+    assert len(said) == 1
+    assert "gives away" in said[0]
+
+
+# -------------------------------------------------------------------------------------- the check
+
+
+def test_a_check_that_accepts_a_wrong_answer_is_found():
+    """The most dangerous fault: a check that says correct to everything that is twice x at one point."""
+
+    def careless(answer, torch):
+        y = answer(torch.tensor([2.0], requires_grad=True))
+        return correct("Twice.") if y.tolist() == [4.0] else check_double(answer, torch)
+
+    said = proved(check=careless)
+
+    assert len(said) == 2
+    assert said[0].startswith("the wrong answer 'squared' gets “correct — Twice.”")
+    assert said[1].startswith("the wrong answer 'cut off' gets “correct — Twice.”")
+
+
+def test_a_check_that_accepts_everything_is_found():
+    """It accepts junk, too."""
+    said = proved(check=lambda answer, torch: correct("Yes."))
+
+    assert any("a function that does nothing counts as correct" in sentence for sentence in said)
+    assert sum("wrong answer" in sentence for sentence in said) == 4
+
+
+def test_a_check_that_rejects_another_right_answer_is_found():
+    """A check by property accepts every right answer; one by the node's name does not."""
+
+    def picky(answer, torch):
+        y = answer(torch.tensor([2.0], requires_grad=True))
+        name = type(y.grad_fn).__name__
+        return check_double(answer, torch) if name != "AddBackward0" else not_yet("A product is wanted.")
+
+    said = proved(check=picky)
+
+    assert len(said) == 1
+    assert said[0].startswith("the alternative 1 gets “not yet — A product is wanted.")
+
+
+def test_a_check_that_takes_one_mistake_for_another_is_found():
+    """Each wrong answer must get its own sentence."""
+
+    def mixed(answer, torch):
+        verdict = check_double(answer, torch)
+        return almost("unchanged") if verdict.text == "squared" else verdict
+
+    assert proved(check=mixed) == ["the wrong answer 'squared' is taken for 'unchanged'."]
+
+
+def test_a_check_without_a_verdict_is_found():
+    """A forgotten return in a check."""
+    said = proved(check=lambda answer, torch: None)
+
+    assert any("gave no verdict" in sentence for sentence in said)
+
+
+def test_a_check_that_crashes_is_found():
+    """The solution gets no verdict but an error."""
+    said = proved(check=lambda answer, torch: answer.nowhere)
+
+    assert any("the solution gets “not yet" in sentence and "nowhere" in sentence for sentence in said)
+
+
+def test_a_check_that_prints_another_text_each_time_is_found():
+    """Printed texts are compared with the committed notebook, so they may not vary."""
+    times = []
+
+    def varying(answer, torch):
+        verdict = check_double(answer, torch)
+        times.append(1)
+        return correct(f"Time {len(times)}.") if verdict.outcome == "correct" else verdict
+
+    assert proved(check=varying) == [
+        "the solution gets a different text the second time; a printed text may not vary."
+    ]
+
+
+def test_a_starter_that_is_an_attempt_is_found():
+    """A notebook that nobody touched must not be judged."""
+    mistaken = "def double(x):\n    return x * 1\n"
+    assert proved(starter=mistaken)[0].startswith("the wrong answer 'unchanged' gets “not attempted")
+    assert proved(starter="double = nowhere\n")[0].startswith("the starter cannot be run: NameError")
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ("def double(x)\n", "SyntaxError"),
+        ("twice = 2\n", "does not define `double`"),
+        ("import nowhere_at_all\n", "No module named"),
+        ("while True:\n    pass\n", "TimeUp"),
+    ],
+)
+def test_a_source_that_cannot_be_run_is_found(source, part, monkeypatch):
+    """Solutions and wrong answers are programs; each must run."""
+    monkeypatch.setattr(prove.bounds.run, "__defaults__", ((), 0.2))
+    said = proved(solution=source)
+
+    assert any("the solution cannot be run" in sentence and part in sentence for sentence in said)
+
+
+# ----------------------------------------------------------------------------------- the notebook
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """Complaints about the sample notebook, with some text replaced."""
+
+    def complaints(old="", new="", exercises=(DOUBLE, SAVED), solved=False):
+        assert old in NOTEBOOK
+        path = tmp_path / "98_sample.py"
+        path.write_text(NOTEBOOK.replace(old, new) if old else NOTEBOOK, encoding="utf-8")
+        cells = prove.read_notebook(path)
+        if solved:
+            return prove.solved_notebook_complaints(98, list(exercises), cells, OURS)
+        return prove.notebook_complaints(list(exercises), cells)
+
+    return complaints
+
+
+def test_cells_are_read(notebook, tmp_path):
+    """Kinds, tags, markdown without comment marks, and the exercise that a cell asks."""
+    assert notebook() == []
+    cells = prove.read_notebook(tmp_path / "98_sample.py")
+
+    assert [(cell.kind, cell.tags, cell.asks, cell.how) for cell in cells] == [
+        ("markdown", [], "", ""),
+        ("code", [], "", ""),
+        ("code", [], "98.p1", "predict"),
+        ("code", ["C98.1"], "", ""),
+        ("code", [], "98.1", "check"),
+    ]
+    assert cells[0].source == "# What is twice?\n- **C98.1** Twice is twice."
+    assert cells[2].given == "answer = None"
+    assert cells[4].given == "def double(x):\n    ..."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("    ...\n", "    pass\n", "98.1: the starter in cell 5 differs"),
+        ("def double(x)", "def double(y)", "98.1: the starter in cell 5 differs"),
+        ('"98.p1", None', '"98.p1", []', "98.p1: the starter in cell 3 differs"),
+        ('L.check("98.1"', 'L.check("98.2"', "98.2: the notebook asks it and no record has this id"),
+        ('L.check("98.1", double)', "", "98.1: 0 cells of the notebook ask it"),
+        ('L.check("98.1", double)', 'L.predict("98.1", double)', "calls L.predict; its kind wants L.check"),
+        ("assert (x", 'L.solution("98.1")\nassert (x', "cell 4: it calls L.solution"),
+        ("Twice is twice.", "Twice is `return x * 2`.", "98.1: its solution stands in cell 1"),
+        ("assert (x", "    return x*2\nassert (x", "98.1: its solution stands in cell 4"),
+        (
+            "assert (x",
+            "answer = ['_saved_self', '_saved_other']\nassert (x",
+            "98.p1: its solution stands in cell 4",
+        ),
+    ],
+)
+def test_each_disagreement_of_notebook_and_records_is_found(notebook, old, new, part):
+    """Starter, ids, ways of asking, and solutions in the student's notebook."""
+    assert any(part in sentence for sentence in notebook(old, new))
+
+
+def test_a_notebook_with_all_solutions_is_all_correct(notebook):
+    """Every cell runs, every check says correct."""
+    assert notebook(solved=True) == []
+
+
+def test_the_solved_notebook_runs_on_real_torch_too(notebook, tmp_path):
+    """The import line is swapped and cells with the tag `engine` are passed over."""
+    fake = types.ModuleType("torch")
+    fake.__dict__.update({name: value for name, value in vars(OURS).items() if not name.startswith("__")})
+    old, new = '# %% tags=["C98.1"]', '# %% tags=["engine"]\n1 / 0\n\n# %%\nname = torch.__name__\n\n# %%'
+    said = notebook(old, new, solved=True)
+    assert said == ["with all solutions put in, cell 4 stops: ZeroDivisionError: division by zero."]
+
+    before = sys.modules.get("torch")
+    sys.modules["torch"] = fake
+    try:
+        cells = prove.read_notebook(tmp_path / "98_sample.py")
+        assert prove.solved_notebook_complaints(98, [DOUBLE, SAVED], cells, fake) == []
+    finally:
+        if before is None:
+            del sys.modules["torch"]
+        else:
+            sys.modules["torch"] = before
+
+
+def test_a_name_that_an_earlier_cell_breaks_is_found(notebook):
+    """A solution that is right on its own and wrong in its notebook."""
+    needs_x = changed(
+        DOUBLE,
+        solution="def double(x):\n    return x * two\n\n\ntwo = 2\n",
+        check=lambda answer, torch: check_double(answer, torch),
+    )
+    said = notebook('L.check("98.1"', 'two = 3\nL.check("98.1"', exercises=(needs_x, SAVED), solved=True)
+    assert said == []  # the solution replaces the whole cell
+
+    shadow = "L = Lesson(98, [DOUBLE, changed(SAVED, check=lambda answer, torch: not_yet('no'))])\n"
+    broken = shadow + "from exercise_samples import changed\n"
+    said = notebook("L = Lesson(98, [DOUBLE, SAVED])", broken, solved=True)
+    assert "cell 2 stops: NameError" in said[0]
+
+
+def test_a_check_that_fails_in_the_notebook_is_found(notebook):
+    """The outcome inside the notebook counts, not only the one of the record."""
+    said = notebook(
+        "L = Lesson(98, [DOUBLE, SAVED])",
+        "L = Lesson(98, [DOUBLE, SAVED])\nDOUBLE.check.__globals__['correct'] = lambda text: None",
+        solved=True,
+    )
+    check_double.__globals__["correct"] = correct
+
+    assert len(said) == 2
+    assert said[0].startswith("98.1: its solution in the whole notebook gets “not yet")
+
+
+# ------------------------------------------------------------------------------ the command itself
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course of one lesson, 98, made of the samples."""
+    (tmp_path / "98_sample.py").write_text(NOTEBOOK, encoding="utf-8")
+    lesson = [DOUBLE, SAVED]
+    monkeypatch.setattr(prove, "SOURCES", tmp_path)
+    monkeypatch.setattr(prove, "lesson_numbers", lambda: [98])
+    monkeypatch.setattr(prove, "exercises_of", lambda number: lesson)
+    monkeypatch.setitem(prove.FEWEST, "exercises", 2)
+    return lesson
+
+
+def test_the_command_prints_a_table_and_counts(course, capsys):
+    """One line an exercise, one for the notebook, one for all; the exit code is 0."""
+    assert prove.main(["--engine", "course_lib"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["exercise", "98.1", "98.p1", "notebook"]
+    assert lines[-1].startswith("2 exercises, 8 wrong and 4 right answers, on course_lib: no failures (")
+
+
+def test_a_failure_is_told_in_words_and_the_exit_code_is_1(course, capsys):
+    """Where it is, what was seen, what to do."""
+    course[0] = changed(DOUBLE, hints=("One.",))
+    assert prove.main(["--engine", "course_lib"]) == 1
+
+    out = capsys.readouterr().out
+    assert "✗ 98.1: it has 1 hints; write at least 2." in out
+    assert ": 1 failure (" in out
+
+
+def test_json_gives_the_counts(course, capsys):
+    """--json prints numbers for other programs; the table goes to standard error."""
+    assert prove.main(["--json", "--engine", "course_lib"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    expected = {
+        "lessons": 1,
+        "lessons_with_exercises": 1,
+        "claims": 1,
+        "exercises": 2,
+        "predictions": 1,
+        "wrong_answers": 8,
+        "right_answers": 4,
+        "hints": 4,
+        "puzzles_answered": 3,
+        "puzzles": [1, 2, 15],
+        "failures": [],
+    }
+    assert {key: found[key] for key in expected} == expected
+
+
+def test_too_few_exercises_two_alike_and_no_notebook_are_failures(course, capsys, monkeypatch, tmp_path):
+    """What is wrong with a lesson as a whole."""
+    monkeypatch.setitem(prove.FEWEST, "exercises", 4)
+    course[1] = DOUBLE
+    (tmp_path / "98_sample.py").unlink()
+    assert prove.main(["--engine", "course_lib"]) == 1
+
+    out = capsys.readouterr().out
+    assert "98.1: 2 records have this id" in out
+    assert "the lesson has 2 exercises; it needs at least 4" in out
+    assert "notebooks/src has no source for it" in out
+
+
+def test_a_missing_torch_is_said_and_may_be_required(course, capsys, monkeypatch):
+    """Without PyTorch the proof is half a proof: said in words, and a failure when it is required."""
+    monkeypatch.setattr(prove, "engines", lambda names: ([OURS], ["torch"]))
+    monkeypatch.delenv("COURSE_REQUIRE_TORCH", raising=False)
+    assert prove.main([]) == 0
+    assert "torch is not installed: proved on course_lib only." in capsys.readouterr().out
+
+    monkeypatch.setenv("COURSE_REQUIRE_TORCH", "1")
+    assert prove.main([]) == 1
+    assert "torch is missing, so nothing was proved on it" in capsys.readouterr().out
+
+
+def test_an_unknown_lesson_is_said(course, capsys):
+    """`course.py check 3` lists the lessons that there are."""
+    assert prove.main(["3"]) == 2
+    assert capsys.readouterr().out == "No exercises for lesson 3; there are: 98.\n"
+
+
+def test_a_course_without_exercises_is_not_proved(course, capsys, monkeypatch):
+    """Nothing to prove is a failure: it means that the records were not found."""
+    monkeypatch.setattr(prove, "lesson_numbers", lambda: [])
+    assert prove.main(["--engine", "course_lib"]) == 1
+    assert "nothing was proved" in capsys.readouterr().out

@@ -888,15 +888,15 @@ def command_open(options):
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=not WINDOWS,
         )
     try:
-        found = probe(environment, [], draw=True)
         wait_until_ready(server, port, token, log)
         url = f"http://127.0.0.1:{port}{first_page(copies)}?token={token}"
         say(f"The course is open:  {url}")
-        say(f"Your lessons are in {copies.mine}.")
-        if found["layout"]:
-            say(found["layout"][1])
         if not options.no_browser and not open_browser(url):
             say("No browser was started: copy the address above into one on this machine.")
+        say(f"Your lessons are in {copies.mine}.")
+        layout = probe(environment, [], draw=True)["layout"]
+        if layout:
+            say(layout[1])
         say("Press Ctrl-C here to stop.")
         # In short steps, so that Ctrl-C is also heard on Windows.
         while server.poll() is None:

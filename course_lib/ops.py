@@ -156,6 +156,9 @@ def write_unpack(row, name, arrays):
     """Fetch a saved value from the node; for a tensor with the version check."""
     if not row.is_saved_tensor(name):
         return [f"{name} = node.kept_{name}"]
+    if f"{name}=None" in row.parameters:
+        array = ".array" if arrays else ""
+        return [f"{name} = None if node.kept_{name} is None else node.kept_{name}.unpack(node){array}"]
     if not arrays:
         return [f"{name} = node.kept_{name}.unpack(node)"]
     return [

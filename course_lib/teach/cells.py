@@ -112,7 +112,9 @@ def file_of(target):
     """The file with the source of a function, class or module: for a generated one a name in linecache, or ''."""
     if isinstance(target, type):  # its __module__ may name another file, as a generated class's does
         functions = [getattr(value, "__func__", value) for value in vars(target).values()]
-        files = [f.__code__.co_filename for f in functions if isinstance(f, types.FunctionType)]
+        own = [f for f in functions if isinstance(f, types.FunctionType)]
+        own = [f for f in own if f.__qualname__.startswith(f"{target.__name__}.")]
+        files = [f.__code__.co_filename for f in own]
         generated = [name for name in files if name.startswith("<") and name in linecache.cache]
         if generated:
             return generated[0]

@@ -10,6 +10,7 @@ dotsource.py (facts to boxes and arrows), lanes.py (where they stand), layout.py
 
 import base64
 import html
+import inspect
 import sys
 from pathlib import Path
 
@@ -187,10 +188,13 @@ def names_in(frame):
     Also items of lists and dictionaries, parameters of modules, and the .grad of what has a name.
     """
     variables = {}
-    for scope in (frame.f_locals, frame.f_globals):
+    seen = frame.f_locals
+    for scope in (seen, frame.f_globals):
         for name, thing in list(scope.items()):
-            if not name.startswith("_") and name not in HIDDEN:
+            if name.isidentifier() and not name.startswith("_") and name not in HIDDEN:
                 variables.setdefault(name, thing)
+    if type(seen) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        seen.clear()  # up to Python 3.12 a copy that stays with the frame, and would keep the tensors alive
     found = [(name, thing) for name, thing in variables.items() if is_tensor(thing)]
     for name, thing in variables.items():
         found.extend(inside(name, thing))

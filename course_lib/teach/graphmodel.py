@@ -7,6 +7,7 @@ keeps a tensor alive: a `Graph` holds words and numbers, taken at the moment of 
 import re
 from collections import deque
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 
 STALE, FREED, PACKED, DETACHED, OK = "STALE", "FREED", "packed by hooks", "DETACHED", "ok"
 ACCUMULATE = "AccumulateGrad"
@@ -350,6 +351,30 @@ def reach(starts):
     return found
 
 
+def in_order(nodes):
+    """Nodes as they were made, oldest first, but none before one that it leads to.
+
+    The two differ only for the node of an old view, which is made anew when somebody asks for it.
+    """
+    index = {id(node): i for i, node in enumerate(nodes)}
+    waiting, users = [0] * len(nodes), [[] for _ in nodes]
+    for i, node in enumerate(nodes):
+        for key in {id(following) for following, _ in node.next_functions if id(following) in index}:
+            waiting[i] += 1
+            users[index[key]].append(i)
+    ready = [(sequence_nr(node), i) for i, node in enumerate(nodes) if waiting[i] == 0]
+    heapify(ready)
+    ordered = []
+    while ready:
+        _, i = heappop(ready)
+        ordered.append(nodes[i])
+        for user in users[i]:
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                heappush(ready, (sequence_nr(nodes[user]), user))
+    return ordered
+
+
 class Reader:
     """Builds a Graph from tensors.
 
@@ -388,8 +413,7 @@ class Reader:
     def reach(self, starts):
         found = reach(starts)
         leaves = [n for n in found if node_name(n) == ACCUMULATE]
-        inner = [n for n in found if node_name(n) != ACCUMULATE]
-        inner.sort(key=sequence_nr)
+        inner = in_order([n for n in found if node_name(n) != ACCUMULATE])
         self.found = leaves + inner
         self.index = {id(node): i for i, node in enumerate(self.found)}
         self.backs = []

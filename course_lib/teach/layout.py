@@ -124,6 +124,6 @@ def fit(svg, widest=WIDEST):
         return svg
     return svg.replace(
         f'<svg width="{width:g}pt" height="{height:g}pt"',
-        f'<svg width="{widest:g}pt" height="{height * widest / width:.0f}pt"',
+        f'<svg width="{widest:g}pt" height="{height * widest / width:.2f}pt"',
         1,
     )

@@ -2,6 +2,8 @@
 
 from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE
 
+SENTENCES = 3  # stale tensors with a sentence of their own
+
 
 def facts(graph):
     """The sentences that matter most: what would fail, what is not what it seems, what was folded."""
@@ -28,18 +30,21 @@ def alone(value):
 
 
 def stale_facts(graph):
-    """One sentence for each stale slot; the first three of many."""
-    found = []
+    """One sentence for each of the first stale slots, and how many more there are."""
+    found, more = [], 0
     for index, node in enumerate(graph.nodes):
+        more += node.folded_slots.get(STALE, 0)
         for slot in node.slots:
             if slot.state == STALE:
                 found.append(
                     f"A backward pass that reaches {graph.node_words(index)} fails: it saved "
                     f"{held(graph, slot)} at version {slot.saved}, now at version {slot.now}."
                 )
-        if node.folded_slots.get(STALE):
-            found.append(f"{node.folded_slots[STALE]} of the saved tensors in the folded box are STALE.")
-    return found if len(found) <= 3 else [*found[:3], f"{len(found) - 3} more saved tensors are STALE."]
+    shown = list(dict.fromkeys(found[:SENTENCES]))
+    more += len(found[SENTENCES:])
+    if more:
+        shown.append(f"{count(more, 'more saved tensor')} {'is' if more == 1 else 'are'} STALE.")
+    return shown
 
 
 def freed_facts(graph):

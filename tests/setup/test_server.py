@@ -1,9 +1,14 @@
 """How JupyterLab is started, and what is said when it cannot be."""
 
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -126,3 +131,65 @@ def test_a_server_that_hangs_is_given_up(tmp_path):
 def test_somebody_elses_server_does_not_count_as_ours(taken):
     """A port that accepts connections but does not know our token is not ready."""
     assert not course.answers(taken, "token")
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """`course.py open --no-browser` on a small course of its own: (process, base address, token)."""
+    root = tmp_path / "course"
+    (root / "notebooks").mkdir(parents=True)
+    for name in ("course.py", "pyproject.toml", "constraints.txt", "notebooks/00_start_here.ipynb"):
+        shutil.copy(course.ROOT / name, root / name)
+    (root / "course_lib").mkdir()
+    (root / "course_lib" / "__init__.py").write_text("")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "COURSE_"))}
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        environ[name] = str(tmp_path / name)
+    environ.update(COURSE_PYTHON=sys.executable, PYTHONPATH=str(root))
+    log = tmp_path / "log"
+    with open(log, "wb") as output:
+        process = subprocess.Popen([sys.executable, "course.py", "open", "--no-browser", "--port", str(port)],
+                                   cwd=root, env=environ, stdout=output, stderr=output)
+    found = None
+    end = time.monotonic() + 60
+    while not found and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.1)
+        found = re.search(r"(http://127\.0\.0\.1:\d+)(/lab/tree/\S+)\?token=(\w+)", log.read_text())
+    if not found:
+        process.kill()
+        pytest.fail(f"no address within a minute:\n{log.read_text()}")
+    yield process, *found.groups()
+    process.terminate()
+    process.wait(30)
+
+
+def get(address, token=None):
+    """The status that a request gets, redirections not followed by their own status."""
+    headers = {"Authorization": f"token {token}"} if token else {}
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(urllib.request.Request(address, headers=headers), timeout=10) as reply:
+            return reply.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_open_for_real(opened):
+    """The printed address answers; without the token nothing is given; the end of course.py ends the server."""
+    process, base, page, token = opened
+    port = int(base.rpartition(":")[2])
+
+    assert "/lab/tree/my_course/00_start_here.ipynb" == page
+    assert 200 == get(f"{base}{page}?token={token}")
+    assert 200 == get(f"{base}/api/contents/my_course/00_start_here.ipynb", token)
+    assert 403 == get(f"{base}/api/contents/my_course/00_start_here.ipynb")
+    assert not course.port_is_free(port)
+
+    process.terminate()
+
+    assert 0 == process.wait(30)
+    assert course.port_is_free(port)

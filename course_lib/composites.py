@@ -18,20 +18,27 @@ from course_lib.views import requires_grad
 
 def add(input, other, *, alpha=1, out=None):
     """input + alpha * other."""
-    result = rows.add(input, other) if alpha == 1 else rows.add_scaled(input, other, alpha)
+    result = checked("add", other, rows.add(input, other) if alpha == 1 else rows.add_scaled(input, other, alpha))
     return result if out is None else store("add", out, result, input, other)
 
 
 def sub(input, other, *, alpha=1, out=None):
     """input - alpha * other."""
-    result = rows.sub(input, other) if alpha == 1 else rows.sub_scaled(input, other, alpha)
+    result = checked("sub", other, rows.sub(input, other) if alpha == 1 else rows.sub_scaled(input, other, alpha))
     return result if out is None else store("sub", out, result, input, other)
 
 
 def mul(input, other, *, out=None):
     """input * other."""
-    result = rows.mul(input, other)
+    result = checked("mul", other, rows.mul(input, other))
     return result if out is None else store("mul", out, result, input, other)
+
+
+def checked(name, other, result):
+    """The result of an operator called by name; TypeError for an operand that it left to the other side."""
+    if result is NotImplemented:
+        raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+    return result
 
 
 def add_(input, other, *, alpha=1):
@@ -56,7 +63,7 @@ def store(name, out, result, *inputs):
 
 def div(input, other, *, rounding_mode=None):
     """input / other; rounded down ("floor") or towards zero ("trunc") on request."""
-    quotient = rows.div(input, other)
+    quotient = checked("div", other, rows.div(input, other))
     if rounding_mode is None:
         return quotient
     if rounding_mode not in ("floor", "trunc"):
@@ -95,9 +102,13 @@ def clamp(input, min=None, max=None):
     """input limited to [min, max]; tensors as limits are compared element by element."""
     if isinstance(min, Tensor):
         input, min = rows.maximum(input, min), None
+        if max is None:
+            return input
     if isinstance(max, Tensor):
         input, max = rows.minimum(input, max), None
-    return input if min is None and max is None else rows.clamp(input, min, max)
+        if min is None:
+            return input
+    return rows.clamp(input, min, max)
 
 
 def where(condition, input=None, other=None):
@@ -117,7 +128,9 @@ def dims_of(tensor, dim):
     if dim is None:
         return None
     if isinstance(dim, int):
-        return (dimension(tensor, dim),) if tensor.array.ndim else None
+        dim = (dim,)
+    if not tensor.array.ndim:
+        return [dimension(tensor, d) for d in dim] and None
     return tuple(dimension(tensor, d) for d in dim) or None
 
 
@@ -226,8 +239,13 @@ def amin(input, dim=(), keepdim=False):
 
 
 def _arg(find, input, dim, keepdim):
+    name = find.__name__
     if dim is None:
+        if not input.array.size:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         return new_tensor(np.int64(find(input.array)))
+    if input.array.ndim and not input.array.shape[dimension(input, dim)]:
+        raise IndexError(f"{name}(): Expected reduction dim {dimension(input, dim)} to have non-zero size.")
     result = find(input.array, axis=dimension(input, dim), keepdims=keepdim) if input.array.ndim else np.int64(0)
     return new_tensor(result)
 
@@ -280,7 +298,7 @@ def log_softmax(input, dim=None, dtype=None):
 def softmax_dim(name, input, dim):
     """The dimension to normalise along; TypeError when it is not given."""
     if dim is None:
-        raise TypeError(f"{name}() missing 1 required positional argument: 'dim'")
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
     return dimension(input, dim)
 
 
@@ -321,7 +339,7 @@ def check_matrices(first, second, a, b):
 def mv(input, vec):
     """A matrix times a vector."""
     if input.array.ndim != 2 or vec.array.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {input.array.ndim}, {vec.array.ndim}")
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.array.ndim}, {vec.array.ndim}")
     if input.array.shape[1] != vec.array.shape[0]:
         (m, n), p = input.array.shape, vec.array.shape[0]
         raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{n}), vec ({p})")
@@ -401,7 +419,7 @@ def matmul_batches(input, other):
     try:
         lead = np.broadcast_shapes(input.array.shape[:-2], other.array.shape[:-2])
     except ValueError:
-        raise broadcast_error(input, other) from None
+        raise errors.sizes_differ(input.array.shape[:-2], other.array.shape[:-2]) from None
     a = reshape(expand(input, (*lead, m, k)), (-1, m, k))
     b = reshape(expand(other, (*lead, k2, n)), (-1, k2, n))
     result = reshape_fresh(bmm(a, b), (*lead, m, n))
@@ -475,7 +493,9 @@ def transpose(input, dim0, dim1):
 def permute(input, *dims):
     """The dimensions in another order."""
     dims = tuple(dimension(input, d) for d in shape_arguments(dims))
-    if builtins.sorted(dims) != list(range(input.array.ndim)):
+    if len(set(dims)) != len(dims):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    if len(dims) != input.array.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.array.ndim} is not equal to len(dims) = {len(dims)}"
@@ -502,16 +522,23 @@ def expand(input, *sizes):
 
 def select(input, dim, index):
     """One place along a dimension, as a view."""
-    from course_lib.indexing import take_index
-
-    return take_index(input, dimension(input, dim), index)
+    dim = dimension(input, dim)
+    length = input.array.shape[dim] if input.array.ndim else 0
+    if not -length <= index < length:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.array.shape)} at dimension {dim}"
+        )
+    return rows.select(input, dim, int(index) % length)
 
 
 def narrow(input, dim, start, length):
     """A stretch of a dimension, as a view."""
     dim = dimension(input, dim)
     size = input.array.shape[dim]
-    if not 0 <= start <= size or start + length > size:
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start = start + size if start < 0 else start
+    if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return rows.slice_dim(input, dim, start, start + length, 1)
 
@@ -524,7 +551,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 def unbind(input, dim=0):
     """All places along a dimension, as a tuple of views from one node."""
     if input.array.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return tuple(rows.unbind(input, dimension(input, dim)))
 
 
@@ -617,7 +644,7 @@ def bitwise(name, function):
         a, b = operands(name, input, other)
         x, y = promote(a, b)
         if x.dtype.kind == "f":
-            raise RuntimeError(f'"{name}_cpu" not implemented for \'{a.dtype.title}\'')
+            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{a.dtype.title}\'')
         return new_tensor(function(x, y))
 
     operation.__name__ = name

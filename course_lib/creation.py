@@ -77,7 +77,8 @@ def flatten(data, shape, depth, into):
     """Collect the numbers of nested sequences; ValueError when they are ragged."""
     if depth == len(shape):
         if isinstance(data, list | tuple):
-            raise TypeError("not a sequence")
+            whole = "'list' object cannot be interpreted as an integer"
+            raise TypeError(whole if into and isinstance(into[0], int) else "must be real number, not list")
         into.append(data.item() if isinstance(data, Tensor) else data)
         return
     if not isinstance(data, list | tuple | Tensor | np.ndarray):

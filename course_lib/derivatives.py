@@ -155,11 +155,11 @@ row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise
 row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
     elementwise=False, keeps=("result",),
     self="restore_dim(grad, self_sym_sizes, dim, keepdim) * products_of_others(self, dim)")
-row("var(self, dim, correction, keepdim=False)", "np.var(self, axis=dim, ddof=correction, keepdims=keepdim)",
+row("var(self, dim, correction, keepdim=False)", "kernels.spread(np.var, self, dim, correction, keepdim)",
     elementwise=False,
     self="restore_dim(grad, self_sym_sizes, dim, keepdim) * deviations(self, dim)"
          " * (2 / degrees(self_sym_sizes, dim, correction))")
-row("std(self, dim, correction, keepdim=False)", "np.std(self, axis=dim, ddof=correction, keepdims=keepdim)",
+row("std(self, dim, correction, keepdim=False)", "kernels.spread(np.std, self, dim, correction, keepdim)",
     elementwise=False,
     self="std_grad(grad, self, result, dim, correction, keepdim)")
 row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, keepdim)",
@@ -268,9 +268,9 @@ row("triu(self, diagonal=0)", "np.triu(self, diagonal)", elementwise=False,
     self="triu(grad, diagonal)")
 row("tril(self, diagonal=0)", "np.tril(self, diagonal)", elementwise=False,
     self="tril(grad, diagonal)")
-row("index_select(self, dim, index: Tensor)", "np.take(self, index, axis=dim)", elementwise=False,
+row("index_select(self, dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
     self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
-row("gather(self, dim, index: Tensor)", "np.take_along_axis(self, index, axis=dim)", elementwise=False,
+row("gather(self, dim, index: Tensor)", "kernels.pick(self, dim, index)", elementwise=False,
     keeps=("self",),
     self="scatter_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,

@@ -9,10 +9,11 @@ import numpy as np
 class dtype:
     """An element type. `name` is PyTorch's, `numpy` the NumPy type the elements are stored as."""
 
-    def __init__(self, name, numpy, title, tensor_type, is_floating_point=False):
+    def __init__(self, name, numpy, title, c_name, tensor_type, is_floating_point=False):
         self.name = name
         self.numpy = np.dtype(numpy)
         self.title = title  # how C++ messages write it: Float, Double, Long, Bool
+        self.c_name = c_name  # how other messages write it: float, double, long int, bool
         self.tensor_type = tensor_type  # how version errors and tensor.type() write it
         self.is_floating_point = is_floating_point
         self.is_complex = False
@@ -25,10 +26,10 @@ class dtype:
         return self.name
 
 
-float32 = dtype("float32", "float32", "Float", "torch.FloatTensor", is_floating_point=True)
-float64 = dtype("float64", "float64", "Double", "torch.DoubleTensor", is_floating_point=True)
-int64 = dtype("int64", "int64", "Long", "torch.LongTensor")
-bool_ = dtype("bool", "bool", "Bool", "torch.BoolTensor")
+float32 = dtype("float32", "float32", "Float", "float", "torch.FloatTensor", is_floating_point=True)
+float64 = dtype("float64", "float64", "Double", "double", "torch.DoubleTensor", is_floating_point=True)
+int64 = dtype("int64", "int64", "Long", "long int", "torch.LongTensor")
+bool_ = dtype("bool", "bool", "Bool", "bool", "torch.BoolTensor")
 
 default = float32
 FROM_NUMPY = {t.numpy: t for t in (float32, float64, int64, bool_)}

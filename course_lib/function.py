@@ -260,7 +260,7 @@ def bind_arguments(cls, args, kwargs, skip_ctx):
     try:
         bound = inspect.Signature(parameters).bind(*args, **kwargs)
     except TypeError as error:
-        raise TypeError(f"forward() {error}") from None
+        raise TypeError(f"forward() {str(error).replace('multiple values', 'got multiple values')}") from None
     bound.apply_defaults()
     return bound.args
 

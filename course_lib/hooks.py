@@ -43,6 +43,15 @@ def check_result(hook, result, value):
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
+def check_number(hook, result, wanted):
+    """A node's hook must return as many gradients as it was given."""
+    if len(result) != len(wanted):
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(wanted)})"
+        )
+
+
 def run_tensor_hooks(node, grads):
     """The tensor hooks of all of a node's outputs; `grads` is a list, one gradient an output."""
     for output_nr, hooks in list(node.hooks.tensor.items()):
@@ -66,6 +75,7 @@ def run_prehooks(node, grads):
         result = hook(given)
         if result is not None:
             result = result if isinstance(result, tuple) else (result,)
+            check_number(hook, result, grads)
             grads = [like(new, old) for new, old in zip(result, grads, strict=True)]
     return grads
 
@@ -78,11 +88,7 @@ def run_posthooks(node, grad_inputs, grad_outputs):
         result = hook(inputs, given)
         if result is not None:
             result = result if isinstance(result, tuple) else (result,)
-            if len(result) != len(grad_inputs):
-                raise RuntimeError(
-                    f"hook has returned an incorrect number of values (got {len(result)}, but expected "
-                    f"{len(grad_inputs)})"
-                )
+            check_number(hook, result, grad_inputs)
             form = next((g for g in (*grad_inputs, *grad_outputs) if g is not None), None)
             grad_inputs = tuple(like(new, form) for new in result)
     return grad_inputs

@@ -5,7 +5,7 @@ PyTorch: torch/csrc/autograd/python_variable_indexing.cpp, aten/src/ATen/native/
 
 import numpy as np
 
-from course_lib import dtypes, errors, grad_mode
+from course_lib import dtypes, errors, grad_mode, kernels
 from course_lib.graph import Node, init_node
 from course_lib.ops import ON_TENSORS, instrument, mark_inference, rows
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
@@ -49,7 +49,7 @@ def apply_simple(tensor, index):
                 "convert a 0-dim tensor to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {tensor.array.ndim}")
-    dim, indices, left = 0, [], tensor.array.ndim - used
+    dim, gone, indices, left = 0, 0, [], tensor.array.ndim - used
     for part in parts:
         if part is Ellipsis:
             dim += left
@@ -60,7 +60,8 @@ def apply_simple(tensor, index):
             tensor = take_slice(tensor, dim, part, skip_whole=True)
             dim += 1
         elif is_number(part):
-            tensor = take_index(tensor, dim, int(part))
+            tensor = take_index(tensor, dim, int(part), dim + gone)
+            gone += 1
         else:
             indices += [None] * (dim - len(indices)) + [index_tensor(part)]
             dim += dimensions_used(part)
@@ -94,8 +95,8 @@ def index_tensor(part):
 
     if not isinstance(part, Tensor):
         if not isinstance(part, list | tuple | np.ndarray | range):
-            raise TypeError(
-                "only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got "
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
                 f"{type(part).__name__})"
             )
         part = tensor(list(part) if isinstance(part, range) else part)
@@ -104,11 +105,11 @@ def index_tensor(part):
     return part
 
 
-def take_index(tensor, dim, index):
+def take_index(tensor, dim, index, original_dim):
     """One place along a dimension; IndexError when there is no such place."""
     length = tensor.array.shape[dim]
     if not -length <= index < length:
-        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {length}")
+        raise IndexError(f"index {index} is out of bounds for dimension {original_dim} with size {length}")
     return rows.select(tensor, dim, index % length)
 
 
@@ -116,7 +117,9 @@ def take_slice(tensor, dim, part, skip_whole=False):
     """A slice of a dimension; ValueError for a step that is not positive."""
     if tensor.array.ndim == 0:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    if part.step is not None and part.step <= 0:
+    if part.step == 0:
+        raise ValueError("slice step cannot be zero")
+    if part.step is not None and part.step < 0:
         raise ValueError("step must be greater than zero")
     length = tensor.array.shape[dim]
     start, end, step = part.indices(length)
@@ -163,7 +166,12 @@ def take(tensor, indices):
     try:
         array = tensor.array[numpy_index(indices)]
     except IndexError as error:
-        raise IndexError(str(error)) from None
+        if "broadcast" in str(error):
+            shapes = ", ".join(str(list(i.array.shape)) for i in indices if i is not None)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
+        raise IndexError(str(error).replace("for axis", "for dimension")) from None
     result = new_tensor(np.asarray(array)[...] if array.ndim else array)
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
@@ -207,7 +215,9 @@ def setitem(tensor, index, value):
     if indices:
         put_(view, indices, value)
     elif isinstance(value, Tensor):
-        view.copy_(drop_leading_ones(value, view))
+        value = drop_leading_ones(value, view)
+        kernels.broadcast(value.array, view.array.shape)  # raises when the value does not fit
+        view.copy_(value)
     else:
         view.fill_(value)
 

@@ -11,6 +11,9 @@ import math
 
 import numpy as np
 
+from course_lib import errors
+from course_lib.dtypes import of_array as title
+
 # --- values ------------------------------------------------------------------------------------------------
 
 
@@ -72,7 +75,7 @@ def softplus(x, beta, threshold):
 def masked_fill(x, mask, value):
     """x with `value` wherever the mask is True."""
     if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {title(mask).c_name}")
     return np.where(mask, x.dtype.type(getattr(value, "array", value)), x)
 
 
@@ -84,10 +87,9 @@ def total(x, dim=None, keepdim=False):
 def mean(x, dim=None, keepdim=False):
     """The mean over some dimensions, or all; NaN for nothing. RuntimeError for integers."""
     if x.dtype.kind != "f":
-        name = {"i": "Long", "b": "Bool"}[x.dtype.kind]
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {name}"
+            f"Got: {title(x).title}"
         )
     return np.true_divide(np.add.reduce(x, axis=dim, keepdims=keepdim), x.dtype.type(numel(x.shape, dim)))
 
@@ -157,14 +159,23 @@ def logsumexp(x, dim, keepdim):
     return result.astype(x.dtype) if keepdim else result.astype(x.dtype).squeeze(dim)
 
 
+def floats_only(name, x, dim):
+    """NotImplementedError for integers, in the words of PyTorch's kernels."""
+    if x.dtype.kind != "f":
+        kernel = "lastdim_kernel_impl" if dim == x.ndim - 1 else "kernel_impl"
+        raise NotImplementedError(f'"{name}_{kernel}" not implemented for \'{title(x).title}\'')
+
+
 def softmax(x, dim):
     """exp(x) divided by its sum along one dimension."""
+    floats_only("softmax", x, dim)
     e = np.exp(x - np.max(x, axis=dim, keepdims=True)) if x.ndim else np.ones_like(x)
     return e / np.add.reduce(e, axis=dim, keepdims=True) if x.ndim else e
 
 
 def log_softmax(x, dim):
     """x minus the logarithm of the sum of its exponentials along one dimension."""
+    floats_only("log_softmax", x, dim)
     if x.ndim == 0:
         return np.zeros_like(x)
     shifted = x - np.max(x, axis=dim, keepdims=True)
@@ -182,19 +193,19 @@ def matrix_product_plus(bias, a, b):
     same_type(a, b)
     same_type(a, bias)
     product = a @ b
-    product += bias
+    try:
+        product += bias
+    except ValueError:
+        product += broadcast(bias, product.shape)  # raises, and says why
     return product
 
 
 def same_type(a, b):
     """RuntimeError unless both matrices hold the same element type: products do not promote."""
     if a.dtype != b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}")
-
-
-def c_name(array):
-    """The element type as C++ messages write it."""
-    return {"float32": "float", "float64": "double", "int64": "long long", "bool": "bool"}[str(array.dtype)]
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {title(a).c_name} != {title(b).c_name}"
+        )
 
 
 def copy(x):
@@ -217,7 +228,7 @@ def broadcast_like(x, like):
     try:
         return np.broadcast_to(x, like.shape).astype(like.dtype, copy=False)
     except ValueError:
-        return broadcast(x, like.shape)
+        raise errors.sizes_differ(like.shape, x.shape) from None
 
 
 # --- looking at the same memory ----------------------------------------------------------------------------
@@ -271,7 +282,7 @@ def broadcast(x, sizes):
     lead = len(sizes) - x.ndim
     if lead < 0:
         raise RuntimeError(
-            f"expand(torch.FloatTensor{list(x.shape)}, size={list(sizes)}): the number of sizes provided "
+            f"expand({title(x).tensor_type}{{{list(x.shape)}}}, size={list(sizes)}): the number of sizes provided "
             f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
     wanted = tuple(x.shape[d - lead] if n == -1 and d >= lead else n for d, n in enumerate(sizes))
@@ -316,6 +327,26 @@ def split(x, split_size, dim):
         return [take_slice(x, dim, s, min(s + split_size, length), 1) for s in starts]
     ends = np.cumsum(split_size)
     return [take_slice(x, dim, end - n, end, 1) for n, end in zip(split_size, ends, strict=True)]
+
+
+def pick(x, dim, index):
+    """Elements of x at the places index names along a dimension; RuntimeError for a place that is not there."""
+    check_places(index, x.shape[dim], dim)
+    return np.take_along_axis(x, index, axis=dim)
+
+
+def check_places(index, length, dim):
+    """RuntimeError for an index outside [0, length)."""
+    wrong = index[(index < 0) | (index >= length)]
+    if wrong.size:
+        raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {length}")
+
+
+def take_places(x, dim, index):
+    """The slices of x at the places index names; IndexError for a place that is not there."""
+    if index.size and not (0 <= index.min() and index.max() < x.shape[dim]):
+        raise IndexError("index out of range in self")
+    return np.take(x, index, axis=dim)
 
 
 def scatter_add(x, dim, index, src):
@@ -434,6 +465,13 @@ def cumprod_grad(grad, x, dim):
 def deviations(x, dim):
     """Each element minus the mean over `dim`."""
     return x - np.mean(x, axis=dim, keepdims=True)
+
+
+def spread(function, x, dim, correction, keepdim):
+    """The variance or standard deviation; RuntimeError for integers."""
+    if x.dtype.kind != "f":
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    return function(x, axis=dim, ddof=correction, keepdims=keepdim)
 
 
 def degrees(sizes, dim, correction):

@@ -331,6 +331,12 @@ def clamp_min_(self, min):
     return rows.clamp_(self, min, None)
 
 
+def t_in_place(input):
+    if input.array.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
+    return rows.t(input)
+
+
 def _in_place_shape(name, change):
     """t_, unsqueeze_ and the like: the tensor itself changes shape. Counts as a write although no value moves."""
 
@@ -356,7 +362,8 @@ def twin(tensor):
     return other
 
 
-for _name in ("t", "transpose", "unsqueeze", "squeeze"):
+_in_place_shape("t_", t_in_place)
+for _name in ("transpose", "unsqueeze", "squeeze"):
     _in_place_shape(_name + "_", getattr(composites, _name))
 
 
@@ -483,8 +490,7 @@ def check_grad(tensor, grad):
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.array.dtype != tensor.array.dtype:
-        name = {"float32": "float", "float64": "double", "int64": "long", "bool": "bool"}[grad.dtype.name]
-        raise errors.grad_dtype_mismatch(name, tensor.dtype.title)
+        raise errors.grad_dtype_mismatch(grad.dtype.c_name, tensor.dtype.title)
     if grad.array.shape != tensor.array.shape:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(grad.array.shape)}' to a tensor of size "
@@ -543,6 +549,9 @@ def _backward_hooks(self):
     return hooks or None
 
 
+Tensor._post_accumulate_grad_hooks = property(
+    lambda self: (self.meta and self.meta.post_accumulate_hooks) or None, doc="The post-accumulate hooks, or None."
+)
 Tensor._backward_hooks = property(_backward_hooks, doc="The tensor hooks by number, or None.")
 
 

@@ -19,6 +19,9 @@ from course_lib.views import check_in_place, gradient_edge, make_view, rebase_hi
 
 state = grad_mode.state
 
+OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
+OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.bool_})
+
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
 
 # Note [Operations are written when first used]
@@ -177,8 +180,12 @@ def write_arguments(row):
     optional = [t for t in row.tensors if f"{t}=None" in row.parameters]
     if row.operands:
         names = ", ".join(row.operands) + "," * (len(row.operands) == 1)
-        text += [f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:",
-                 f"        {names} = operands({row.name!r}, {names})"]
+        text.append(f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:")
+        if row.name in OPERATORS:
+            other = row.operands[1]
+            text += [f"        if type({other}) not in OPERAND_TYPES and not isinstance({other}, Tensor):",
+                     "            return NotImplemented"]
+        text.append(f"        {names} = operands({row.name!r}, {names})")
     for t in row.tensors:
         if t not in row.operands and t not in optional:
             text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
@@ -286,7 +293,7 @@ def write_operation(row):
         text.append("    result = Tensor()")
         if len(row.operands) > 1:
             text += ["    try:", f"        result.array = {forward}", "    except ValueError:",
-                     f"        raise broadcast_error({', '.join(row.operands)}) from None"]
+                     f"        raise broadcast_error({', '.join(row.tensors)}) from None"]
         else:
             text.append(f"    result.array = {forward}")
         text.append("    result.node = result.version = result.meta = None")
@@ -338,7 +345,7 @@ def write_in_place(row):
     value = on_arrays(row.forward, row.tensors)
     if len(row.operands) > 1:
         text += ["    try:", f"        values = {value}", "    except ValueError:",
-                 f"        raise broadcast_error({', '.join(row.operands)}) from None"]
+                 f"        raise broadcast_error({', '.join(row.tensors)}) from None"]
         value = "values"
     text.append(f"    write(self, {value}{others})")
     text.append("    if tracked:")
@@ -494,13 +501,20 @@ def operands(name, *values):
     like = next((v for v in values if isinstance(v, Tensor)), None)
     if like is None:
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(values[0]).__name__}")
+    for position, v in enumerate(values):
+        if not isinstance(v, Tensor | int | float | np.number | np.bool_):
+            argument = ("input", "other")[position > 0]
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(v).__name__}"
+            )
     return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
 
 
 def tensor_argument(name, parameter, value):
     """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
+        name, argument = name.partition("_dim")[0].partition("_all")[0], "input" if parameter == "self" else parameter
+        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
     return value
 
 
@@ -516,18 +530,8 @@ def promote(*tensors):
 
 
 def broadcast_error(*tensors):
-    """The RuntimeError for operands whose shapes do not go together, naming the first dimension that disagrees."""
-    a, b = tensors[0].array.shape, tensors[1].array.shape
-    for other in tensors[1:]:
-        b = other.array.shape
-        for back in range(1, min(len(a), len(b)) + 1):
-            if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
-                dim = max(len(a), len(b)) - back
-                return RuntimeError(
-                    f"The size of tensor a ({a[-back]}) must match the size of tensor b ({b[-back]}) at non-singleton "
-                    f"dimension {dim}"
-                )
-    return RuntimeError(f"operands of shapes {list(a)} and {list(b)} cannot be broadcast together")
+    """The RuntimeError for operands whose shapes do not go together."""
+    return errors.sizes_differ(*(t.array.shape for t in tensors))
 
 
 def input_forms(*tensors):
@@ -564,6 +568,7 @@ OPERATION_NAMES = {  # what generated operations see
     "gradient_edge": gradient_edge, "next_sequence_nr": next_sequence_nr,
     "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,
     "check_in_place": check_in_place, "write": write, "rebase_history": rebase_history, "make_view": make_view,
-    "mark_inference": mark_inference, "instrument": instrument, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
+    "mark_inference": mark_inference, "instrument": instrument,
+    "OPERAND_TYPES": OPERAND_TYPES, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
 }  # fmt: skip
 NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

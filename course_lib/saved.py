@@ -210,6 +210,11 @@ class SavedTensor:
         """The version the memory has now; None when the tensor is gone."""
         return None if self.data is None else self.data._version
 
+    @property
+    def unpack_hook(self):
+        """The hook that gives the tensor back; None for a slot that is not packed."""
+        return getattr(self._slot, "unpack_hook", None)
+
     def register_hooks(self, pack, unpack):
         """Pack this one slot; RuntimeError once it was freed, or when it already has hooks."""
         slot = self._slot

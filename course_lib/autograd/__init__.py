@@ -25,7 +25,7 @@ def begin(outputs, grad_outputs, create_graph):
     """The edges a pass starts from and the gradients it starts with. RuntimeError for what cannot be a root."""
     if grad_outputs is None:
         grad_outputs = [None] * len(outputs)
-    grad_outputs = as_list(grad_outputs)
+    grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     if len(grad_outputs) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
     seeds = []
@@ -52,7 +52,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if inputs is not None:
         inputs = as_list(inputs)
         if not inputs:
-            raise RuntimeError("'inputs' argument to 'backward()' cannot be empty.")
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for tensor in inputs:
             if isinstance(tensor, Tensor):
                 if not requires_grad(tensor) or tensor.grad_fn is not None:
@@ -87,7 +87,7 @@ def grad(
     keys = list(inputs) if isinstance(inputs, dict) else None
     inputs = list(inputs.values()) if keys is not None else inputs_list(inputs)
     if not inputs:
-        raise RuntimeError("'inputs' argument to 'grad()' cannot be empty.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     captures = {}
     for position, tensor in enumerate(inputs):
         node, output_nr = edge_of_input(tensor)

@@ -1,0 +1,150 @@
+"""Full backward hooks of modules: two identity nodes around the call see the gradients that come and go.
+
+PyTorch: torch/utils/hooks.py (BackwardHook), torch/nn/modules/_functions.py (BackwardHookFunction).
+"""
+
+import warnings
+
+from course_lib.function import Function
+from course_lib.grad_mode import is_grad_enabled
+from course_lib.tensor import Tensor
+
+
+class BackwardHookFunction(Function):
+    """The identity, on any number of tensors at once: a place in the graph where hooks can sit."""
+
+    @staticmethod
+    def forward(ctx, *tensors):
+        ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
+        return tensors
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads
+
+
+def as_tuple(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+class BackwardHook:
+    """Runs a module's backward hooks for one call of it.
+
+    The node behind the outputs notes the gradients that arrive there; the node before the inputs then has both
+    sides and calls the hooks.
+    """
+
+    def __init__(self, module, hooks, pre_hooks):
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
+        self.grad_outputs = None
+        self.input_places = self.output_places = None  # which arguments were tensors
+        self.input_count = self.output_count = None
+
+    def watch_inputs(self, args):
+        """The arguments, the tensors among them passed through an identity whose backward calls the hooks."""
+        self.input_count = len(args)
+        args, self.input_places = watch(args, self.at_inputs)
+        return args
+
+    def watch_outputs(self, result):
+        """The result, passed through an identity whose backward notes the gradients that arrive."""
+        is_tuple = isinstance(result, tuple)
+        outputs = as_tuple(result)
+        self.output_count = len(outputs)
+        outputs, self.output_places = watch(outputs, self.at_outputs)
+        return outputs if is_tuple else outputs[0]
+
+    def at_outputs(self, _, grad_output):
+        """Hook of the outputs' node."""
+        grads = spread(self.output_places, grad_output, self.output_count)
+        for hook in self.pre_hooks:
+            given = hook(self.module, grads)
+            if given is not None:
+                grads = self.check_length(as_tuple(given), self.output_count, "grad_output", "pre hook")
+        self.grad_outputs = grads
+        if self.input_places is None:
+            self.call_without_inputs()
+        return tuple(grads[place] for place in self.output_places) if self.pre_hooks else None
+
+    def call_without_inputs(self):
+        """No input requires grad: there is no later moment, so the hooks are called now, with None for the inputs."""
+        if self.hooks:
+            warnings.warn(
+                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                "inputs require gradients. See "
+                "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
+                "for more details.", stacklevel=5,
+            )
+        grad_inputs = (None,) * self.input_count
+        for hook in self.hooks:
+            given = hook(self.module, grad_inputs, self.grad_outputs)
+            if given is not None and any(g is not None for g in as_tuple(given)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None for "
+                    "all gradients."
+                )
+        self.grad_outputs = None
+
+    def at_inputs(self, grad_input, _):
+        """Hook of the inputs' node: both sides are known now."""
+        if self.grad_outputs is None:
+            return None  # the module's outputs were not part of this backward pass
+        grads = spread(self.input_places, grad_input, self.input_count)
+        for hook in self.hooks:
+            given = hook(self.module, grads, self.grad_outputs)
+            if given is not None:
+                grads = self.check_length(as_tuple(given), self.input_count, "grad_input", "hook")
+        self.grad_outputs = None
+        return tuple(grads[place] for place in self.input_places)
+
+    @staticmethod
+    def check_length(given, expected, what, kind):
+        if len(given) != expected:
+            raise RuntimeError(
+                f"Backward {kind} returned an invalid number of {what}, got {len(given)}, but expected {expected}"
+            )
+        return given
+
+
+def watch(values, hook):
+    """(values with the tensors passed through one identity node that has the hook, their places).
+
+    The places are None, and the values untouched, when there is nothing to differentiate.
+    """
+    places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+    tensors = [values[i] for i in places]
+    if not (is_grad_enabled() and any(t.requires_grad for t in tensors)):
+        return values, None
+    watched = BackwardHookFunction.apply(*tensors)
+    node = next(t.grad_fn for t in watched if t.grad_fn is not None)
+    node.register_hook(hook)
+    values = list(values)
+    for place, tensor in zip(places, watched, strict=True):
+        values[place] = tensor
+    return tuple(values), places
+
+
+def spread(places, grads, count):
+    """One entry for each argument: the gradient of those that are tensors, None for the others."""
+    result = [None] * count
+    for place, grad in zip(places, grads, strict=True):
+        result[place] = grad
+    return tuple(result)
+
+
+def register_old_style(module, hooks, result):
+    """register_backward_hook: a hook on the node that made the first output."""
+    first = result
+    while not isinstance(first, Tensor):
+        first = next(iter(first.values())) if isinstance(first, dict) else first[0]
+    node = first.grad_fn
+    if node is None:
+        return
+    if len(node.next_functions) == 0 or isinstance(result, tuple) and len(result) != 1:
+        warnings.warn(
+            "Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and "
+            "will be removed in future versions. This hook will be missing some grad_output.", FutureWarning,
+            stacklevel=4,
+        )
+    for hook in hooks:
+        node.register_hook(lambda grad_input, grad_output, hook=hook: hook(module, grad_input, grad_output))

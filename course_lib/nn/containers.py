@@ -1,0 +1,330 @@
+"""Modules made of modules (and of parameters): Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict.
+
+PyTorch: torch/nn/modules/container.py.
+"""
+
+import operator
+from itertools import islice
+
+from course_lib.nn.module import Module, indented
+from course_lib.nn.parameter import Parameter
+from course_lib.tensor import Tensor
+
+
+def position(index, length):
+    """A position counted from the front, as a string key; IndexError when it is out of range."""
+    index = operator.index(index)
+    if not -length <= index < length:
+        raise IndexError(f"index {index} is out of range")
+    return index % length
+
+
+class _Listed(Module):
+    """What Sequential and ModuleList share: submodules named "0", "1", ... in order."""
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self._of(list(self)[index], list(self._modules)[index])
+        return next(islice(self._modules.values(), position(index, len(self)), None))
+
+    def __setitem__(self, index, module):
+        key = list(self._modules)[position(index, len(self))]
+        setattr(self, key, module)
+
+    def __delitem__(self, index):
+        kept = list(self)
+        del kept[index if isinstance(index, slice) else position(index, len(self))]
+        self._renumber(kept)
+
+    def __dir__(self):
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def _renumber(self, modules):
+        self._modules.clear()
+        for number, module in enumerate(modules):
+            self._modules[str(number)] = module
+
+    def append(self, module):
+        """Add a module at the end; returns self."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules):
+        """Add several modules at the end; returns self."""
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index, module):
+        """Put a module before a position; the ones behind are renumbered."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def pop(self, index=-1):
+        """Take a module out and return it."""
+        module = self[index]
+        del self[index]
+        return module
+
+
+class Sequential(_Listed):
+    """Modules applied one after the other; from arguments, or from one OrderedDict of names and modules."""
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], dict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for number, module in enumerate(args):
+                self.add_module(str(number), module)
+
+    def _of(self, modules, names):
+        result = type(self)()
+        for name, module in zip(names, modules, strict=True):
+            result.add_module(name, module)
+        return result
+
+    def __delitem__(self, index):
+        keys = list(self._modules)
+        chosen = keys[index] if isinstance(index, slice) else [keys[position(index, len(keys))]]
+        named = all(not key.isdigit() for key in keys)
+        for key in chosen:
+            del self._modules[key]
+        if not named:
+            self._renumber(list(self))
+
+    def __add__(self, other):
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                "add operator supports only objects of Sequential class, but "
+                f"{type(other)} is given."
+            )
+        return Sequential(*self, *other)
+
+    def forward(self, input):
+        """The last module's output."""
+        for module in self:
+            input = module(input)
+        return input
+
+
+class ModuleList(_Listed):
+    """A list whose modules are registered. It has no forward: loop over it."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _of(self, modules, names):
+        return type(self)(modules)
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+    def __add__(self, other):
+        return ModuleList([*self, *other])
+
+    def extend(self, modules):
+        """Add several modules at the end; returns self."""
+        if not hasattr(modules, "__iter__"):
+            raise TypeError(
+                f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}"
+            )
+        return super().extend(modules)
+
+    def __repr__(self):
+        if not len(self):
+            return f"{self._get_name()}()"
+        lines = []  # [first number, last number, text]: equal neighbours are shown once
+        for number, module in enumerate(self):
+            text = repr(module)
+            if lines and lines[-1][2] == text:
+                lines[-1][1] = number
+            else:
+                lines.append([number, number, text])
+        shown = []
+        for first, last, text in lines:
+            label = f"({first})" if first == last else f"({first}-{last})"
+            times = "" if first == last else f"{last - first + 1} x "
+            shown.append(f"\n  {label}: {times}{indented(text)}")
+        return f"{self._get_name()}({''.join(shown)}\n)"
+
+
+class ModuleDict(Module):
+    """A dictionary whose modules are registered, in order of insertion."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key):
+        return self._modules[key]
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+    def __delitem__(self, key):
+        del self._modules[key]
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, key):
+        return key in self._modules
+
+    def keys(self):
+        """The names."""
+        return self._modules.keys()
+
+    def items(self):
+        """The names with their modules."""
+        return self._modules.items()
+
+    def values(self):
+        """The modules."""
+        return self._modules.values()
+
+    def clear(self):
+        """Take all modules out."""
+        self._modules.clear()
+
+    def pop(self, key):
+        """Take one module out and return it."""
+        return self._modules.pop(key)
+
+    def update(self, modules):
+        """Add modules from a dictionary or from (name, module) pairs."""
+        if not hasattr(modules, "__iter__"):
+            raise TypeError(
+                f"ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                f"{type(modules).__name__}"
+            )
+        for key, module in modules.items() if hasattr(modules, "items") else modules:
+            self[key] = module
+
+
+def described(value):
+    """A parameter as the lists of parameters print it."""
+    kind = "Parameter" if isinstance(value, Parameter) else type(value).__name__
+    return kind, "x".join(str(n) for n in value.size())
+
+
+class ParameterList(Module):
+    """A list whose tensors are registered as parameters."""
+
+    def __init__(self, values=None):
+        super().__init__()
+        self._size = 0
+        for value in values if values is not None else ():
+            self.append(value)
+
+    def __len__(self):
+        return self._size
+
+    def __iter__(self):
+        return iter(self[i] for i in range(len(self)))
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return getattr(self, str(position(index, len(self))))
+
+    def __setitem__(self, index, value):
+        setattr(self, str(position(index, len(self))), as_parameter(value))
+
+    def append(self, value):
+        """Add a value at the end; a plain tensor becomes a Parameter. Returns self."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values):
+        """Add several values at the end; returns self."""
+        for value in values:
+            self.append(value)
+        return self
+
+    __iadd__ = extend
+
+    def extra_repr(self):
+        """One line for each parameter."""
+        lines = []
+        for number, value in enumerate(self):
+            kind, size = described(value)
+            lines.append(f"  ({number}): {kind} containing: [{value.dtype} of size {size}]")
+        return "\n".join(lines)
+
+
+class ParameterDict(Module):
+    """A dictionary whose tensors are registered as parameters."""
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        self._keys = {}
+        self.update(parameters or {})
+
+    def __getitem__(self, key):
+        return getattr(self, key)
+
+    def __setitem__(self, key, value):
+        self._keys[key] = None
+        setattr(self, key, as_parameter(value))
+
+    def __delitem__(self, key):
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __iter__(self):
+        return iter(self._keys)
+
+    def __contains__(self, key):
+        return key in self._keys
+
+    def keys(self):
+        """The names."""
+        return self._keys.keys()
+
+    def values(self):
+        """The parameters."""
+        return [self[key] for key in self._keys]
+
+    def items(self):
+        """The names with their parameters."""
+        return [(key, self[key]) for key in self._keys]
+
+    def update(self, parameters):
+        """Add parameters from a dictionary or from (name, value) pairs."""
+        for key, value in parameters.items() if hasattr(parameters, "items") else parameters:
+            self[key] = value
+
+    def extra_repr(self):
+        """One line for each parameter."""
+        lines = []
+        for key, value in self.items():
+            kind, size = described(value)
+            lines.append(f"  ({key}): {kind} containing: [{value.type()} of size {size}]")
+        return "\n".join(lines)
+
+
+def as_parameter(value):
+    """Plain tensors become Parameters; everything else is kept as it is."""
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value

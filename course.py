@@ -476,11 +476,24 @@ def too_old(version, python):
 MANIFEST = ".course.json"
 
 
+def without_outputs(text):
+    """A notebook's bytes with every output and execution count taken out; other bytes as they are."""
+    try:
+        notebook = json.loads(text.decode("utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"], cell["execution_count"] = [], None
+    except (ValueError, KeyError, TypeError):
+        return text
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+
+
 class Copies:
     """The learner's folder: one copy of each lesson, made once and from then on theirs.
 
-    The manifest remembers, per lesson, the SHA-256 of the text the copy was made from. That is how a lesson
-    that has changed since is noticed, without ever comparing it with what the learner wrote.
+    Copies begin without outputs: a lesson asks for a prediction before it shows the answer. The manifest
+    remembers, per lesson, the SHA-256 of the text the copy was made from. That is how a lesson that has changed
+    since is noticed, without ever comparing it with what the learner wrote.
     """
 
     def __init__(self, lessons, mine):
@@ -488,9 +501,9 @@ class Copies:
         self.mine = Path(mine)  # the learner's folder
 
     def published(self):
-        """The course's lessons as {file name: bytes}, in order."""
+        """The course's lessons as {file name: bytes of a fresh copy}, in order."""
         paths = sorted(self.lessons.glob("*.ipynb"))
-        return {path.name: path.read_bytes() for path in paths if not path.name.startswith(".")}
+        return {path.name: without_outputs(path.read_bytes()) for path in paths if not path.name.startswith(".")}
 
     def read_manifest(self):
         try:
@@ -550,7 +563,7 @@ class Copies:
     def reset(self, wanted, today):
         """Start one lesson afresh. Return (file name, what the old copy is now called or None)."""
         name = self.find(wanted)
-        text = (self.lessons / name).read_bytes()
+        text = self.published()[name]
         self.make_folder()
         copy = self.mine / name
         kept = None

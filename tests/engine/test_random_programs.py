@@ -66,13 +66,13 @@ CHANGES = """
     a[0] = 1.0 | a[0] = b | a[k] = b[k] | a[1:] = 0.5 | a[..., 0] = b[..., 0] | a[:] = b | a[...] = 2.0 | a[0] += 1
     a[a > 1] = 0.25 | a[torch.tensor([0])] = b[:1] | a[torch.tensor([0, 1])] = 3.0 | a[0].mul_(2) | a[1:].add_(b[1:])
     a.t_() | a.unsqueeze_(0) | a.squeeze_() | a.transpose_(0, -1) | a.detach_() | a.requires_grad_() | a += b | a *= 2
-    a.requires_grad_(False) | a.detach().mul_(2) | a.data.mul_(2) | a.data = b | a.grad = None | a.retain_grad()
+    a.requires_grad_(False) | a.detach().mul_(2) | a.data.mul_(2) | a.data = b | a.grad = None | a.grad_fn; a.retain_grad()
     a.grad = b | a.grad = a.detach().clone() | del a.grad | a.view(-1)[0] = 3.0 | a.T.add_(b) | a.unbind()[0].mul_(2)
     a.expand(2, 3).add_(1) | a.index_put_((torch.tensor([0]),), b[0]) | a.index_add_(0, torch.tensor([0]), b[None])
     a.grad.zero_() | a.scatter_add_(0, torch.tensor([0, 0]), b) | a.copy_(a[0]) | a[0] = a[-1] | a[1:].copy_(a[:-1])
     a.set_(b) | torch.autograd.graph.increment_version(a) | a.requires_grad = True | a.fill_(b) | a -= a
-    a.register_hook(lambda g: seen(g)) | a.register_hook(lambda g: seen(g) * 2) | a.register_hook(lambda g: None)
-    a.register_post_accumulate_grad_hook(lambda p: seen(p.grad, 0)) | a.grad_fn.register_hook(lambda i, o: seen(o[0], 0))
+    a.grad_fn; a.register_hook(lambda g: seen(g)) | a.grad_fn; a.register_hook(lambda g: seen(g) * 2) | a.grad_fn; a.register_hook(lambda g: None)
+    a.grad_fn; a.register_post_accumulate_grad_hook(lambda p: seen(p.grad, 0)) | a.grad_fn.register_hook(lambda i, o: seen(o[0], 0))
     a.grad_fn.register_prehook(lambda o: (o[0] * 2,)) | a.grad_fn.register_hook(lambda i, o: (i[0] * 3,) + i[1:])
     a.backward() | a.sum().backward() | a.sum().backward(retain_graph=True) | (a * a).sum().backward(retain_graph=True)
     a.sum().backward(create_graph=True) | a.backward(b, retain_graph=True) | a.backward(torch.ones_like(a)) | a.mean().backward()

@@ -38,8 +38,31 @@ def everything_in(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_first_open_copies_every_lesson_byte_for_byte(copies):
-    """A learner who opens the course for the first time gets each lesson exactly as published."""
+def test_copies_begin_without_outputs(copies):
+    """A copy asks before it tells: the published outputs and execution counts are taken out, nothing else."""
+    cell = {"cell_type": "code", "execution_count": 3, "outputs": [{"text": "the answer"}], "source": "ü = 1"}
+    words = {"cell_type": "markdown", "source": "Predict"}
+    publish(copies, "07_version_counters.ipynb", json.dumps({"cells": [words, cell], "nbformat": 4}).encode())
+    copies.update()
+
+    fresh = json.loads(read(copies, "07_version_counters.ipynb"))
+    assert {"cells": [words, {**cell, "execution_count": None, "outputs": []}], "nbformat": 4} == fresh
+
+
+def test_new_outputs_alone_are_not_announced(copies):
+    """A lesson whose outputs were made anew, its cells unchanged, is not called changed."""
+    def lesson(text):
+        return json.dumps({"cells": [{"cell_type": "code", "source": "1", "outputs": [text]}]}).encode()
+
+    publish(copies, "07_version_counters.ipynb", lesson("old picture"))
+    copies.update()
+    publish(copies, "07_version_counters.ipynb", lesson("new picture"))
+
+    assert ([], []) == copies.update()
+
+
+def test_first_open_copies_every_lesson(copies):
+    """A learner who opens the course for the first time gets each lesson."""
     added, changed = copies.update()
 
     assert (["00_start_here.ipynb", "07_version_counters.ipynb"], []) == (added, changed)

@@ -4,7 +4,6 @@ PyTorch: torch/autograd/anomaly_mode.py, torch/csrc/autograd/anomaly_mode.h. PyT
 a warning; here the error message itself names the line that saved a tensor and the line that changed it.
 """
 
-import linecache
 import os
 import sys
 
@@ -31,6 +30,8 @@ def describe(place):
     """A place as an error message names it: the line's text, and where it stands."""
     if place is None:
         return "a line that was not recorded (switch anomaly mode on before the forward pass)"
+    import linecache  # here, because it costs an import of course_lib 3 %
+
     file, number = place
     text = linecache.getline(file, number).strip()
     where = f"{os.path.basename(file)}, line {number}"

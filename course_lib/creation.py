@@ -178,7 +178,14 @@ def empty_like(input, *, dtype=None, device=None, requires_grad=False):
 
 # --- random ------------------------------------------------------------------------------------------------
 
-_generator = np.random.default_rng(0)
+_generator = None  # NumPy's generator; made when first used, because importing numpy.random costs 8 %
+
+
+def generator():
+    """Where random numbers come from."""
+    if _generator is None:
+        manual_seed(0)
+    return _generator
 
 
 def manual_seed(seed):
@@ -189,13 +196,13 @@ def manual_seed(seed):
 
 def randn(*size, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with mean 0 and standard deviation 1."""
-    array = np.asarray(_generator.standard_normal(sizes_from(size))).astype((dtype or dtypes.default).numpy)
+    array = np.asarray(generator().standard_normal(sizes_from(size))).astype((dtype or dtypes.default).numpy)
     return finish(array, dtype, requires_grad, device)
 
 
 def rand(*size, dtype=None, device=None, requires_grad=False):
     """Random numbers spread evenly over [0, 1)."""
-    array = np.asarray(_generator.random(sizes_from(size))).astype((dtype or dtypes.default).numpy)
+    array = np.asarray(generator().random(sizes_from(size))).astype((dtype or dtypes.default).numpy)
     return finish(array, dtype, requires_grad, device)
 
 
@@ -203,12 +210,12 @@ def randint(low, high=None, size=None, *, dtype=None, device=None, requires_grad
     """Random integers from low up to but without high."""
     if size is None:
         low, high, size = 0, low, high
-    return finish(_generator.integers(low, high, sizes_from((size,))), dtype or dtypes.int64, requires_grad, device)
+    return finish(generator().integers(low, high, sizes_from((size,))), dtype or dtypes.int64, requires_grad, device)
 
 
 def randperm(n, *, dtype=None, device=None):
     """The numbers 0 to n - 1 in random order."""
-    return finish(_generator.permutation(n), dtype or dtypes.int64, False, device)
+    return finish(generator().permutation(n), dtype or dtypes.int64, False, device)
 
 
 def randn_like(input, *, dtype=None, device=None, requires_grad=False):

@@ -4,7 +4,6 @@ PyTorch: torch/autograd/function.py, torch/csrc/autograd/python_function.cpp, cu
 """
 
 import functools
-import inspect
 import warnings
 
 import numpy as np
@@ -256,6 +255,8 @@ class Function(metaclass=_FunctionMeta):
 
 def bind_arguments(cls, args, kwargs, skip_ctx):
     """Positional arguments from positional and keyword ones, by the names in forward's signature."""
+    import inspect  # here, because it costs an import of course_lib 8 %
+
     parameters = list(inspect.signature(cls.forward).parameters.values())[int(skip_ctx) :]
     try:
         bound = inspect.Signature(parameters).bind(*args, **kwargs)

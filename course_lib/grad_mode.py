@@ -4,10 +4,11 @@ PyTorch: c10/core/GradMode.h, c10/core/InferenceMode.h, torch/autograd/grad_mode
 """
 
 import functools
-import inspect
 import threading
 
 import numpy as np
+
+GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 
 # What an operation does once it has computed its result. One number, so that an operation asks one question.
 INFERENCE, OFF, ON, INSTRUMENTED = -1, 0, 1, 2
@@ -72,7 +73,7 @@ class _Decorator:
         return type(self)()
 
     def __call__(self, fn):
-        if inspect.isgeneratorfunction(fn):
+        if getattr(fn, "__code__", None) is not None and fn.__code__.co_flags & GENERATOR:
             return self._wrap_generator(fn)
 
         @functools.wraps(fn)

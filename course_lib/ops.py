@@ -3,8 +3,6 @@
 PyTorch: tools/autograd/gen_autograd_functions.py, gen_variable_type.py, torch/csrc/autograd/functions/utils.h.
 """
 
-import ast
-import linecache
 import math
 import re
 
@@ -84,7 +82,7 @@ class Row:
 
 def names_in(expression):
     """The variable names that an expression mentions."""
-    return {n.id for n in ast.walk(ast.parse(expression, mode="eval")) if isinstance(n, ast.Name)}
+    return set(re.findall(r"(?<![\w.])[a-zA-Z_]\w*", expression)) - {"if", "else", "and", "or", "not", "None", "True", "False"}
 
 
 def row(
@@ -458,6 +456,8 @@ def compile_source(name, parts, namespace):
     """Compile generated lines so that tracebacks and `??` can show them."""
     text = "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
     file = f"<course_lib operation {name}>"
+    import linecache  # here, because it costs an import of course_lib 3 %
+
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), namespace)
     return text

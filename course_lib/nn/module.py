@@ -45,15 +45,8 @@ class Module:
     """
 
     training = True
-    call_super_init = False
 
-    def __init__(self, *args, **kwargs):
-        if not self.call_super_init and (args or kwargs):
-            unexpected = next(iter(kwargs), None)
-            name = f"{type(self).__name__}.__init__()"
-            if unexpected is not None:
-                raise TypeError(f"{name} got an unexpected keyword argument '{unexpected}'")
-            raise TypeError(f"{name} takes 1 positional argument but {len(args) + 1} were given")
+    def __init__(self):
         fields = self.__dict__  # filled directly: assignment through __setattr__ needs these to be there
         fields["training"] = True
         for name in ("_parameters", "_buffers", "_modules"):

@@ -1,0 +1,591 @@
+"""The functions behind the layers: activations, losses, linear maps, convolution, normalisation, dropout.
+
+PyTorch: torch/nn/functional.py, aten/src/ATen/native (Linear.cpp, Loss.cpp, Dropout.cpp, Convolution.cpp).
+
+As in composites.py, each function sorts out its arguments and picks rows of the table, no more.
+"""
+
+import math
+import warnings
+
+import numpy as np
+
+from course_lib import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
+from course_lib.errors import not_supported
+from course_lib.indexing import cat
+from course_lib.ops import broadcast_error, rows
+from course_lib.tensor import Tensor
+
+# --- activations -------------------------------------------------------------------------------------------
+
+
+def relu(input, inplace=False):
+    """max(input, 0); its slope at 0 is 0."""
+    return rows.relu_(input) if inplace else rows.relu(input)
+
+
+def tanh(input):
+    """The hyperbolic tangent."""
+    return rows.tanh(input)
+
+
+def sigmoid(input):
+    """1 / (1 + exp(-input))."""
+    return rows.sigmoid(input)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """input cut off at min_val and max_val; no gradient on the bounds."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return rows.hardtanh_(input, min_val, max_val) if inplace else rows.hardtanh(input, min_val, max_val)
+
+
+def relu6(input, inplace=False):
+    """input cut off at 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """input where it is positive, negative_slope * input elsewhere."""
+    return (rows.leaky_relu_ if inplace else rows.leaky_relu)(input, negative_slope)
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
+    return (rows.elu_ if inplace else rows.elu)(input, alpha)
+
+
+def selu(input, inplace=False):
+    """elu with the two constants that keep mean 0 and variance 1 from layer to layer."""
+    return (rows.scaled_elu_ if inplace else rows.scaled_elu)(input, 1.6732632423543772, 1.0507009873554805)
+
+
+def gelu(input, approximate="none"):
+    """input times the chance that a standard normal number is below it."""
+    if approximate == "none":
+        return rows.gelu(input)
+    if approximate != "tanh":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)
+    return 0.5 * input * (1 + rows.tanh(inner))
+
+
+def silu(input, inplace=False):
+    """input * sigmoid(input)."""
+    return rows.silu_(input) if inplace else rows.silu(input)
+
+
+def mish(input):
+    """input * tanh(softplus(input))."""
+    return input * rows.tanh(softplus(input))
+
+
+def softplus(input, beta=1, threshold=20):
+    """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
+    return rows.softplus(input, beta, threshold)
+
+
+def softsign(input):
+    """input / (1 + |input|)."""
+    return input / (rows.abs(input) + 1)
+
+
+def tanhshrink(input):
+    """input - tanh(input)."""
+    return input - rows.tanh(input)
+
+
+def hardsigmoid(input):
+    """input / 6 + 1/2, cut off at 0 and 1."""
+    return relu6(input + 3) / 6
+
+
+def hardswish(input):
+    """input * hardsigmoid(input)."""
+    return input * hardsigmoid(input)
+
+
+def logsigmoid(input):
+    """log(sigmoid(input)), without overflow."""
+    return rows.log_sigmoid(input)[0]
+
+
+def prelu(input, weight):
+    """leaky_relu with a learned slope: one for all, or one a channel (dimension 1)."""
+    if weight.numel() > 1:
+        weight = composites.reshape(weight, (-1, *(1,) * (input.dim() - 2)))
+    return composites.where(input > 0, input, input * weight)
+
+
+def softmax(input, dim=None, dtype=None):
+    """exp(input) divided by its sum along dim."""
+    return composites.softmax(input, chosen_dim("softmax", input, dim), dtype)
+
+
+def softmin(input, dim=None, dtype=None):
+    """softmax of -input."""
+    return composites.softmax(-input, chosen_dim("softmin", input, dim), dtype)
+
+
+def log_softmax(input, dim=None, dtype=None):
+    """The logarithm of softmax, without overflow."""
+    return composites.log_softmax(input, chosen_dim("log_softmax", input, dim), dtype)
+
+
+def chosen_dim(name, input, dim):
+    """The dimension to normalise along; without one, PyTorch's old guess, with its warning."""
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+# --- linear maps -------------------------------------------------------------------------------------------
+
+
+def linear(input, weight, bias=None):
+    """input @ weight.T + bias, for any number of leading dimensions."""
+    turned = composites.t(weight)
+    if bias is None:
+        return composites.matmul(input, turned)
+    if input.dtype is not weight.dtype:
+        titles = [t.dtype.title for t in (input, weight)]
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {titles[0]} and {titles[1]}")
+    if input.dim() == 2:
+        return composites.addmm(bias, input, turned)
+    flat = composites.reshape(input, (-1, input.shape[-1]))
+    return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """For each output k: input1 @ weight[k] @ input2, plus bias."""
+    products = composites.stack([composites.sum(composites.matmul(input1, w) * input2, -1) for w in weight], -1)
+    return products if bias is None else products + bias
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """The rows of weight that the integers in input name. IndexError for a row that is not there."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"embedding(): argument 'indices' (position 2) must be Tensor, not {type(input).__name__}")
+    if input.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{input.type()} instead (while checking arguments for embedding)"
+        )
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -len(weight) <= padding_idx < len(weight):
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    else:
+        padding_idx %= len(weight)
+    return rows.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def one_hot(tensor, num_classes=-1):
+    """For each class number a row of zeros with a single 1 at its place."""
+    classes = tensor.array
+    if np.any(classes < 0):
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(classes.max()) + 1
+    if np.any(classes >= num_classes):
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return creation.tensor((classes[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+# --- convolution and pooling -------------------------------------------------------------------------------
+
+
+def per_dimension(value, dimensions):
+    """One number for each dimension."""
+    return (value,) * dimensions if isinstance(value, int) else tuple(value)
+
+
+def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups):
+    """Convolution over one, two or three dimensions; an input without a batch dimension gets one for a moment."""
+    unbatched = input.dim() == dimensions + 1
+    if unbatched:
+        input = composites.unsqueeze(input, 0)
+    stride, dilation = per_dimension(stride, dimensions), per_dimension(dilation, dimensions)
+    if padding == "valid":
+        padding = 0
+    elif padding == "same":
+        spans = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation, strict=True)]
+        if any(s != 1 for s in stride):
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
+        if any(span % 2 for span in spans):
+            uneven = [n for span in reversed(spans) for n in (span // 2, span - span // 2)]
+            input, spans = pad(input, uneven), [0] * dimensions
+        padding = [span // 2 for span in spans]
+    padding = per_dimension(padding, dimensions)
+    check_convolution(dimensions, input, weight, padding, dilation, groups)
+    result = rows.convolution(input, weight, bias, stride, padding, dilation, groups)
+    return composites.squeeze(result, 0) if unbatched else result
+
+
+def check_convolution(dimensions, input, weight, padding, dilation, groups):
+    """RuntimeError, in PyTorch's words, for shapes that do not go together."""
+    if input.dim() != dimensions + 2:
+        raise RuntimeError(
+            f"Expected {dimensions + 1}D (unbatched) or {dimensions + 2}D (batched) input to conv{dimensions}d, but got "
+            f"input of size: {list(input.shape)}"
+        )
+    channels = weight.shape[1] * groups
+    if input.shape[1] != channels:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
+            f"{channels} channels, but got {input.shape[1]} channels instead"
+        )
+    padded = [n + 2 * p for n, p in zip(input.shape[2:], padding, strict=True)]
+    kernel = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+    if any(k > n for k, n in zip(kernel, padded, strict=True)):
+        sizes = [" x ".join(map(str, numbers)) for numbers in (padded, kernel)]
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size can't be "
+            "greater than actual input size"
+        )
+
+
+def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution over one dimension: input (N, C, L), weight (out, C / groups, K)."""
+    return convolve(1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution over two dimensions: input (N, C, H, W), weight (out, C / groups, KH, KW)."""
+    return convolve(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
+    """The largest element of each patch; the first of equal ones gets the gradient."""
+    kernel = per_dimension(kernel_size, 2)
+    stride = kernel if stride is None else per_dimension(stride, 2)
+    return rows.max_pool2d(input, kernel, stride, per_dimension(padding, 2), per_dimension(dilation, 2))[0]
+
+
+def avg_pool2d(input, kernel_size, stride=None, padding=0):
+    """The mean of each patch: a convolution of every channel with equal weights."""
+    kernel = per_dimension(kernel_size, 2)
+    channels = input.shape[1]
+    weight = creation.full((channels, 1, *kernel), 1 / math.prod(kernel), dtype=input.dtype)
+    return conv2d(input, weight, None, kernel if stride is None else stride, padding, 1, channels)
+
+
+def pad(input, pad, mode="constant", value=0.0):
+    """The input surrounded by `value`; pad counts (before, after) from the last dimension backwards."""
+    if mode != "constant":
+        raise not_supported(f"pad with mode={mode!r}", "Use mode='constant'.")
+    for back in range(len(pad) // 2):
+        dim = input.dim() - 1 - back
+        before, after = pad[2 * back : 2 * back + 2]
+        if before < 0 or after < 0:
+            start, length = max(-before, 0), input.shape[dim] + min(before, 0) + min(after, 0)
+            input = composites.narrow(input, dim, start, length)
+        sides = [(*input.shape[:dim], max(n, 0), *input.shape[dim + 1 :]) for n in (before, after)]
+        edges = [creation.full(side, value, dtype=input.dtype) for side in sides]
+        input = cat([edges[0], input, edges[1]], dim)
+    return input
+
+
+# --- normalising and dropping ------------------------------------------------------------------------------
+
+
+def batch_norm(
+    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
+):
+    """(input - mean) / sqrt(variance + eps) * weight + bias, channel by channel.
+
+    training: use the batch's own mean and (biased) variance, and move the running ones towards them. ValueError for
+    a batch with one value a channel, RuntimeError for running statistics of another length or missing.
+    """
+    channels = input.shape[1]
+    if training and input.numel() == channels:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if not training and (running_mean is None or running_var is None):
+        name = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(f"{name} must be defined in evaluation mode")
+    vectors = dict(running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    for name, vector in vectors.items():
+        if vector is not None and vector.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
+    return rows.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+    """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions."""
+    if isinstance(normalized_shape, int):
+        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    shape = tuple(normalized_shape)
+    if tuple(input.shape[input.dim() - len(shape) :]) != shape or len(shape) > input.dim():
+        expected = ", ".join(["*", *map(str, shape)])
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of "
+            f"size{list(input.shape)}"
+        )
+    return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """Each element set to zero with chance p, the others divided by 1 - p. Does nothing unless training."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not training or input.numel() == 0:
+        return input
+    keep = (creation.rand_like(input.detach()) >= p).to(input.dtype)
+    mask = keep * 0 if p == 1 else keep / (1 - p)
+    return rows.mul_(input, mask) if inplace else rows.mul(input, mask)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12):
+    """input divided by its p-norm along dim (but at least eps)."""
+    length = composites.clamp(composites.norm(input, p, dim, True), min=eps)
+    return input / composites.expand(length, input.shape)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The inner product of two tensors along dim, each scaled to length 1 first."""
+    lengths = [composites.clamp(composites.norm(x, 2, dim, True), min=eps) for x in (x1, x2)]
+    return composites.sum((x1 / lengths[0]) * (x2 / lengths[1]), dim)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norm of x1 - x2 + eps along the last dimension."""
+    return composites.norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    """softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = composites.matmul(query, composites.mT(key)) * scale
+    if is_causal:
+        attn_mask = rows.tril(creation.ones(*scores.shape[-2:])) == 1
+    if attn_mask is not None:
+        is_bool = attn_mask.dtype.name == "bool"
+        scores = rows.masked_fill(scores, ~attn_mask, -math.inf) if is_bool else scores + attn_mask
+    return composites.matmul(dropout(composites.softmax(scores, -1), dropout_p), value)
+
+
+# --- losses ------------------------------------------------------------------------------------------------
+
+
+def reduction_number(reduction):
+    """reduction as the nodes keep it: 0, 1 or 2."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return ("none", "mean", "sum").index(reduction)
+
+
+def reduced(losses, reduction):
+    """The losses, their mean, or their sum."""
+    reduction_number(reduction)
+    return {"none": lambda x: x, "mean": composites.mean, "sum": composites.sum}[reduction](losses)
+
+
+def same_size(input, target):
+    """input and target broadcast to one shape, with PyTorch's warning when they differ."""
+    if input.size() == target.size():
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+        "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=3,
+    )
+    return broadcast(input, target)
+
+
+def broadcast(*tensors):
+    """The tensors expanded to one shape; those that have it already are left alone."""
+    try:
+        shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
+    except ValueError:
+        raise broadcast_error(*tensors) from None
+    return tuple(t if t.array.shape == shape else composites.expand(t, shape) for t in tensors)
+
+
+def mse_loss(input, target, *, reduction="mean"):
+    """The squared differences: their mean, their sum, or all of them."""
+    input, target = same_size(input, target)
+    if not (input.is_floating_point() or target.is_floating_point()):
+        raise NotImplementedError(f"\"mse_cpu\" not implemented for '{input.dtype.title}'")
+    return rows.mse_loss(input, target, reduction_number(reduction))
+
+
+def l1_loss(input, target, *, reduction="mean"):
+    """The magnitudes of the differences: their mean, their sum, or all of them."""
+    input, target = same_size(input, target)
+    return reduced(rows.abs(input - target), reduction)
+
+
+def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
+    """Squared differences (divided by 2 beta) below beta, magnitudes beyond."""
+    input, target = same_size(input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    return rows.smooth_l1_loss(input, target, reduction_number(reduction), beta)
+
+
+def huber_loss(input, target, *, reduction="mean", delta=1.0):
+    """Half squared differences up to delta, straight lines of slope delta beyond."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    input, target = same_size(input, target)
+    return rows.huber_loss(input, target, reduction_number(reduction), delta)
+
+
+def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
+    """-log of the probability given to a yes/no target; input must lie in [0, 1]."""
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    return rows.binary_cross_entropy(input, target, weight, reduction_number(reduction))
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="mean", pos_weight=None):
+    """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
+    if target.size() != input.size():
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    return rows.bce_with_logits(input, target, weight, pos_weight, reduction_number(reduction))
+
+
+def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
+    """Minus the entries of input (log probabilities) at the target classes.
+
+    input (C), (N, C) or (N, C, ...), target the same without C. The mean is weighted, and leaves out targets equal to
+    ignore_index. IndexError for a class that is not there.
+    """
+    if input.dim() == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if input.dim() > 1 and input.shape[0] != (target.shape[0] if target.dim() else None):
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    check_target(input, target, weight)
+    number = reduction_number(reduction)
+    if input.dim() == 1:
+        target = composites.reshape(target, ())
+    if input.dim() <= 2:
+        return rows.nll_loss(input, target, weight, number, ignore_index)[0]
+    return rows.nll_loss2d(input, target, weight, number, ignore_index)[0]
+
+
+def check_target(input, target, weight):
+    """RuntimeError for targets that are no class numbers, and for shapes that do not go together."""
+    classes = input.shape[0 if input.dim() == 1 else 1]
+    if target.dtype.name != "int64":
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
+    if input.dim() == 2 and target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input.dim() > 2:
+        expected = [input.shape[0], *input.shape[2:]]
+        if list(target.shape) != expected:
+            raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
+    if weight is not None and (weight.dim() != 1 or len(weight) != classes):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+
+
+def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    dim = 0 if input.dim() == 1 else 1
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{input.dtype.title}'"
+        )
+    log_probabilities = composites.log_softmax(input, dim)
+    if target.size() == input.size() and target.is_floating_point():
+        return soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim)
+    hard = nll_loss(log_probabilities, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if label_smoothing == 0:
+        return hard
+    even = spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim)
+    return hard * (1 - label_smoothing) + even * (label_smoothing / input.shape[dim])
+
+
+def along_classes(weight, input, dim):
+    """A vector of one number a class, in a shape that broadcasts against input."""
+    return composites.reshape(weight, (-1, *(1,) * (input.dim() - dim - 1)))
+
+
+def soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim):
+    """Cross entropy with a probability for each class as target."""
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / target.shape[dim]
+    products = log_probabilities * target
+    if weight is not None:
+        products = products * along_classes(weight, products, dim)
+    if reduction_number(reduction) == 0:
+        return -composites.sum(products, dim)
+    if reduction == "sum":
+        return -composites.sum(products)
+    samples = products.numel() // products.shape[dim] if products.shape[dim] else 0
+    return -composites.sum(products) / samples
+
+
+def spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim):
+    """What label smoothing adds: the loss with every class equally right."""
+    if weight is not None:
+        log_probabilities = log_probabilities * along_classes(weight, log_probabilities, dim)
+    losses = -composites.sum(log_probabilities, dim)
+    ignored = target == ignore_index
+    losses = rows.masked_fill(losses, ignored, 0.0)
+    if reduction != "mean":
+        return reduced(losses, reduction)
+    if weight is None:
+        count = int((~ignored).sum())
+        return composites.sum(losses) / count
+    chosen = weight[rows.masked_fill(target, ignored, 0)]
+    return composites.sum(losses) / composites.sum(rows.masked_fill(chosen, ignored, 0.0))
+
+
+def kl_div(input, target, *, reduction="mean", log_target=False):
+    """target * (log(target) - input), with input as log probabilities."""
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=2,
+        )
+    if log_target:
+        losses = rows.exp(target) * (target - input)
+    else:
+        entropy = composites.where(target > 0, target * rows.log(composites.where(target > 0, target, 1.0)), 0.0)
+        losses = entropy - target * input
+    if reduction == "batchmean":
+        return composites.sum(losses) / (input.shape[0] if input.dim() else 1)
+    return reduced(losses, reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
+    """max(0, -target * (input1 - input2) + margin)."""
+    return reduced(composites.clamp(-target * (input1 - input2) + margin, min=0), reduction)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
+    """input where the target is 1, max(0, margin - input) where it is -1."""
+    far = composites.where(target == 1, 0.0, composites.clamp(margin - input, min=0))
+    near = composites.where(target == -1, 0.0, input)
+    return reduced(far + near, reduction)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
+    """1 - similarity where the target is 1, max(0, similarity - margin) where it is -1."""
+    similarity = cosine_similarity(input1, input2, -1)
+    far = composites.clamp(similarity - margin, min=0)
+    return reduced(composites.where(target == 1, 1 - similarity, far), reduction)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, *, reduction="mean"):
+    """max(0, distance to the positive - distance to the negative + margin)."""
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    return reduced(composites.clamp(near - far + margin, min=0), reduction)

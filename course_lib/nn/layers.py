@@ -1,0 +1,492 @@
+"""Layers: modules with parameters, and the ones that only reshape or drop.
+
+PyTorch: torch/nn/modules (linear.py, conv.py, batchnorm.py, normalization.py, sparse.py, rnn.py, dropout.py,
+flatten.py, pooling.py).
+"""
+
+import math
+
+from course_lib import composites, creation
+from course_lib.grad_mode import no_grad
+from course_lib.nn import functional as F
+from course_lib.nn import init
+from course_lib.nn.module import Module
+from course_lib.nn.parameter import Parameter
+from course_lib.ops import rows
+
+
+def make(*shape, dtype=None):
+    """A parameter whose values are still to be chosen."""
+    return Parameter(creation.empty(*shape, dtype=dtype))
+
+
+class Identity(Module):
+    """Returns its input; arguments to the constructor are ignored."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    def forward(self, input):
+        """The input itself."""
+        return input
+
+
+class Linear(Module):
+    """input @ weight.T + bias, with weight (out_features, in_features).
+
+    Weights and biases start evenly spread within 1 / sqrt(in_features).
+    """
+
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = make(out_features, in_features, dtype=dtype)
+        if bias:
+            self.bias = make(out_features, dtype=dtype)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new starting values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        spread_bias(self.bias, self.in_features)
+
+    def forward(self, input):
+        """input (..., in_features) -> (..., out_features)."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self):
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+def spread_bias(bias, fan_in):
+    """Start a bias evenly spread within 1 / sqrt(fan_in)."""
+    if bias is not None:
+        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+        init.uniform_(bias, -bound, bound)
+
+
+class Bilinear(Module):
+    """For each output k: input1 @ weight[k] @ input2 + bias[k]."""
+
+    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = make(out_features, in1_features, in2_features, dtype=dtype)
+        if bias:
+            self.bias = make(out_features, dtype=dtype)
+        else:
+            self.register_parameter("bias", None)
+        init.uniform_(self.weight, -1 / math.sqrt(in1_features), 1 / math.sqrt(in1_features))
+        spread_bias(self.bias, in1_features)
+
+    def forward(self, input1, input2):
+        """input1 (..., in1_features), input2 (..., in2_features) -> (..., out_features)."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self):
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Flatten(Module):
+    """All dimensions from start_dim to end_dim made one; by default all but the batch."""
+
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input):
+        """(N, A, B, ...) -> (N, A * B * ...)."""
+        return composites.flatten(input, self.start_dim, self.end_dim)
+
+    def extra_repr(self):
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """One dimension made several again."""
+
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, input):
+        """(N, A * B) -> (N, A, B)."""
+        dim = self.dim % input.dim()
+        return composites.reshape(input, (*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :]))
+
+    def extra_repr(self):
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class Dropout(Module):
+    """Sets elements to zero with chance p while training; nothing in eval mode. ValueError for p outside [0, 1]."""
+
+    def __init__(self, p=0.5, inplace=False):
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input):
+        """The input with elements dropped, the others scaled up."""
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self):
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Embedding(Module):
+    """A table of vectors, looked up by number. The row padding_idx starts at zero and gets no gradient."""
+
+    def __init__(
+        self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
+        scale_grad_by_freq=False, sparse=False, _weight=None, _freeze=False, device=None, dtype=None,
+    ):
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError("Padding_idx must be within num_embeddings")
+            padding_idx %= num_embeddings
+        self.padding_idx = padding_idx
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        if _weight is None:
+            self.weight = Parameter(creation.empty(num_embeddings, embedding_dim, dtype=dtype), not _freeze)
+            self.reset_parameters()
+        else:
+            if list(_weight.shape) != [num_embeddings, embedding_dim]:
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(_weight, not _freeze)
+
+    def reset_parameters(self):
+        """Draw new normal starting values; the padding row is zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+        """A layer around an existing table, frozen unless told otherwise."""
+        return cls(*embeddings.shape, padding_idx=padding_idx, _weight=embeddings, _freeze=freeze)
+
+    def forward(self, input):
+        """Integers (...) -> vectors (..., embedding_dim)."""
+        return F.embedding(
+            input, self.weight, self.padding_idx, scale_grad_by_freq=self.scale_grad_by_freq, sparse=self.sparse
+        )
+
+    def extra_repr(self):
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+# --- convolution and pooling -------------------------------------------------------------------------------
+
+
+class _Convolution(Module):
+    """What Conv1d and Conv2d share."""
+
+    dimensions = 0
+
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
+        padding_mode="zeros", device=None, dtype=None,
+    ):
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ValueError("out_channels must be divisible by groups")
+        n = self.dimensions
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride = F.per_dimension(kernel_size, n), F.per_dimension(stride, n)
+        self.padding = padding if isinstance(padding, str) else F.per_dimension(padding, n)
+        self.dilation = F.per_dimension(dilation, n)
+        self.weight = make(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype)
+        if bias:
+            self.bias = make(out_channels, dtype=dtype)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new starting values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        spread_bias(self.bias, init.fans(self.weight)[0])
+
+    def forward(self, input):
+        """(N, in_channels, ...) -> (N, out_channels, ...)."""
+        return F.convolve(
+            self.dimensions, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+        )
+
+    def extra_repr(self):
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        if self.padding != (0,) * self.dimensions:
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * self.dimensions:
+            text += f", dilation={self.dilation}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        return text + (", bias=False" if self.bias is None else "")
+
+
+class Conv1d(_Convolution):
+    """Convolution over one dimension."""
+
+    dimensions = 1
+
+
+class Conv2d(_Convolution):
+    """Convolution over two dimensions."""
+
+    dimensions = 2
+
+
+class MaxPool2d(Module):
+    """The largest element of each patch."""
+
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+
+    def forward(self, input):
+        """(N, C, H, W) -> (N, C, fewer, fewer)."""
+        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation)
+
+    def extra_repr(self):
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            "ceil_mode=False"
+        )
+
+
+class AvgPool2d(Module):
+    """The mean of each patch."""
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding = padding
+
+    def forward(self, input):
+        """(N, C, H, W) -> (N, C, fewer, fewer)."""
+        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+# --- normalisation -----------------------------------------------------------------------------------------
+
+
+class _BatchNorm(Module):
+    """What BatchNorm1d and BatchNorm2d share.
+
+    In training mode the batch's own statistics are used and the running ones move towards them, also under no_grad;
+    in eval mode the running ones are used. momentum=None averages over all batches.
+    """
+
+    _version = 2
+    input_dimensions = ()
+
+    def __init__(
+        self, num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None,
+        *, bias=True,
+    ):
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        self.register_parameter("weight", make(num_features, dtype=dtype) if affine else None)
+        self.register_parameter("bias", make(num_features, dtype=dtype) if affine and bias else None)
+        tracked = track_running_stats
+        self.register_buffer("running_mean", creation.zeros(num_features, dtype=dtype) if tracked else None)
+        self.register_buffer("running_var", creation.ones(num_features, dtype=dtype) if tracked else None)
+        self.register_buffer("num_batches_tracked", creation.tensor(0) if tracked else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self):
+        """Begin the running statistics anew."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Weights of one, biases of zero, running statistics from the beginning."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input):
+        """(N, C, ...) -> the same shape, each channel normalised."""
+        self.check_dimensions(input)
+        momentum = self.momentum or 0.0
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                momentum = 1.0 / float(self.num_batches_tracked)
+        own_statistics = self.training or (self.running_mean is None and self.running_var is None)
+        update = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input, self.running_mean if update else None, self.running_var if update else None, self.weight, self.bias,
+            own_statistics, momentum, self.eps,
+        )
+
+    def check_dimensions(self, input):
+        if input.dim() not in self.input_dimensions:
+            expected = " or ".join(f"{n}D" for n in self.input_dimensions)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+    def extra_repr(self):
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L)."""
+
+    input_dimensions = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W)."""
+
+    input_dimensions = (4,)
+
+
+class LayerNorm(Module):
+    """Normalises each sample over its last dimensions; the same in training and evaluation."""
+
+    def __init__(
+        self, normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None
+    ):
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
+        self.register_parameter("weight", make(*shape, dtype=dtype) if elementwise_affine else None)
+        self.register_parameter("bias", make(*shape, dtype=dtype) if elementwise_affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Weights of one, biases of zero."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input):
+        """(..., *normalized_shape) -> the same shape."""
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+# --- recurrent cells ---------------------------------------------------------------------------------------
+
+
+class _Cell(Module):
+    """What the recurrent cells share: two linear maps, of the input and of the state, side by side for each gate."""
+
+    gates = 1
+
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.input_size, self.hidden_size = input_size, hidden_size
+        width = self.gates * hidden_size
+        self.weight_ih, self.weight_hh = make(width, input_size, dtype=dtype), make(width, hidden_size, dtype=dtype)
+        self.register_parameter("bias_ih", make(width, dtype=dtype) if bias else None)
+        self.register_parameter("bias_hh", make(width, dtype=dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new starting values, evenly spread within 1 / sqrt(hidden_size)."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def first_state(self, input):
+        """Zeros to start from."""
+        return creation.zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
+
+    def check(self, input):
+        name = type(self).__name__
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
+
+    def both(self, input, state):
+        """The two linear maps."""
+        return F.linear(input, self.weight_ih, self.bias_ih), F.linear(state, self.weight_hh, self.bias_hh)
+
+    def extra_repr(self):
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias_ih is not None else ", bias=False")
+
+
+class RNNCell(_Cell):
+    """tanh (or relu) of a linear map of the input plus one of the state."""
+
+    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+        self.__dict__["nonlinearity"] = nonlinearity
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+
+    def forward(self, input, hx=None):
+        """(N, input_size), (N, hidden_size) -> (N, hidden_size)."""
+        self.check(input)
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        from_input, from_state = self.both(input, self.first_state(input) if hx is None else hx)
+        return (rows.tanh if self.nonlinearity == "tanh" else rows.relu)(from_input + from_state)
+
+    def extra_repr(self):
+        return super().extra_repr() + ("" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}")
+
+
+class LSTMCell(_Cell):
+    """A cell state that is partly forgotten and partly written to, and an output gate."""
+
+    gates = 4
+
+    def forward(self, input, hx=None):
+        """(N, input_size), (hidden, cell) -> (hidden, cell), each (N, hidden_size)."""
+        self.check(input)
+        hidden, cell = (self.first_state(input), self.first_state(input)) if hx is None else hx
+        from_input, from_state = self.both(input, hidden)
+        write, forget, new, output = composites.chunk(from_input + from_state, 4, -1)
+        cell = rows.sigmoid(forget) * cell + rows.sigmoid(write) * rows.tanh(new)
+        return rows.sigmoid(output) * rows.tanh(cell), cell
+
+
+class GRUCell(_Cell):
+    """A state that is a mixture of its old value and a new one."""
+
+    gates = 3
+
+    def forward(self, input, hx=None):
+        """(N, input_size), (N, hidden_size) -> (N, hidden_size)."""
+        self.check(input)
+        state = self.first_state(input) if hx is None else hx
+        from_input, from_state = self.both(input, state)
+        reset_i, update_i, new_i = composites.chunk(from_input, 3, -1)
+        reset_s, update_s, new_s = composites.chunk(from_state, 3, -1)
+        reset, update = rows.sigmoid(reset_i + reset_s), rows.sigmoid(update_i + update_s)
+        new = rows.tanh(new_i + reset * new_s)
+        return (state - new) * update + new

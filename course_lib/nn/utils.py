@@ -1,0 +1,78 @@
+"""Helpers on the parameters of a model: clipping gradients, and parameters as one vector.
+
+PyTorch: torch/nn/utils (clip_grad.py, convert_parameters.py).
+"""
+
+import math
+
+from course_lib import composites, creation
+from course_lib.grad_mode import no_grad
+from course_lib.indexing import cat, stack
+from course_lib.tensor import Tensor
+
+
+def gradients(parameters):
+    """The gradients that are there, from one tensor or several."""
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The norm of all elements of all tensors together."""
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not tensors:
+        return creation.tensor(0.0)
+    norm_type = float(norm_type)
+    total = composites.norm(stack([composites.norm(t, norm_type) for t in tensors]), norm_type)
+    if error_if_nonfinite and not math.isfinite(total.item()):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Multiply all gradients by max_norm / total_norm if that is less than 1; the write counts in any case."""
+    factor = composites.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+    with no_grad():
+        for grad in gradients(parameters):
+            grad.mul_(factor)
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Scale all gradients in place by one factor so that their total norm is at most max_norm.
+
+    Returns the norm before. RuntimeError for an infinite or NaN norm, if error_if_nonfinite.
+    """
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    with no_grad():
+        total = get_total_norm(gradients(parameters), norm_type, error_if_nonfinite)
+        clip_grads_with_norm_(parameters, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    """Limit every element of every gradient in place to [-clip_value, clip_value]."""
+    limit = float(clip_value)
+    with no_grad():
+        for grad in gradients(parameters):
+            grad.clamp_(-limit, limit)
+
+
+def parameters_to_vector(parameters):
+    """All elements of all parameters in one vector, recorded."""
+    return cat([p.reshape(-1) for p in parameters], 0)
+
+
+def vector_to_parameters(vec, parameters):
+    """Let each parameter look at its piece of the vector. TypeError unless it is a tensor."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {type(vec)}")
+    start = 0
+    for parameter in parameters:
+        piece = vec[start : start + parameter.numel()]
+        parameter.data = composites.view(piece, parameter.shape).data
+        start += parameter.numel()
+
+

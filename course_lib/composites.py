@@ -70,9 +70,10 @@ def div(input, other, *, rounding_mode=None):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    rounded = rows.floor(quotient) if rounding_mode == "floor" else rows.trunc(quotient)
-    kinds = [v.array.dtype.kind if isinstance(v, Tensor) else type(v) for v in (input, other)]
-    return rounded if "f" in kinds or float in kinds else rounded.long()
+    a, b = promote(*operands("div", input, other))
+    if a.dtype.kind != "f":
+        return new_tensor(kernels.integer_quotient(a, b, rounding_mode))
+    return rows.floor(quotient) if rounding_mode == "floor" else rows.trunc(quotient)
 
 
 def pow(input, exponent):
@@ -115,6 +116,10 @@ def where(condition, input=None, other=None):
     """input where the condition holds, other elsewhere; either may be a number."""
     if input is None:
         return tuple(new_tensor(places) for places in np.nonzero(condition.array))
+    if condition.array.dtype.kind != "b":
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.title}"
+        )
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = creation.tensor(input)
     return rows.select_where(condition, input, other)
@@ -185,6 +190,10 @@ def std(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
 
 def norm(input, p=2, dim=None, keepdim=False):
     """The p-norm of all elements, or along dimensions."""
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}"
+        )
     if p == "fro":
         p = 2
     if not isinstance(p, int | float):
@@ -228,18 +237,36 @@ def min(input, dim=None, keepdim=False):
     return pair("min", rows.min_dim(input, dimension(input, dim), keepdim))
 
 
+def check_not_empty(name, input, dim):
+    """RuntimeError for the extreme value of nothing, IndexError for a dimension of length 0."""
+    if input.array.size:
+        return
+    if not dims_of(input, dim):
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
+        )
+    for d in dims_of(input, dim):
+        if not input.array.shape[d]:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
+    check_not_empty("amax", input, dim)
     return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
 
 
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
+    check_not_empty("amin", input, dim)
     return rows.amin(input, dims_of(input, dim) or every(input), keepdim)
 
 
 def _arg(find, input, dim, keepdim):
     name = find.__name__
+    if input.array.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None:
         if not input.array.size:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -487,6 +514,8 @@ def mT(input):
 
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged."""
+    if input.array.ndim == 0:
+        return rows.alias(input) if dimension(input, dim0) == dimension(input, dim1) else input
     return rows.transpose(input, dimension(input, dim0), dimension(input, dim1))
 
 
@@ -512,6 +541,8 @@ def squeeze(input, dim=None):
     """Without dimensions of length 1: all of them, or those named."""
     if dim is None:
         return rows.squeeze(input)
+    if input.array.ndim == 0:
+        return rows.squeeze(input)
     return rows.squeeze_dim(input, dims_of(input, dim) if not isinstance(dim, int) else dimension(input, dim))
 
 
@@ -522,8 +553,10 @@ def expand(input, *sizes):
 
 def select(input, dim, index):
     """One place along a dimension, as a view."""
+    if input.array.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = dimension(input, dim)
-    length = input.array.shape[dim] if input.array.ndim else 0
+    length = input.array.shape[dim]
     if not -length <= index < length:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.array.shape)} at dimension {dim}"
@@ -533,8 +566,12 @@ def select(input, dim, index):
 
 def narrow(input, dim, start, length):
     """A stretch of a dimension, as a view."""
+    if input.array.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = dimension(input, dim)
     size = input.array.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start = start + size if start < 0 else start
@@ -545,6 +582,8 @@ def narrow(input, dim, start, length):
 
 def diagonal(input, offset=0, dim1=0, dim2=1):
     """The diagonal of two dimensions, as a view."""
+    if input.array.ndim < 2:
+        dimension(input, dim2)
     return rows.diagonal(input, offset, dimension(input, dim1), dimension(input, dim2))
 
 
@@ -557,7 +596,13 @@ def unbind(input, dim=0):
 
 def split(input, split_size, dim=0):
     """Pieces of the given length (or lengths) along a dimension, as views from one node."""
+    if input.array.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = dimension(input, dim)
+    if split_size == 0 and input.array.shape[dim]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
+        )
     size = split_size if isinstance(split_size, int) else [int(n) for n in split_size]
     if isinstance(size, list) and builtins.sum(size) != input.array.shape[dim]:
         raise RuntimeError(
@@ -569,6 +614,10 @@ def split(input, split_size, dim=0):
 
 def chunk(input, chunks, dim=0):
     """At most the given number of pieces along a dimension, as views from one node."""
+    if input.array.ndim == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks < 1:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input.array.shape[dimension(input, dim)]
     return split(input, builtins.max(1, -(-length // chunks)), dim)
 
@@ -580,6 +629,10 @@ def repeat(input, *sizes):
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
+    if builtins.any(n < 0 for n in repeats):
+        shape = (1,) * (len(repeats) - input.array.ndim) + input.array.shape
+        sizes = [n * r for n, r in zip(shape, repeats, strict=True)]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {builtins.min(sizes)}: {sizes}")
     return rows.repeat(input, repeats)
 
 

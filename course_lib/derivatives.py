@@ -30,7 +30,7 @@ row("add_scaled(self, other, alpha)", "self + alpha * other", node="AddBackward0
 row("sub_scaled(self, other, alpha)", "self - alpha * other", node="SubBackward0",
     self="grad",
     other="-grad * alpha")
-row("neg(self)", "-self",
+row("neg(self)", "-kernels.truth_refused(self, kernels.NO_NEGATIVE)",
     self="-grad")
 row("reciprocal(self)", "1 / self", floating=True,
     self="-grad * (result * result)")
@@ -42,7 +42,7 @@ row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBack
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("number_pow(self, exponent)", "kernels.power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
-row("remainder(self, other)", "np.mod(self, other)",
+row("remainder(self, other)", "kernels.remainder(self, other)",
     self="grad",
     other="-grad * floor(self / other)")
 row("lerp(self, end, weight)", "self + weight * (end - self)",
@@ -93,13 +93,13 @@ row("tanh(self)", "np.tanh(self)", floating=True,
     self="grad * (1 - result * result)")
 row("sigmoid(self)", "kernels.logistic(self)", floating=True,
     self="grad * ((1 - result) * result)")
-row("relu(self)", "np.maximum(self, 0)",
+row("relu(self)", "np.maximum(kernels.truth_refused(self, 'Boolean inputs not supported for relu'), 0)",
     self="grad * (result > 0)")
-row("abs(self)", "np.abs(self)",
+row("abs(self)", "np.abs(kernels.truth_refused(self, kernels.NO_ABS, NotImplementedError))",
     self="grad * sign(self)")
 row("erf(self)", "kernels.error_function(self)", floating=True,
     self="grad * (1.1283791670955126 * exp(-(self * self)))")
-row("sign(self)", "np.sign(self)",
+row("sign(self)", "kernels.sign(self)",
     self="zeros_like(grad)")
 row("floor(self)", "np.floor(self)",
     self="zeros_like(grad)")
@@ -264,9 +264,9 @@ row("repeat(self, repeats)", "np.tile(self, repeats)", elementwise=False,
     self="sum_repeats(grad, self_sym_sizes, repeats)")
 row("flip(self, dims)", "kernels.flip(self, dims)", elementwise=False,
     self="flip(grad, dims)")
-row("triu(self, diagonal=0)", "np.triu(self, diagonal)", elementwise=False,
+row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", elementwise=False,
     self="triu(grad, diagonal)")
-row("tril(self, diagonal=0)", "np.tril(self, diagonal)", elementwise=False,
+row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False,
     self="tril(grad, diagonal)")
 row("index_select(self, dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
     self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
@@ -281,7 +281,7 @@ row("index_add(self, dim, index: Tensor, source)", "kernels.index_add(self, dim,
     elementwise=False, in_place=True, keeps=("source",),
     self="grad",
     source="index_select(grad, dim, index)")
-row("masked_select(self, mask: Tensor)", "self[mask]", elementwise=False, keeps=("self",),
+row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
     self="masked_scatter(zeros_like(self), mask, grad)")
 
 # --- only in place -----------------------------------------------------------------------------------------

@@ -88,13 +88,16 @@ def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
     what = "its base or another view of its base has been modified inplace"
     if by_this_view:
         what = "is being modified inplace"
-    if origin == "no_grad":
-        head = f"A view was created in no_grad mode and {what} with grad mode enabled."
-        return head + _BOTH_INSIDE_OR_OUTSIDE.format(mode="no_grad")
-    if origin == "inference":
-        head = f"A view was created in inference mode and {what} in normal mode."
-        return head + _BOTH_INSIDE_OR_OUTSIDE.format(mode="inference_mode")
-    head = f"Output {output_nr} of {node_name} is a view and {what}."
+    made = {"no_grad": "no_grad mode", "inference": "inference mode"}.get(origin)
+    mode = "in normal mode" if origin == "inference" else "with grad mode enabled"
+    if node_name is None:
+        head = f"A view was created in {made or 'no_grad mode'} and {what} {mode}."
+    elif made is not None:
+        head = f"Output {output_nr} of {node_name} is a view of a view which was created in {made} and {what} {mode}."
+    else:
+        head = f"Output {output_nr} of {node_name} is a view and {what}."
+    if made is not None:
+        return head + _BOTH_INSIDE_OR_OUTSIDE.format(mode="no_grad" if origin == "no_grad" else "inference_mode")
     if origin == "multiple outputs":
         return head + (
             " This view is the output of a function that returns multiple views. Such functions do not allow the "

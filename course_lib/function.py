@@ -12,8 +12,8 @@ from course_lib import grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
-from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
-from course_lib.views import fit, gradient_edge, make_view, rebase_history, requires_grad, set_history
+from course_lib.tensor import Tensor, alias, counter_of, meta_of, new_tensor
+from course_lib.views import check_in_place, fit, gradient_edge, make_view, rebase_history, requires_grad, set_history
 
 state = grad_mode.state
 
@@ -317,7 +317,9 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
             tensor.node = None
         return tensor
     if not recording:
-        return make_view(tensor, tensor.array) if is_input and not is_dirty else tensor
+        if is_input and not is_dirty:
+            return make_view(tensor, tensor.array) if state.grad_enabled else alias(tensor)
+        return tensor
     if is_dirty:
         return finish_dirty(ctx, tensor, output_nr)
     if is_input:
@@ -339,6 +341,7 @@ def finish_dirty(ctx, tensor, output_nr):
     if meta is not None and meta.requires_grad and tensor.node is None:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if meta is not None and meta.view is not None:
+        check_in_place(tensor, True)
         if ctx.output_count > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "

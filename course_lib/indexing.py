@@ -10,7 +10,7 @@ from course_lib.graph import Node, init_node
 from course_lib.ops import ON_TENSORS, instrument, mark_inference, rows
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, memory_of, new_tensor
-from course_lib.views import check_in_place, fit, gradient_edge, rebase_history, write
+from course_lib.views import check_in_place, fit, gradient_edge, overlaps, rebase_history, requires_grad, write
 
 state = grad_mode.state
 
@@ -41,9 +41,14 @@ def getitem(tensor, index):
 def apply_simple(tensor, index):
     """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
     parts = list(index) if isinstance(index, tuple) else [index]
+    if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]):
+        tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
+        parts = [index_tensor(parts[0]).reshape(1)]
     used = sum(dimensions_used(part) for part in parts)
     if used > tensor.array.ndim:
-        if tensor.array.ndim == 0 and all(isinstance(p, int | slice) for p in parts):
+        if tensor.array.ndim == 0 and len(parts) == 1 and isinstance(parts[0], int):
+            if parts[0]:
+                raise IndexError(f"index {parts[0]} is out of bounds for dimension 0 with size 0")
             raise IndexError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                 "convert a 0-dim tensor to a number"
@@ -77,9 +82,12 @@ def dimensions_used(part):
         return 0
     if isinstance(part, bool):
         raise errors.not_supported("True or False as an index", "Use a bool tensor of the tensor's shape.")
-    if isinstance(part, Tensor | np.ndarray) and part.dtype in (dtypes.bool_, dtypes.BOOL):
-        return part.ndim
-    return 1
+    return part.ndim if is_mask(part) else 1
+
+
+def is_mask(part):
+    """True for a bool tensor or array."""
+    return isinstance(part, Tensor | np.ndarray) and part.dtype in (dtypes.bool_, dtypes.BOOL)
 
 
 def is_number(part):
@@ -207,19 +215,17 @@ def check_masks(tensor, indices):
 def setitem(tensor, index, value):
     """`tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
     if type(index) is slice:
-        view, indices = take_slice(tensor, 0, index), []
+        view, indices = take_slice(tensor, 0, index, skip_whole=True), []
     else:
         view, indices = apply_simple(tensor, index)
     if not isinstance(value, Tensor):
-        value = new_tensor(np.asarray(value).astype(tensor.array.dtype)) if np.ndim(value) else value
+        value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if indices:
         put_(view, indices, value)
-    elif isinstance(value, Tensor):
+    else:
         value = drop_leading_ones(value, view)
         kernels.broadcast(value.array, view.array.shape)  # raises when the value does not fit
         view.copy_(value)
-    else:
-        view.fill_(value)
 
 
 def drop_leading_ones(value, view):
@@ -269,10 +275,12 @@ def put_(tensor, indices, value, accumulate=False):
     is_tensor = isinstance(value, Tensor)
     values = value.array if is_tensor else value
     edges = (None, None)
+    check_in_place(tensor, state.recording > 0 and (requires_grad(tensor) or is_tensor and requires_grad(value)))
     if state.recording > 0:
         edges = gradient_edge(tensor), gradient_edge(value) if is_tensor else None
     tracked = edges != (None, None)
-    check_in_place(tensor, tracked)
+    if is_tensor and overlaps(memory_of(tensor), values):
+        raise RuntimeError(errors.OVERLAPS_OPERAND)
     if is_tensor and value.array.dtype != tensor.array.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
@@ -284,6 +292,8 @@ def put_(tensor, indices, value, accumulate=False):
             np.add.at(result, index, values)
         else:
             result[index] = values
+    except IndexError as error:
+        raise IndexError(str(error).replace("for axis", "for dimension")) from None
     except ValueError:
         shape = list(np.shape(result[index]))
         raise RuntimeError(

@@ -76,7 +76,63 @@ def masked_fill(x, mask, value):
     """x with `value` wherever the mask is True."""
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {title(mask).c_name}")
-    return np.where(mask, x.dtype.type(getattr(value, "array", value)), x)
+    value = getattr(value, "array", value)
+    if np.ndim(value):
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{np.ndim(value)} dimension(s)."
+        )
+    try:
+        return np.where(mask, x.dtype.type(value), x)
+    except ValueError:
+        raise errors.sizes_differ(mask.shape, x.shape) from None
+
+
+def masked_select(x, mask):
+    """The elements where the mask is True, in one dimension."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    try:
+        x, mask = np.broadcast_arrays(x, mask)
+    except ValueError:
+        raise errors.sizes_differ(mask.shape, x.shape) from None
+    return x[mask]
+
+
+def triangle(function, x, diagonal):
+    """np.triu or np.tril of the last two dimensions; RuntimeError for a vector."""
+    if x.ndim < 2:
+        raise RuntimeError(f"{function.__name__}: input tensor must have at least 2 dimensions")
+    return function(x, diagonal)
+
+
+NO_ABS = "\"abs_cpu\" not implemented for 'Bool'"
+NO_NEGATIVE = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+
+
+def integer_quotient(a, b, rounding_mode):
+    """Integers divided and rounded; RuntimeError for a divisor of zero."""
+    if not np.all(b):
+        raise RuntimeError("ZeroDivisionError")
+    down = np.floor_divide(a, b)
+    return down if rounding_mode == "floor" else down + ((down < 0) & (down * b != a))
+
+
+def remainder(a, b):
+    """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
+    if b.dtype.kind != "f" and not np.all(b):
+        raise RuntimeError("ZeroDivisionError")
+    return np.mod(a, b)
+
+
+def truth_refused(x, message, error=RuntimeError):
+    """x, unless it holds truth values, for which there is no such operation."""
+    if x.dtype.kind == "b":
+        raise error(message)
+    return x
 
 
 def total(x, dim=None, keepdim=False):
@@ -126,7 +182,10 @@ def extreme(x, function, name):
 def extreme_along(x, find, dim, keepdim):
     """(values, indices) of the first largest or smallest element along one dimension."""
     if x.ndim == 0:
-        return x, np.int64(0)
+        return x.copy(), np.int64(0)
+    if not x.shape[dim]:
+        name = find.__name__.removeprefix("arg")
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
     indices = np.expand_dims(find(x, axis=dim), dim)
     values = np.take_along_axis(x, indices, axis=dim)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
@@ -135,7 +194,7 @@ def extreme_along(x, find, dim, keepdim):
 def sort(x, dim, descending):
     """(values, indices) in order along one dimension; equal elements keep their order."""
     if x.ndim == 0:
-        return x, np.int64(0)
+        return x.copy(), np.int64(0)
     if descending:
         indices = np.flip(x.shape[dim] - 1 - np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
     else:
@@ -153,7 +212,7 @@ def topk(x, k, dim, largest):
 
 def logsumexp(x, dim, keepdim):
     """log(sum(exp(x))), computed from the largest element so that nothing overflows."""
-    top = np.max(x, axis=dim, keepdims=True)
+    top = np.max(x, axis=dim, keepdims=True, initial=-math.inf)
     top = np.where(np.isfinite(top), top, 0)
     result = np.log(np.add.reduce(np.exp(x - top), axis=dim, keepdims=True)) + top
     return result.astype(x.dtype) if keepdim else result.astype(x.dtype).squeeze(dim)
@@ -169,8 +228,10 @@ def floats_only(name, x, dim):
 def softmax(x, dim):
     """exp(x) divided by its sum along one dimension."""
     floats_only("softmax", x, dim)
-    e = np.exp(x - np.max(x, axis=dim, keepdims=True)) if x.ndim else np.ones_like(x)
-    return e / np.add.reduce(e, axis=dim, keepdims=True) if x.ndim else e
+    if x.ndim == 0:
+        return np.ones_like(x)
+    e = np.exp(x - np.max(x, axis=dim, keepdims=True, initial=-math.inf))
+    return e / np.add.reduce(e, axis=dim, keepdims=True)
 
 
 def log_softmax(x, dim):
@@ -178,7 +239,7 @@ def log_softmax(x, dim):
     floats_only("log_softmax", x, dim)
     if x.ndim == 0:
         return np.zeros_like(x)
-    shifted = x - np.max(x, axis=dim, keepdims=True)
+    shifted = x - np.max(x, axis=dim, keepdims=True, initial=-math.inf)
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True))
 
 
@@ -228,6 +289,11 @@ def broadcast_like(x, like):
     try:
         return np.broadcast_to(x, like.shape).astype(like.dtype, copy=False)
     except ValueError:
+        if x.ndim > like.ndim:
+            wanted = list(np.broadcast_shapes(x.shape, like.shape))
+            raise RuntimeError(
+                f"output with shape {list(like.shape)} doesn't match the broadcast shape {wanted}"
+            ) from None
         raise errors.sizes_differ(like.shape, x.shape) from None
 
 
@@ -249,6 +315,9 @@ def view(x, shape):
 def complete_shape(size, shape):
     """The shape with -1 worked out; RuntimeError when the number of elements does not fit."""
     shape = tuple(int(n) for n in shape)
+    for d, n in enumerate(shape):
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} at index {d} of shape {list(shape)}")
     if shape.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     known = math.prod(n for n in shape if n != -1)
@@ -285,6 +354,11 @@ def broadcast(x, sizes):
             f"expand({title(x).tensor_type}{{{list(x.shape)}}}, size={list(sizes)}): the number of sizes provided "
             f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
+    for d, n in enumerate(sizes[:lead]):
+        if n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {d}"
+            )
     wanted = tuple(x.shape[d - lead] if n == -1 and d >= lead else n for d, n in enumerate(sizes))
     for d in range(lead, len(sizes)):
         if x.shape[d - lead] not in (1, wanted[d]):
@@ -331,6 +405,19 @@ def split(x, split_size, dim):
 
 def pick(x, dim, index):
     """Elements of x at the places index names along a dimension; RuntimeError for a place that is not there."""
+    if index.dtype.kind != "i":
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    if x.ndim != index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    if x.ndim == 0:
+        return x.copy()
+    for d, (i, n) in enumerate(zip(index.shape, x.shape, strict=True)):
+        if d != dim and i > n:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+                f"{list(x.shape)} apart from dimension {dim}"
+            )
+    x = x[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
     check_places(index, x.shape[dim], dim)
     return np.take_along_axis(x, index, axis=dim)
 
@@ -344,13 +431,29 @@ def check_places(index, length, dim):
 
 def take_places(x, dim, index):
     """The slices of x at the places index names; IndexError for a place that is not there."""
+    if index.dtype.kind != "i":
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if x.ndim == 0:
+        return x.copy()
     if index.size and not (0 <= index.min() and index.max() < x.shape[dim]):
         raise IndexError("index out of range in self")
     return np.take(x, index, axis=dim)
 
 
 def scatter_add(x, dim, index, src):
-    """A copy of x with src[i] added at index[i] along a dimension."""
+    """A copy of x with src[i] added at index[i] along a dimension; RuntimeError for shapes that do not fit."""
+    if x.ndim != index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    lengths = zip(index.shape, x.shape, src.shape, strict=True) if src.ndim == x.ndim else ((1, 0, 0),)
+    fits = all(i <= s and (d == dim or i <= n) for d, (i, n, s) in enumerate(lengths))
+    if not fits:
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim} "
+            f"and to be no larger size than src {list(src.shape)}"
+        )
+    check_places(index, x.shape[dim] if x.ndim else 1, dim)
     result = np.array(x)
     places = list(np.indices(index.shape, sparse=True))
     if places:
@@ -360,7 +463,25 @@ def scatter_add(x, dim, index, src):
 
 
 def index_add(x, dim, index, source):
-    """A copy of x with source[i] added at place index[i] of a dimension."""
+    """A copy of x with source[i] added at place index[i] of a dimension; RuntimeError for shapes that do not fit."""
+    if index.ndim > 1:
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{title(index).title} and size: {list(index.shape)}"
+        )
+    if index.dtype.kind != "i":
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {title(index).title}")
+    if index.size != source.shape[dim]:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): "
+            f"({source.shape[dim]}), for dim: {dim}"
+        )
+    if x.shape[:dim] + x.shape[dim + 1 :] != source.shape[:dim] + source.shape[dim + 1 :]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(x.shape)} source.shape = {list(source.shape)}"
+        )
+    check_places(index, x.shape[dim], dim)
     result = np.array(x)
     np.add.at(result, (slice(None),) * dim + (index,), source)
     return result
@@ -501,7 +622,7 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
 
 
 def sign(x):
-    return np.sign(x)
+    return np.sign(x) if x.dtype.kind != "b" else x.copy()
 
 
 def share_among_equals(grad, x, result, dim, keepdim):
@@ -591,7 +712,8 @@ def sum_repeats(grad, sizes, repeats):
 
 
 def flip(x, dims):
-    return np.flip(x, dims)
+    """The elements in reverse order along dimensions, in new memory."""
+    return np.array(np.flip(x, dims) if x.ndim else x)
 
 
 def masked_scatter(x, mask, source):

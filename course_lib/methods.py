@@ -337,6 +337,21 @@ def t_in_place(input):
     return rows.t(input)
 
 
+NODES_OF_SHAPE_CHANGES = {
+    "t_": "TBackward1", "transpose_": "TransposeBackward1", "unsqueeze_": "UnsqueezeBackward1",
+    "squeeze_": "SqueezeBackward3",
+}  # fmt: skip
+
+
+def rename_node(node, name):
+    """Give a node the name PyTorch has for the in-place form of its operation."""
+    cls = type(node)
+    node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
+
+
+_renamed = {}
+
+
 def _in_place_shape(name, change):
     """t_, unsqueeze_ and the like: the tensor itself changes shape. Counts as a write although no value moves."""
 
@@ -347,6 +362,7 @@ def _in_place_shape(name, change):
         counter_of(self).value += 1
         self.array = changed.array
         if edge is not None:
+            rename_node(changed.node, NODES_OF_SHAPE_CHANGES[name])
             views.rebase_history(self, changed.node)
         return self
 
@@ -401,9 +417,7 @@ def _set_requires_grad(self, value):
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
     if views.grad_fn(self) is not None:
-        if not value:
-            raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF + errors.USE_DETACH)
-        return
+        raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF + ("" if value else errors.USE_DETACH))
     if value:
         if self.array.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
@@ -422,7 +436,8 @@ def requires_grad_(self, requires_grad=True):
     """Make a leaf want a gradient, or stop wanting one. RuntimeError for integers and for computed tensors."""
     if requires_grad and self.array.dtype.kind != "f":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    _set_requires_grad(self, requires_grad)
+    if not (requires_grad and views.grad_fn(self) is not None):
+        _set_requires_grad(self, requires_grad)
     return self
 
 

@@ -3,6 +3,7 @@
 PyTorch: tools/autograd/gen_autograd_functions.py, gen_variable_type.py, torch/csrc/autograd/functions/utils.h.
 """
 
+import keyword
 import math
 import re
 
@@ -13,12 +14,14 @@ from course_lib.anomaly import note_node
 from course_lib.graph import Node, next_sequence_nr
 from course_lib.saved import FREED, SavedOutput, SavedVariable, WrappedNumber, add_slot_properties, pack_slots
 from course_lib.tensor import Tensor, meta_of, new_tensor
-from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, write
+from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, write
 
 state = grad_mode.state
 
 OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
 OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.bool_})
+
+NAMED_IN_FULL = ("CopyBackwards",)  # PyTorch writes these by hand, and their names show it
 
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
 
@@ -82,7 +85,7 @@ class Row:
 
 def names_in(expression):
     """The variable names that an expression mentions."""
-    return set(re.findall(r"(?<![\w.])[a-zA-Z_]\w*", expression)) - {"if", "else", "and", "or", "not", "None", "True", "False"}
+    return set(re.findall(r"(?<![\w.])[a-zA-Z_]\w*", expression)) - set(keyword.kwlist)
 
 
 def row(
@@ -122,6 +125,8 @@ def write_node(row):
     ]
     if row.view == "multiple outputs":
         text.append("    several_outputs = True")
+    if row.node in NAMED_IN_FULL:
+        text += ["", "    def name(node):", f"        return 'torch::autograd::{row.node}'"]
     text += ["", *write_apply(row, "apply", arrays=True), "", *write_apply(row, "apply_to_tensors", arrays=False)]
     if saved_tensors:
         text += ["", "    def release(node):"]
@@ -333,12 +338,15 @@ def write_in_place(row):
     text = [f"def {row.name}_({', '.join(row.parameters)}):"]
     text.append(f'    """{row.name}_: overwrites self by {row.forward}"""')
     text += write_arguments(row) + ["    recording = state.recording"]
+    wants = " or ".join(f"requires_grad({p})" for p in row.formulas)
+    text += ["    if self.meta is not None:", f"        check_in_place(self, recording > 0 and ({wants}))"]
     text.append("    " + " = ".join(f"{p}_edge" for p in row.formulas) + " = None")
     text.append("    if recording > 0:")
     text += ["        " + line for line in write_edges(row)]
     text.append(f"    tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
-    text += ["    if self.meta is not None:", "        check_in_place(self, tracked)", "    if tracked:"]
+    text.append("    if tracked:")
     text += ["        " + line for line in write_record(row, overwriting=True)]
+    text += ["        if recording == 2:", "            pack_before_writing(node)"]
     others = "".join(f", {t}" for t in row.tensors[1:])
     value = on_arrays(row.forward, row.tensors)
     if len(row.operands) > 1:
@@ -559,6 +567,12 @@ def instrument(node, result):
         recorder(node, result)
 
 
+def pack_before_writing(node):
+    """Saved-tensor hooks see what an in-place operation keeps before it overwrites anything."""
+    if state.saved_tensor_hooks:
+        pack_slots(node)
+
+
 INSTRUMENTS = [note_node]  # functions of (node, result), called for every node while recording is INSTRUMENTED
 
 OPERATION_NAMES = {  # what generated operations see
@@ -568,7 +582,8 @@ OPERATION_NAMES = {  # what generated operations see
     "gradient_edge": gradient_edge, "next_sequence_nr": next_sequence_nr,
     "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,
     "check_in_place": check_in_place, "write": write, "rebase_history": rebase_history, "make_view": make_view,
-    "mark_inference": mark_inference, "instrument": instrument,
+    "mark_inference": mark_inference, "instrument": instrument, "pack_before_writing": pack_before_writing,
+    "requires_grad": requires_grad,
     "OPERAND_TYPES": OPERAND_TYPES, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
 }  # fmt: skip
 NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

@@ -159,18 +159,22 @@ class WrappedNumber(Tensor):
 def pack_slots(node):
     """Replace what a new node just kept by what the innermost pair of saved-tensor hooks makes of it."""
     pack, unpack = state.saved_tensor_hooks[-1]
-    for name in node.saved_names:
-        slot = getattr(node, "kept_" + name, None)
-        if isinstance(slot, SavedVariable) and not isinstance(slot.tensor, WrappedNumber):
-            setattr(node, "kept_" + name, PackedVariable(slot.unpack(node), pack, unpack, slot.is_output))
-        elif type(slot) is list:
-            slot[:] = [s and PackedVariable(s.unpack(node), pack, unpack, s.is_output) for s in slot]
+
+    def packed(slot):
+        if slot is None or type(slot) is PackedVariable or isinstance(slot.tensor, WrappedNumber):
+            return slot
+        return PackedVariable(slot.unpack(node), pack, unpack, slot.is_output)
+
+    for name in node.saved_tensor_names:
+        slot = getattr(node, "kept_" + name, None)  # a result is not there yet before an in-place write
+        kept = [packed(s) for s in slot] if type(slot) is list else packed(slot)
+        setattr(node, "kept_" + name, kept)
 
 
 def read_slot(node, name):
     """What `node._saved_<name>` gives: the checked tensor, a number, a tuple of tensors, or None."""
     slot = getattr(node, "kept_" + name)
-    if type(slot) is list:
+    if type(slot) is list and name in node.saved_tensor_names:
         return tuple(None if s is None else s.unpack(node) for s in slot)
     if not isinstance(slot, SavedVariable):
         return slot

@@ -131,10 +131,7 @@ def refuse_stale_view(tensor, view, by_this_view):
     """RuntimeError for a view whose origin does not let history follow a write."""
     if view.origin is not None:
         name = None if tensor.node is None else forward_name(tensor.node)
-        origin = view.origin
-        if name is None and origin not in ("no_grad", "inference"):
-            origin = "no_grad"
-        raise RuntimeError(errors.view_may_not_be_written(origin, name, tensor.meta.output_nr, by_this_view))
+        raise RuntimeError(errors.view_may_not_be_written(view.origin, name, tensor.meta.output_nr, by_this_view))
 
 
 def write(tensor, values, *operands):
@@ -144,6 +141,11 @@ def write(tensor, values, *operands):
     overlaps itself or an operand.
     """
     target = memory_of(tensor)
+    if any(step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)):
+        raise RuntimeError(errors.OVERLAPS_ITSELF)
+    for operand in operands:
+        if operand is not tensor and overlaps_partly(target, operand.array):
+            raise RuntimeError(errors.OVERLAPS_OPERAND)
     if getattr(values, "shape", ()) != target.shape:
         wanted = np.broadcast_shapes(values.shape, target.shape)
         if wanted != target.shape:
@@ -151,11 +153,6 @@ def write(tensor, values, *operands):
                 f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(wanted)}"
             )
     check_cast(values.dtype, target.dtype)
-    if any(step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)):
-        raise RuntimeError(errors.OVERLAPS_ITSELF)
-    for operand in operands:
-        if operand is not tensor and overlaps_partly(target, operand.array):
-            raise RuntimeError(errors.OVERLAPS_OPERAND)
     version = counter_of(tensor)
     target[...] = values
     version.value += 1
@@ -174,12 +171,19 @@ def check_cast(source, target):
 
 def overlaps_partly(a, b):
     """True when two dense pieces of memory overlap without being the same."""
+    if not overlaps(a, b):
+        return False
+    if np.lib.array_utils.byte_bounds(a) == np.lib.array_utils.byte_bounds(b):
+        return a.size > 1 and a.strides != b.strides
+    return True
+
+
+def overlaps(a, b):
+    """True when two dense pieces of memory have an element in common."""
     if type(b) is not np.ndarray or not (is_dense(a) and is_dense(b)):
         return False
     low, high = np.lib.array_utils.byte_bounds(a)
     other_low, other_high = np.lib.array_utils.byte_bounds(b)
-    if (low, high) == (other_low, other_high):
-        return a.strides != b.strides
     return low < other_high and other_low < high
 
 

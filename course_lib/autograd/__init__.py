@@ -9,7 +9,7 @@ from course_lib import errors
 from course_lib.engine import GraphTask, run, seed
 from course_lib.function import Function
 from course_lib.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, state
-from course_lib.graph import AccumulateGrad
+from course_lib.graph import AccumulateGrad, DeadEnd
 from course_lib.tensor import Tensor, new_tensor
 from course_lib.views import gradient_edge, requires_grad
 
@@ -37,7 +37,11 @@ def begin(outputs, grad_outputs, create_graph):
     for position, output in enumerate(outputs):
         if not requires_grad(output):
             raise errors.no_history(position)
-    return [gradient_edge(output) for output in outputs], seeds
+    edges = [gradient_edge(output) for output in outputs]
+    for position, edge in enumerate(edges):
+        if type(edge) is DeadEnd:
+            raise errors.no_history(position)
+    return edges, seeds
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
@@ -53,6 +57,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         inputs = as_list(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots, seeds = begin(as_list(tensors), grad_tensors, create_graph)
+    if inputs is not None:
         for tensor in inputs:
             if isinstance(tensor, Tensor):
                 if not requires_grad(tensor) or tensor.grad_fn is not None:
@@ -61,8 +67,6 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             else:
                 edge = tensor.node
             targets.add(edge[0] if isinstance(edge, tuple) else edge)
-    outputs = as_list(tensors)
-    roots, seeds = begin(outputs, grad_tensors, create_graph)
     retain_graph = create_graph if retain_graph is None else retain_graph
     run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
 
@@ -88,11 +92,11 @@ def grad(
     inputs = list(inputs.values()) if keys is not None else inputs_list(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    roots, seeds = begin(outputs, grad_outputs, create_graph)
     captures = {}
     for position, tensor in enumerate(inputs):
         node, output_nr = edge_of_input(tensor)
         captures.setdefault(node, []).append((output_nr, position))
-    roots, seeds = begin(outputs, grad_outputs, create_graph)
     task = GraphTask(roots, seeds, create_graph, create_graph if retain_graph is None else retain_graph, captures)
     run(task)
     results = finish_gradients(task, inputs, allow_unused, materialize_grads)

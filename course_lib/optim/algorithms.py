@@ -1,0 +1,167 @@
+"""The algorithms: SGD, Adam, AdamW, RMSprop, Adagrad. Each is one `update`, a few lines of in-place arithmetic.
+
+PyTorch: torch/optim (sgd.py, adam.py, adamw.py, rmsprop.py, adagrad.py).
+"""
+
+import math
+
+from course_lib import creation
+from course_lib.optim.optimizer import BuiltIn, check_numbers, refuse
+
+
+class SGD(BuiltIn):
+    """param -= lr * direction.
+
+    The direction is the gradient plus weight_decay * param; with momentum, a running sum of it: the first is taken
+    as it is, later ones are scaled by 1 - dampening. nesterov looks one step ahead.
+    """
+
+    def __init__(
+        self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
+        foreach=None, differentiable=False, fused=None,
+    ):
+        check_numbers(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        refuse(differentiable, fused)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, dict(
+            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
+            maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
+        ))
+
+    def update(self, param, grad, group, state):
+        """One step of one parameter."""
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        momentum = group["momentum"]
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.detach().clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        param.add_(grad, alpha=-float(group["lr"]))
+
+
+class Adam(BuiltIn):
+    """param -= lr * mean / (sqrt(mean of squares) + eps), both means running and corrected for their start at 0.
+
+    weight_decay is added to the gradient; with decoupled_weight_decay (AdamW) the parameter is shrunk instead.
+    """
+
+    def __init__(
+        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
+        maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False,
+    ):
+        check_numbers(lr=lr, eps=eps, weight_decay=weight_decay, betas=betas)
+        refuse(differentiable, fused)
+        super().__init__(params, dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
+            foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused,
+            decoupled_weight_decay=decoupled_weight_decay,
+        ))
+
+    def update(self, param, grad, group, state):
+        """One step of one parameter."""
+        if not state:
+            state["step"] = creation.tensor(0.0)
+            state["exp_avg"], state["exp_avg_sq"] = creation.zeros_like(param), creation.zeros_like(param)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = creation.zeros_like(param)
+        state["step"].add_(1)
+        (beta1, beta2), lr, steps = group["betas"], float(group["lr"]), state["step"].item()
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                param.mul_(1 - lr * group["weight_decay"])
+            else:
+                grad = grad.add(param, alpha=group["weight_decay"])
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        mean.lerp_(grad, 1 - beta1)
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"].copy_(state["max_exp_avg_sq"].maximum(square))
+        size = square.sqrt().div_(math.sqrt(1 - beta2**steps)).add_(group["eps"])
+        param.addcdiv_(mean, size, value=-lr / (1 - beta1**steps))
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameter by lr * weight_decay and leaves the gradient alone."""
+
+    def __init__(
+        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False,
+        foreach=None, capturable=False, differentiable=False, fused=None,
+    ):
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )
+
+
+class RMSprop(BuiltIn):
+    """param -= lr * grad / (sqrt(running mean of squares) + eps); centered subtracts the running mean's square."""
+
+    def __init__(
+        self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
+        foreach=None, maximize=False, differentiable=False,
+    ):
+        check_numbers(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        refuse(differentiable)
+        super().__init__(params, dict(
+            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay,
+            capturable=capturable, foreach=foreach, maximize=maximize, differentiable=differentiable,
+        ))
+
+    def update(self, param, grad, group, state):
+        """One step of one parameter."""
+        if not state:
+            state["step"], state["square_avg"] = creation.tensor(0.0), creation.zeros_like(param)
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = creation.zeros_like(param)
+            if group["centered"]:
+                state["grad_avg"] = creation.zeros_like(param)
+        state["step"].add_(1)
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        alpha, lr = group["alpha"], float(group["lr"])
+        square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(grad, 1 - alpha)
+            square = square.addcmul(mean, mean, value=-1)
+        size = square.sqrt().add_(group["eps"])
+        if group["momentum"] > 0:
+            param.add_(state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, size), alpha=-lr)
+        else:
+            param.addcdiv_(grad, size, value=-lr)
+
+
+class Adagrad(BuiltIn):
+    """param -= lr * grad / (sqrt(sum of all squares so far) + eps)."""
+
+    def __init__(
+        self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
+        maximize=False, differentiable=False, fused=None,
+    ):
+        check_numbers(
+            lr=lr, eps=eps, weight_decay=weight_decay, lr_decay=lr_decay,
+            initial_accumulator_value=initial_accumulator_value,
+        )
+        refuse(differentiable, fused)
+        super().__init__(params, dict(
+            lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, fused=fused,
+        ))
+        for group in self.param_groups:
+            for param in group["params"]:
+                start = creation.full_like(param, group["initial_accumulator_value"])
+                self.state[param] = {"step": creation.tensor(0.0), "sum": start}
+
+    def update(self, param, grad, group, state):
+        """One step of one parameter."""
+        state["step"].add_(1)
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        lr = float(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        state["sum"].addcmul_(grad, grad, value=1)
+        param.addcdiv_(grad, state["sum"].sqrt().add_(group["eps"]), value=-lr)

@@ -1,0 +1,364 @@
+"""Learning-rate schedulers: each `step` writes a new "lr" into the optimizer's groups.
+
+PyTorch: torch/optim/lr_scheduler.py.
+
+Chainable schedulers compute the next rate from the present one, so a rate set by hand survives and two schedulers on
+one optimizer multiply. LambdaLR computes it from "initial_lr", which is noted when the first scheduler is made.
+"""
+
+import math
+import types
+import warnings
+from bisect import bisect_right
+from collections import Counter
+
+from course_lib.optim.optimizer import Optimizer
+
+
+class LRScheduler:
+    """The base of all schedulers. A subclass defines `get_lr`, one rate a group for the epoch `last_epoch`."""
+
+    def __init__(self, optimizer, last_epoch=-1):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for number, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", float(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with "
+                    "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from a checkpoint "
+                    "but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 for a fresh training "
+                    "run (not recommended)"
+                )
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        if not optimizer._watched_by_scheduler:
+            optimizer._watched_by_scheduler, optimizer._opt_called = True, False
+        self._step_count = 0
+        self._is_initial, self._get_lr_called_within_step = True, False
+        self.step()
+        self._is_initial = False
+
+    def get_lr(self):
+        """The rates for the epoch `last_epoch`, one for each group."""
+        raise NotImplementedError
+
+    def get_last_lr(self):
+        """The rates that the last step set, one for each group."""
+        return self._last_lr
+
+    def step(self, epoch=None):
+        """Go on to the next epoch and set its rates. Call it after `optimizer.step()`."""
+        if self._step_count == 1 and not self.optimizer._opt_called:
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
+                "will result in PyTorch skipping the first value of the learning rate schedule. See more details at "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=2,
+            )
+        self._step_count += 1
+        self._get_lr_called_within_step = True
+        try:
+            if epoch is None:
+                self.last_epoch += 1
+                rates = self.get_lr()
+            else:
+                warnings.warn(
+                    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
+                    "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different "
+                    "from None, the closed form is used instead of the new chainable form, where available. Please open "
+                    "an issue if you are unable to replicate your use case: "
+                    "https://github.com/pytorch/pytorch/issues/new/choose.", UserWarning, stacklevel=2,
+                )
+                self.last_epoch = epoch
+                rates = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    def present(self):
+        """The rates as they are now."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def warn_outside_step(self):
+        """get_lr answers for the step that is being taken: asked at another time, it is probably a mistake."""
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning,
+                stacklevel=3,
+            )
+
+    def state_dict(self):
+        """Everything but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict):
+        """Take over another scheduler's state; the optimizer's rates are left alone."""
+        self.__dict__.update(state_dict)
+
+
+class LambdaLR(LRScheduler):
+    """initial_lr times a function of the epoch; one function, or one for each group."""
+
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        self.lr_lambdas = one_for_each_group("lr_lambdas", lr_lambda, optimizer)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """initial_lr * f(epoch)."""
+        self.warn_outside_step()
+        return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+
+    def state_dict(self):
+        """The state; functions are left out (as None), objects that are callable keep their attributes."""
+        return state_without_functions(super().state_dict())
+
+    def load_state_dict(self, state_dict):
+        """Take over another scheduler's state, but for functions."""
+        load_but_functions(self, state_dict)
+
+
+class MultiplicativeLR(LRScheduler):
+    """The present rate times a function of the epoch."""
+
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        self.lr_lambdas = one_for_each_group("lr_lambdas", lr_lambda, optimizer)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """lr * f(epoch)."""
+        self.warn_outside_step()
+        if self._is_initial:
+            return self.present()
+        return [lr * f(self.last_epoch) for lr, f in zip(self.present(), self.lr_lambdas, strict=True)]
+
+    def state_dict(self):
+        """The state; functions are left out (as None), objects that are callable keep their attributes."""
+        return state_without_functions(super().state_dict())
+
+    def load_state_dict(self, state_dict):
+        """Take over another scheduler's state, but for functions."""
+        load_but_functions(self, state_dict)
+
+
+def one_for_each_group(name, functions, optimizer):
+    """A list of functions, one for each group; ValueError when their number does not fit."""
+    count = len(optimizer.param_groups)
+    if not isinstance(functions, list | tuple):
+        return [functions] * count
+    if len(functions) != count:
+        raise ValueError(f"Expected {count} {name}, but got {len(functions)}")
+    return list(functions)
+
+
+def state_without_functions(state):
+    """A copy of the state with None in the place of plain functions, which cannot be saved."""
+    functions = state["lr_lambdas"]
+    kept = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in functions]
+    return {**state, "lr_lambdas": kept}
+
+
+def load_but_functions(scheduler, state_dict):
+    """Load all but the functions; callable objects get their attributes back."""
+    state = dict(state_dict)
+    for function, attributes in zip(scheduler.lr_lambdas, state.pop("lr_lambdas"), strict=True):
+        if attributes is not None:
+            function.__dict__.update(attributes)
+    scheduler.__dict__.update(state)
+
+
+class StepLR(LRScheduler):
+    """Times gamma every step_size epochs."""
+
+    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The present rates, times gamma at the end of each stretch."""
+        self.warn_outside_step()
+        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
+            return self.present()
+        return [lr * self.gamma for lr in self.present()]
+
+    def _get_closed_form_lr(self):
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """Times gamma at each of the given epochs."""
+
+    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The present rates, times gamma at a milestone (once for each time it is listed)."""
+        self.warn_outside_step()
+        return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self.present()]
+
+    def _get_closed_form_lr(self):
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """Times gamma every epoch."""
+
+    def __init__(self, optimizer, gamma, last_epoch=-1):
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The present rates, times gamma after the first epoch."""
+        self.warn_outside_step()
+        return self.present() if self._is_initial else [lr * self.gamma for lr in self.present()]
+
+    def _get_closed_form_lr(self):
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """Times a factor until total_iters epochs have passed."""
+
+    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+        if not 0 <= factor <= 1:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The present rates, multiplied at the start and divided again at the end."""
+        self.warn_outside_step()
+        if self.last_epoch == 0:
+            return [lr * self.factor for lr in self.present()]
+        if self.last_epoch != self.total_iters:
+            return self.present()
+        return [lr * (1.0 / self.factor) for lr in self.present()]
+
+    def _get_closed_form_lr(self):
+        return [base * (1.0 if self.last_epoch >= self.total_iters else self.factor) for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """A factor that goes in a straight line from start_factor to end_factor within total_iters epochs."""
+
+    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+        if not 0 < start_factor <= 1:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if not 0 <= end_factor <= 1:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def factor_at(self, epoch):
+        """The factor at an epoch."""
+        return self.start_factor + (self.end_factor - self.start_factor) * min(epoch, self.total_iters) / self.total_iters
+
+    def get_lr(self):
+        """The present rates, times this epoch's factor over the last one's."""
+        self.warn_outside_step()
+        if self.last_epoch == 0:
+            return [lr * self.start_factor for lr in self.present()]
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self.present()
+        change = self.factor_at(self.last_epoch) / self.factor_at(self.last_epoch - 1)
+        return [lr * change for lr in self.present()]
+
+    def _get_closed_form_lr(self):
+        return [base * self.factor_at(self.last_epoch) for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Down along half a cosine from the initial rate to eta_min at epoch T_max, and up again after it."""
+
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def cosine(self, epoch):
+        """1 + cos, which falls from 2 to 0 within T_max epochs."""
+        return 1 + math.cos(math.pi * epoch / self.T_max)
+
+    def get_lr(self):
+        """The present rates' distance from eta_min, times this epoch's cosine over the last one's."""
+        self.warn_outside_step()
+        if self._is_initial:
+            return self.present()
+        if self._step_count == 1 and self.last_epoch > 0:
+            return self._get_closed_form_lr()
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom there is nothing to multiply
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [
+                lr + (base - self.eta_min) * rise for base, lr in zip(self.base_lrs, self.present(), strict=True)
+            ]
+        change = self.cosine(self.last_epoch) / self.cosine(self.last_epoch - 1)
+        return [change * (lr - self.eta_min) + self.eta_min for lr in self.present()]
+
+    def _get_closed_form_lr(self):
+        half = self.cosine(self.last_epoch) / 2
+        return [self.eta_min + (base - self.eta_min) * half for base in self.base_lrs]
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Times factor when a measured number has not improved for more than `patience` epochs: step(number)."""
+
+    def __init__(
+        self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
+        min_lr=0, eps=1e-8,
+    ):
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        self.mode, self.factor, self.patience, self.cooldown, self.eps = mode, factor, patience, cooldown, eps
+        self.threshold, self.threshold_mode = threshold, threshold_mode
+        groups = optimizer.param_groups
+        self.min_lrs = list(min_lr) if isinstance(min_lr, list | tuple) else [min_lr] * len(groups)
+        self.last_epoch, self._last_lr = 0, self.present()
+        self._reset()
+
+    def _reset(self):
+        self.best = math.inf if self.mode == "min" else -math.inf
+        self.cooldown_counter = self.num_bad_epochs = 0
+
+    def is_better(self, value, best):
+        """True when a number improves on the best by more than the threshold."""
+        sign = 1 if self.mode == "min" else -1
+        margin = self.threshold * (abs(best) if self.threshold_mode == "rel" and math.isfinite(best) else 1)
+        if self.threshold_mode == "rel" and math.isfinite(best):
+            return sign * value < sign * best * (1 - sign * self.threshold)
+        return sign * value < sign * best - margin if math.isfinite(best) else sign * value < sign * best
+
+    def step(self, metrics, epoch=None):
+        """Note the number of this epoch, and lower the rates after too many without improvement."""
+        value = float(metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self.is_better(value, self.best):
+            self.best, self.num_bad_epochs = value, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self.lower()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self.present()
+
+    def lower(self):
+        """Multiply the rates by the factor; a change smaller than eps is not made."""
+        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            old = float(group["lr"])
+            new = max(old * self.factor, least)
+            if old - new > self.eps:
+                group["lr"] = new

@@ -1,0 +1,222 @@
+"""Optimizer: parameters in groups with settings, and a state for each parameter.
+
+PyTorch: torch/optim/optimizer.py.
+"""
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from copy import deepcopy
+from itertools import chain
+
+from course_lib.grad_mode import enable_grad, no_grad
+from course_lib.graph import RemovableHandle
+from course_lib.nn.module import reset_grad
+from course_lib.tensor import Tensor
+
+REQUIRED = object()  # the default of a setting that every group must have
+
+
+def run_with_hooks(step):
+    """A step method with the step hooks around it; it also notes that a step was taken, for the schedulers."""
+
+    @functools.wraps(step)
+    def wrapper(self, *args, **kwargs):
+        for hook in list(self._optimizer_step_pre_hooks.values()):
+            given = hook(self, (self, *args), kwargs)
+            if given is not None:
+                (_, *args), kwargs = given
+        self._opt_called = True
+        result = step(self, *args, **kwargs)
+        for hook in list(self._optimizer_step_post_hooks.values()):
+            hook(self, (self, *args), kwargs)
+        return result
+
+    return wrapper
+
+
+class Optimizer:
+    """The base of all optimizers. A subclass calls `super().__init__(params, defaults)` and defines `step`.
+
+    params: tensors, or dictionaries {"params": tensors, setting: value, ...}, one for each group
+    """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = run_with_hooks(cls.step)
+
+    def __init__(self, params, defaults):
+        self.defaults = defaults
+        self.state = defaultdict(dict)  # parameter -> what the algorithm remembers about it
+        self.param_groups = []  # dictionaries: "params" and the settings
+        self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks = OrderedDict(), OrderedDict()
+        self._opt_called = self._watched_by_scheduler = False
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + params.type()
+            )
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(dict(group))
+
+    def add_param_group(self, param_group):
+        """Add a group; settings it does not name come from the defaults.
+
+        TypeError for what is no tensor, ValueError for a computed tensor and for one that another group has.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "will change between runs. Please use a list instead."
+            )
+        params = [params] if isinstance(params, Tensor) else list(params)
+        if params and all(isinstance(p, tuple) for p in params):
+            param_group["param_names"] = [name for name, _ in params]
+            params = [p for _, p in params]
+        param_group["params"] = params
+        for param in params:
+            check_parameter(param)
+        for name, default in self.defaults.items():
+            if default is REQUIRED and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        if len({id(p) for p in params}) != len(params):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3,
+            )
+        taken = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(id(p) in taken for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none=True):
+        """Drop all gradients, or with set_to_none=False overwrite them with zeros."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                reset_grad(param, set_to_none)
+
+    def step(self, closure=None):
+        """Change the parameters once. A closure computes the loss anew and returns it."""
+        raise NotImplementedError
+
+    # --- saving and loading --------------------------------------------------------------------------------
+
+    def state_dict(self):
+        """{"state": by number of the parameter, "param_groups": the settings, and numbers for parameters}."""
+        order = list(chain.from_iterable(group["params"] for group in self.param_groups))
+        numbers = {}
+        for param in order:
+            numbers.setdefault(id(param), len(numbers))
+        groups = [
+            {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
+            for group in self.param_groups
+        ]
+        state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict):
+        """Take over the settings and the state of another optimizer with the same groups, by position."""
+        groups = deepcopy(state_dict["param_groups"])
+        if len(groups) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, groups, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        by_number = {}
+        for mine, theirs in zip(self.param_groups, groups, strict=True):
+            by_number.update(zip(theirs["params"], mine["params"], strict=True))
+            theirs["params"] = mine["params"]
+        self.state = defaultdict(dict)
+        for key, state in state_dict["state"].items():
+            param = by_number.get(key)
+            self.state[key if param is None else param] = fitted(state, param)
+        self.param_groups = groups
+
+    # --- hooks ---------------------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook):
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return other (args, kwargs)."""
+        return RemovableHandle(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return RemovableHandle(self._optimizer_step_post_hooks, hook)
+
+    def __repr__(self):
+        text = type(self).__name__ + " ("
+        for number, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {number}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+
+def check_parameter(param):
+    """TypeError for what is no tensor, ValueError for a computed tensor."""
+    if not isinstance(param, Tensor):
+        raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
+    if not (param.is_leaf or param.retains_grad):
+        raise ValueError("can't optimize a non-leaf Tensor")
+
+
+def fitted(value, param, key=None):
+    """Loaded state in the parameter's type; step counts stay as they are."""
+    if isinstance(value, Tensor):
+        floats = param is not None and param.is_floating_point() and key != "step"
+        return value.to(param.dtype) if floats else value
+    if isinstance(value, dict):
+        return {k: fitted(v, param, k) for k, v in value.items()}
+    return value
+
+
+class BuiltIn(Optimizer):
+    """What the optimizers of this folder share: `step` walks over the parameters that have a gradient."""
+
+    @no_grad()
+    def step(self, closure=None):
+        """Change every parameter whose `.grad` is not None, in place and unrecorded.
+
+        The closure, if there is one, runs with recording on; its loss is returned.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.grad is not None:
+                    self.update(param, -param.grad if group["maximize"] else param.grad, group, self.state[param])
+        return loss
+
+    def update(self, param, grad, group, state):
+        """One parameter's step: `state` is a dictionary that lasts from step to step."""
+        raise NotImplementedError
+
+
+def check_numbers(lr=0.0, eps=0.0, weight_decay=0.0, betas=(), **others):
+    """ValueError for settings outside their range."""
+    named = {"learning rate": lr, "epsilon value": eps, **{f"{k} value": v for k, v in others.items()}}
+    for name, value in {**named, "weight_decay value": weight_decay}.items():
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {name}: {value}")
+    for index, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+
+
+def refuse(differentiable, fused=None):
+    """The two settings of PyTorch's optimizers that this engine leaves out."""
+    from course_lib.errors import not_supported
+
+    if differentiable:
+        raise not_supported("optimizers with differentiable=True", "Write the step with out-of-place operations.")
+    if fused:
+        raise not_supported("optimizers with fused=True", "Leave it out: the result is the same.")

@@ -1,0 +1,466 @@
+"""Every row of the derivative table: value, gradient, second derivative, what it saves, its in-place variant.
+
+The tests go through `course_lib.ops.ROWS` itself: a row that is added to the table without a sample here fails.
+"""
+
+import numpy as np
+import pytest
+from facts import name_of, same, saved_by, value_of
+
+import course_lib
+from course_lib.ops import ROWS, rows
+
+MATRIX = [[0.5, 1.25, 2.0], [3.0, 0.8, 0.3]]
+OTHER = [[1.5, 0.75, 0.2], [2.5, 1.1, 0.6]]
+SIGNED = [[0.55, -1.25, 2.1], [-3.2, 0.8, -0.3]]
+SMALL = [[0.5, -0.25, 0.1], [-0.7, 0.8, -0.3]]
+
+
+def sample(call, *inputs):
+    """How to reach a row by public names, and arrays to do it with. Floating inputs get gradients."""
+    return call, [np.array(value) for value in inputs]
+
+
+def functional(name):
+    """An operation that is public only in nn.functional."""
+
+    def call(torch, *tensors):
+        return (getattr(rows, name) if torch is course_lib else getattr(torch.nn.functional, name))(*tensors)
+
+    return call
+
+
+def of_one(name, values=SIGNED):
+    return sample(lambda torch, x: getattr(torch, name)(x), values)
+
+
+SAMPLES = {
+    "add": sample(lambda torch, x, y: x + y, SIGNED, OTHER),
+    "sub": sample(lambda torch, x, y: x - y, SIGNED, OTHER),
+    "rsub": sample(lambda torch, x: 2 - x, SIGNED),
+    "mul": sample(lambda torch, x, y: x * y, SIGNED, OTHER),
+    "div": sample(lambda torch, x, y: x / y, SIGNED, OTHER),
+    "add_scaled": sample(lambda torch, x, y: torch.add(x, y, alpha=3), SIGNED, OTHER),
+    "sub_scaled": sample(lambda torch, x, y: torch.sub(x, y, alpha=3), SIGNED, OTHER),
+    "neg": of_one("neg"),
+    "reciprocal": of_one("reciprocal"),
+    "pow_number": sample(lambda torch, x: x**3, SIGNED),
+    "pow_tensor": sample(lambda torch, x, y: x**y, MATRIX, OTHER),
+    "number_pow": sample(lambda torch, x: 2**x, SIGNED),
+    "remainder": sample(lambda torch, x, y: x % y, SIGNED, OTHER),
+    "lerp": sample(lambda torch, x, y: torch.lerp(x, y, 0.3), SIGNED, OTHER),
+    "addcmul": sample(lambda torch, x, y, z: torch.addcmul(x, y, z, value=2), SIGNED, OTHER, MATRIX),
+    "addcdiv": sample(lambda torch, x, y, z: torch.addcdiv(x, y, z, value=2), SIGNED, OTHER, MATRIX),
+    "exp": of_one("exp"),
+    "expm1": of_one("expm1"),
+    "log": of_one("log", MATRIX),
+    "log1p": of_one("log1p", MATRIX),
+    "log2": of_one("log2", MATRIX),
+    "sqrt": of_one("sqrt", MATRIX),
+    "rsqrt": of_one("rsqrt", MATRIX),
+    "sin": of_one("sin"),
+    "cos": of_one("cos"),
+    "tan": of_one("tan"),
+    "asin": of_one("asin", SMALL),
+    "acos": of_one("acos", SMALL),
+    "atan": of_one("atan"),
+    "sinh": of_one("sinh"),
+    "cosh": of_one("cosh"),
+    "tanh": of_one("tanh"),
+    "sigmoid": of_one("sigmoid"),
+    "relu": of_one("relu"),
+    "abs": of_one("abs"),
+    "erf": of_one("erf"),
+    "sign": of_one("sign"),
+    "floor": of_one("floor"),
+    "ceil": of_one("ceil"),
+    "round": of_one("round"),
+    "trunc": of_one("trunc"),
+    "clamp": sample(lambda torch, x: x.clamp(-0.6, 1.0), SIGNED),
+    "gelu": sample(functional("gelu"), SIGNED),
+    "softplus": sample(functional("softplus"), SIGNED),
+    "leaky_relu": sample(functional("leaky_relu"), SIGNED),
+    "silu": sample(functional("silu"), SIGNED),
+    "elu": sample(functional("elu"), SIGNED),
+    "maximum": sample(lambda torch, x, y: torch.maximum(x, y), SIGNED, OTHER),
+    "minimum": sample(lambda torch, x, y: torch.minimum(x, y), SIGNED, OTHER),
+    "select_where": sample(
+        lambda torch, x, y, c: torch.where(c, x, y), SIGNED, OTHER, np.array(SIGNED) > 0
+    ),
+    "masked_fill": sample(lambda torch, x, mask: x.masked_fill(mask, 0.5), SIGNED, np.array(SIGNED) > 0),
+    "sum_all": sample(lambda torch, x: x.sum(), SIGNED),
+    "sum_dim": sample(lambda torch, x: x.sum(1), SIGNED),
+    "mean_all": sample(lambda torch, x: x.mean(), SIGNED),
+    "mean_dim": sample(lambda torch, x: x.mean(0, keepdim=True), SIGNED),
+    "prod_all": sample(lambda torch, x: x.prod(), SIGNED),
+    "prod_dim": sample(lambda torch, x: x.prod(1), SIGNED),
+    "var": sample(lambda torch, x: x.var(1), SIGNED),
+    "std": sample(lambda torch, x: x.std(0), SIGNED),
+    "norm": sample(lambda torch, x: x.norm(), SIGNED),
+    "max_all": sample(lambda torch, x: x.max(), SIGNED),
+    "min_all": sample(lambda torch, x: x.min(), SIGNED),
+    "amax": sample(lambda torch, x: torch.amax(x, 1), SIGNED),
+    "amin": sample(lambda torch, x: torch.amin(x, 0), SIGNED),
+    "max_dim": sample(lambda torch, x: x.max(1).values, SIGNED),
+    "min_dim": sample(lambda torch, x: x.min(1, keepdim=True).values, SIGNED),
+    "sort_dim": sample(lambda torch, x: x.sort(1).values, SIGNED),
+    "topk_dim": sample(lambda torch, x: x.topk(2, 1).values, SIGNED),
+    "logsumexp": sample(lambda torch, x: torch.logsumexp(x, 1), SIGNED),
+    "cumsum": sample(lambda torch, x: x.cumsum(1), SIGNED),
+    "cumprod": sample(lambda torch, x: x.cumprod(1), SIGNED),
+    "softmax": sample(lambda torch, x: x.softmax(1), SIGNED),
+    "log_softmax": sample(lambda torch, x: x.log_softmax(1), SIGNED),
+    "mm": sample(lambda torch, a, b: torch.mm(a, b), SIGNED, np.array(OTHER).T),
+    "mv": sample(lambda torch, a, v: torch.mv(a, v), SIGNED, [0.5, -1.0, 2.0]),
+    "dot": sample(lambda torch, v, w: torch.dot(v, w), [1.0, 2.0, -0.5], [0.5, -1.0, 2.0]),
+    "bmm": sample(lambda torch, a, b: torch.bmm(a, b), [SIGNED, MATRIX], [np.array(OTHER).T, np.array(SMALL).T]),
+    "addmm": sample(
+        lambda torch, c, a, b: torch.addmm(c, a, b), [[0.1, 0.2], [0.3, 0.4]], SIGNED, np.array(OTHER).T
+    ),
+    "view": sample(lambda torch, x: x.view(3, 2), SIGNED),
+    "t": sample(lambda torch, x: x.t(), SIGNED),
+    "transpose": sample(lambda torch, x: x.transpose(0, 1), SIGNED),
+    "permute": sample(lambda torch, x: x.permute(2, 0, 1), [SIGNED, MATRIX]),
+    "unsqueeze": sample(lambda torch, x: x.unsqueeze(1), SIGNED),
+    "squeeze": sample(lambda torch, x: x.squeeze(), [SIGNED]),
+    "squeeze_dim": sample(lambda torch, x: x.squeeze(0), [SIGNED]),
+    "expand": sample(lambda torch, x: x.expand(2, 3, 4), [[[0.5], [-1.0], [2.0]]]),
+    "select": sample(lambda torch, x: x.select(1, 2), SIGNED),
+    "slice_dim": sample(lambda torch, x: x[:, 1:], SIGNED),
+    "diagonal": sample(lambda torch, x: x.diagonal(1), SIGNED),
+    "alias": sample(lambda torch, x: x[...], SIGNED),
+    "unbind": sample(lambda torch, x: x.unbind(0), SIGNED),
+    "split": sample(lambda torch, x: x.split(2, 1), SIGNED),
+    "clone": sample(lambda torch, x: x.clone(), SIGNED),
+    "clone_contiguous": sample(lambda torch, x: x.t().contiguous(), SIGNED),
+    "unsafe_view": sample(lambda torch, x: x.t().reshape(6), SIGNED),
+    "to_copy": sample(lambda torch, x: x.float(), SIGNED),
+    "repeat": sample(lambda torch, x: x.repeat(2, 1, 2), SIGNED),
+    "flip": sample(lambda torch, x: x.flip(1), SIGNED),
+    "triu": sample(lambda torch, x: x.triu(), SIGNED),
+    "tril": sample(lambda torch, x: x.tril(1), SIGNED),
+    "index_select": sample(lambda torch, x, i: x.index_select(1, i), SIGNED, [2, 0, 0]),
+    "gather": sample(lambda torch, x, i: x.gather(1, i), SIGNED, [[2, 0], [1, 1]]),
+    "scatter_add": sample(lambda torch, x, i, y: x.scatter_add(1, i, y), SIGNED, [[2, 0, 0], [1, 1, 1]], OTHER),
+    "index_add": sample(lambda torch, x, i, y: x.index_add(0, i, y), SIGNED, [1, 1], OTHER),
+    "masked_select": sample(lambda torch, x, mask: x.masked_select(mask), SIGNED, np.array(OTHER) > 1),
+    "copy": sample(lambda torch, x, y: (x * 1).copy_(y), SIGNED, OTHER),
+    "fill": sample(lambda torch, x: (x * 1).fill_(0.5), SIGNED),
+    "zero": sample(lambda torch, x: (x * 1).zero_(), SIGNED),
+}
+
+# How to reach the in-place variant by public names: the rest are the row's name with an underscore.
+IN_PLACE = {
+    "add_scaled": lambda x, y: x.add_(y, alpha=3),
+    "sub_scaled": lambda x, y: x.sub_(y, alpha=3),
+    "pow_number": lambda x: x.pow_(3),
+    "pow_tensor": lambda x, y: x.pow_(y),
+    "lerp": lambda x, y: x.lerp_(y, 0.3),
+    "addcmul": lambda x, y, z: x.addcmul_(y, z, value=2),
+    "addcdiv": lambda x, y, z: x.addcdiv_(y, z, value=2),
+    "clamp": lambda x: x.clamp_(-0.6, 1.0),
+    "masked_fill": lambda x, mask: x.masked_fill_(mask, 0.5),
+    "scatter_add": lambda x, i, y: x.scatter_add_(1, i, y),
+    "index_add": lambda x, i, y: x.index_add_(0, i, y),
+    "copy": lambda x, y: x.copy_(y),
+    "fill": lambda x: x.fill_(0.5),
+    "zero": lambda x: x.zero_(),
+}
+PRIVATE_IN_PLACE = {"gelu", "softplus", "leaky_relu", "silu", "elu", "number_pow"}  # not methods of torch.Tensor
+ONE_ROW = [name for name in SAMPLES if ROWS[name].in_place != "only"]
+WITH_IN_PLACE = [name for name, row in ROWS.items() if row.in_place and name not in PRIVATE_IN_PLACE]
+
+
+def tensors(torch, name, dtype=None, only=None):
+    """The sample's inputs as leaves; with `only`, just that one requires grad."""
+    made = []
+    for position, array in enumerate(SAMPLES[name][1]):
+        tensor = torch.tensor(array.tolist(), dtype=dtype or torch.float64) if array.dtype.kind == "f" else None
+        if tensor is None:
+            tensor = torch.tensor(array.tolist())
+        elif only is None or only == position:
+            tensor.requires_grad_()
+        made.append(tensor)
+    return made
+
+
+def outputs_of(result):
+    """A tuple of results, also for operations with one."""
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def weighted(torch, outputs):
+    """A scalar in which every element of every output counts differently."""
+    total = 0
+    for number, output in enumerate(outputs):
+        weights = torch.arange(1, output.numel() + 1).reshape(output.shape).to(output.dtype)
+        total = total + ((weights * 0.7 + number) * output).sum()
+    return total
+
+
+def run(torch, name, inputs):
+    return outputs_of(SAMPLES[name][0](torch, *inputs))
+
+
+def wanted(inputs):
+    return [x for x in inputs if x.requires_grad]
+
+
+def gradients(torch, name, inputs, create_graph=False):
+    """The first derivatives of the weighted results, None where nothing arrives."""
+    loss = weighted(torch, run(torch, name, inputs))
+    return torch.autograd.grad(loss, wanted(inputs), create_graph=create_graph, allow_unused=True)
+
+
+def second(torch, name, inputs):
+    """The derivatives of the weighted gradients; None where the gradient is a constant."""
+    first = [g for g in gradients(torch, name, inputs, create_graph=True) if g is not None and g.requires_grad]
+    if not first:
+        return [None] * len(wanted(inputs))
+    return torch.autograd.grad(weighted(torch, first), wanted(inputs), allow_unused=True)
+
+
+def values(grads):
+    return [None if g is None else value_of(g) for g in grads]
+
+
+def zeros_for_none(grads):
+    """Values, where no gradient and a gradient of zeros are the same: PyTorch chooses between them row by row."""
+    return [None if g is None or not g.abs().sum().item() else value_of(g) for g in grads]
+
+
+def test_every_row_has_a_sample():
+    """Each row of the table is tested below, and each sample belongs to a row."""
+    assert set(ROWS) == set(SAMPLES)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_row_makes_its_own_node(name):
+    """The public name that the sample uses leads to the row: the node has the row's name."""
+    (output, *_) = run(course_lib, name, tensors(course_lib, name))
+
+    assert ROWS[name].node == type(output.grad_fn).__name__
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_value_node_and_saved_as_in_pytorch(name, real_torch):
+    """Value, element type, node and saved tensors are PyTorch's."""
+    ours, theirs = (run(torch, name, tensors(torch, name)) for torch in (course_lib, real_torch))
+
+    assert same([value_of(x) for x in ours], [value_of(x) for x in theirs])
+    assert name_of(ours[0].grad_fn) == name_of(theirs[0].grad_fn)
+    assert same(saved_by(ours[0].grad_fn, course_lib), saved_by(theirs[0].grad_fn, real_torch))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_saves_only_what_is_needed(name, real_torch):
+    """When one input alone requires grad, the node saves what PyTorch's saves then."""
+    for position, array in enumerate(SAMPLES[name][1]):
+        if array.dtype.kind != "f":
+            continue
+        ours, theirs = (
+            run(torch, name, tensors(torch, name, only=position))[0].grad_fn for torch in (course_lib, real_torch)
+        )
+
+        assert same(saved_by(ours, course_lib), saved_by(theirs, real_torch)), position
+        assert [name_of(n) for n, _ in ours.next_functions] == [name_of(n) for n, _ in theirs.next_functions]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_gradients_as_in_pytorch(name, real_torch):
+    """First and second derivatives are PyTorch's, also when the pass that computes the first is recorded."""
+    for dtype in ("float64", "float32"):
+        ours, theirs = (
+            tensors(torch, name, getattr(torch, dtype)) for torch in (course_lib, real_torch)
+        )
+        expected = gradients(real_torch, name, theirs)
+        assert same(values(gradients(course_lib, name, ours)), values(expected))
+        assert same(values(gradients(course_lib, name, ours, create_graph=True)), values(expected), 1e-4)
+        assert same(
+            zeros_for_none(second(course_lib, name, ours)), zeros_for_none(second(real_torch, name, theirs)),
+            1e-3, 1e-4,
+        )  # fmt: skip
+
+
+def slopes(function, arrays, position, step=1e-6):
+    """Central differences of a number that depends on arrays, for each element of one of them."""
+    result = np.zeros_like(arrays[position])
+    for place in np.ndindex(result.shape):
+        at = []
+        for change in (step, -step):
+            moved = [array.copy() for array in arrays]
+            moved[position][place] += change
+            at.append(function(moved))
+        result[place] = (at[0] - at[1]) / (2 * step)
+    return result
+
+
+def leaves(arrays):
+    return [course_lib.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
+
+
+@pytest.mark.parametrize("name", [n for n in SAMPLES if n != "to_copy"])
+def test_gradients_are_slopes(name):
+    """First and second derivatives are what small differences say, without any other library."""
+    arrays = SAMPLES[name][1]
+
+    def value(moved):
+        return weighted(course_lib, run(course_lib, name, leaves(moved))).item()
+
+    def slope(moved):
+        first = [g for g in gradients(course_lib, name, leaves(moved)) if g is not None]
+        return sum((g * (course_lib.arange(1, g.numel() + 1).reshape(g.shape) * 0.7)).sum().item() for g in first)
+
+    floating = [position for position, array in enumerate(arrays) if array.dtype.kind == "f"]
+    first = gradients(course_lib, name, leaves(arrays))
+    for position, gradient in zip(floating, first, strict=True):
+        expected = slopes(value, arrays, position)
+        np.testing.assert_allclose(0 * expected if gradient is None else gradient.numpy(), expected, 1e-5, 1e-7)
+    inputs = leaves(arrays)
+    recorded = [
+        (g * (course_lib.arange(1, g.numel() + 1).reshape(g.shape) * 0.7)).sum()
+        for g in gradients(course_lib, name, inputs, create_graph=True)
+        if g is not None and g.requires_grad
+    ]
+    twice = course_lib.autograd.grad(recorded, wanted(inputs), allow_unused=True) if recorded else [None] * len(first)
+    for position, gradient in zip(floating, twice, strict=True):
+        expected = slopes(slope, arrays, position)
+        np.testing.assert_allclose(0 * expected if gradient is None else gradient.numpy(), expected, 1e-4, 1e-5)
+
+
+def change_in_place(torch, name, inputs):
+    """The in-place variant applied to a computed copy of the first input."""
+    target = inputs[0] * 1
+    change = IN_PLACE.get(name) or (lambda x, *others: getattr(x, name + "_")(*others))
+    return target, change(target, *inputs[1:])
+
+
+@pytest.mark.parametrize("name", WITH_IN_PLACE)
+def test_in_place_variant(name):
+    """The in-place variant returns the tensor itself with the row's value, and counts one write."""
+    inputs = tensors(course_lib, name)
+    target, result = change_in_place(course_lib, name, inputs)
+
+    assert result is target
+    assert target._version == 1
+    assert ROWS[name].node == type(target.grad_fn).__name__
+    assert same([value_of(x) for x in run(course_lib, name, inputs)], [value_of(target)])
+
+
+@pytest.mark.parametrize("name", WITH_IN_PLACE)
+def test_in_place_variant_as_in_pytorch(name, real_torch):
+    """The in-place variant saves what PyTorch's saves, and has the same gradients or the same error."""
+    found = []
+    for torch in (course_lib, real_torch):
+        inputs = tensors(torch, name)
+        target, _ = change_in_place(torch, name, inputs)
+        saved = saved_by(target.grad_fn, torch)
+        grads = torch.autograd.grad(weighted(torch, [target]), wanted(inputs), allow_unused=True)
+        found.append((value_of(target), target._version, name_of(target.grad_fn), saved, values(grads)))
+
+    assert same(*found)
+
+
+@pytest.mark.parametrize("name", WITH_IN_PLACE)
+def test_in_place_variant_under_no_grad(name):
+    """Under no_grad the in-place variant writes to a leaf, counts it, and leaves it a leaf."""
+    with course_lib.no_grad():
+        inputs = tensors(course_lib, name)
+        change = IN_PLACE.get(name) or (lambda x, *others: getattr(x, name + "_")(*others))
+        change(*inputs)
+
+    assert inputs[0]._version == 1
+    assert inputs[0].is_leaf and inputs[0].requires_grad
+    assert same([value_of(x) for x in run(course_lib, name, tensors(course_lib, name))], [value_of(inputs[0])])
+
+
+BROADCASTING = [name for name, row in ROWS.items() if len(row.operands) > 1]
+SHAPES = [((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 3), ()), ((0, 3), (3,)), ((1,), ())]
+
+
+@pytest.mark.parametrize("name", BROADCASTING)
+def test_broadcasting_as_in_pytorch(name, real_torch):
+    """Operands are broadcast, and each gradient comes back in its own operand's shape."""
+    call, arrays = SAMPLES[name]
+    for shapes in SHAPES:
+        found = []
+        for torch in (course_lib, real_torch):
+            inputs = []
+            for position, array in enumerate(arrays):
+                shape = shapes[position % 2]
+                part = np.resize(array, shape)
+                tensor = torch.tensor(part.tolist(), dtype=torch.bool if array.dtype == bool else torch.float64)
+                inputs.append(tensor.reshape(shape).requires_grad_(array.dtype.kind == "f"))
+            result = call(torch, *inputs)
+            grads = torch.autograd.grad(weighted(torch, [result]), wanted(inputs))
+            found.append((value_of(result), values(grads)))
+
+        assert same(*found), shapes
+
+
+ELEMENTWISE = [name for name, row in ROWS.items() if row.operands and row.in_place != "only"]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (1, 1)], ids=str)
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_small_shapes_as_in_pytorch(name, shape, real_torch):
+    """Nothing special happens to a single number, to nothing, and to lengths of one."""
+    call, arrays = SAMPLES[name]
+    found = []
+    for torch in (course_lib, real_torch):
+        inputs = []
+        for array in arrays:
+            part = np.resize(array, shape).tolist()
+            tensor = torch.tensor(part, dtype=torch.bool if array.dtype == bool else torch.float64).reshape(shape)
+            inputs.append(tensor.requires_grad_(array.dtype.kind == "f"))
+        result = call(torch, *inputs)
+        result.sum().backward()
+        found.append((value_of(result), [None if x.grad is None else value_of(x.grad) for x in wanted(inputs)]))
+
+    assert same(*found)
+
+
+@pytest.mark.parametrize("name", [n for n, r in ROWS.items() if r.floating and r.operands and n != "addcdiv"])  # PyTorch refuses integers there
+def test_integers_become_float32_first(name, real_torch):
+    """Rows that need fractions convert integers to float32, as PyTorch does."""
+    call, arrays = SAMPLES[name]
+    found = [
+        value_of(call(torch, *[torch.tensor(np.resize([1, 2, 3], 3).tolist()) for _ in arrays]))
+        for torch in (course_lib, real_torch)
+    ]
+
+    assert same(*found)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_nothing_is_recorded_without_need(name):
+    """Without an input that requires grad, and under no_grad, the result is a plain leaf that keeps nothing."""
+    if ROWS[name].in_place == "only":
+        pytest.skip("an in-place row: test_in_place_variant_under_no_grad covers it")
+    plain = run(course_lib, name, [x.detach() for x in tensors(course_lib, name)])
+    with course_lib.no_grad():
+        inputs = tensors(course_lib, name)
+        unrecorded = run(course_lib, name, inputs)
+
+    for result in plain:
+        assert result.is_leaf and not result.requires_grad and result.grad_fn is None
+    for result in unrecorded:
+        assert result.grad_fn is None
+        assert result.requires_grad == (result._base is not None)  # a view shows its base's flag, as in PyTorch
+
+
+VIEWS = [name for name, row in ROWS.items() if row.view]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_who_shares_memory(name):
+    """Views, and only views, look at their input's memory; everything else has memory of its own."""
+    if ROWS[name].in_place == "only" or name in ("clone_contiguous", "unsafe_view"):
+        inputs = [x.detach().clone() for x in tensors(course_lib, name)]
+        inputs[0] = inputs[0] * 1
+    else:
+        inputs = [x.detach() for x in tensors(course_lib, name)]
+    place = inputs[0].untyped_storage().data_ptr()
+    for result in run(course_lib, name, inputs):
+        assert (name in VIEWS) == (result.untyped_storage().data_ptr() == place)
+        assert (name in VIEWS) == result._is_view()

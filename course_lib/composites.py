@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib import creation, dtypes, errors, kernels
 from course_lib.indexing import cat, dimension, stack
-from course_lib.ops import ON_TENSORS, broadcast_error, operands, promote, rows, tensor_argument
+from course_lib.ops import ON_TENSORS, broadcast_error, operands, promote, rename_node, rows, tensor_argument
 from course_lib.tensor import Tensor, memory_of, new_tensor
 from course_lib.views import requires_grad
 
@@ -81,6 +81,8 @@ def pow(input, exponent):
     if not isinstance(exponent, Tensor):
         if isinstance(exponent, float) and input.array.dtype.kind != "f":
             input = input.to(dtypes.default)
+        if input.array.dtype.kind == "b" and not isinstance(exponent, bool):
+            input = input.long()
         return rows.pow_number(input, exponent)
     if not isinstance(input, Tensor):
         if exponent.array.dtype.kind != "f" and isinstance(input, float):
@@ -150,7 +152,8 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
         input = input.to(dtype)
     dims = dims_of(input, dim)
     if dims is None:
-        return rows.sum_all(input) if not keepdim else rows.sum_dim(input, every(input), True)
+        whole = dim is None and not keepdim
+        return rows.sum_all(input) if whole else rows.sum_dim(input, every(input), keepdim)
     return rows.sum_dim(input, dims, keepdim)
 
 
@@ -160,7 +163,8 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
         input = input.to(dtype)
     dims = dims_of(input, dim)
     if dims is None:
-        return rows.mean_all(input) if not keepdim else rows.mean_dim(input, every(input), True)
+        whole = dim is None and not keepdim
+        return rows.mean_all(input) if whole else rows.mean_dim(input, every(input), keepdim)
     return rows.mean_dim(input, dims, keepdim)
 
 
@@ -304,12 +308,12 @@ def logsumexp(input, dim, keepdim=False):
 
 def cumsum(input, dim):
     """Running sums along a dimension."""
-    return rows.cumsum(input, dimension(input, dim)) if input.array.ndim else rows.clone(input)
+    return rows.cumsum(input, dimension(input, dim))
 
 
 def cumprod(input, dim):
     """Running products along a dimension."""
-    return rows.cumprod(input, dimension(input, dim)) if input.array.ndim else rows.clone(input)
+    return rows.cumprod(input, dimension(input, dim))
 
 
 def softmax(input, dim=None, dtype=None):
@@ -417,7 +421,10 @@ def matmul(input, other):
     if a == 2 and b == 1:
         return mv(input, other)
     if a == 1 and b == 2:
-        return rows.squeeze_dim(mm(rows.unsqueeze(input, 0), other), 0)
+        result = reshape_fresh(mm(rows.unsqueeze(input, 0), other), other.array.shape[1:])
+        if result.node is not None:
+            rename_node(result.node, "SqueezeBackward4")  # PyTorch drops the extra dimension in place
+        return result
     if a >= 3 and b <= 2:
         return fold_batches(input, other)
     return matmul_batches(input, other)
@@ -486,7 +493,7 @@ def reshape(input, *shape):
         kernels.view(memory_of(input), shape)
     except RuntimeError:
         return rows.unsafe_view(rows.clone(input), shape)
-    return rows.view(input, shape)
+    return rows.view(input, shape) if input.is_contiguous() else rows.reshape_alias(input, shape)
 
 
 def flatten(input, start_dim=0, end_dim=-1):
@@ -609,7 +616,7 @@ def split(input, split_size, dim=0):
             "split_with_sizes expects split_sizes to sum exactly to "
             f"{input.array.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={size}"
         )
-    return tuple(rows.split(input, size, dim))
+    return tuple(rows.split(input, size, dim) if isinstance(size, int) else rows.split_with_sizes(input, size, dim))
 
 
 def chunk(input, chunks, dim=0):
@@ -789,7 +796,7 @@ def _cat_grads(grads, sizes, split_size, dim):
 
 def _share_among_equals(grad, x, result, dim, keepdim):
     equal = x.array == kernels.restore_dim(result.array, x.array.shape, dim, keepdim)
-    share = equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    share = equal / np.maximum(np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64), 1)
     return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
 
 
@@ -809,17 +816,12 @@ def _sum_to(x, sizes):
     return reshape(rows.sum_dim(x, extra, True), sizes) if extra else reshape(x, sizes)
 
 
-def _larger_share(a, b):
-    return (a > b) + (a == b) * 0.5
-
-
 ON_TENSORS.update(
     reshape=lambda x, sizes: reshape(x, tuple(sizes)),
     where=where,
     zeros_like=lambda x: creation.zeros_like(x),
     zeros_of=_zeros_of,
     sum_to=_sum_to,
-    larger_share=_larger_share,
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
     deviations=lambda x, dim: x - mean(x, dim, True),

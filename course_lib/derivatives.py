@@ -40,7 +40,7 @@ row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBack
     keeps=("exponent", "result", "self"),
     self="grad * where(exponent == 0, 0.0, exponent * self ** (exponent - 1))",
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
-row("number_pow(self, exponent)", "kernels.power(self, exponent)", node="PowBackward2", elementwise=False,
+row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
 row("remainder(self, other)", "kernels.remainder(self, other)",
     self="grad",
@@ -94,7 +94,7 @@ row("tanh(self)", "np.tanh(self)", floating=True,
 row("sigmoid(self)", "kernels.logistic(self)", floating=True,
     self="grad * ((1 - result) * result)")
 row("relu(self)", "np.maximum(kernels.truth_refused(self, 'Boolean inputs not supported for relu'), 0)",
-    self="grad * (result > 0)")
+    self="where(result <= 0, 0.0, grad)")
 row("abs(self)", "np.abs(kernels.truth_refused(self, kernels.NO_ABS, NotImplementedError))",
     self="grad * sign(self)")
 row("erf(self)", "kernels.error_function(self)", floating=True,
@@ -110,7 +110,7 @@ row("round(self)", "np.round(self)",
 row("trunc(self)", "np.trunc(self)",
     self="zeros_like(grad)")
 row("clamp(self, min=None, max=None)", "kernels.clip(self, min, max)", node="ClampBackward1",
-    self="grad * within(self, min, max)")
+    self="where(within(self, min, max), grad, 0.0)")
 row("gelu(self, approximate='none')", "kernels.gelu(self)",
     self="grad * gelu_slope(self)")
 row("softplus(self, beta=1, threshold=20)", "kernels.softplus(self, beta, threshold)",
@@ -125,11 +125,11 @@ row("elu(self, alpha=1.0)", "np.where(self > 0, self, alpha * np.expm1(self))",
 # --- comparing two tensors ---------------------------------------------------------------------------------
 
 row("maximum(self, other)", "np.maximum(self, other)", in_place=False,
-    self="grad * larger_share(self, other)",
-    other="grad * larger_share(other, self)")
+    self="share_of_larger(grad, self, other)",
+    other="share_of_larger(grad, other, self)")
 row("minimum(self, other)", "np.minimum(self, other)", in_place=False,
-    self="grad * larger_share(other, self)",
-    other="grad * larger_share(self, other)")
+    self="share_of_larger(grad, other, self)",
+    other="share_of_larger(grad, self, other)")
 row("select_where(condition: Tensor, self, other)", "np.where(condition, self, other)", node="WhereBackward0",
     elementwise=("self", "other"), in_place=False,
     self="where(condition, grad, 0.0)",
@@ -189,9 +189,9 @@ row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim
     floating=True,
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
-row("cumsum(self, dim)", "np.cumsum(self, axis=dim)", elementwise=False,
+row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False,
     self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
-row("cumprod(self, dim)", "np.cumprod(self, axis=dim)", elementwise=False, keeps=("result",),
+row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, keeps=("result",),
     self="cumprod_grad(grad, self, dim)")
 row("softmax(self, dim)", "kernels.softmax(self, dim)", elementwise=False,
     self="result * (grad - sum_dim(grad * result, dim, True))")
@@ -222,6 +222,8 @@ row("addmm(self, mat1, mat2)", "kernels.matrix_product_plus(self, mat1, mat2)", 
 
 row("view(self, shape)", "kernels.view(self, shape)", view=True,
     self="reshape(grad, self_sym_sizes)")
+row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAliasBackward0", view=True,
+    self="reshape(grad, self_sym_sizes)")
 row("t(self)", "self.T", view=True,
     self="t(grad)")
 row("transpose(self, dim0, dim1)", "np.swapaxes(self, dim0, dim1)", view=True,
@@ -249,6 +251,8 @@ row("unbind(self, dim)", "kernels.unbind(self, dim)", view="multiple outputs",
     self="stack_grads(grads, self_sym_sizes, dim)")
 row("split(self, split_size, dim)", "kernels.split(self, split_size, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_size, dim)")
+row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes, dim)", view="multiple outputs",
+    self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
 
 # --- rearranging into new memory ---------------------------------------------------------------------------
 

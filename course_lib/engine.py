@@ -10,7 +10,7 @@ from itertools import count
 import numpy as np
 
 from course_lib import errors, grad_mode
-from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
+from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node, fit_inputs
 from course_lib.hooks import (
     call_tensor_hooks,
     run_posthooks,
@@ -19,7 +19,6 @@ from course_lib.hooks import (
     run_tensor_hooks,
 )
 from course_lib.tensor import Tensor, new_tensor
-from course_lib.views import fit_inputs
 
 state = grad_mode.state
 _counting = threading.Lock()
@@ -58,7 +57,7 @@ class GraphTask:
         with _counting:  # `visited` is a field of the nodes, which other threads' passes may share
             for node in nodes:
                 for edge in node.edges:
-                    if edge is not None:
+                    if edge:
                         following = edge[0] if type(edge) is tuple else edge
                         if following.visited == mark:
                             dependencies[following] = dependencies.get(following, 1) + 1
@@ -75,10 +74,14 @@ class GraphTask:
         for node in sorted(nodes, key=lambda n: -1 if n.sequence_nr == LEAVES_FIRST else n.sequence_nr):
             for edge in node.edges:
                 following = edge[0] if type(edge) is tuple else edge
-                if following is not None and (following in needed or following in wanted):
+                if following and (following in needed or following in wanted):
                     needed.add(node)
                     break
         return needed
+
+    def only_caught(self, node):
+        """True for a node that does not run itself: only the gradient that arrives there was asked for."""
+        return self.needed is not None and node not in self.needed
 
     def skips(self, node):
         """True for nodes that lead to nothing that was asked for."""
@@ -112,7 +115,7 @@ def evaluate(task):
     while True:
         # 1. Deliver: add each gradient to the buffer of the node it goes to, and see who is complete.
         for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
-            if edge is None:
+            if not edge:
                 continue
             if type(edge) is tuple:
                 following = edge[0]
@@ -166,7 +169,7 @@ def evaluate(task):
         else:
             grads = node.apply(grad)
         grad = None
-        if not retain:
+        if not retain and not (special and task.only_caught(node)):
             node.release()
         if node.reshaped is not None:
             grads = fit_inputs(grads, node.reshaped)

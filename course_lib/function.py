@@ -8,12 +8,12 @@ import warnings
 
 import numpy as np
 
-from course_lib import grad_mode
-from course_lib.graph import Node, init_node
+from course_lib import errors, grad_mode
+from course_lib.graph import Node, fit, init_node
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
 from course_lib.tensor import Tensor, alias, counter_of, meta_of, new_tensor
-from course_lib.views import check_in_place, fit, gradient_edge, make_view, rebase_history, requires_grad, set_history
+from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, set_history
 
 state = grad_mode.state
 
@@ -34,7 +34,7 @@ class FunctionCtx(Node):
         self.kept_tensors = None  # list of SavedVariable or None, once forward has returned
         self._to_save = ()
         self._dirty, self._non_differentiable = (), ()
-        self.materialize_grads = True
+        self.materialize_grads, self._freed = True, False
         self.needs_input_grad = ()
         self.output_count, self.several_outputs = 1, False
 
@@ -64,6 +64,8 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self):
         """The tensors given to save_for_backward, each checked. RuntimeError once they were released."""
+        if self._freed:
+            raise RuntimeError(errors.SAVED_TENSORS_FREED)
         if self.kept_tensors is None:
             return ()
         tensors = tuple(None if kept is None else kept.unpack(self) for kept in self.kept_tensors)
@@ -82,6 +84,7 @@ class FunctionCtx(Node):
         return tuple(SavedTensor(self, "tensors", i) for i in range(len(self.kept_tensors or ())))
 
     def release(self):
+        self._freed = True
         if self.kept_tensors:
             self.kept_tensors = [kept and FREED for kept in self.kept_tensors]
 
@@ -311,15 +314,9 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     if is_dirty:
         counter_of(tensor).value += 1
     if any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f":
-        if recording and is_input and not is_dirty:
-            tensor = make_view(tensor, tensor.array)
-        if recording and tensor.node is not None:
-            tensor.node = None
-        return tensor
+        return without_history(tensor, is_input, is_dirty)
     if not recording:
-        if is_input and not is_dirty:
-            return make_view(tensor, tensor.array) if state.grad_enabled else alias(tensor)
-        return tensor
+        return without_history(tensor, is_input, is_dirty)
     if is_dirty:
         return finish_dirty(ctx, tensor, output_nr)
     if is_input:
@@ -333,6 +330,15 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
         meta_of(tensor)
     set_history(tensor, ctx, output_nr)
     return tensor
+
+
+def without_history(tensor, is_input, is_dirty):
+    """An output that is not differentiated. An input is never handed out itself: its history is its own."""
+    if requires_grad(tensor) and is_input:
+        return alias(tensor)
+    if requires_grad(tensor):
+        return tensor if tensor._is_view() else tensor.detach_()
+    return make_view(tensor, tensor.array) if is_input and not is_dirty else tensor
 
 
 def finish_dirty(ctx, tensor, output_nr):

@@ -41,8 +41,15 @@ def power(base, exponent):
 
 
 def number_power(base, exponent):
-    """A Python number to the power of an array, in the array's type."""
-    return np.power(exponent.dtype.type(base), exponent)
+    """A Python number to the power of an array, in the array's type; integers are rounded towards zero."""
+    if exponent.dtype.kind == "f":
+        return np.power(exponent.dtype.type(base), exponent)
+    return np.trunc(np.power(float(base), exponent.astype(np.float64))).astype(np.int64)
+
+
+def running(function, x, dim):
+    """np.cumsum or np.cumprod along a dimension."""
+    return function(x, axis=dim) if x.ndim else x.copy()
 
 
 def logistic(x):
@@ -537,9 +544,9 @@ def within(x, low, high):
     return inside if high is None else inside & (x <= high)
 
 
-def larger_share(a, b):
-    """What maximum(a, b) passes back to a: 1 where a is larger, a half where they are equal."""
-    return (a > b) + (a == b) * a.dtype.type(0.5)
+def share_of_larger(grad, a, b):
+    """What maximum(a, b) passes back to a: all where a is larger, half where they are equal, else nothing."""
+    return where(a < b, 0.0, where(a == b, grad * 0.5, grad))
 
 
 def power_grad(grad, base, exponent):
@@ -628,7 +635,7 @@ def sign(x):
 def share_among_equals(grad, x, result, dim, keepdim):
     """The gradient of an extreme value, divided equally among the elements that attain it."""
     equal = x == restore_dim(result, x.shape, dim, keepdim)
-    count = np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    count = np.maximum(np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64), 1)
     return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
 
 

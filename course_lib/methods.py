@@ -10,7 +10,7 @@ import numpy as np
 
 from course_lib import composites, creation, dtypes, errors, grad_mode, indexing, views
 from course_lib.graph import RemovableHandle, hooks_of, require_grad
-from course_lib.ops import ROWS, build, rows
+from course_lib.ops import ROWS, build, rename_node, rows
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
 from course_lib.views import gradient_edge, requires_grad
 
@@ -177,7 +177,7 @@ def contiguous(self):
     return rows.clone_contiguous(self)
 
 
-Tensor.T = property(lambda self: rows.t(self) if self.array.ndim == 2 else reversed_dims(self))
+Tensor.T = property(lambda self: reversed_dims(self))
 Tensor.mT = property(composites.mT)
 
 
@@ -341,15 +341,6 @@ NODES_OF_SHAPE_CHANGES = {
     "t_": "TBackward1", "transpose_": "TransposeBackward1", "unsqueeze_": "UnsqueezeBackward1",
     "squeeze_": "SqueezeBackward3",
 }  # fmt: skip
-
-
-def rename_node(node, name):
-    """Give a node the name PyTorch has for the in-place form of its operation."""
-    cls = type(node)
-    node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
-
-
-_renamed = {}
 
 
 def _in_place_shape(name, change):

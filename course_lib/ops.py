@@ -147,7 +147,7 @@ def write_apply(row, method, arrays):
     for p, formula in row.formulas.items():
         indent = "        "
         if several:
-            text.append(f"        if {p}_edge is not None:")
+            text.append(f"        if {p}_edge:")
             indent += "    "
         for name in row.wants[p]:
             text += [indent + line for line in write_unpack(row, name, arrays)]
@@ -227,7 +227,7 @@ def write_record(row, overwriting):
     for name, users in row.saved.items():
         if name in (row.outputs or ("result",)):
             continue
-        needed = " or ".join(f"{p}_edge is not None" for p in users) if len(users) < len(row.formulas) else ""
+        needed = " or ".join(f"{p}_edge" for p in users) if len(users) < len(row.formulas) else ""
         if name.endswith("_sym_sizes") and name not in row.names:
             value, needed = f"{name.removesuffix('_sym_sizes')}_array.shape", ""
         elif not row.is_saved_tensor(name):
@@ -268,11 +268,11 @@ def write_results_kept(row, overwriting):
             if row.outputs and not first:
                 value = f"SavedVariable.of({output})"
             users = row.saved[output]
-            needed = " or ".join(f"{p}_edge is not None" for p in users)
+            needed = " or ".join(f"{p}_edge" for p in users)
             condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""
             text.append(f"node.kept_{output} = {value}{condition}")
     if row.broadcasts:
-        differs = " or ".join(f"{p}_edge is not None and {p}.array.shape != shape" for p in row.formulas)
+        differs = " or ".join(f"{p}_edge and {p}.array.shape != shape" for p in row.formulas)
         if len(row.operands) > 1:
             differs = "promoted or " + differs
         else:
@@ -340,8 +340,9 @@ def write_in_place(row):
     text += write_arguments(row) + ["    recording = state.recording"]
     wants = " or ".join(f"requires_grad({p})" for p in row.formulas)
     text += ["    if self.meta is not None:", f"        check_in_place(self, recording > 0 and ({wants}))"]
+    recorded = " and self.array.dtype.kind == 'f'" if row.in_place == "only" else ""  # integers have no gradient
     text.append("    " + " = ".join(f"{p}_edge" for p in row.formulas) + " = None")
-    text.append("    if recording > 0:")
+    text.append(f"    if recording > 0{recorded}:")
     text += ["        " + line for line in write_edges(row)]
     text.append(f"    tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
     text.append("    if tracked:")
@@ -387,6 +388,15 @@ def build(name):
             _built[made] = namespace[made]
             namespace[made].__module__ = "course_lib"
     return _built[name]
+
+
+def rename_node(node, name):
+    """Give a node the name PyTorch has for another form of its operation."""
+    cls = type(node)
+    node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
+
+
+_renamed = {}
 
 
 class Rows:

@@ -10,7 +10,7 @@ import numpy as np
 
 from course_lib import dtypes, errors, grad_mode
 from course_lib.anomaly import note_write
-from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, hooks_of, init_node
+from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
 from course_lib.saved import add_slot_properties
 from course_lib.tensor import Storage, Tensor, alias, counter_of, memory_of, meta_of, new_tensor
 
@@ -317,49 +317,3 @@ def view_at(tensor, shape, strides, offset):
         view.node = init_node(AsStridedBackward0(), (edge,))
         view.node.remember_geometry(view, tensor)
     return view
-
-
-# --- one node's gradients, brought to the form of its inputs -----------------------------------------------
-
-
-def gradients_of(node, grad):
-    """What a node sends along its edges: the result of apply, summed and converted to fit each input."""
-    grads = node.apply(grad)
-    return grads if node.reshaped is None else fit_inputs(grads, node.reshaped)
-
-
-def call_node(node, *grads):
-    """`grad_fn(g)`: the gradients of the inputs for given gradients of the outputs, as tensors: one, or a tuple."""
-    result = node.apply_to_tensors(list(grads) if node.several_outputs else grads[0])
-    if node.reshaped is not None:
-        result = fit_inputs(result, node.reshaped)
-    return result[0] if len(result) == 1 else tuple(result)
-
-
-Node.__call__ = call_node
-
-
-def fit_inputs(grads, forms):
-    """Undo broadcasting and promotion: sum each gradient to its input's shape, convert to its type."""
-    return tuple(
-        grad if grad is None or form is None else fit(grad, *form) for grad, form in zip(grads, forms, strict=True)
-    )
-
-
-def fit(grad, shape, dtype):
-    """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
-    array = grad.array if isinstance(grad, Tensor) else grad
-    if array.shape != shape:
-        lead = array.ndim - len(shape)
-        extra = tuple(range(lead)) + tuple(
-            d + lead for d, n in enumerate(shape) if n == 1 and array.shape[d + lead] != 1
-        )
-        if array is not grad:
-            grad = grad.sum(extra, True).reshape(shape) if extra else grad.reshape(shape)
-        elif array.ndim == 2 and extra == (0,) and lead == 1:
-            grad = np.dot(np.ones(len(array), array.dtype), array)  # BLAS: 2.5 times faster than sum(0)
-        else:
-            grad = np.add.reduce(array, extra, keepdims=True).reshape(shape)
-    if array.dtype != dtype:
-        grad = grad.to(dtypes.FROM_NUMPY[dtype]) if isinstance(grad, Tensor) else grad.astype(dtype)
-    return grad

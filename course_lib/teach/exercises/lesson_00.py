@@ -92,7 +92,9 @@ def check_00_p3(answer, torch):
         return almost("n times")
     if any("Exp" in name for name in given):
         return almost("both branches")
-    if [name.lower().removesuffix("backward0") for name in given] == ["add", "add"]:
+    if given == [*truth, "AccumulateGrad"]:
+        return almost("accumulator left in")
+    if [name.lower().removesuffix("0").removesuffix("backward") for name in given] == ["add", "add"]:
         return almost("forward names")
     if given == ["MulBackward0"]:
         return almost("the mathematics")
@@ -124,6 +126,8 @@ def check_00_1(answer, torch):
     y.backward()
     if leaves[0].variable.grad is None:
         return not_yet("The leaf behind the result received no gradient.")
+    if len(nodes_behind(y)) > 2:
+        return correct("`exp` ran last, and behind all your operations there is one leaf.")
     return correct("One operation on one leaf: two nodes, one arrow. That is the smallest graph there is.")
 
 
@@ -146,11 +150,18 @@ def check_00_2(answer, torch):
         return almost("one path only")
     if given == [arrow for arrow in truth if "AccumulateGrad" not in arrow]:
         return almost("no leaves")
-    missing = len([arrow for arrow in truth if arrow not in given])
-    extra = len([arrow for arrow in given if arrow not in truth])
-    return not_yet(
-        f"{missing} of the arrows that exist are missing, and {extra} of those you gave do not exist."
-    )
+    if sorted(arrow for arrow in given if "None" not in arrow[1]) == truth:
+        return almost("arrows to nothing")
+    names = {name for arrow in truth for name in arrow}
+    strange = sorted({name for arrow in given for name in arrow} - names)
+    if set(strange) & {"a", "x", "leaf", "b", "y"}:
+        return almost("tensors for nodes")
+    if strange:
+        return not_yet(f"No node behind `y` is called {strange[0]}. One of their names is MulBackward0.")
+    missing, extra = list(truth), []
+    for arrow in given:
+        missing.remove(arrow) if arrow in missing else extra.append(arrow)
+    return not_yet(f"You gave {len(given)} arrows. {len(missing)} are missing, and {len(extra)} too many.")
 
 
 def check_00_3(answer, torch):
@@ -167,6 +178,8 @@ def check_00_3(answer, torch):
         if any(name == "NoneType" for name in got):
             return almost("counts nothing")
         if got != truth:
+            if any("::" in name for name in got):
+                return almost("another name")
             wanted = [name for name in truth if name != "AccumulateGrad"]
             if got == wanted:
                 return almost("stops before the leaves")
@@ -221,6 +234,9 @@ def check_00_4(answer, torch):
         ([8.0, 4.0], "values"),
         ([4.0, 4.0, 4.0, 4.0], "the value of 2x"),
         ([2.0, 2.0, 2.0, 2.0], "last factor only"),
+        ([2.0, 4.0, 8.0], "two paths in one"),
+        ([2.0, 4.0, 4.0], "one path of three"),
+        ([4.0, 4.0, 4.0], "one term only"),
     )
     for numbers, name in named:
         if given == sorted(numbers):
@@ -352,9 +368,14 @@ EXERCISES = [
             ),
             Mistake(
                 "forward names",
-                "The right operations, by the wrong name: nodes are named after what they do on the way "
-                "back.",
+                "The right operations, but not their nodes' full names: operation, then `Backward`, then "
+                "a 0.",
                 'answer = ["Add", "Add"]\n',
+            ),
+            Mistake(
+                "accumulator left in",
+                "All three nodes are there. The question leaves the accumulator out; take it off the list.",
+                'answer = ["AddBackward0", "AddBackward0", "AccumulateGrad"]\n',
             ),
             Mistake(
                 "the mathematics",
@@ -485,6 +506,27 @@ EXERCISES = [
                 "arrive?",
                 'edges = [("ExpBackward0", "AddBackward0"), ("AddBackward0", "MulBackward0")]\n',
             ),
+            Mistake(
+                "arrows to nothing",
+                "All four are there. The arrow to nothing, in the place of `b`, was to be left out.",
+                "edges = [\n"
+                '    ("ExpBackward0", "AddBackward0"),\n'
+                '    ("AddBackward0", "MulBackward0"),\n'
+                '    ("AddBackward0", "AccumulateGrad"),\n'
+                '    ("MulBackward0", "AccumulateGrad"),\n'
+                '    ("MulBackward0", None),\n'
+                "]\n",
+            ),
+            Mistake(
+                "tensors for nodes",
+                "An arrow runs from node to node. What is the node called in which a leaf's arrows end?",
+                "edges = [\n"
+                '    ("ExpBackward0", "AddBackward0"),\n'
+                '    ("AddBackward0", "MulBackward0"),\n'
+                '    ("AddBackward0", "a"),\n'
+                '    ("MulBackward0", "a"),\n'
+                "]\n",
+            ),
         ),
         check=check_00_2,
     ),
@@ -596,6 +638,20 @@ EXERCISES = [
                 + "    return names\n",
             ),
             Mistake(
+                "another name",
+                "The nodes are right. `node.name()` has a longer name for accumulators; take the type's "
+                "name.",
+                WALK
+                + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is not None and node not in seen:\n"
+                + "            seen.add(node)\n"
+                + "            names.append(node.name())\n"
+                + "            waiting += [n for n, _ in node.next_functions]\n"
+                + "    return names\n",
+            ),
+            Mistake(
                 "counts nothing",
                 "`NoneType` is in your list: an arrow to nothing leads to no node.",
                 WALK
@@ -659,6 +715,21 @@ EXERCISES = [
                 "the value of 2x",
                 "Three are right. The slope of 2 * x is the other operand, 2, whatever x is.",
                 "paths = [4, 4, 4, 4]\n",
+            ),
+            Mistake(
+                "two paths in one",
+                "The sum is right, but 8 is two paths in one: `x * x` has two arrows, with 4 along each.",
+                "paths = [8, 4, 2]\n",
+            ),
+            Mistake(
+                "one path of three",
+                "x * x * x holds three x's, so three paths lead through it. You have two of them.",
+                "paths = [4, 4, 2]\n",
+            ),
+            Mistake(
+                "one term only",
+                "These are the three paths of x³. `2 * x` adds one more.",
+                "paths = [4, 4, 4]\n",
             ),
             Mistake(
                 "last factor only",

@@ -1,0 +1,246 @@
+"""gradcheck and gradgradcheck: compares what backward computes with finite differences.
+
+PyTorch: torch/autograd/gradcheck.py.
+
+A column of the numerical Jacobian comes from calling the function twice, with one input element moved up and down by
+eps. A column of the analytical one comes from one backward pass, started with a single 1.
+"""
+
+import warnings
+
+import numpy as np
+
+from course_lib import creation
+from course_lib.composites import allclose
+from course_lib.function import Function
+from course_lib.tensor import Tensor
+
+
+class GradcheckError(RuntimeError):
+    """The gradients are wrong; the message shows both Jacobians."""
+
+
+def gradcheck(
+    func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0,
+    check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False, check_forward_ad=False,
+    check_backward_ad=True, fast_mode=False, masked=None,
+):
+    """True when the gradients of func for every input that requires grad agree with finite differences.
+
+    inputs: a tensor or a tuple; use float64. GradcheckError (False with raise_exception=False) when they disagree,
+    when backward gives another answer the second time, does not multiply by the gradient it is given, or cannot do
+    without one (check_undefined_grad). fast_mode changes nothing here: every entry is compared.
+    """
+    inputs = as_tuple(inputs)
+    try:
+        check_inputs(inputs, eps)
+        outputs = differentiable(func(*inputs))
+        if not outputs:
+            check_zero(func, inputs, eps)
+            return True
+        compare(func, inputs, len(outputs), eps, atol, rtol, nondet_tol)
+        check_multiplies(func, inputs)
+        if check_undefined_grad:
+            check_undefined(func, inputs)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, gen_non_contig_grad_outputs=False,
+    raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False,
+    check_batched_grad=False, check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False, masked=False,
+):
+    """gradcheck of the gradient: as a function of the inputs and of grad_outputs (random unless given)."""
+    from course_lib.autograd import grad
+
+    inputs = as_tuple(inputs)
+    if grad_outputs is None:
+        outputs = differentiable(func(*inputs))
+        given = tuple(creation.randn_like(o.detach()).requires_grad_() for o in outputs)
+    else:
+        given = as_tuple(grad_outputs)
+    count = len(given)
+
+    def gradient(*args):
+        own, vectors = args[: len(args) - count], args[len(args) - count :]
+        wanted = [x for x in own if isinstance(x, Tensor) and x.requires_grad]
+        grads = grad(differentiable(func(*own)), wanted, vectors, create_graph=True, allow_unused=True)
+        return tuple(g for g in grads if g is not None)
+
+    return gradcheck(
+        gradient, inputs + given, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
+    )
+
+
+# --- the parts ---------------------------------------------------------------------------------------------
+
+
+def as_tuple(value):
+    """A tuple from one value or several."""
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def differentiable(outputs):
+    """The outputs that require grad."""
+    return tuple(o for o in as_tuple(outputs) if o.requires_grad)
+
+
+def wanted(inputs):
+    """(position, tensor) of the inputs that require grad."""
+    return [(i, x) for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+
+
+def check_inputs(inputs, eps):
+    """ValueError when nothing requires grad; a warning for float32; RuntimeError for elements that share memory."""
+    if not wanted(inputs):
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        )
+    for position, x in wanted(inputs):
+        if x.dtype.name != "float64":
+            warnings.warn(
+                f"Input #{position} requires gradient and is not a double precision floating point or complex. This "
+                "check will likely fail if all the inputs are not of double precision floating point or complex. ",
+                stacklevel=3,
+            )
+        if any(step == 0 and n > 1 for step, n in zip(x.stride(), x.shape, strict=True)):
+            raise RuntimeError(
+                f"The {position}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+                "on the input before passing it to gradcheck."
+            )
+
+
+def numerical_jacobians(outputs_of, x, eps):
+    """For each output the matrix (elements of x, elements of the output) of difference quotients.
+
+    x is changed through NumPy, which no version counter sees, and restored.
+    """
+    memory = x.data.numpy()
+    rows = []
+    for place in np.ndindex(memory.shape):
+        before = memory[place].copy()
+        memory[place] = before + eps
+        above = [o.detach().clone().reshape(-1) for o in outputs_of()]
+        memory[place] = before - eps
+        below = [o.detach().clone().reshape(-1) for o in outputs_of()]
+        memory[place] = before
+        rows.append([(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)])
+    return [creation.tensor(np.array([r.numpy() for r in column])) for column in zip(*rows, strict=True)]
+
+
+def analytical_jacobian(output, inputs):
+    """For each input the matrix (elements of the input, elements of the output), one backward pass a column."""
+    from course_lib.autograd import grad
+
+    columns = [np.zeros((x.numel(), output.numel()), x.detach().numpy().dtype) for x in inputs]
+    for number in range(output.numel()):
+        start = creation.zeros_like(output.detach())
+        start.view(-1)[number] = 1
+        grads = grad(output, inputs, start, retain_graph=True, allow_unused=True)
+        for column, g in zip(columns, grads, strict=True):
+            if g is not None:
+                column[:, number] = g.detach().reshape(-1).numpy()
+    return [creation.tensor(column) for column in columns]
+
+
+def compare(func, inputs, output_count, eps, atol, rtol, nondet_tol):
+    """GradcheckError unless every analytical Jacobian is near the numerical one, and the same twice."""
+    positions = [i for i, _ in wanted(inputs)]
+    tensors = [x for _, x in wanted(inputs)]
+    numerical = [numerical_jacobians(lambda: differentiable(func(*inputs)), x, eps) for x in tensors]
+    outputs = differentiable(func(*inputs))
+    for o in range(output_count):
+        first, again = analytical_jacobian(outputs[o], tensors), analytical_jacobian(outputs[o], tensors)
+        for a, n, position in zip(first, (column[o] for column in numerical), positions, strict=True):
+            if a.numel() and not allclose(*same_type(a, n), rtol, atol):
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {o} with respect to input {position},\nnumerical:{n}\n"
+                    f"analytical:{a}\n"
+                )
+        if any(float((a - b).abs().max()) > nondet_tol for a, b in zip(first, again, strict=True) if a.numel()):
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                "different values, although analytical gradient matches numerical gradient."
+                f"The tolerance for nondeterminism was {nondet_tol}. Pass `nondet_tol=<tol>` if that is expected."
+            )
+
+
+def same_type(a, b):
+    """Both in the wider of their two types."""
+    return (a, b) if a.dtype is b.dtype else (a.double(), b.double())
+
+
+def check_zero(func, inputs, eps):
+    """A function without differentiable outputs must not depend on its inputs."""
+    for _, x in wanted(inputs):
+        floats = [o for o in as_tuple(func(*inputs)) if o.is_floating_point()]
+        if floats and any(
+            bool((j != 0).any())
+            for j in numerical_jacobians(
+                lambda: [o for o in as_tuple(func(*inputs)) if o.is_floating_point()], x, eps
+            )
+        ):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+
+
+def check_multiplies(func, inputs):
+    """With zeros coming in, zeros of the right shape and type must go out."""
+    from course_lib.autograd import grad
+
+    outputs = differentiable(func(*inputs))
+    tensors = [x for _, x in wanted(inputs)]
+    zeros = [creation.zeros_like(o.detach()) for o in outputs]
+    grads = grad(outputs, tensors, zeros, allow_unused=True)
+    for g, x in zip(grads, tensors, strict=True):
+        if g is None:
+            continue
+        if bool((g != 0).any()):
+            raise GradcheckError("backward not multiplied by grad_output")
+        if g.dtype is not x.dtype:
+            raise GradcheckError(f"grad is incorrect type: {g.type()}, expected {x.type()}")
+        if g.size() != x.size():
+            raise GradcheckError("grad is incorrect size")
+
+
+class UndefinedGrad(Function):
+    """The identity, whose backward passes nothing on at all: the gradient before it is undefined, not zero."""
+
+    @staticmethod
+    def forward(ctx, *tensors):
+        return tuple(t.clone() for t in tensors)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return (None,) * len(grads)
+
+
+def check_undefined(func, inputs):
+    """A backward must cope with gradients that are undefined: all of them, and each one by itself."""
+    from course_lib.autograd import grad
+
+    tensors = [x for _, x in wanted(inputs)]
+
+    def check(undefined):
+        outputs = list(differentiable(func(*inputs)))
+        replaced = UndefinedGrad.apply(*[outputs[i] for i in undefined])
+        for i, output in zip(undefined, replaced, strict=True):
+            outputs[i] = output
+        zeros = [creation.zeros_like(o.detach()) for o in outputs]
+        grads = grad(outputs, tensors, zeros, allow_unused=True)
+        if any(g is not None and bool((g != 0).any()) for g in grads):
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined "
+                "output gradients' in \"tools/autograd/derivatives.yaml\""
+            )
+
+    count = len(differentiable(func(*inputs)))
+    check(range(count))
+    if count > 1:
+        for i in range(count):
+            check([i])

@@ -1,0 +1,135 @@
+"""Two tools of torch.autograd.graph: one hook for several tensors, and writing to tensors that a graph has saved.
+
+PyTorch: torch/autograd/graph.py (register_multi_grad_hook, allow_mutation_on_saved_tensors).
+"""
+
+import threading
+import weakref
+
+from course_lib.grad_mode import state
+from course_lib.saved import saved_tensors_hooks
+from course_lib.views import gradient_edge
+
+
+class MultiHandle:
+    """What register_multi_grad_hook returns: `remove()` takes all of its hooks away."""
+
+    def __init__(self, handles):
+        self.handles = tuple(handles)
+
+    def remove(self):
+        """Take the hooks away."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()
+
+
+def node_of(tensor):
+    """The node that a tensor's gradient arrives at."""
+    edge = gradient_edge(tensor) if tensor.requires_grad else None
+    if edge is None:
+        raise AssertionError("Expected gradient function to be set")
+    return edge[0] if isinstance(edge, tuple) else edge
+
+
+def nodes_in(task):
+    """All nodes that a backward pass will run, or catch a gradient at."""
+    found, queue = set(), [node for node, _ in task.root.next_functions]
+    while queue:
+        node = queue.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            queue += [following for following, _ in node.next_functions]
+    return {node for node in found if not task.skips(node)}
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Call fn once a backward pass, with the gradients of several tensors.
+
+    mode "all": fn(list of gradients), when all that this pass will compute are there; None for the others.
+    mode "any": fn(gradient), at the first. The hook does not change gradients.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    tensors = list(tensors)
+    nodes = [node_of(tensor) for tensor in tensors]  # held here, so that a leaf's node and its hooks live on
+    passes, lock = weakref.WeakKeyDictionary(), threading.Lock()
+
+    def collect(position, grad):
+        with lock:
+            if state.task not in passes:
+                running = nodes_in(state.task)
+                passes[state.task] = [sum(node in running for node in nodes), [None] * len(nodes)]
+            entry = passes[state.task]
+            entry[0] -= 1
+            entry[1][position] = grad
+            complete = entry[0] == 0
+            if complete:
+                del passes[state.task]
+        if complete:
+            fn(entry[1])
+
+    def first(position, grad):
+        with lock:
+            seen = passes.get(state.task, False)
+            passes[state.task] = True
+        if not seen:
+            fn(grad)
+
+    receive = collect if mode == "all" else first
+    return MultiHandle(
+        tensor.register_hook(lambda grad, position=position: receive(position, grad))
+        for position, tensor in enumerate(tensors)
+    )
+
+
+class _Slot:
+    """Stands in a node for a tensor whose copy the context keeps."""
+
+
+class allow_mutation_on_saved_tensors:
+    """Inside the block, saved tensors may be overwritten: each is copied when it is saved, and backward uses the copy.
+
+    PyTorch copies only when something is overwritten; here memory is paid for every saved tensor. Backward must run
+    inside the same block: AssertionError outside.
+    """
+
+    active = threading.local()
+
+    def __enter__(self):
+        if getattr(self.active, "context", None) is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        self.active.context = self
+        self.copies = weakref.WeakKeyDictionary()
+        self.hooks = saved_tensors_hooks(self.pack, self.unpack)
+        self.hooks.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        self.hooks.__exit__(*error)
+        self.active.context = None
+        self.clear()
+
+    def clear(self):
+        """Let go of all copies."""
+        self.copies.clear()
+
+    def pack(self, tensor):
+        """Keep a copy here, and only a name for it in the node."""
+        slot = _Slot()
+        self.copies[slot] = tensor.detach().clone()
+        return slot
+
+    def unpack(self, slot):
+        """The copy; AssertionError once the block has ended."""
+        if slot not in self.copies:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+                "in which the graph was originally recorded."
+            )
+        return self.copies[slot]

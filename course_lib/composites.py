@@ -37,18 +37,31 @@ def mul(input, other, *, out=None):
 def checked(name, other, result):
     """The result of an operator called by name; TypeError for an operand that it left to the other side."""
     if result is NotImplemented:
-        raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+        position = 1 if name.endswith("_") else 2
+        raise TypeError(f"{name}(): argument 'other' (position {position}) must be Tensor, not {type(other).__name__}")
     return result
 
 
 def add_(input, other, *, alpha=1):
     """Add alpha * other to the tensor's own memory."""
-    return rows.add_(input, other) if alpha == 1 else rows.add_scaled_(input, other, alpha)
+    return checked("add_", other, rows.add_(input, other) if alpha == 1 else rows.add_scaled_(input, other, alpha))
 
 
 def sub_(input, other, *, alpha=1):
     """Subtract alpha * other from the tensor's own memory."""
-    return rows.sub_(input, other) if alpha == 1 else rows.sub_scaled_(input, other, alpha)
+    return checked("sub_", other, rows.sub_(input, other) if alpha == 1 else rows.sub_scaled_(input, other, alpha))
+
+
+def mul_(input, other):
+    """Multiply the tensor's own memory."""
+    return checked("mul_", other, rows.mul_(input, other))
+
+
+def div_(input, other, *, rounding_mode=None):
+    """Divide the tensor's own memory."""
+    if rounding_mode is not None:
+        return rows.copy_(input, div(input, other, rounding_mode=rounding_mode))
+    return checked("div_", other, rows.div_(input, other))
 
 
 def store(name, out, result, *inputs):
@@ -94,6 +107,15 @@ def pow(input, exponent):
 def pow_(input, exponent):
     """Raise the tensor's own memory to a power."""
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
+
+
+def remainder(input, other):
+    """What is left of input after rounding input / other down."""
+    if isinstance(other, Tensor):
+        return rows.remainder(input, other)
+    if isinstance(other, float) and input.array.dtype.kind != "f":
+        input = input.to(dtypes.default)
+    return rows.remainder_number(input, other)
 
 
 def square(input):

@@ -42,9 +42,11 @@ row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBack
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
-row("remainder(self, other)", "kernels.remainder(self, other)",
+row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
     self="grad",
     other="-grad * floor(self / other)")
+row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
+    self="grad")
 row("lerp(self, end, weight)", "self + weight * (end - self)",
     self="grad * (1 - weight)",
     end="grad * weight")
@@ -53,6 +55,7 @@ row("addcmul(self, tensor1, tensor2, value=1)", "self + value * tensor1 * tensor
     tensor1="grad * (tensor2 * value)",
     tensor2="grad * (tensor1 * value)")
 row("addcdiv(self, tensor1, tensor2, value=1)", "self + value * (tensor1 / tensor2)", floating=True,
+    keeps=("tensor2",),
     self="grad",
     tensor1="grad * (value / tensor2)",
     tensor2="-grad * (value * tensor1 / (tensor2 * tensor2))")
@@ -282,7 +285,7 @@ row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim
     self="grad",
     src="gather(grad, dim, index)")
 row("index_add(self, dim, index: Tensor, source)", "kernels.index_add(self, dim, index, source)",
-    elementwise=False, in_place=True, keeps=("source",),
+    elementwise=False, in_place=True, keeps=("source with source",),
     self="grad",
     source="index_select(grad, dim, index)")
 row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),

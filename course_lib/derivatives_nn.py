@@ -42,8 +42,8 @@ row("bce_with_logits(self, target, weight: Tensor=None, pos_weight: Tensor=None,
 for _dimensions in ("", "2d"):
     row(f"nll_loss{_dimensions}(self, target: Tensor, weight: Tensor=None, reduction=1, ignore_index=-100)",
         "kernels_nn.nll_loss(self, target, weight, reduction, ignore_index)",
-        node=f"NllLoss{_dimensions.upper()}Backward0", outputs=("output", "total_weight"), keeps=("self",),
-        self="nll_grad(grad, self_sym_sizes, target, weight, total_weight, reduction, ignore_index)")
+        node=f"NllLoss{_dimensions.upper()}Backward0", outputs=("output", "total_weight"),
+        self="nll_grad(grad, self.shape, target, weight, total_weight, reduction, ignore_index)")
 
 # --- activations -------------------------------------------------------------------------------------------
 
@@ -54,6 +54,21 @@ row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_
 row("scaled_elu(self, alpha, scale)", "scale * np.where(self > 0, self, alpha * np.expm1(self))",
     node="EluBackward0",
     self="where(self > 0, grad * scale, grad * (scale * alpha * exp(self)))")
+row("celu(self, alpha=1.0)", "np.where(self > 0, self, alpha * np.expm1(self / alpha))",
+    self="where(self > 0, grad, grad * exp(self / alpha))")
+row("mish(self)", "kernels_nn.mish(self)",
+    self="grad * mish_slope(self)")
+row("hardsigmoid(self)", "np.clip(self / 6 + 0.5, 0, 1)",
+    self="where((self > -3) & (self < 3), grad / 6, 0.0)")
+row("hardswish(self)", "self * np.clip(self / 6 + 0.5, 0, 1)",
+    self="where(self < -3, 0.0, where(self <= 3, grad * (self / 3 + 0.5), grad))")
+row("threshold(self, threshold, value)", "np.where(self <= threshold, value, self)",
+    self="where(self <= threshold, 0.0, grad)")
+row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",
+    self="grad * gelu_tanh_slope(self)")
+row("prelu_kernel(self, weight)", "np.where(self > 0, self, weight * self)", in_place=False,
+    self="where(self > 0, grad, weight * grad)",
+    weight="where(self > 0, 0.0, self * grad)")
 
 # --- convolution: each of the three has its gradients in terms of the other two ----------------------------
 
@@ -75,8 +90,8 @@ row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, grou
     input="conv_input_grad(grad_output, grad, input.shape, stride, padding, dilation, groups)")
 row("max_pool2d(self, kernel_size, stride, padding, dilation)",
     "kernels_nn.max_pool(self, kernel_size, stride, padding, dilation)", node="MaxPool2DWithIndicesBackward0",
-    outputs=("result0", "result1"), keeps=("self",),
-    self="max_pool_grad(grad, self_sym_sizes, result1)")
+    outputs=("result0", "result1"),
+    self="max_pool_grad(grad, self.shape, result1)")
 
 # --- looking up and normalising ----------------------------------------------------------------------------
 

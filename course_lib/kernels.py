@@ -130,7 +130,7 @@ def integer_quotient(a, b, rounding_mode):
 
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
-    if b.dtype.kind != "f" and not np.all(b):
+    if a.dtype.kind != "f" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
     return np.mod(a, b)
 
@@ -444,7 +444,10 @@ def take_places(x, dim, index):
         raise IndexError("index_select(): Index is supposed to be a vector")
     if x.ndim == 0:
         return x.copy()
-    if index.size and not (0 <= index.min() and index.max() < x.shape[dim]):
+    wrong = index[(index < 0) | (index >= x.shape[dim])]
+    if wrong.size and dim:
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong[0]} axis_dim={x.shape[dim]}")
+    if wrong.size:
         raise IndexError("index out of range in self")
     return np.take(x, index, axis=dim)
 

@@ -11,7 +11,19 @@ import itertools
 
 import numpy as np
 
-from course_lib.kernels import index_add, logistic, mean, numel, reshape, scatter_add, sum_to, total, where, zeros_of
+from course_lib.kernels import (
+    index_add,
+    logistic,
+    mean,
+    numel,
+    reshape,
+    scatter_add,
+    softplus,
+    sum_to,
+    total,
+    where,
+    zeros_of,
+)
 
 # --- losses ------------------------------------------------------------------------------------------------
 
@@ -60,6 +72,16 @@ def bce_with_logits(x, target, weight, pos_weight, reduction):
 def hardtanh(x, min_val, max_val):
     """x limited to [min_val, max_val]."""
     return np.clip(x, min_val, max_val)
+
+
+def mish(x):
+    """x * tanh(softplus(x))."""
+    return x * np.tanh(softplus(x, 1, 20))
+
+
+def gelu_tanh(x):
+    """gelu with the normal distribution approximated by a hyperbolic tangent."""
+    return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
 
 
 def log_sigmoid(x):
@@ -263,6 +285,18 @@ def softplus_of(x):
     return at_least(-x, 0) + log(1 + exp(-abs(x)))
 
 
+def mish_slope(x):
+    """The slope of mish."""
+    t = tanh(softplus_of(-x))
+    return t + x * (1 - t * t) * sigmoid(x)
+
+
+def gelu_tanh_slope(x):
+    """The slope of gelu_tanh."""
+    t = tanh(0.7978845608028654 * (x + 0.044715 * x**3))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (0.7978845608028654 * (1 + 0.134145 * x * x))
+
+
 def nll_grad(grad, sizes, target, weight, total_weight, reduction, ignore_index):
     """Minus each sample's weight at its target class, times what flows back to that sample's loss."""
     weights = class_weights_like(grad, sizes, target, weight, ignore_index)
@@ -381,4 +415,4 @@ def at_least(x, low):
     return np.maximum(x, x.dtype.type(low))
 
 
-sigmoid, exp, log, sign = logistic, np.exp, np.log, np.sign
+sigmoid, exp, log, sign, tanh = logistic, np.exp, np.log, np.sign, np.tanh

@@ -43,7 +43,7 @@ class LazyOperation:
 
 
 ROW_METHODS = """
-    neg reciprocal remainder lerp addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
+    neg reciprocal lerp addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
     cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum masked_fill triu tril masked_select
 """.split()
 ROW_OPERATORS = {
@@ -61,10 +61,10 @@ for _name, _operation in ROW_OPERATORS.items():
     setattr(Tensor, _name, LazyOperation(_name, _operation))
 
 COMPOSITE_METHODS = """
-    add sub mul div pow square clamp sum mean prod var std norm max min amax amin argmax argmin all any logsumexp
+    add sub mul div pow remainder square clamp sum mean prod var std norm max min amax amin argmax argmin all any logsumexp
     cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner view reshape flatten t
     transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
-    gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose add_ sub_ pow_
+    gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose add_ sub_ mul_ div_ pow_
 """.split()
 
 for _name in COMPOSITE_METHODS:
@@ -118,7 +118,7 @@ def __floordiv__(self, other):
 
 @method()
 def __mod__(self, other):
-    return rows.remainder(self, other)
+    return composites.remainder(self, other)
 
 
 @method()
@@ -183,7 +183,7 @@ Tensor.mT = property(composites.mT)
 
 def reversed_dims(tensor):
     """All dimensions in reverse order, the old meaning of `.T`."""
-    return composites.permute(tensor, *range(tensor.array.ndim)[::-1]) if tensor.array.ndim else rows.alias(tensor)
+    return rows.permute(tensor, tuple(range(tensor.array.ndim))[::-1])
 
 
 # --- types -------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class Row:
               uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
               numbers, and shapes written as `self_sym_sizes`
     node      the node's name, when it is not the operation's name + Backward0
-    keeps     names that are saved whichever formula is needed
+    keeps     names that are saved whichever formula is needed, or ("a with b") when b's formula is
     floating  integers become float32 first (sin, exp, division)
     elementwise   operands may be numbers, are promoted to a common type and broadcast; True or their names
     broadcasts    inputs may have other shapes and types than the result, so the engine must fit gradients
@@ -70,7 +70,8 @@ class Row:
             for name in wanted:
                 self.saved.setdefault(name, []).append(p)
         for name in keeps:
-            self.saved[name] = list(formulas)
+            name, _, user = name.partition(" with ")
+            self.saved[name] = [user] if user else list(formulas)
         self.saved = dict(sorted(self.saved.items()))
 
     def can_be_saved(self):

@@ -140,8 +140,9 @@ def analytical_jacobian(output, inputs):
 
     columns = [np.zeros((x.numel(), output.numel()), x.detach().numpy().dtype) for x in inputs]
     for number in range(output.numel()):
-        start = creation.zeros_like(output.detach())
-        start.view(-1)[number] = 1
+        start = np.zeros(output.numel(), output.detach().numpy().dtype)
+        start[number] = 1
+        start = creation.tensor(start.reshape(output.shape))
         grads = grad(output, inputs, start, retain_graph=True, allow_unused=True)
         for column, g in zip(columns, grads, strict=True):
             if g is not None:

@@ -5,6 +5,7 @@ PyTorch: torch/nn/__init__.py. Read parameter.py and module.py; the rest is made
 
 from course_lib.nn import functional, init, utils
 from course_lib.nn.activations import (
+    CELU,
     ELU,
     GELU,
     SELU,
@@ -26,6 +27,7 @@ from course_lib.nn.activations import (
     Softsign,
     Tanh,
     Tanhshrink,
+    Threshold,
 )
 from course_lib.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from course_lib.nn.layers import (

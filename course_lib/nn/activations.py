@@ -30,7 +30,7 @@ class _Activation(Module):
         return type(self).function(input, **{name: getattr(self, name) for name in self.options})
 
     def extra_repr(self):
-        shown = [f"{name}={getattr(self, name)}" for name in self.options if name != "inplace"]
+        shown = [f"{name}={getattr(self, name)!r}" for name in self.options if name != "inplace"]
         return ", ".join(shown + (["inplace=True"] if getattr(self, "inplace", False) else []))
 
 
@@ -46,13 +46,15 @@ Tanh = activation("Tanh", F.tanh)
 Sigmoid = activation("Sigmoid", F.sigmoid)
 LeakyReLU = activation("LeakyReLU", F.leaky_relu, negative_slope=0.01, inplace=False)
 ELU = activation("ELU", F.elu, alpha=1.0, inplace=False)
+CELU = activation("CELU", F.celu, alpha=1.0, inplace=False)
 SELU = activation("SELU", F.selu, inplace=False)
 GELU = activation("GELU", F.gelu, approximate="none")
 SiLU = activation("SiLU", F.silu, inplace=False)
-Mish = activation("Mish", F.mish)
+Mish = activation("Mish", F.mish, inplace=False)
 Softplus = activation("Softplus", F.softplus, beta=1.0, threshold=20.0)
 Softsign = activation("Softsign", F.softsign)
 Tanhshrink = activation("Tanhshrink", F.tanhshrink)
+Threshold = activation("Threshold", F.threshold, threshold=0.0, value=0.0, inplace=False)
 Hardtanh = activation("Hardtanh", F.hardtanh, min_val=-1.0, max_val=1.0, inplace=False)
 Hardsigmoid = activation("Hardsigmoid", F.hardsigmoid)
 Hardswish = activation("Hardswish", F.hardswish)

@@ -67,8 +67,7 @@ def gelu(input, approximate="none"):
         return rows.gelu(input)
     if approximate != "tanh":
         raise RuntimeError("approximate argument must be either none or tanh.")
-    inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)
-    return 0.5 * input * (1 + rows.tanh(inner))
+    return rows.gelu_tanh(input)
 
 
 def silu(input, inplace=False):
@@ -76,9 +75,19 @@ def silu(input, inplace=False):
     return rows.silu_(input) if inplace else rows.silu(input)
 
 
-def mish(input):
+def mish(input, inplace=False):
     """input * tanh(softplus(input))."""
-    return input * rows.tanh(softplus(input))
+    return rows.mish_(input) if inplace else rows.mish(input)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere."""
+    return (rows.celu_ if inplace else rows.celu)(input, alpha)
+
+
+def threshold(input, threshold, value, inplace=False):
+    """input where it is above the threshold, `value` elsewhere."""
+    return (rows.threshold_ if inplace else rows.threshold)(input, threshold, value)
 
 
 def softplus(input, beta=1, threshold=20):
@@ -98,12 +107,12 @@ def tanhshrink(input):
 
 def hardsigmoid(input):
     """input / 6 + 1/2, cut off at 0 and 1."""
-    return relu6(input + 3) / 6
+    return rows.hardsigmoid(input)
 
 
 def hardswish(input):
     """input * hardsigmoid(input)."""
-    return input * hardsigmoid(input)
+    return rows.hardswish(input)
 
 
 def logsigmoid(input):
@@ -115,7 +124,7 @@ def prelu(input, weight):
     """leaky_relu with a learned slope: one for all, or one a channel (dimension 1)."""
     if weight.numel() > 1:
         weight = composites.reshape(weight, (-1, *(1,) * (input.dim() - 2)))
-    return composites.where(input > 0, input, input * weight)
+    return rows.prelu_kernel(input, weight)
 
 
 def softmax(input, dim=None, dtype=None):

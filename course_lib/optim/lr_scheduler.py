@@ -157,7 +157,8 @@ def one_for_each_group(name, functions, optimizer):
 
 def state_without_functions(state):
     """A copy of the state with None in the place of plain functions, which cannot be saved."""
-    functions = state["lr_lambdas"]
+    state = dict(state)
+    functions = state.pop("lr_lambdas")
     kept = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in functions]
     return {**state, "lr_lambdas": kept}
 
@@ -271,6 +272,29 @@ class LinearLR(LRScheduler):
 
     def _get_closed_form_lr(self):
         return [base * self.factor_at(self.last_epoch) for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """Down to zero within total_iters epochs, along a power of what is left of them."""
+
+    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def left(self, epoch):
+        """What part of the epochs is left."""
+        return (1 - min(epoch, self.total_iters) / self.total_iters) ** self.power
+
+    def get_lr(self):
+        """The present rates, times this epoch's factor over the last one's."""
+        self.warn_outside_step()
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self.present()
+        change = self.left(self.last_epoch) / self.left(self.last_epoch - 1)
+        return [lr * change for lr in self.present()]
+
+    def _get_closed_form_lr(self):
+        return [base * self.left(self.last_epoch) for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):

@@ -217,7 +217,7 @@ def test_pack_is_called_once_for_each_kept_tensor(torch):
     x, w = leaf(torch), leaf(torch, 4.0, 5.0, 6.0)
     with hooks(torch, pack, unpack):
         y = x * w + x
-    assert packed == [([1.0, 2.0, 3.0], False), ([4.0, 5.0, 6.0], False)]
+    assert packed == [([4.0, 5.0, 6.0], False), ([1.0, 2.0, 3.0], False)]  # in the order of their names
     assert unpacked == []
 
     y.sum().backward()

@@ -226,9 +226,9 @@ def check_05_2(answer, torch):
 
 
 def check_05_3(answer, torch):
-    """Compare with the gradient of the whole batch, on random parts, and count the arrivals at w."""
+    """Compare with the whole batch's gradient, count arrivals at w, and see when each graph was built."""
     for _ in range(3):
-        sizes = random.sample([1, 2, 3, 5], 3)
+        sizes = random.sample([2, 3, 5, 7], 3)
         parts = [_pair(torch, size) for size in sizes]
         start, before = random.uniform(-1, 1), random.uniform(-2, 2)
         count = sum(sizes)
@@ -237,14 +237,27 @@ def check_05_3(answer, torch):
         ]
         w = torch.tensor(start, requires_grad=True)
         w.grad = torch.tensor(before)
-        arrivals = []
-        w.register_hook(lambda grad, arrivals=arrivals: arrivals.append(grad.item()))
-        answer(torch, w, parts)
+        arrivals, begun, at_once = [], set(), []
+
+        def note(tensor, begun=begun):
+            """Parts differ in size, so the size of a saved tensor tells whose graph has been begun."""
+            begun.add(tensor.numel())
+            return tensor
+
+        def arrived(grad, arrivals=arrivals, begun=begun, at_once=at_once):
+            arrivals.append(grad.item())
+            at_once.append(len(begun - {1}) - len(arrivals) + 1)
+
+        w.register_hook(arrived)
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            answer(torch, w, parts)
         if w.grad is None:
             return not_yet("Afterwards w.grad is None.")
         got, truth = w.grad.item(), before + sum(map(sum, terms)) / count
         means = [sum(term) / len(term) for term in terms]
         if close(got, truth) and len(arrivals) == len(parts):
+            if max(at_once) > 1:
+                return almost("all built first")
             continue
         named = (
             (truth, "one big graph"),
@@ -253,6 +266,8 @@ def check_05_3(answer, torch):
             (before + sum(map(sum, terms)), "never divided"),
             (truth - before, "erased what was there"),
             (means[-1] * sizes[-1] / count, "last part only"),
+            ((before + sum(map(sum, terms))) / count, "divides what was there"),
+            (before + sum(means) / count, "divided twice"),
         )
         for value, name in named:
             if close(got, value):
@@ -313,11 +328,11 @@ def check_05_4(answer, torch):
 def check_05_5(answer, torch):
     """Compare with momentum done by hand, over steps with changing rates, some of them without a gradient."""
     start = [random.uniform(-1, 1) for _ in range(2)]
-    p, v = torch.tensor(start, requires_grad=True), torch.zeros(2)
-    at, speed, mu = p.tolist(), [0.0, 0.0], 0.8
-    worlds = {name: (list(at), [0.0, 0.0]) for name in ("lr inside the velocity", "damped", "uphill")}
-    for lr, arrives in ((0.1, True), (0.5, True), (0.2, False), (0.3, True), (0.1, False), (0.2, True)):
-        gradient = [random.uniform(-2, 2) for _ in range(2)] if arrives else None
+    p, v = torch.tensor(start, requires_grad=True), torch.tensor([0.5, -1.5])
+    at, speed, mu = p.tolist(), v.tolist(), 0.8
+    worlds = {name: (list(at), list(speed)) for name in WORLDS}
+    for lr, size in ((0.1, 2), (0.5, 2), (0.2, None), (0.3, 2), (0.1, 0), (0.1, None), (0.2, 2)):
+        gradient = None if size is None else [random.uniform(0.5, 1) * size for _ in range(2)]
         p.grad = None if gradient is None else torch.tensor(gradient)
         before, speed_before = p.tolist(), v.tolist()
         try:
@@ -336,18 +351,20 @@ def check_05_5(answer, torch):
             if not close(v.tolist(), speed_before):
                 return almost("velocity decays on None")
             continue
+        if p.grad is not None and not close(p.grad.tolist(), gradient):
+            return almost("writes into the gradient")
         speed = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
         at = [a - lr * s for a, s in zip(at, speed, strict=True)]
         _other_worlds(worlds, gradient, lr, mu)
         if close(p.tolist(), at) and close(v.tolist(), speed):
             continue
         if close(p.tolist(), before):
-            return almost("rebinds names")
+            return almost("rebinds names" if size else "zero as None")
+        if close(p.tolist(), at) and close(v.tolist(), speed_before):
+            return almost("velocity forgotten")
         for name, (where, _) in worlds.items():
             if close(p.tolist(), where):
                 return almost(name)
-        if close(v.tolist(), speed_before):
-            return almost("velocity forgotten")
         return not_yet(
             f"With lr={lr}, p went from {_short(before)} to {_short(p.tolist())}, not to {_short(at)}."
         )
@@ -360,9 +377,16 @@ def check_05_5(answer, torch):
     )
 
 
+WORLDS = ("lr inside the velocity", "damped", "uphill", "velocity too late")
+
+
 def _other_worlds(worlds, gradient, lr, mu):
     """Take the same step under each of the usual misreadings."""
     for name, (where, speed) in worlds.items():
+        if name == "velocity too late":
+            where[:] = [a - lr * s for a, s in zip(where, speed, strict=True)]
+            speed[:] = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
+            continue
         scale = {"lr inside the velocity": lr, "damped": 1 - mu, "uphill": 1.0}[name]
         speed[:] = [mu * s + scale * g for s, g in zip(speed, gradient, strict=True)]
         move = {"lr inside the velocity": -1.0, "damped": -lr, "uphill": lr}[name]
@@ -671,6 +695,32 @@ EXERCISES = [
                 + "        (((x * w - y) ** 2).sum() / count).backward()\n",
             ),
             Mistake(
+                "divides what was there",
+                "Dividing w.grad at the end also divides what was in it before. Divide each loss.",
+                ACC
+                + "    for x, y in parts:\n"
+                + "        ((x * w - y) ** 2).sum().backward()\n"
+                + "    w.grad /= sum(len(x) for x, y in parts)\n",
+            ),
+            Mistake(
+                "divided twice",
+                "`mean()` has divided by the size of the part; dividing by all samples comes on top of that.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    for x, y in parts:\n"
+                + "        (((x * w - y) ** 2).mean() / count).backward()\n",
+            ),
+            Mistake(
+                "all built first",
+                "The number is right, but all losses are computed before the first backward: at that moment "
+                "all the graphs are alive.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    losses = [((x * w - y) ** 2).sum() / count for x, y in parts]\n"
+                + "    for loss in losses:\n"
+                + "        loss.backward()\n",
+            ),
+            Mistake(
                 "one big graph",
                 "The number is right, but one backward over everything keeps all the parts' graphs alive at "
                 "once.",
@@ -733,7 +783,7 @@ EXERCISES = [
         title="Momentum that respects None",
         question=(
             "One step of SGD with momentum: v becomes mu times itself plus the gradient, then p moves by -lr "
-            "times v. Same tensors afterwards; without a gradient, nothing moves and v is not touched."
+            "times v. Same tensors afterwards; p.grad is only read; without a gradient, nothing is touched."
         ),
         minutes=8,
         difficulty=2,
@@ -774,6 +824,46 @@ EXERCISES = [
                 + "    with torch.no_grad():\n"
                 + "        v = mu * v + p.grad\n"
                 + "        p = p - lr * v\n",
+            ),
+            Mistake(
+                "zero as None",
+                "A gradient of zero was skipped. It did arrive, and the velocity rolls on; only None means "
+                "skip.",
+                STEP
+                + "    if p.grad is None or (p.grad == 0).all():\n"
+                + "        return\n"
+                + "    with torch.no_grad():\n"
+                + "        v.mul_(mu).add_(p.grad)\n"
+                + "        p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "velocity forgotten",
+                "p moved rightly, but the caller's velocity is what it was: `v = …` is a new tensor, gone "
+                "after the call.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v = mu * v + p.grad\n"
+                + "            p -= lr * v\n",
+            ),
+            Mistake(
+                "velocity too late",
+                "p moved by the old velocity: first the velocity takes in the gradient, then p moves.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            p.sub_(lr * v)\n"
+                + "            v.mul_(mu).add_(p.grad)\n",
+            ),
+            Mistake(
+                "writes into the gradient",
+                "p and v may be right, but p.grad holds other numbers now: it was written to, and whoever "
+                "logged it sees that.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.copy_(p.grad.add_(mu * v))\n"
+                + "            p.sub_(lr * v)\n",
             ),
             Mistake(
                 "recording is on",

@@ -136,6 +136,7 @@ def check_06_p2(answer, torch):
         frozenset("b"): "inputs only",
         frozenset("e"): "results only",
         frozenset("abe"): "arithmetic",
+        frozenset("bev"): "a view keeps its base",
     }
     named = wrong.get(frozenset(given))
     return almost(named) if named else not_yet("Go through them one by one: which tensor does its slope "
@@ -170,6 +171,9 @@ P2 = Exercise(
         Mistake("arithmetic",
                 "Addition is arithmetic, but its slope is 1 whatever the numbers are. It keeps no "
                 "tensor, so there is nothing to miss.", 'answer = ["a", "b", "e"]'),
+        Mistake("a view keeps its base",
+                "v looks at x's memory, but that is the tensor. Its node only puts the slope back into the "
+                "old shape, and a shape is not a tensor.", 'answer = ["b", "e", "v"]'),
     ),
     check=check_06_p2,
 )  # fmt: skip
@@ -203,6 +207,7 @@ def check_06_p3(answer, torch):
         truth // 4: "elements",
         SIZES["h"]: "activation only",
         truth - SIZES["W2"]: "weights are free",
+        truth - 4 * BATCH * FEATURES: "data is free",
     }
     if answer in wrong:
         return almost(wrong[answer])
@@ -238,6 +243,9 @@ P3 = Exercise(
         Mistake("weights are free",
                 "W2 is a leaf that lives anyway, so keeping it costs nothing new; but the node "
                 "does hold it, and if you drop your own name for it, it stays.", "answer = 20000"),
+        Mistake("data is free",
+                "You left out X. It needs no gradient, but W1's gradient is made of it, so the first product "
+                "keeps it.", "answer = 12120"),
     ),
     check=check_06_p3,
 )  # fmt: skip
@@ -252,6 +260,7 @@ KEEPS = {
 }  # fmt: skip
 ADDITION_KEEPS, GIVEN_KEEPS = "addition keeps its inputs", "a product keeps what it is given"
 POWER_RESULT, LOG_RESULT = "power keeps its result", "log keeps its result"
+RELU_NOTHING, PRODUCT_NOTHING = "relu keeps nothing", "a product keeps nothing"
 EXP_INPUT, RELU_INPUT, SUM_INPUT = "exp keeps its input", "relu keeps its input", "sum keeps its input"
 WRONG_KEEPS = {
     ("x + y", "xy"): ADDITION_KEEPS,
@@ -261,6 +270,9 @@ WRONG_KEEPS = {
     ("x ** 2", "rx"): POWER_RESULT,
     ("x.exp()", "x"): EXP_INPUT,
     ("x.relu()", "x"): RELU_INPUT,
+    ("x.relu()", ""): RELU_NOTHING,
+    ("x * y", ""): PRODUCT_NOTHING,
+    ("x * c", ""): PRODUCT_NOTHING,
     ("x.log()", "r"): LOG_RESULT,
     ("x.sum()", "x"): SUM_INPUT,
 }
@@ -330,6 +342,10 @@ EX1 = Exercise(
                 "slope, so the result is exactly what backward needs.", keeps_but("x.exp()", ["x"])),
         Mistake(RELU_INPUT, "relu's slope is 1 where the input is positive, and there the result is "
                 "positive too. It keeps the result, and the input may go.", keeps_but("x.relu()", ["x"])),
+        Mistake(RELU_NOTHING, "relu's slope is 0 or 1, but which of them, and where? Backward has to look "
+                "that up in a tensor.", keeps_but("x.relu()", [])),
+        Mistake(PRODUCT_NOTHING, "The slope of a product is the other factor. Without a kept factor there is "
+                "nothing to multiply by.", keeps_but("x * y", [])),
         Mistake(LOG_RESULT, "The slope of log is 1 / x. The result would have to go through exp first to "
                 "give x back, so the input is kept.", keeps_but("x.log()", ["r"])),
         Mistake(SUM_INPUT, "sum spreads the incoming slope over the old shape. The shape is kept, as "
@@ -496,8 +512,7 @@ def check_06_3(answer, torch):
             reads = max(reads, run_counted(answer, torch, w, [torch.tensor(batch) for batch in plain]))
         except RuntimeError as error:
             if "a second time" in str(error):
-                return not_yet("It still raises in the second step: exp's node ran in the first, and kept "
-                "nothing after.")
+                return almost("still shared")
             if "does not require grad" in str(error):
                 return almost("cut")
             raise
@@ -569,9 +584,13 @@ def collect(torch, w, batches):
     ),
     mistakes=(
         Mistake("retain",
-                "The numbers are right, and the cure is retain_graph=True: exp's node is run by every pass "
-                "and its result is never let go, not even after the last.",
+                "The numbers are right, and the cure is retain_graph=True: every pass runs the one exp node "
+                "again and reads its result once more, so that it must be kept all along.",
                 STARTER_3.replace("()\n    return", "(retain_graph=True)\n    return")),
+        Mistake("still shared",
+                "It still raises in the second step: all steps stand on one exp node, and that one has been "
+                "run and emptied. A copy of its result is not a new exp.",
+                STARTER_3.replace("scale * batch", "scale.clone() * batch")),
         Mistake("cut",
                 "Nothing is missing any more, because nothing leads to w any more: the loss has no way back. "
                 "The error about a second pass is gone, and so is the gradient.",
@@ -632,9 +651,17 @@ def check_06_4(answer, torch):
             return not_yet("forward's numbers are not 1 / (1 + exp(-x)).")
         kept = list(s.grad_fn.saved_tensors)
         same_memory = [tensor.data_ptr() == s.data_ptr() for tensor in kept]
-        s.backward(torch.tensor(incoming, dtype=torch.float64))
+        above = torch.tensor(incoming, dtype=torch.float64)
+        try:
+            s.backward(above)
+        except (TypeError, AttributeError) as error:
+            if "tuple" in str(error) or "scalar" in str(error) or "index" in str(error):
+                return almost("a tuple")
+            raise
         if x.grad is None:
             return not_yet("backward gives back no gradient for x.")
+        if not close(above, incoming):
+            return almost("writes into grad")
         slopes = [a * (1 - a) for a in sigmoid]
         if close(x.grad, slopes):
             return almost("grad dropped")
@@ -706,6 +733,16 @@ EX4 = Exercise(
                 "memory; the result exists anyway, and saving it costs nothing.",
                 sigmoid_source(SIGMOID + "ctx.save_for_backward(s * (1 - s))\nreturn s",
                                "(slope,) = ctx.saved_tensors\nreturn grad * slope")),
+        Mistake("a tuple",
+                "ctx.saved_tensors is a tuple, also when it holds one tensor. Take the tensor out: "
+                "(s,) = ctx.saved_tensors.",
+                sigmoid_source(SIGMOID + "ctx.save_for_backward(s)\nreturn s",
+                               "s = ctx.saved_tensors\nreturn grad * s * (1 - s)")),
+        Mistake("writes into grad",
+                "The numbers are right, but you wrote into the slope that arrived. It is not yours: others "
+                "may read the same tensor.",
+                sigmoid_source(SIGMOID + "ctx.save_for_backward(s)\nreturn s",
+                               "(s,) = ctx.saved_tensors\nreturn grad.mul_(s * (1 - s))")),
         Mistake("grad dropped",
                 "backward returns its own slope and forgets the one that arrived. That is right only "
                 "when the sigmoid is followed by a plain sum.",
@@ -732,21 +769,55 @@ def cases_06_5(torch):
         ("two slots", x * x),
         ("two roads", h + h),
         ("two objects", x.exp().sin()),
+        ("two tensors", x * leaf(torch, numbers(3))),
         ("eight bytes", wide.sin()),
         ("half released", partly),
         ("all released", both),
     ]
 
 
+class Step:
+    """A node without slots that counts how often its arrows are asked for."""
+
+    def __init__(self, below):
+        self.below, self.asked = below, 0
+
+    @property
+    def next_functions(self):
+        self.asked += 1
+        return ((self.below, 0), (self.below, 0)) if self.below is not None else ()
+
+
+class Top:
+    """Stands for a tensor: all that the walk needs of it is its grad_fn."""
+
+    def __init__(self, grad_fn):
+        self.grad_fn = grad_fn
+
+
+def walks_paths(answer, torch):
+    """In a ladder of ten nodes with two arrows each: is the last one visited once, or along all 1024 paths?"""
+    last = node = Step(None)
+    for _ in range(10):
+        node = Step(node)
+    answer(torch, Top(node))
+    return last.asked > 100
+
+
 def check_06_5(answer, torch):
     found, wanted = {}, {}
     for name, y in cases_06_5(torch):
         wanted[name] = sum(memories_of(y, torch).values())
-        found[name] = answer(torch, y)
+        try:
+            found[name] = answer(torch, y)
+        except RuntimeError as error:
+            if "already been freed" in str(error):
+                return almost("released slot")
+            raise
         if not isinstance(found[name], int):
             return not_yet("held should return a whole number of bytes.")
     if found == wanted:
-        return correct("you can measure what a graph holds, whatever its shape and state.")
+        return almost("walks paths") if walks_paths(answer, torch) else correct("you can measure what a graph holds, whatever its shape and state.")
     if found["eight bytes"] * 8 == wanted["eight bytes"]:
         return almost("elements")
     if found["two roads"] == 2 * wanted["two roads"]:
@@ -796,8 +867,8 @@ def held(torch, y):
 
 EX5 = Exercise(
     id="06.5", kind="repair", title="Count the bytes", minutes=12, difficulty=3, puzzles=(1,),
-    question="Repair `held`: a memory saved twice counts once, a node reached twice counts once, a released "
-    "slot is 0 bytes.",
+    question="Repair `held`: a memory saved twice counts once, a node reached twice is visited once, a "
+    "released slot is 0 bytes.",
     name="held", starter=STARTER_5,
     hints=(
         "Two questions need a memory of their own: which nodes have I visited, and which memories have I "
@@ -809,11 +880,13 @@ EX5 = Exercise(
     why="Nodes are told apart by identity, memories by their address: the objects you read from slots are "
     "too short-lived to be counted. try/except around one slot keeps the others.",
     alternatives=(
-        held_source(key="value.untyped_storage().data_ptr()", seen=False),
+        held_source(key="value.untyped_storage().data_ptr()"),
         STARTER_5.replace("total, waiting = 0,", "counted, total, waiting = set(), 0,")
         .replace("            value = getattr(node, name)\n",
                  "            try:\n                value = getattr(node, name)\n"
                  "            except RuntimeError:\n                value = None\n")
+        .replace("        for name in [", "        if node in counted:\n            continue\n"
+                 "        counted.add(node)\n        for name in [")
         .replace("            if isinstance(value, torch.Tensor):",
                  "            if isinstance(value, torch.Tensor) and value.data_ptr() not in counted:\n"
                  "                counted.add(value.data_ptr())"),
@@ -827,11 +900,18 @@ EX5 = Exercise(
                                   "            except RuntimeError:\n                continue\n")),
         Mistake("slots", "You visit each node once, but x * x keeps x in two slots, and that is one memory.",
                 held_source(key="id(node), name")),
+        Mistake("walks paths",
+                "The bytes are right, but a node reached twice is walked from twice, so work doubles with "
+                "every such node. Remember the nodes you have seen.", held_source(seen=False)),
         Mistake("objects",
                 "You tell tensors apart by object. A saved result is repacked, so each reading gives a new "
                 "object on the same memory, and exp's result is also sin's input.",
                 held_source(key="id(value)", size="value")
                 .replace("sum(memories", "sum(t.nbytes for t in memories")),
+        Mistake("released slot",
+                "Reading a released slot raises, and your walk ends there. Expect that error, at each slot.",
+                held_source().replace("            try:\n", "            if True:\n")
+                .replace("            except RuntimeError:\n                continue\n", "")),
         Mistake("gives up",
                 "When one slot is released you report 0 for everything. After a pass over part of a graph "
                 "the other nodes still keep theirs.", held_source(missing="return 0")),

@@ -1,5 +1,6 @@
 """Exercises of lesson 07: version counters, and the error about in-place operations."""
 
+import inspect
 import math
 import random
 import re
@@ -573,6 +574,12 @@ def raised_by_library(error, torch):
     return step.tb_frame.f_globals.get("__name__", "").partition(".")[0] == torch.__name__
 
 
+def called(answer, *names):
+    """Does the learner's function use one of these attributes? Only chooses between two sentences."""
+    code = getattr(inspect.unwrap(answer), "__code__", None)
+    return code is not None and any(name in code.co_names for name in names)
+
+
 def check_07_4(answer, torch):
     try:
         y = answer(torch)
@@ -593,14 +600,14 @@ def check_07_4(answer, torch):
         seen, expected = (int(number) for number in found.groups())
         if (seen, expected) == (4, 2):
             if "which is output 0 of Neg," not in str(error):
-                return almost("another writer")
+                return almost("unrecorded" if called(answer, "no_grad", "detach") else "another writer")
             return correct("you can say which writes came before the save, which after, and who wrote last.")
         if expected < 2:
             return almost("saved too early")
         if expected > 2:
             return almost("saved too late")
         return almost("miscounted")
-    return almost("nothing was saved")
+    return almost("uncounted" if called(answer, "data") else "nothing was saved")
 
 
 STARTER_4 = """\
@@ -625,7 +632,7 @@ EX4 = Exercise(
         "How many writes must there be before a tensor is saved, and how many after?",
         "You need an operation that saves a tensor which you may write to: not the leaf x, but something "
         "computed from it. Which operations save their input?",
-        "For a saved input the message names the operation that wrote last.",
+        "For a saved input the message names the recorded operation that wrote last.",
     ),
     solution=cause_source(*WRITES) + "\n",
     why="Two writes, then log saves w and notes 2, then two more. w's present value was made by neg_, so the "
@@ -642,6 +649,13 @@ EX4 = Exercise(
                 "Backward runs through. You wrote to memory that no node saved; look for an operation whose "
                 "slope is made of the tensor that you overwrite.",
                 cause_source("y = x * 3", "y.add_(1)", "y.mul_(2)", "y.add_(1)", "y.neg_()")),
+        Mistake("uncounted",
+                "Backward runs through, because a write through .data is not counted: the version stays "
+                "where it was.", cause_source(*WRITES[:4], "w.data.add_(1)", "w.data.neg_()")),
+        Mistake("unrecorded",
+                "Both numbers are right, but the message names the last *recorded* operation. A write under "
+                "no_grad or through detach() is counted and not recorded.",
+                cause_source(*WRITES[:4], "with torch.no_grad():", "    w.add_(1)", "    w.neg_()")),
         Mistake("saved too early",
                 "The error is there, but it expected an earlier version: the tensor was saved before two "
                 "writes had been made.", cause_source("w = x * 3", "y = w.log()", *WRITES[1:3], *WRITES[4:])),
@@ -703,6 +717,8 @@ def check_07_5(answer, torch):
         if isinstance(error, TypeError) and "NoneType" in str(error):
             return almost("cut" if parameters["W1"].grad is None else "another W2")
         raise
+    if isinstance(returned, torch.Tensor):
+        return not_yet("The loss should come back as a Python number: loss.item().")
     if not isinstance(returned, float) or not near([returned], [loss_of(torch, x, t, old, mask)]):
         return not_yet("The loss that is returned is not that of the masked network at the old parameters.")
     moves = [flat(new.detach() - was) for new, was in zip(tensors, old, strict=True)]
@@ -715,6 +731,10 @@ def check_07_5(answer, torch):
                 return almost("decay too late")
         if near(move, wanted, 1e-6):
             continue
+        if name != "W2" and near(move, [m - 0.01 * w for w, m in zip(flat(was), wanted, strict=True)], 1e-6):
+            return almost("all decayed")
+        if name == "W2" and near(move, [-0.1 * slope for slope in slopes], 1e-6):
+            return almost("no decay")
         if name == "W1":
             decayed = near(move, [0.99 * m for m in wanted], 1e-6)
             return almost("uncounted decay" if decayed else "uncounted mask")
@@ -787,6 +807,13 @@ EX5 = Exercise(
                 "The first layer gets no gradient any more: h was cut from the graph, which silences the "
                 "error and stops the learning.",
                 STARTER_5.replace("h *= mask", "h = h.detach() * mask").replace(EARLY, ORDERED)),
+        Mistake("all decayed",
+                "Only W2 was to be decayed; your step shrinks the other parameters as well.",
+                MASKED.replace(EARLY, "    loss.backward()\n")
+                .replace("            p -=", "            p *= 0.99\n            p -=")),
+        Mistake("no decay",
+                "The step is right, but W2 is not decayed: the caller's W2 must itself be multiplied by 0.99.",
+                MASKED.replace(EARLY, "    loss.backward()\n")),
         Mistake("another W2",
                 "W2 = W2 * 0.99 makes a new tensor that is called W2 inside the function only. The caller's "
                 "parameter is not decayed, and the new one has no .grad.",

@@ -121,6 +121,7 @@ def check_09_1(answer, torch):
         given[name] = tuple(bool(entry) for entry in row)
     named = {
         ("detach", 0): "detach copies",
+        ("data", 0): "data copies",
         ("detach", 1): "detach is uncounted",
         ("data", 1): "data is counted",
         ("clone", 0): "clone shares",
@@ -134,9 +135,9 @@ def check_09_1(answer, torch):
             return almost(mistake)
     for name in truth:
         if given[name] != truth[name]:
-            return not_yet(
-                f"The row of {name} is not right yet. Without shared memory, can a counter be shared?"
-            )
+            impossible = given[name][1] and not given[name][0]
+            asked = "without shared memory, can a counter be shared" if impossible else "what is cut, what is not"
+            return not_yet(f"The row of {name} is not right yet: {asked}?")
     return correct("You can tell the five apart by what they share. Only `both` is free of everything.")
 
 
@@ -172,6 +173,8 @@ def check_09_2(answer, torch):
         ("A", "fine"): "data is harmless",
         ("B", "silently wrong"): "detach is unchecked",
         ("B", "raises now"): "detach refuses writes",
+        ("B", "fine"): "detach is safe",
+        ("G", "fine"): "no_grad is a detour",
         ("C", "raises at backward"): "every write is fatal",
         ("C", "silently wrong"): "every write is wrong",
         ("D", "fine"): "clone is a way out",
@@ -214,6 +217,8 @@ def check_09_3(answer, torch):
         if not close(last.tolist(), [h]):
             return almost("forgets the state")
         got = 0.0 if w.grad is None else w.grad.item()
+        if length > 1 and len(arrivals) == length and close(arrivals, truth) and close(got, truth[-1]):
+            return almost("last step only")
         if close(got, sum(truth)) and len(arrivals) == length:
             continue
         if close(got, full):
@@ -236,6 +241,7 @@ def check_09_4(answer, torch):
         for turn in range(2):
             want_d = at_d - lr * (at_g * z - real)
             want_g = at_g + lr * want_d * z
+            versions = g._version, d._version
             try:
                 answer(torch, g, d, torch.tensor(z), torch.tensor(real), lr)
             except TypeError:
@@ -252,10 +258,14 @@ def check_09_4(answer, torch):
                 raise
             got_g, got_d = g.item(), d.item()
             if close(got_g, want_g) and close(got_d, want_d):
+                if d._version == versions[1] or g._version == versions[0]:
+                    return almost("uncounted write")
                 at_g, at_d = got_g, got_d
                 continue
             if close(got_d, want_d) and close(got_g, at_g):
                 return almost("detached for g")
+            if close(got_g, at_g + lr * at_d * z) and close(got_d, at_d + lr * real):
+                return almost("both passes first")
             if close(got_d, want_d) and close(got_g, at_g + lr * (want_d - at_d) * z):
                 return almost("d's loss moves g")
             if close(got_d, want_d) and close(got_g, at_g + lr * at_d * z):
@@ -269,7 +279,7 @@ def check_09_4(answer, torch):
                 f"by hand it is g={want_g:.3f}, d={want_d:.3f}."
             )
     return correct(
-        "Each loss moves its own player: detach for d, score again for g, clear both before reuse."
+        "Each loss moves its own player: g is scored again by the new d, and nothing is left over in .grad."
     )
 
 
@@ -344,7 +354,7 @@ EXERCISES = [
         title="Three ways to write 30",
         question=(
             "`x` is 3, `y = (x * x).sum()`; then 30 is written through `x.detach()`, `x.data` or "
-            "`x.clone()`, and"
+            "`x.clone()`, and "
             'backward runs. What is `x.grad` each time: a number, or "error"?'
         ),
         minutes=2,
@@ -485,6 +495,11 @@ EXERCISES = [
                 table_source(detach=(True, False, False)),
             ),
             Mistake(
+                "data copies",
+                "data: no copy here either; x holds whatever is written through `.data`.",
+                table_source(data=(False, False, False)),
+            ),
+            Mistake(
                 "data is counted",
                 "data: the memory is x's, the counter is not; hence 60 for 6.",
                 table_source(data=(True, True, False)),
@@ -561,6 +576,16 @@ EXERCISES = [
                 "B: the write itself is allowed, for a detached tensor requires no grad; the check comes "
                 "later.",
                 verdict_sources("verdicts", SOLVED, {"B": "raises now"}),
+            ),
+            Mistake(
+                "detach is safe",
+                "B: detach copies nothing. The 30 lands in x's memory, which the product kept.",
+                verdict_sources("verdicts", SOLVED, {"B": "fine"}),
+            ),
+            Mistake(
+                "no_grad is a detour",
+                "G: what is computed under no_grad has no way back to x, however it is used later.",
+                verdict_sources("verdicts", SOLVED, {"G": "fine"}),
             ),
             Mistake(
                 "every write is fatal",
@@ -648,7 +673,7 @@ EXERCISES = [
             ),
             Mistake(
                 "cut too early",
-                "The state was cut before this step's backward, so the loss has no graph to walk.",
+                "The cut stands before this step's own backward: nothing leads from the loss to w any more.",
                 TRAIN
                 + LOOP
                 + STATE
@@ -662,6 +687,15 @@ EXERCISES = [
                 + LOOP
                 + STATE
                 + "        (h * h).sum().backward()\n        last, h = h, torch.zeros(1)\n    return last\n",
+            ),
+            Mistake(
+                "last step only",
+                "Each step's gradient arrives, but clearing inside the loop leaves only that of the last one.",
+                TRAIN
+                + LOOP
+                + "        w.grad = None\n"
+                + STATE.replace("w * h", "w * h.detach()")
+                + "        (h * h).sum().backward()\n    return h\n",
             ),
             Mistake(
                 "one pass at the end",
@@ -683,7 +717,8 @@ EXERCISES = [
         title="Two players",
         question=(
             "d lowers `d * fake - d * real`, then g (fake = g * z) lowers `-(d * fake)` as scored by the new "
-            "d. Each moves in place by -lr times the gradient of its own loss, in every call."
+            "d. Each moves by a counted in-place write of -lr times the gradient of its own loss, in every "
+            "call."
         ),
         minutes=12,
         difficulty=3,
@@ -796,6 +831,33 @@ EXERCISES = [
                 + "    with torch.no_grad():\n"
                 + "        d -= lr * of_d\n"
                 + "        g -= lr * of_g\n",
+            ),
+            Mistake(
+                "uncounted write",
+                "The numbers are right, but a player was written through `.data`, uncounted: that is how a "
+                "stale score goes unnoticed. Write under no_grad, and score again.",
+                GAN
+                + "    fake = g * z\n"
+                + "    score = d * fake\n"
+                + "    (score - d * real).backward(retain_graph=True)\n"
+                + "    d.data -= lr * d.grad\n"
+                + "    g.grad = None\n"
+                + "    (-score).backward()\n"
+                + "    g.data -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "both passes first",
+                "Both passes ran before any step: d.grad then holds the generator's part as well, and g was "
+                "scored by the old d.",
+                GAN
+                + "    fake = g * z\n"
+                + "    (d * fake.detach() - d * real).backward()\n"
+                + "    (-(d * fake)).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
             ),
             Mistake(
                 "generator first",

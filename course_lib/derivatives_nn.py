@@ -43,14 +43,14 @@ for _dimensions in ("", "2d"):
     row(f"nll_loss{_dimensions}(self, target: Tensor, weight: Tensor=None, reduction=1, ignore_index=-100)",
         "kernels_nn.nll_loss(self, target, weight, reduction, ignore_index)",
         node=f"NllLoss{_dimensions.upper()}Backward0", outputs=("output", "total_weight"),
-        self="nll_grad(grad, self.shape, target, weight, total_weight, reduction, ignore_index)")
+        self="nll_loss_backward(grad, self, target, total_weight, weight, reduction, ignore_index)")
 
 # --- activations -------------------------------------------------------------------------------------------
 
 row("log_sigmoid(self)", "kernels_nn.log_sigmoid(self)", outputs=("output", "buffer"), keeps=("buffer",),
     self="grad * sigmoid(-self)")
 row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_val, max_val)",
-    self="grad * ((self > min_val) & (self < max_val))")
+    self="hardtanh_backward(grad, self, min_val, max_val)")
 row("scaled_elu(self, alpha, scale)", "scale * np.where(self > 0, self, alpha * np.expm1(self))",
     node="EluBackward0",
     self="where(self > 0, grad * scale, grad * (scale * alpha * exp(self)))")
@@ -63,7 +63,7 @@ row("hardsigmoid(self)", "np.clip(self / 6 + 0.5, 0, 1)",
 row("hardswish(self)", "self * np.clip(self / 6 + 0.5, 0, 1)",
     self="where(self < -3, 0.0, where(self <= 3, grad * (self / 3 + 0.5), grad))")
 row("threshold(self, threshold, value)", "np.where(self <= threshold, value, self)",
-    self="where(self <= threshold, 0.0, grad)")
+    self="threshold_backward(grad, self, threshold)")
 row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",
     self="grad * gelu_tanh_slope(self)")
 row("prelu_kernel(self, weight)", "np.where(self > 0, self, weight * self)", in_place=False,
@@ -91,7 +91,31 @@ row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, grou
 row("max_pool2d(self, kernel_size, stride, padding, dilation)",
     "kernels_nn.max_pool(self, kernel_size, stride, padding, dilation)", node="MaxPool2DWithIndicesBackward0",
     outputs=("result0", "result1"),
-    self="max_pool_grad(grad, self.shape, result1)")
+    self="max_pool_backward(grad, self, result1)")
+
+# --- gradients with rows of their own ----------------------------------------------------------------------
+# Their slope in `self` is 0 almost everywhere. As rows they say so: the second derivative is zeros, as in PyTorch,
+# and not an error about a gradient without history.
+
+row("nll_loss_backward(grad_output, self, target: Tensor, total_weight: Tensor, weight: Tensor=None, reduction=1, "
+    "ignore_index=-100)",
+    "kernels_nn.nll_loss_backward(grad_output, self.shape, target, total_weight, weight, reduction, ignore_index)",
+    node="NllLossBackwardBackward0", elementwise=False,
+    grad_output="nll_loss(grad, target, weight, reduction, ignore_index)[0]",
+    self="zeros_like(grad)")
+row("hardtanh_backward(grad_output, self, min_val, max_val)",
+    "grad_output * ((self > min_val) & (self < max_val))", node="HardtanhBackwardBackward0", elementwise=False,
+    grad_output="grad * ((self > min_val) & (self < max_val))",
+    self="zeros_like(grad)")
+row("threshold_backward(grad_output, self, threshold)", "grad_output * (self > threshold)",
+    node="ThresholdBackwardBackward0", elementwise=False,
+    grad_output="grad * (self > threshold)",
+    self="zeros_like(grad)")
+row("max_pool_backward(grad_output, self, indices: Tensor)",
+    "kernels_nn.max_pool_backward(grad_output, self.shape, indices)",
+    node="MaxPool2DWithIndicesBackwardBackward0", elementwise=False,
+    grad_output="max_pool_pick(grad, indices)",
+    self="zeros_like(grad)")
 
 # --- looking up and normalising ----------------------------------------------------------------------------
 
@@ -114,11 +138,6 @@ row("native_layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-0
     bias="sum_to(grad, normalized_shape)")
 
 # --- the forms that take tensors, where a function of arrays cannot simply be read again: Note in kernels.py -
-
-
-def _class_weights_like(grad, sizes, target, weight, ignore_index):
-    weight = None if weight is None else weight.array
-    return new_tensor(kernels_nn.class_weights(sizes, target.array, weight, ignore_index, grad.array.dtype))
 
 
 def _lookup_shares(grad, indices, padding_idx, by_frequency):
@@ -144,7 +163,6 @@ def _statistics(x, axes, eps):
 
 
 ON_TENSORS.update(
-    class_weights_like=_class_weights_like,
     lookup_shares=_lookup_shares,
     channel_statistics=_channel_statistics,
     layer_statistics=_layer_statistics,

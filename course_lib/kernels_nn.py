@@ -116,6 +116,17 @@ def nll_loss(x, target, weight, reduction, ignore_index):
     return (loss / total_weight if reduction == MEAN else loss), total_weight
 
 
+def nll_loss_backward(grad, sizes, target, total_weight, weight, reduction, ignore_index):
+    """Minus each sample's weight at its target class, times what flows back to that sample's loss."""
+    weights = class_weights(sizes, target, weight, ignore_index, grad.dtype)
+    if reduction == MEAN:
+        grad = grad / total_weight
+    elif reduction == NONE:
+        axis = 0 if len(sizes) == 1 else 1
+        grad = grad.reshape(sizes[:axis] + (1,) + sizes[axis + 1 :])
+    return np.where(weights == 0, 0, -grad * weights).astype(grad.dtype)
+
+
 # --- convolution -------------------------------------------------------------------------------------------
 
 
@@ -183,6 +194,13 @@ def max_pool(x, kernel, stride, padding, dilation):
     index = windows(places, kernel, stride, (0,) * len(kernel), dilation).reshape(1, 1, *seen.shape[2 : x.ndim], -1)
     index = np.take_along_axis(np.broadcast_to(index, flat.shape), best[..., None], -1)[..., 0]
     return np.take_along_axis(flat, best[..., None], -1)[..., 0], np.ascontiguousarray(index)
+
+
+def max_pool_backward(grad, sizes, indices):
+    """Each patch's gradient, put at the place of its largest element."""
+    lead = sizes[:2] + (-1,)
+    flat = np.zeros(sizes[:2] + (numel(sizes[2:]),), grad.dtype)
+    return scatter_add(flat, 2, indices.reshape(lead), grad.reshape(lead)).reshape(sizes)
 
 
 def windows_of_padded(x, kernel, stride, padding, dilation):
@@ -297,31 +315,19 @@ def gelu_tanh_slope(x):
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (0.7978845608028654 * (1 + 0.134145 * x * x))
 
 
-def nll_grad(grad, sizes, target, weight, total_weight, reduction, ignore_index):
-    """Minus each sample's weight at its target class, times what flows back to that sample's loss."""
-    weights = class_weights_like(grad, sizes, target, weight, ignore_index)
-    if reduction == 1:
-        grad = grad / total_weight
-    elif reduction == 0:
-        axis = 0 if len(sizes) == 1 else 1
-        grad = reshape(grad, sizes[:axis] + (1,) + sizes[axis + 1 :])
-    return where(weights == 0, 0.0, -grad * weights)
-
-
-def class_weights_like(grad, sizes, target, weight, ignore_index):
-    return class_weights(sizes, target, weight, ignore_index, grad.dtype)
-
-
 def conv_bias_grad(grad):
     """The gradient for the bias: everything but the channels is summed."""
     return sum_dim(grad, other_axes(grad.ndim), False)
 
 
-def max_pool_grad(grad, sizes, indices):
-    """Each patch's gradient, put at the place of its largest element."""
-    lead = sizes[:2] + (-1,)
-    flat = zeros_of(grad, sizes[:2] + (numel(sizes[2:]),))
-    return reshape(scatter_add(flat, 2, reshape(indices, lead), reshape(grad, lead)), sizes)
+def max_pool_pick(x, indices):
+    """The element of each image that each patch's maximum came from."""
+    return reshape(gather(flat_images(x), 2, flat_images(indices)), indices.shape)
+
+
+def flat_images(x):
+    """A batch of images as a batch of vectors."""
+    return reshape(x, tuple(x.shape[:2]) + (-1,))
 
 
 def embedding_grad(grad, sizes, indices, padding_idx, by_frequency):
@@ -409,6 +415,10 @@ def average(x, axes):
 
 def sum_dim(x, dim, keepdim):
     return np.add.reduce(x, axis=dim, keepdims=keepdim)
+
+
+def gather(x, dim, index):
+    return np.take_along_axis(x, index, dim)
 
 
 def at_least(x, low):

@@ -189,7 +189,14 @@ def write_arguments(row):
             other = row.operands[1]
             text += [f"        if type({other}) not in OPERAND_TYPES and not isinstance({other}, Tensor):",
                      "            return NotImplemented"]
-        text.append(f"        {names} = operands({row.name!r}, {names})")
+        if len(row.operands) == 2:
+            first, other = row.operands
+            text += [f"        if type({other}) is float and type({first}) is Tensor:",
+                     f"            {other} = number({other}, {first})",
+                     "        else:",
+                     f"            {names} = operands({row.name!r}, {names})"]
+        else:
+            text.append(f"        {names} = operands({row.name!r}, {names})")
     for t in row.tensors:
         if t not in row.operands and t not in optional:
             text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
@@ -502,15 +509,16 @@ def number(value, like):
     NumPy takes 250 ns longer to add a Python float to an array than to add a 0-d array.
     """
     array = like.array
-    key = (value, type(value), array.dtype, type(array) is np.ndarray)
+    key = (value, type(value), array.dtype, type(array))
     found = _numbers.get(key)
     if found is None:
         kind = dtypes.of_number(value)
         if dtypes.KIND[kind] <= dtypes.KIND[array.dtype]:
             kind = array.dtype
-        found = new_tensor(np.array(value).astype(kind) if key[3] else kind.type(value), WrappedNumber)
+        scalar = type(array) is not np.ndarray
+        found = new_tensor(kind.type(value) if scalar else np.array(value).astype(kind), WrappedNumber)
         found.number = value
-        if len(_numbers) < 512:
+        if value and len(_numbers) < 512:  # not 0: as a key it cannot be told from -0.0
             _numbers[key] = found
     return found
 
@@ -588,7 +596,7 @@ INSTRUMENTS = [note_node]  # functions of (node, result), called for every node 
 
 OPERATION_NAMES = {  # what generated operations see
     "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
-    "Tensor": Tensor, "new_tensor": new_tensor, "tensor_argument": tensor_argument, "operands": operands,
+    "Tensor": Tensor, "new_tensor": new_tensor, "tensor_argument": tensor_argument, "operands": operands, "number": number,
     "promote": promote, "broadcast_error": broadcast_error, "input_forms": input_forms,
     "gradient_edge": gradient_edge, "next_sequence_nr": next_sequence_nr,
     "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,

@@ -98,7 +98,9 @@ def vectors_for(v, like, none_message):
     return v
 
 
-ONE_OUTPUT = "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+ONE_OUTPUT = (
+    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+)
 ONE_INPUT = (
     "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
 )
@@ -152,7 +154,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 def rows_of(output, number, inputs, create_graph, strict):
     """The Jacobian of one output, for each input."""
     message = (
-        f"Output {number} of the user-provided function is independent of input {{}}. This is not allowed in strict mode."
+        f"Output {number} of the user-provided function is independent of input {{}}. This is not allowed in "
+        "strict mode."
     )
     rows = []
     for element in reshape(output, -1):
@@ -203,14 +206,17 @@ def check_second(grads, strict):
         if strict and not g.requires_grad:
             raise RuntimeError(
                 "While computing the hessian, found that the jacobian of the user-provided function with respect to "
-                f"input {position} is independent of the input. This is not allowed in strict mode. You should ensure that "
-                "your function is twice differentiable and that the jacobian depends on the inputs (this would be violated "
+                f"input {position} is independent of the input. This is not allowed in strict mode. You "
+                "should ensure that "
+                "your function is twice differentiable and that the jacobian depends on the inputs (this "
+                "would be violated "
                 "by a linear function for example)."
             )
 
 
 def hessian_product(func, inputs, v, create_graph, strict, name):
-    """(func(inputs), the Hessian times v): the gradient, differentiated in the direction v. The Hessian is symmetric."""
+    """(func(inputs), the Hessian times v): the gradient, differentiated in the direction v. The Hessian is "
+    "symmetric."""
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", name), create_graph)

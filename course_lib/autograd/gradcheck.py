@@ -166,7 +166,8 @@ def compare(func, inputs, output_count, eps, atol, rtol, nondet_tol):
                 )
         if any(float((a - b).abs().max()) > nondet_tol for a, b in zip(first, again, strict=True) if a.numel()):
             raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+                "times gives "
                 "different values, although analytical gradient matches numerical gradient."
                 f"The tolerance for nondeterminism was {nondet_tol}. Pass `nondet_tol=<tol>` if that is expected."
             )

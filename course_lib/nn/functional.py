@@ -240,7 +240,8 @@ def check_convolution(dimensions, input, weight, padding, dilation, groups):
     """RuntimeError, in PyTorch's words, for shapes that do not go together."""
     if input.dim() != dimensions + 2:
         raise RuntimeError(
-            f"Expected {dimensions + 1}D (unbatched) or {dimensions + 2}D (batched) input to conv{dimensions}d, but got "
+            f"Expected {dimensions + 1}D (unbatched) or {dimensions + 2}D (batched) input to "
+            f"conv{dimensions}d, but got "
             f"input of size: {list(input.shape)}"
         )
     channels = weight.shape[1] * groups
@@ -450,7 +451,8 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     """-log of the probability given to a yes/no target; input must lie in [0, 1]."""
     if target.size() != input.size():
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. "
             "Please ensure they have the same size."
         )
     return rows.binary_cross_entropy(input, target, weight, reduction_number(reduction))

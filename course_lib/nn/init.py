@@ -61,7 +61,8 @@ def eye_(tensor):
 
 def calculate_gain(nonlinearity, param=None):
     """The factor by which weights must grow to keep the variance after an activation."""
-    gains = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1, "conv1d": 1, "conv2d": 1}
+    gains = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1}
+    gains |= {"conv1d": 1, "conv2d": 1}
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in gains:

@@ -28,8 +28,10 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with "
-                    "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from a checkpoint "
-                    "but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 for a fresh training "
+                    "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from "
+                    "a checkpoint "
+                    "but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 for a "
+                    "fresh training "
                     "run (not recommended)"
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
@@ -53,7 +55,8 @@ class LRScheduler:
         """Go on to the next epoch and set its rates. Call it after `optimizer.step()`."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and "
+                "later, you should "
                 "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
                 "will result in PyTorch skipping the first value of the learning rate schedule. See more details at "
                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=2,
@@ -66,9 +69,12 @@ class LRScheduler:
                 rates = self.get_lr()
             else:
                 warnings.warn(
-                    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
-                    "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different "
-                    "from None, the closed form is used instead of the new chainable form, where available. Please open "
+                    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated "
+                    "where possible. "
+                    "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is "
+                    "different "
+                    "from None, the closed form is used instead of the new chainable form, where available. "
+                    "Please open "
                     "an issue if you are unable to replicate your use case: "
                     "https://github.com/pytorch/pytorch/issues/new/choose.", UserWarning, stacklevel=2,
                 )
@@ -258,7 +264,8 @@ class LinearLR(LRScheduler):
 
     def factor_at(self, epoch):
         """The factor at an epoch."""
-        return self.start_factor + (self.end_factor - self.start_factor) * min(epoch, self.total_iters) / self.total_iters
+        gone = min(epoch, self.total_iters) / self.total_iters
+        return self.start_factor + (self.end_factor - self.start_factor) * gone
 
     def get_lr(self):
         """The present rates, times this epoch's factor over the last one's."""

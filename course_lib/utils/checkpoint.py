@@ -66,8 +66,10 @@ def checkpoint(
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
-            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if "
-            "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is "
+            "recommended, but if "
+            "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to "
+            "docs for more "
             "details on the differences between the two variants.", stacklevel=2,
         )
         use_reentrant = True
@@ -92,8 +94,10 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In "
-            "version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, "
-            "but if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+            "version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
+            "recommended, "
+            "but if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer "
+            "to docs for "
             "more details on the differences between the two variants.", stacklevel=2,
         )
         use_reentrant = True
@@ -213,7 +217,8 @@ class Segment:
 
 
 HINT = (
-    "Tip: the checkpointed function must do the same thing both times. Look for a branch on something that changed since "
+    "Tip: the checkpointed function must do the same thing both times. Look for a branch on something that "
+    "changed since "
     "the forward pass: a counter, a global, random numbers with preserve_rng_state=False."
 )
 

@@ -14,13 +14,13 @@
 # # 00 · Start here: what does one line of arithmetic leave behind?
 #
 # **You write `y = x*x + x`, and Python shows you one number. What else is now in memory, and how can
-# `y.backward()` know that the slope is 7?** When you can answer that, you can claim:
+# `y.backward()` find the slope?** When you can answer that, you can claim:
 #
-# - **C00.1** A result that depends on a tensor requiring grad carries a node in `grad_fn`; others carry None.
+# - **C00.1** Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None.
 # - **C00.2** `next_functions` holds one arrow per operand, in order, back to where that operand came from.
 # - **C00.3** At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor.
 # - **C00.4** Backward multiplies slopes along each path and adds the products where paths meet.
-# - **C00.5** Each run of a line builds new nodes, which end in the same accumulator of the same leaf.
+# - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.
 # - **C00.6** The graph records what ran: a branch of an `if` that was not taken leaves no node.
 #
 # **Minutes** 35 · **Needs** Python, and that the slope of x² is 2x · **Opens** `course_lib/graph.py` ·
@@ -29,7 +29,7 @@
 # %% [markdown]
 # ### Four small programs
 #
-# Each has surprised people who train networks daily. Cover the middle column and commit to an answer.
+# Each has surprised practitioners. Cover the middle column and commit to an answer.
 #
 # | `x` is a tensor that requires grad | what happens | lesson |
 # | --- | --- | --- |
@@ -43,10 +43,11 @@
 # ### How the lessons work
 #
 # You **predict**, **run**, **look** at a picture, and read short paragraphs, each with the cell that proves
-# it. Then you **break** something, and solve **exercises**.
+# it. Then you **break** something, and solve **exercises**. The claims above give answers away: predict
+# before you believe them.
 #
 # The first line below imports our own engine, written to be read. It uses PyTorch's names and words: put
-# `import torch` in its place, and all but a few cells print the same. The project's tests do just that.
+# `import torch` in its place, and all but a few cells print the same.
 #
 # | lesson | question | minutes |
 # | --- | --- | --- |
@@ -95,9 +96,9 @@ draw(y)
 #
 # ## Predict
 #
-# Replace `None` by your answers. A wrong one is worth more than none: it shows which idea to repair. First:
-# what number does the last line print? Second: line two leaves **nodes** behind, one for each operation and
-# one for each leaf that will receive a gradient. How many?
+# Replace `None` by your answers. First: what number does the last line print? Second: line two leaves
+# **nodes** behind, one for each operation and one for each leaf that will receive a gradient. How many? (A
+# leaf is a tensor that you made yourself, such as `x`.)
 
 # %%
 L.predict("00.p1", None)
@@ -127,7 +128,9 @@ draw(y)
 # %% [markdown]
 # **Notice:**
 #
-# - The arrows on top run from the result back to the input, against the direction of your code.
+# - The black arrows run back, from the result to the input. The number on one says which operand it belongs
+#   to; the number in a box, in which order nodes were made.
+# - Blue arrows run forwards, dotted ones from a tensor to its node, green ones from a green box to its leaf.
 # - `x` stands three times in the formula, and there is one green box for it.
 # - A double border marks a leaf: a tensor that no recorded operation produced.
 # - `MulBackward0` keeps its operands, for its slope depends on them; `AddBackward0` keeps nothing.
@@ -149,13 +152,15 @@ print(x.grad_fn, x.is_leaf)
 # %% [markdown]
 # **Arrows point backwards.** The addition has two operands, `x*x` and `x`, so its node has two arrows, in
 # that order. Each is a pair: a node, and which output of that node is meant (0, when there is only one). An
-# operand that needs no gradient, such as the number 2, still has its place in the row: an arrow to nothing.
+# operand that needs no gradient, such as the 2 in `x * 2`, still has its place in the row: an arrow to
+# nothing. The exponent of `x ** 2` is a setting and has none.
 
 # %% tags=["C00.2"]
 for node, output in y.grad_fn.next_functions:
     print(type(node).__name__, output)
 
 print((x * 2).grad_fn.next_functions[1])
+print(len((x**2).grad_fn.next_functions))
 
 # %% [markdown]
 # **Paths end at accumulators.** `AccumulateGrad` is the node of a leaf. It has no arrows of its own and
@@ -169,7 +174,7 @@ assert all(node is accumulate for node, output in product.next_functions)
 print(accumulate.next_functions)
 
 # %% [markdown]
-# **A node knows one rule.** Given the slope that arrives from above, it makes one slope per arrow. Addition
+# **A node knows one rule.** Given the slope that arrives, it makes one slope per arrow. Addition
 # hands on what it gets, twice. Multiplication multiplies by *the other* operand. `torch.autograd.grad`
 # shows it for one operation at a time. No node knows of another, and there is no formula for x² + x
 # anywhere.
@@ -266,7 +271,8 @@ print(type(first.grad_fn.next_functions[0][0]).__name__)
 
 # %% [markdown]
 # **Open our engine.** This is all that stands behind "one accumulator for each leaf". `meta` holds what
-# autograd knows about a tensor; `weakref` means that not the leaf but the graphs keep the node alive.
+# autograd knows about a tensor; `weakref` means that only graphs keep the node alive. When the last one has
+# gone, the next makes a new node.
 
 # %% tags=["engine"]
 show("graph.accumulator_of")
@@ -294,11 +300,10 @@ print(y.grad_fn.name())
 # ## Exercises
 #
 # Write your answer into the cell and run it. `L.check` looks at what your code does and says *not
-# attempted*, *error in your code*, *not yet*, *almost* (it names the mistake) or *correct*. You cannot
-# break anything. Stuck? Run `L.hint("00.1")` in a cell of your own, again for the next hint.
+# attempted*, *error in your code*, *not yet*, *almost* (it names the mistake) or *correct*. Stuck? Run `L.hint("00.1")` in a cell of your own, again for the next hint.
 # `L.solution("00.1")` shows an answer and its reason; `L.progress()` lists what you have solved.
 #
-# **00.1 · Make a graph** (2 minutes). A warm-up, to meet the checker. Return a one-element tensor whose
+# **00.1 · Make a graph** (2 minutes). A warm-up. Return a one-element tensor whose
 # `grad_fn` is an `ExpBackward0` and behind which exactly one leaf waits for a gradient.
 
 
@@ -352,12 +357,13 @@ L.check("00.4", paths)
 # | C00.2 arrows | `MulBackward0` before `AccumulateGrad` | `test_c00_2` |
 # | C00.3 accumulators | `variable` is `x` | `test_c00_3` |
 # | C00.4 paths | 3 + 3 + 1 | `test_c00_4` |
-# | C00.5 new nodes, old accumulator | `is not`, then `is` | `test_c00_5` |
+# | C00.5 new nodes, one accumulator | `is not`, then `is` | `test_c00_5` |
 # | C00.6 only what ran | no trace of the other branch | `test_c00_6` |
 #
 # The tests (`tests/claims/test_claims_00.py`) run on our engine and on real PyTorch.
 #
 # **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs
 # may span devices and threads. The names, the arrows and the walk are the same.
+# Lesson 09 has ways to calculate without leaving a node.
 #
 # **Next:** lesson 05 opens the green box, where gradients come to rest and pile up.

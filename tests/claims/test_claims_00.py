@@ -4,7 +4,7 @@ import random
 
 
 def test_c00_1_grad_fn_only_where_a_gradient_is_needed(torch):
-    """A result that depends on a tensor requiring grad carries a node in `grad_fn`; others carry None."""
+    """Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None."""
     x = torch.tensor(3.0, requires_grad=True)
     plain = torch.tensor(3.0)
 
@@ -53,7 +53,7 @@ def test_c00_4_products_along_paths_are_added(torch):
 
 
 def test_c00_5_new_nodes_each_run_one_accumulator(torch):
-    """Each run of a line builds new nodes, which end in the same accumulator of the same leaf."""
+    """Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator."""
     x = torch.tensor(3.0, requires_grad=True)
     results = [x * x for _ in range(3)]
     nodes = [result.grad_fn for result in results]

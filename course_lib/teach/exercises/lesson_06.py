@@ -817,7 +817,9 @@ def check_06_5(answer, torch):
         if not isinstance(found[name], int):
             return not_yet("held should return a whole number of bytes.")
     if found == wanted:
-        return almost("walks paths") if walks_paths(answer, torch) else correct("you can measure what a graph holds, whatever its shape and state.")
+        if walks_paths(answer, torch):
+            return almost("walks paths")
+        return correct("you can measure what a graph holds, whatever its shape and state.")
     if found["eight bytes"] * 8 == wanted["eight bytes"]:
         return almost("elements")
     if found["two roads"] == 2 * wanted["two roads"]:

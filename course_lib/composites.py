@@ -8,10 +8,27 @@ import builtins
 import numpy as np
 
 from course_lib import creation, dtypes, errors, kernels
+from course_lib.grad_mode import state
 from course_lib.indexing import cat, dimension, stack
-from course_lib.ops import ON_TENSORS, broadcast_error, operands, promote, rename_node, rows, tensor_argument
+from course_lib.ops import (
+    ON_TENSORS,
+    broadcast_error,
+    mark_inference,
+    operands,
+    promote,
+    rename_node,
+    rows,
+    tensor_argument,
+)
 from course_lib.tensor import Tensor, memory_of, new_tensor
 from course_lib.views import requires_grad
+
+
+def without_gradient(array):
+    """The result of an operation that has no gradient."""
+    result = new_tensor(array)
+    return mark_inference(result) if state.inference else result
+
 
 # --- arithmetic --------------------------------------------------------------------------------------------
 
@@ -85,7 +102,7 @@ def div(input, other, *, rounding_mode=None):
         )
     a, b = promote(*operands("div", input, other))
     if a.dtype.kind != "f":
-        return new_tensor(kernels.integer_quotient(a, b, rounding_mode))
+        return without_gradient(kernels.integer_quotient(a, b, rounding_mode))
     return rows.floor(quotient) if rounding_mode == "floor" else rows.trunc(quotient)
 
 
@@ -139,7 +156,7 @@ def clamp(input, min=None, max=None):
 def where(condition, input=None, other=None):
     """input where the condition holds, other elsewhere; either may be a number."""
     if input is None:
-        return tuple(new_tensor(places) for places in np.nonzero(condition.array))
+        return tuple(without_gradient(places) for places in np.nonzero(condition.array))
     if condition.array.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.title}"
@@ -296,11 +313,11 @@ def _arg(find, input, dim, keepdim):
     if dim is None:
         if not input.array.size:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        return new_tensor(np.int64(find(input.array)))
+        return without_gradient(np.int64(find(input.array)))
     if input.array.ndim and not input.array.shape[dimension(input, dim)]:
         raise IndexError(f"{name}(): Expected reduction dim {dimension(input, dim)} to have non-zero size.")
     result = find(input.array, axis=dimension(input, dim), keepdims=keepdim) if input.array.ndim else np.int64(0)
-    return new_tensor(result)
+    return without_gradient(result)
 
 
 def argmax(input, dim=None, keepdim=False):
@@ -315,12 +332,12 @@ def argmin(input, dim=None, keepdim=False):
 
 def all(input, dim=None, keepdim=False):
     """True where every element is true."""
-    return new_tensor(np.all(input.array, axis=dims_of(input, dim), keepdims=keepdim))
+    return without_gradient(np.all(input.array, axis=dims_of(input, dim), keepdims=keepdim))
 
 
 def any(input, dim=None, keepdim=False):
     """True where some element is true."""
-    return new_tensor(np.any(input.array, axis=dims_of(input, dim), keepdims=keepdim))
+    return without_gradient(np.any(input.array, axis=dims_of(input, dim), keepdims=keepdim))
 
 
 def logsumexp(input, dim, keepdim=False):
@@ -705,7 +722,7 @@ def compare(name, function):
         else:
             x, y = a.array, b.array
         try:
-            return new_tensor(function(x, y))
+            return without_gradient(function(x, y))
         except ValueError:
             raise broadcast_error(a, b) from None
 
@@ -727,7 +744,7 @@ def bitwise(name, function):
         x, y = promote(a, b)
         if x.dtype.kind == "f":
             raise NotImplementedError(f'"{name}_cpu" not implemented for \'{a.dtype.title}\'')
-        return new_tensor(function(x, y))
+        return without_gradient(function(x, y))
 
     operation.__name__ = name
     operation.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}."
@@ -740,22 +757,22 @@ bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
 
 def logical_not(input):
     """True where the element is zero."""
-    return new_tensor(np.logical_not(input.array))
+    return without_gradient(np.logical_not(input.array))
 
 
 def isnan(input):
     """True where the element is not a number."""
-    return new_tensor(np.isnan(input.array))
+    return without_gradient(np.isnan(input.array))
 
 
 def isinf(input):
     """True where the element is infinite."""
-    return new_tensor(np.isinf(input.array))
+    return without_gradient(np.isinf(input.array))
 
 
 def isfinite(input):
     """True where the element is neither infinite nor NaN."""
-    return new_tensor(np.isfinite(input.array))
+    return without_gradient(np.isfinite(input.array))
 
 
 def equal(input, other):

@@ -6,7 +6,7 @@ Read a row as in derivatives.py. `weight=None` marks an argument that may be lef
 """
 
 from course_lib import composites, kernels, kernels_nn
-from course_lib.ops import ON_TENSORS, OPERATION_NAMES, row, rows
+from course_lib.ops import ON_TENSORS, OPERATION_NAMES, ROWS, row, rows
 from course_lib.tensor import new_tensor
 
 # Formulas find the functions they call in `kernels`: those of neural networks join it here.
@@ -14,6 +14,7 @@ for _name, _function in vars(kernels_nn).items():
     if callable(_function) and _function.__module__ == kernels_nn.__name__:
         setattr(kernels, _name, _function)
 OPERATION_NAMES["kernels_nn"] = kernels_nn
+_before = set(ROWS)
 
 # --- losses: reduction is 0, 1 or 2 for "none", "mean" or "sum" ---------------------------------------------
 
@@ -136,6 +137,8 @@ row("native_layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-0
     input="layer_norm_grad(grad, input, normalized_shape, weight, result1, result2, eps)",
     weight="layer_norm_weight_grad(grad, input, normalized_shape, result1, result2, eps)",
     bias="sum_to(grad, normalized_shape)")
+
+NN_ROWS = frozenset(ROWS) - _before  # the rows of this file, by name
 
 # --- the forms that take tensors, where a function of arrays cannot simply be read again: Note in kernels.py -
 

@@ -21,6 +21,7 @@ from course_lib.hooks import (
 from course_lib.tensor import Tensor, new_tensor
 
 state = grad_mode.state
+SMALL = 256  # below this many elements a new array is made faster than an old one is added to
 _counting = threading.Lock()
 _next_mark = count().__next__
 
@@ -127,11 +128,11 @@ def evaluate(task):
                     have = buffers.get(following)
                     if have is None:
                         buffers[following] = grad
-                    elif following in owned and type(have) is np.ndarray:
-                        have += grad
-                    else:
+                    elif create_graph or have.size < SMALL or following not in owned:
                         buffers[following] = have + grad
                         owned.add(following)
+                    else:
+                        have += grad
             if following in dependencies:
                 left = dependencies[following] - 1
                 if left:

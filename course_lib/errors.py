@@ -125,6 +125,10 @@ DETACH_VIEW = (
     "torch/optim/optimizer.py as the solution."
 )
 NUMPY_OF_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+SCALAR_OF_GRAD = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
+)
 DEEPCOPY_OF_NON_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
     "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "

@@ -62,7 +62,8 @@ for _name, _operation in ROW_OPERATORS.items():
 
 COMPOSITE_METHODS = """
     add sub mul div pow remainder square clamp sum mean prod var std norm max min amax amin argmax argmin all any
-    logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner view reshape flatten t
+    logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner view reshape
+    flatten t
     transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
     gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose
     add_ sub_ mul_ div_ pow_

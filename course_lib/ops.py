@@ -596,7 +596,8 @@ INSTRUMENTS = [note_node]  # functions of (node, result), called for every node 
 
 OPERATION_NAMES = {  # what generated operations see
     "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
-    "Tensor": Tensor, "new_tensor": new_tensor, "tensor_argument": tensor_argument, "operands": operands, "number": number,
+    "Tensor": Tensor, "new_tensor": new_tensor, "tensor_argument": tensor_argument, "operands": operands,
+    "number": number,
     "promote": promote, "broadcast_error": broadcast_error, "input_forms": input_forms,
     "gradient_edge": gradient_edge, "next_sequence_nr": next_sequence_nr,
     "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,

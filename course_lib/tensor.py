@@ -3,6 +3,8 @@
 PyTorch: c10/core/TensorImpl.h, torch/csrc/autograd/variable.h (AutogradMeta, DifferentiableViewMeta).
 """
 
+import warnings
+
 import numpy as np
 
 from course_lib import dtypes, errors
@@ -149,10 +151,15 @@ class Tensor:
         return bool(self.array.item())
 
     def __float__(self):
-        return float(self.item())
+        return float(self._as_scalar())
 
     def __int__(self):
-        return int(self.item())
+        return int(self._as_scalar())
+
+    def _as_scalar(self):
+        if self.requires_grad:
+            warnings.warn(errors.SCALAR_OF_GRAD, UserWarning, stacklevel=3)
+        return self.item()
 
     def __index__(self):
         if self.array.dtype.kind not in "ib" or self.array.size != 1:

@@ -13,7 +13,7 @@ import numpy as np
 from course_lib import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
 from course_lib.errors import not_supported
 from course_lib.indexing import cat
-from course_lib.ops import broadcast_error, rows
+from course_lib.ops import broadcast_error, rows, tensor_argument
 from course_lib.tensor import Tensor
 
 # --- activations -------------------------------------------------------------------------------------------
@@ -158,6 +158,7 @@ def chosen_dim(name, input, dim):
 
 def linear(input, weight, bias=None):
     """input @ weight.T + bias, for any number of leading dimensions."""
+    tensor_argument("linear", "input", input)
     turned = composites.t(weight)
     if bias is None:
         return composites.matmul(input, turned)

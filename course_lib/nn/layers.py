@@ -349,6 +349,13 @@ class _BatchNorm(Module):
             expected = " or ".join(f"{n}D" for n in self.input_dimensions)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
 
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+        """State dicts from before num_batches_tracked existed (version 1, or none noted) are completed."""
+        key = prefix + "num_batches_tracked"
+        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats and key not in state_dict:
+            state_dict[key] = creation.tensor(0)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
     def extra_repr(self):
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
@@ -433,6 +440,21 @@ class _Cell(Module):
         if input.shape[-1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
 
+    def forward(self, input, hx=None):
+        """One step. Without a batch dimension the inputs get one for a moment."""
+        self.check(input)
+        if input.dim() == 2:
+            return self.step(input, hx)
+        one = composites.unsqueeze
+        if isinstance(hx, tuple):
+            hx = tuple(one(h, 0) for h in hx)
+        elif hx is not None:
+            hx = one(hx, 0)
+        result = self.step(one(input, 0), hx)
+        if isinstance(result, tuple):
+            return tuple(composites.squeeze(r, 0) for r in result)
+        return composites.squeeze(result, 0)
+
     def both(self, input, state):
         """The two linear maps."""
         return F.linear(input, self.weight_ih, self.bias_ih), F.linear(state, self.weight_hh, self.bias_hh)
@@ -448,9 +470,8 @@ class RNNCell(_Cell):
         self.__dict__["nonlinearity"] = nonlinearity
         super().__init__(input_size, hidden_size, bias, device, dtype)
 
-    def forward(self, input, hx=None):
+    def step(self, input, hx):
         """(N, input_size), (N, hidden_size) -> (N, hidden_size)."""
-        self.check(input)
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         from_input, from_state = self.both(input, self.first_state(input) if hx is None else hx)
@@ -465,9 +486,8 @@ class LSTMCell(_Cell):
 
     gates = 4
 
-    def forward(self, input, hx=None):
+    def step(self, input, hx):
         """(N, input_size), (hidden, cell) -> (hidden, cell), each (N, hidden_size)."""
-        self.check(input)
         hidden, cell = (self.first_state(input), self.first_state(input)) if hx is None else hx
         from_input, from_state = self.both(input, hidden)
         write, forget, new, output = composites.chunk(from_input + from_state, 4, -1)
@@ -480,9 +500,8 @@ class GRUCell(_Cell):
 
     gates = 3
 
-    def forward(self, input, hx=None):
+    def step(self, input, hx):
         """(N, input_size), (N, hidden_size) -> (N, hidden_size)."""
-        self.check(input)
         state = self.first_state(input) if hx is None else hx
         from_input, from_state = self.both(input, state)
         reset_i, update_i, new_i = composites.chunk(from_input, 3, -1)

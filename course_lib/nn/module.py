@@ -90,7 +90,7 @@ class Module:
         if backward_hook is not None:
             result = backward_hook.watch_outputs(result)
         if self._backward_hooks and self._is_full_backward_hook is False:
-            register_old_style(self, list(self._backward_hooks.values()), result)
+            register_old_style(self, list(self._backward_hooks.values()), args, result)
         return result
 
     def _run_forward_pre_hooks(self, args, kwargs):
@@ -189,7 +189,7 @@ class Module:
         parameters, modules, buffers = (fields.get(k) for k in ("_parameters", "_modules", "_buffers"))
         if isinstance(value, Parameter):
             self._check_initialised("parameters")
-            self._forget(name)
+            self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
         elif parameters is not None and name in parameters:
             if value is not None:
@@ -199,7 +199,7 @@ class Module:
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._check_initialised("module")
-            self._forget(name)
+            self._forget(name, "_parameters", "_buffers")
             modules[name] = value
         elif modules is not None and name in modules:
             if value is not None:
@@ -209,7 +209,7 @@ class Module:
             modules[name] = value
         elif isinstance(value, Buffer):
             self._check_initialised("buffers")
-            self._forget(name)
+            self._forget(name, "_parameters", "_modules")
             self.register_buffer(name, value, value.persistent)
         elif buffers is not None and name in buffers:
             if value is not None and not isinstance(value, Tensor):
@@ -235,9 +235,9 @@ class Module:
     def __setstate__(self, state):
         self.__dict__.update(state)
 
-    def _forget(self, name):
-        """Drop a name from wherever else it is kept, before it is registered as something new."""
-        for kind in ("_parameters", "_buffers", "_modules"):
+    def _forget(self, name, *kinds):
+        """Drop a name from wherever else it is kept. Its own kind is spared: replacing must not change the order."""
+        for kind in kinds:
             self.__dict__[kind].pop(name, None)
         self.__dict__.pop(name, None)
         self._non_persistent_buffers_set.discard(name)

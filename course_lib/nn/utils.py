@@ -70,7 +70,7 @@ def parameters_to_vector(parameters):
 def vector_to_parameters(vec, parameters):
     """Let each parameter look at its piece of the vector. TypeError unless it is a tensor."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {type(vec)}")
+        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     start = 0
     for parameter in parameters:
         piece = vec[start : start + parameter.numel()]

@@ -300,8 +300,9 @@ print(y.grad_fn.name())
 # ## Exercises
 #
 # Write your answer into the cell and run it. `L.check` looks at what your code does and says *not
-# attempted*, *error in your code*, *not yet*, *almost* (it names the mistake) or *correct*. Stuck? Run `L.hint("00.1")` in a cell of your own, again for the next hint.
-# `L.solution("00.1")` shows an answer and its reason; `L.progress()` lists what you have solved.
+# attempted*, *error in your code*, *not yet*, *almost* (it names the mistake) or *correct*. Stuck? Run
+# `L.hint("00.1")` in a cell of your own, again for the next hint. `L.solution("00.1")` shows an answer and
+# its reason; `L.progress()` lists what you have solved.
 #
 # **00.1 · Make a graph** (2 minutes). A warm-up. Return a one-element tensor whose
 # `grad_fn` is an `ExpBackward0` and behind which exactly one leaf waits for a gradient.

@@ -24,7 +24,7 @@
 # - **C05.4** Two leaves that receive equal gradients from one addition keep them in separate memory.
 # - **C05.5** A tensor that is not a leaf keeps its gradient only if `retain_grad()` was called on it.
 # - **C05.6** Micro-batches add up to the batch's gradient when every sample keeps the weight it has there.
-# - **C05.7** Without clearing, step k moves by the sum of the gradients of steps 1 to k.
+# - **C05.7** Without clearing, step k moves by the learning rate times the sum of the gradients of steps 1 to k.
 # - **C05.8** `zero_()` overwrites the tensor that others may hold; `.grad = None` lets it go unchanged.
 # - **C05.9** With momentum, a zero gradient still moves the parameter; None leaves it where it is.
 #
@@ -80,8 +80,8 @@ draw(second)
 # %% [markdown]
 # **Notice:**
 #
-# - The first graph has gone; what it left is the `.grad` inside the green box.
-# - The second graph ends in that same box. Nothing says "replace": whatever comes down this arrow meets the
+# - The first graph has gone; what it left is the `.grad` of `w`, shown in the green box.
+# - The second graph ends at the same leaf. Nothing says "replace": whatever comes along this arrow meets the
 #   3s that are there already.
 # - The sum and the product are passed through; they store no gradient.
 #
@@ -196,8 +196,8 @@ draw(first, last)
 # ## Explain
 #
 # **A mean of means is not the mean.** The three small samples weigh 1/6 each and the outlier 1/2, so 6 came
-# out for 4. Decide on the weight of a *sample* instead, here 1/4, and let accumulation add. This happens at
-# the end of every epoch whose last batch is short, and with sentences of unequal length.
+# out for 4. Decide on the weight of a *sample* instead, here 1/4, and let accumulation add. The mistake bites
+# at the end of every epoch whose last batch is short, and with sentences of unequal length.
 
 # %% tags=["C05.6"]
 w.grad = None
@@ -209,7 +209,8 @@ print(w.grad)
 # %% [markdown]
 # **The same rule, unwanted.** Forget to clear, and every step adds its gradient to all earlier ones. On
 # w²/2 with rate 0.5 the right path halves w each time: 0.5, 0.25, 0.125. This loop overshoots and swings
-# instead. Nothing raises. The assert says by what it really moves: the sum of all slopes so far.
+# instead. Nothing raises. The assert says what the rate is really multiplied with: the sum of all slopes so
+# far.
 
 # %% tags=["C05.7"]
 w, total = torch.tensor(1.0, requires_grad=True), 0.0
@@ -288,7 +289,8 @@ L.check("05.1", state)
 # %% [markdown]
 # **05.2 · Which happens?** (8 minutes). Each program starts with a fresh leaf `w = [1., 2.]`. Answer
 # `"raises now"` (the offending line itself), `"raises at backward"` (a backward call, later), `"silently
-# wrong"` (not what the comment asks for) or `"fine"`.
+# wrong"` (not what the comment asks for) or `"fine"`. For one of them, remember the second row of the first
+# table in lesson 00.
 #
 # ```python
 # # A. wanted: the gradient of the second loss alone, [5, 5]
@@ -311,7 +313,8 @@ verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("05.2", verdicts)
 
 # %% [markdown]
-# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of `(x, y)` pairs of unequal sizes.
+# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional
+# tensors, of another length in each part; `w` is one number.
 # Afterwards `w.grad` must be the gradient of the mean squared error over *all* samples, added to what was
 # in it before; each part gets a backward of its own, so that only one part's graph is alive at a time.
 
@@ -345,8 +348,8 @@ L.check("05.4", order)
 # %% [markdown]
 # **05.5 · Momentum that respects None** (8 minutes). Write one step of SGD with momentum: the velocity
 # becomes `mu` times itself plus the gradient, then `p` moves by `-lr` times the velocity. `p` and `v` must
-# stay the same tensors, and a parameter without gradient must not move or touch its velocity. `v` starts as
-# zeros.
+# stay the same tensors, and a parameter without gradient must not move or touch its velocity. `p.grad` is
+# only read.
 
 
 # %%
@@ -377,6 +380,7 @@ L.check("05.5", step)
 # **Left out, compared with PyTorch.** C05.4 says "from one addition" with reason. PyTorch takes over an
 # arriving gradient that nobody else *refers to*, even when it is a view of memory that somebody can see,
 # and in rare programs two leaves then do share one memory. Our engine always copies a view. Sparse
-# gradients, and gradients kept in another dtype than their leaf's, exist there and not here.
+# gradients, and gradients kept in another dtype than their leaf's, exist there and not here. In both, a
+# backward with `create_graph=True` does not add in place: the sum is a new tensor.
 #
 # **Next:** lesson 06, about the bottom row of the pictures: what a node keeps for later, and for how long.

@@ -175,10 +175,11 @@ draw(b)
 #
 # - Nodes and arrows are all still there. "The graph is freed" is a common way to put it, and wrong.
 # - Only the slots of `MulBackward0` are empty: FREED. Addition and sum had nothing to lose, which is why `a` ran twice.
+# - `x.grad` is the sum of all passes of the Run cell: 2, 2x and 3x².
 #
 # ## Explain
 #
-# **Slots are emptied one node at a time.** As soon as a node has run, its saved tensors go; the node that comes next still has its own. A hook on `h` runs exactly between `sin` and `exp`, and sees it. So memory falls step by step during backward. Numbers, like the exponent above, stay. Careful: the 2 in `x * 2` is wrapped into a tensor before it is saved, so that one goes too.
+# **Slots are emptied one node at a time.** As soon as a node has run, its saved tensors go; the node that comes next still has its own. A hook on `h` runs between `sin` and `exp`, and sees it. So memory falls step by step during backward. Numbers, like the exponent above, stay. Careful: the 2 in `x * 2` is wrapped into a tensor before it is saved, so it goes too, and a second backward raises.
 
 # %% tags=["C06.5"]
 h = x.exp()
@@ -218,7 +219,7 @@ s.backward()
 print("after backward:", "alive" if alive() is not None else "gone")
 
 # %% [markdown]
-# **Count bytes by memory, not by slot.** Between the two hooks below every tensor that a node keeps passes through the first function, so we can list them all. Four slots, three memories: `X`, which `W1`'s formula reads; `W2`, which `h`'s formula reads; and `h`, kept twice, by `relu` as its result and by the second product as an input. `X @ W1` is not kept, and neither is `W1`, because nobody wants a gradient for `X`.
+# **Count bytes by memory, not by slot.** Inside the `with` block below, every tensor that a node is about to keep passes through the first function, so we can list them all. Four slots, three memories: `X`, which `W1`'s formula reads; `W2`, which `h`'s formula reads; and `h`, kept twice, by `relu` as its result and by the second product as an input. `X @ W1` is not kept, and neither is `W1`, because nobody wants a gradient for `X`.
 
 # %% tags=["C06.10"]
 X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
@@ -347,7 +348,7 @@ class Sigmoid(torch.autograd.Function):
 L.check("06.4", Sigmoid)
 
 # %% [markdown]
-# **06.5 · Count the bytes** (12 minutes). `held(torch, y)` should say how many bytes the nodes behind `y` keep in saved tensors. It reports too much as soon as a tensor is saved twice or a node is reached twice, and it crashes after a backward, when a released slot holds 0 bytes. Repair all three.
+# **06.5 · Count the bytes** (12 minutes). `held(torch, y)` should say how many bytes the nodes behind `y` keep in saved tensors. It reports too much as soon as a tensor is saved twice or a node is reached twice, and it crashes after a backward, when a released slot holds 0 bytes. Repair all three; a node that is reached twice should also be *visited* only once.
 
 # %%
 def held(torch, y):

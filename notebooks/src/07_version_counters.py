@@ -91,14 +91,14 @@ draw(a)
 # **Notice:**
 #
 # - The saved tensor is STALE: saved at version 0, its memory is now at version 1.
-# - `AddBackward0`, the `+= 1`, stands on top of `SqrtBackward0`. The edit itself was recorded; only the root's memory of its own result is spoilt.
+# - `AddBackward0`, the `+= 1`, came after `SqrtBackward0`, and `a` now hangs on it. The edit itself was recorded; only the root's memory of its own result is spoilt.
 #
 # Now the message is plain text:
 #
 # | words | meaning |
 # | --- | --- |
 # | `[torch.FloatTensor [2]]` | dtype and shape of the spoilt tensor: look for a float32 with 2 elements |
-# | `output 0 of Sqrt` | what it is: the result that `sqrt` saved. For a saved *input* it is the operation that wrote last |
+# | `output 0 of Sqrt` | what it is: the result that `sqrt` saved. For a saved *input* it is the recorded operation that wrote last; for a leaf these words are missing |
 # | `is at version 1` | how often its memory has been written to by now |
 # | `expected version 0` | how often it had been written to when it was saved |
 #
@@ -357,7 +357,7 @@ def cause(torch):
 L.check("07.4", cause)
 
 # %% [markdown]
-# **07.5 · Repair a training step** (15 minutes). A dropout mask (zeros and twos) and weight decay, by hand, and it raises. Repair it. Afterwards `W2` should be 0.99 · W2 − 0.1 · its gradient, every other parameter itself − 0.1 · its gradient; each gradient is that of the returned loss, taken at the parameters with which it was computed.
+# **07.5 · Repair a training step** (15 minutes). A dropout mask (zeros and twos) and weight decay, by hand, and it raises. Repair it. (All `.grad` are None when it is called.) Afterwards `W2` should be 0.99 · W2 − 0.1 · its gradient, every other parameter itself − 0.1 · its gradient; each gradient is that of the returned loss, taken at the parameters with which it was computed.
 
 # %%
 def train_step(torch, x, t, W1, b1, W2, b2, mask):

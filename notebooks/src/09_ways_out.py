@@ -82,7 +82,8 @@ draw(y, alias)
 #
 # - Nothing is marked as stale: what the product kept was saved at version 0, and `x` still says version 0.
 #   It holds 30.
-# - `alias` lies in the same memory. The write was counted, but on a counter that belongs to `alias` alone.
+# - `alias` lies in the same memory: the short dashed line says so. The write was counted, but on a counter
+#   that belongs to `alias` alone.
 #
 # ## Explain
 #
@@ -162,7 +163,8 @@ with expect_error(RuntimeError, "Inference tensors do not track version counter"
 
 # %% [markdown]
 # **Open our engine.** The whole difference between the two is which counter the new tensor is given:
-# `alias`, which `detach()` calls, hands over the source's own; `.data` makes a fresh one.
+# `alias`, which `detach()` calls, hands over the source's own; `.data` makes a fresh one: `new_tensor` begins
+# at version 0.
 
 # %% tags=["engine"]
 show("tensor.alias")
@@ -210,7 +212,8 @@ draw(loss)
 # **Notice:**
 #
 # - The graph of step 1 reaches back, through `h`, into the graph of step 0.
-# - There the slots say FREED: the first backward released them when it was done.
+# - There the slots say FREED: the first backward released them as it went.
+# - `#4` and `#5` are values without a name: what the nodes 4 and 5 made.
 #
 # ## Explain
 #
@@ -342,8 +345,8 @@ L.check("09.3", train)
 # %% [markdown]
 # **09.4 · Two players** (12 minutes). The discriminator `d` lowers `d * fake - d * real` first; then the
 # generator `g`, whose fake is `g * z`, lowers `-(d * fake)` as scored by the *new* `d`. Each player moves
-# in place by `-lr` times the gradient of its own loss and of nothing else, also when `step` is called again
-# and again. This version raises; do not only silence it.
+# by a counted in-place write of `-lr` times the gradient of its own loss and of nothing else, also when
+# `step` is called again and again. This version raises; do not only silence it.
 
 
 # %%

@@ -95,7 +95,7 @@ def test_c05_6_samples_keep_their_weight(torch):
 
 
 def test_c05_7_without_clearing_it_is_a_sum(torch):
-    """Without clearing, step k moves by the sum of the gradients of steps 1 to k."""
+    """Without clearing, step k moves by the learning rate times the sum of the gradients of steps 1 to k."""
     w, total = leaf(torch, random.uniform(0.5, 1.5)), 0.0
     for _ in range(6):
         before = w.item()

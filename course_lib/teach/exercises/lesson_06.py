@@ -796,7 +796,7 @@ class Top:
 
 
 def walks_paths(answer, torch):
-    """In a ladder of ten nodes with two arrows each: is the last one visited once, or along all 1024 paths?"""
+    """In a ladder of ten nodes with two arrows each: is the last one visited once, or 1024 times?"""
     last = node = Step(None)
     for _ in range(10):
         node = Step(node)

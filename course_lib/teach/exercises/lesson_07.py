@@ -812,7 +812,7 @@ EX5 = Exercise(
                 MASKED.replace(EARLY, "    loss.backward()\n")
                 .replace("            p -=", "            p *= 0.99\n            p -=")),
         Mistake("no decay",
-                "The step is right, but W2 is not decayed: the caller's W2 must itself be multiplied by 0.99.",
+                "The step is right, but W2 is not decayed: the caller's W2 itself must shrink by 0.99.",
                 MASKED.replace(EARLY, "    loss.backward()\n")),
         Mistake("another W2",
                 "W2 = W2 * 0.99 makes a new tensor that is called W2 inside the function only. The caller's "

@@ -136,8 +136,8 @@ def check_09_1(answer, torch):
     for name in truth:
         if given[name] != truth[name]:
             impossible = given[name][1] and not given[name][0]
-            asked = "without shared memory, can a counter be shared" if impossible else "what is cut, what is not"
-            return not_yet(f"The row of {name} is not right yet: {asked}?")
+            asked = "Without shared memory, can a counter be shared?" if impossible else "What is cut?"
+            return not_yet(f"The row of {name} is not right yet. {asked}")
     return correct("You can tell the five apart by what they share. Only `both` is free of everything.")
 
 
@@ -690,7 +690,7 @@ EXERCISES = [
             ),
             Mistake(
                 "last step only",
-                "Each step's gradient arrives, but clearing inside the loop leaves only that of the last one.",
+                "Each step's gradient arrives, but clearing in the loop leaves only that of the last one.",
                 TRAIN
                 + LOOP
                 + "        w.grad = None\n"

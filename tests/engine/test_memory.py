@@ -1,0 +1,266 @@
+"""Graphs die by reference counting alone, without recursion, and let go of memory as early as they can."""
+
+import gc
+import weakref
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_collector():
+    """Whatever dies in these tests dies by its reference count: the collector is switched off."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def leaf(torch, *values):
+    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+
+
+class Watch:
+    """Weak references to things that are expected to die. PyTorch's nodes cannot be watched, its tensors can."""
+
+    def __init__(self):
+        self.references = {}
+
+    def __call__(self, **things):
+        for name, thing in things.items():
+            if type(thing).__weakrefoffset__:
+                self.references[name] = weakref.ref(thing)
+
+    def alive(self):
+        return [name for name, reference in self.references.items() if reference() is not None]
+
+
+def function(torch):
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[1]
+
+    return Exp
+
+
+def changed_view(torch, x):
+    h = x * 1
+    h[0].mul_(2)
+    h[1:].exp_()
+    return h
+
+
+def views(torch, x):
+    parts = (x * 1).unbind()
+    return torch.stack([parts[0], parts[2]])
+
+
+def hooked(torch, x):
+    h = x.exp()
+    h.register_hook(lambda g: g * 2)
+    h.grad_fn.register_hook(lambda gi, go: None)
+    h.retain_grad()
+    return h
+
+
+PROGRAMS = {
+    "kept inputs": lambda torch, x: (x * x).sin(),
+    "kept results": lambda torch, x: x.exp().tanh().sigmoid(),
+    "in place": lambda torch, x: (x * 1).mul_(2).sin_().exp_(),
+    "views and writes": changed_view,
+    "several outputs": views,
+    "a Function that saves its output": lambda torch, x: function(torch).apply(x),
+    "indexing": lambda torch, x: x[[0, 1]] * x[x > 1],
+    "reductions": lambda torch, x: x.softmax(0).logsumexp(0) + x.max(0).values + x.std(),
+    "matrices": lambda torch, x: (x[:, None] @ x[None]) @ x,
+    "hooks and retain_grad": hooked,
+    "joining": lambda torch, x: torch.cat([x, torch.stack([x, x]).sum(0)]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_dropped_graph_dies_at_once(torch, name):
+    """Without backward: when the last name goes, every node goes, without the garbage collector."""
+    watch = Watch()
+    x = leaf(torch)
+    y = PROGRAMS[name](torch, x)
+    watch(result=y, node=y.grad_fn, before=y.grad_fn.next_functions[0][0])
+    del y
+
+    assert watch.alive() == []
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_graph_that_was_run_dies_at_once(torch, name):
+    """After backward, the leaf keeps its gradient and nothing else."""
+    watch = Watch()
+    x = leaf(torch)
+    y = PROGRAMS[name](torch, x)
+    watch(result=y, node=y.grad_fn)
+    y.sum().backward()
+    del y
+
+    assert watch.alive() == []
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_twice_differentiated_graph_dies_at_once(torch, name):
+    """The graph of a gradient dies like any other."""
+    watch = Watch()
+    x = leaf(torch)
+    y = (PROGRAMS[name](torch, x) ** 2).sum()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    g.sum().backward()
+    watch(result=y, node=y.grad_fn, gradient=g, its_node=g.grad_fn)
+    del y, g
+
+    assert watch.alive() == []
+
+
+def test_reading_a_kept_result_ties_no_knot(torch):
+    """`y.grad_fn._saved_result` has y's node as history, and dies with its name."""
+    watch = Watch()
+    y = leaf(torch).exp()
+    kept = y.grad_fn._saved_result
+    watch(node=y.grad_fn, kept=kept)
+    del kept, y
+
+    assert watch.alive() == []
+
+
+def test_a_failed_pass_holds_nothing(torch):
+    """After an error in backward, nothing but the error's traceback holds the graph."""
+    watch = Watch()
+    h = leaf(torch) * 1
+    y = h.sin()
+    h.add_(1)
+    watch(h=h, y=y, node=y.grad_fn)
+    try:
+        y.sum().backward()
+    except RuntimeError:
+        pass
+    del h, y
+
+    assert watch.alive() == []
+
+
+def test_a_leaf_dies_with_its_last_graph(torch):
+    """A leaf is held by its accumulator, and that by the graph only."""
+    watch = Watch()
+    x = leaf(torch)
+    y = x * 2
+    watch(x=x, accumulator=y.grad_fn.next_functions[0][0])
+    del x
+    assert watch.alive() == list(watch.references)
+
+    del y
+    assert watch.alive() == []
+
+
+def test_backward_frees_what_was_kept_while_the_loss_lives(torch):
+    """The loss keeps the nodes, but the tensors they kept are gone after backward."""
+    watch = Watch()
+    x = leaf(torch)
+    h = x * 2
+    kept = h.sin()
+    watch(h=h, kept=kept)
+    loss = (kept * kept).sum()
+    del h, kept
+    assert watch.alive() == ["h", "kept"]
+
+    loss.backward()
+    assert watch.alive() == []
+    assert loss.grad_fn is not None
+
+
+def test_backward_frees_as_it_goes(torch):
+    """When an early node runs, what later nodes kept is gone already."""
+    watch = Watch()
+    seen = []
+    x = leaf(torch)
+    first = x * 1
+    first.register_hook(lambda g: seen.append(watch.alive()))
+    second = first.sin()
+    third = second.cos()
+    watch(second=second, third=third)
+    loss = third.exp().sum()
+    del second, third
+    loss.backward()
+
+    assert seen == [[]]
+
+
+def test_retained_graphs_keep(torch):
+    """With retain_graph the kept tensors live on, until a pass without it."""
+    watch = Watch()
+    x = leaf(torch)
+    h = x * 2
+    watch(h=h)
+    loss = h.sin().sum()
+    del h
+    loss.backward(retain_graph=True)
+    assert watch.alive() == ["h"]
+
+    loss.backward()
+    assert watch.alive() == []
+
+
+def test_views_keep_their_base_alive(torch):
+    """A view holds its base, and not the other way round."""
+    watch = Watch()
+    base = torch.zeros(1000)
+    view = base[:1]
+    watch(base=base, view=view)
+    del base
+    assert watch.alive() == ["base", "view"]
+
+    del view
+    assert watch.alive() == []
+
+
+LENGTH = 200_000
+
+
+def test_a_very_long_chain(torch):
+    """200,000 nodes: recorded, run and freed without recursion."""
+    x = torch.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(LENGTH):
+        y = y + 1
+    watch = Watch()
+    watch(last=y.grad_fn)
+    y.backward()
+    assert x.grad.item() == 1.0
+
+    del y
+    assert watch.alive() == []
+
+
+def test_a_long_chain_dropped_without_a_pass(torch):
+    """A long graph that is never run is freed without recursion too, kept tensors and all."""
+    x = torch.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(50_000):
+        y = y.sin()
+    watch = Watch()
+    watch(last=y.grad_fn)
+    del y
+
+    assert watch.alive() == []
+
+
+def test_a_long_chain_of_writes_and_views(torch):
+    """In-place operations through views pile up CopySlices, which are run and freed without recursion."""
+    x = torch.ones(2, requires_grad=True)
+    h = x * 1
+    for _ in range(5_000):
+        h[0] += 1
+    h.sum().backward()
+
+    assert x.grad.tolist() == [1.0, 1.0]

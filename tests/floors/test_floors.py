@@ -1,0 +1,188 @@
+"""The shape of the engine: imports point down, files say what they are, functions stay small.
+
+The floors are read from the table in course_lib/README.md, so that the map a learner reads is the one that is tested.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2] / "course_lib"
+LIBRARIES = "autograd", "nn", "optim", "utils"  # floor 6, in the order in which they may use each other
+FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+ENGINE = [name for name in FILES if not name.startswith("teach/")]
+LONGEST = 60
+
+# Imports inside functions that point up: each runs long after everything is loaded, and each has a reason.
+UPWARD = {
+    ("methods.py", "autograd/__init__.py"): "Tensor.backward() is autograd.backward()",
+}
+
+
+def floors():
+    """{file: (floor, place in the reading order)} as course_lib/README.md tells it."""
+    found, floor = {}, 0
+    for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) < 5 or not re.search(r"`[\w]+(\.py|/)`", cells[2]):
+            continue
+        if number := re.match(r"\d", cells[1]):
+            floor = int(number.group())
+        for name in re.findall(r"`(\w+\.py)`", cells[2]):
+            found[name] = (floor, len(found))
+    return found
+
+
+FLOORS = floors()
+
+
+def file_of(module, names=()):
+    """The files of this package that an import statement reads."""
+    parts = module.split(".")
+    if parts[0] != "course_lib":
+        return []
+    base = Path(*parts[1:])
+    if (ROOT / base).with_suffix(".py").is_file() and parts[1:]:
+        return [base.with_suffix(".py").as_posix()]
+    inside = [file for name in names for file in file_of(f"{module}.{name}") if not file.endswith("__init__.py")]
+    inside += [(base / name / "__init__.py").as_posix() for name in names if (ROOT / base / name / "__init__.py").is_file()]
+    own = (base / "__init__.py").as_posix()
+    if len(inside) == len(names) and names:
+        return inside  # `from course_lib import errors, views` reads those files
+    return [own, *inside]
+
+
+def imports(name):
+    """(file that is imported, True when inside a function) for each import of a file of this package."""
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    inner = {
+        id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+    }  # fmt: skip
+    package = ["course_lib", *Path(name).parts[:-1]]
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets = [file for alias in node.names for file in file_of(alias.name)]
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*start, *([node.module] if node.module else [])])
+            targets = file_of(module, [alias.name for alias in node.names])
+        else:
+            continue
+        found += [(target, id(node) in inner) for target in targets]
+    return found
+
+
+def place(name):
+    """(floor, place) of a file: by the table for the engine, by folder above it."""
+    if name in FLOORS:
+        return FLOORS[name]
+    folder = name.split("/")[0]
+    if folder in LIBRARIES:
+        return (6, LIBRARIES.index(folder))
+    if folder == "teach":
+        return (8, 0)
+    if name == "__init__.py":
+        return (7, 0)
+    raise AssertionError(f"{name} has no floor: give it a line in the table of course_lib/README.md")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_imports_point_down(name):
+    """A file imports only what stands above it in the README's table; libraries above, `teach` above all."""
+    floor, order = place(name)
+    wrong = []
+    for target, inside in imports(name):
+        target_floor, target_order = place(target)
+        if inside and (name, target) in UPWARD:
+            continue
+        if floor <= 5:
+            allowed = target_floor <= 5 and target_order < order
+        elif floor == 6:
+            allowed = target_floor <= 6 and (target_floor < 6 or inside or target_order <= order)
+        elif floor == 7:
+            allowed = target_floor <= 6
+        else:
+            allowed = True
+        if not allowed:
+            wrong.append(target)
+
+    assert wrong == []
+
+
+def test_every_exception_is_used():
+    """An upward import that is no longer there is taken off the list."""
+    used = {(name, target) for name in FILES for target, inside in imports(name) if inside}
+
+    assert set(UPWARD) <= used
+
+
+def test_the_map_names_every_engine_file_and_no_other():
+    """Each file of the engine has its line in the README's table, and each line its file."""
+    assert sorted(FLOORS) == sorted(name for name in ENGINE if "/" not in name and name != "__init__.py")
+
+
+def test_nothing_imports_teach():
+    """Pictures and exercises stand above everything: the engine does not know them."""
+    found = [name for name in ENGINE for target, _ in imports(name) if target.startswith("teach/")]
+
+    assert found == []
+
+
+def test_the_engine_imports_only_numpy_and_the_standard_library():
+    """Nothing else has to be installed to compute."""
+    outside = set()
+    for name in ENGINE:
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module]
+            outside |= {n.split(".")[0] for n in names}
+
+    assert outside - set(sys.stdlib_module_names) == {"course_lib", "numpy"}
+
+
+def test_importing_loads_neither_teach_nor_what_only_some_need():
+    """`import course_lib` is cheap: no pictures, no plotting, no modules or optimizers until they are used."""
+    code = (
+        "import sys, course_lib; "
+        "print([m for m in sys.modules if m.split('.')[:2] in "
+        "(['course_lib', 'teach'], ['course_lib', 'nn'], ['course_lib', 'optim'], ['matplotlib'], ['graphviz'], "
+        "['torch'])])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent
+    )
+
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_every_file_says_what_it_is_and_where_pytorch_keeps_it(name):
+    """A file opens with a line that says what it is, and a line that names PyTorch's place for it."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    doc = ast.get_docstring(ast.parse(text))
+
+    assert text.startswith('"""') and doc, "a file begins with its docstring"
+    assert doc.splitlines()[0].endswith(".") or doc.splitlines()[0].endswith(":") or ":" in doc.splitlines()[0]
+    if name != "__init__.py":  # the package's own docstring is the map
+        assert re.search(r"^PyTorch: \S", doc, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_function_is_long(name):
+    """A function fits on a screen."""
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    long = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0].end_lineno + 1 if ast.get_docstring(node) else node.lineno
+            if node.end_lineno - first + 1 > LONGEST:
+                long.append((node.name, node.end_lineno - first + 1))
+
+    assert long == []

@@ -100,7 +100,7 @@ row("max_pool2d(self, kernel_size, stride, padding, dilation)",
 
 row("nll_loss_backward(grad_output, self, target: Tensor, total_weight: Tensor, weight: Tensor=None, reduction=1, "
     "ignore_index=-100)",
-    "kernels_nn.nll_loss_backward(grad_output, self.shape, target, total_weight, weight, reduction, ignore_index)",
+    "kernels_nn.nll_loss_backward(grad_output, self, target, total_weight, weight, reduction, ignore_index)",
     node="NllLossBackwardBackward0", elementwise=False,
     grad_output="nll_loss(grad, target, weight, reduction, ignore_index)[0]",
     self="zeros_like(grad)")
@@ -113,7 +113,7 @@ row("threshold_backward(grad_output, self, threshold)", "grad_output * (self > t
     grad_output="grad * (self > threshold)",
     self="zeros_like(grad)")
 row("max_pool_backward(grad_output, self, indices: Tensor)",
-    "kernels_nn.max_pool_backward(grad_output, self.shape, indices)",
+    "kernels_nn.max_pool_backward(grad_output, self, indices)",
     node="MaxPool2DWithIndicesBackwardBackward0", elementwise=False,
     grad_output="max_pool_pick(grad, indices)",
     self="zeros_like(grad)")

@@ -94,24 +94,19 @@ class FunctionCtx(Node):
         """Call the Function's backward and bring what it returns to the form of the inputs."""
         grads = list(grads) if self.several_outputs else [grads]
         arrays = not any(isinstance(grad, Tensor) for grad in grads) and not state.grad_enabled
-        given = self.all_slots([self.output_gradient(i, grad) for i, grad in enumerate(grads)])
+        given = [self.output_gradient(i, grad) for i, grad in enumerate(grads)]
         backward = self._function._backward()
         result = backward(self, given) if self._function.boxed_grads_call else backward(self, *given)
         result = result if isinstance(result, tuple) else (result,)
         return self.fit_gradients(self.check_count(result), arrays)
 
     def output_gradient(self, position, grad):
-        """One argument of backward: the gradient as a tensor, zeros if nothing arrived, or None."""
+        """One argument of backward: the gradient as a tensor, zeros if nothing arrived; None for no tensor."""
         if grad is not None:
             return grad if isinstance(grad, Tensor) else new_tensor(grad)
-        if not self.materialize_grads:
+        if not self.materialize_grads or self._output_forms[position] is None:
             return None
         return new_tensor(np.zeros(*self._output_forms[position]))
-
-    def all_slots(self, given):
-        """backward gets one argument for each thing forward returned, None for what was not a tensor."""
-        given = iter(given)
-        return [next(given) if is_tensor else None for is_tensor in self._output_is_tensor]
 
     def check_count(self, result):
         """RuntimeError unless there is one gradient for each argument of forward; more trailing Nones are fine."""
@@ -274,22 +269,19 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
     is_tuple = isinstance(output, tuple)
     outputs = output if is_tuple else (output,)
     check_dirty(ctx, inputs, outputs)
-    ctx._output_is_tensor = tuple(isinstance(o, Tensor) for o in outputs)
-    tensors = [o for o in outputs if isinstance(o, Tensor)]
-    ctx.output_count, ctx.several_outputs = len(tensors), len(tensors) > 1
-    ctx._output_forms = [(t.array.shape, t.array.dtype) for t in tensors]
+    ctx.output_count, ctx.several_outputs = len(outputs), len(outputs) > 1
+    ctx._output_forms = [(o.array.shape, o.array.dtype) if isinstance(o, Tensor) else None for o in outputs]
     ctx.edges = edges
-    finished = []
-    for output_nr, tensor in enumerate(tensors):
-        finished.append(finish_output(ctx, inputs, tensor, output_nr, recording))
+    finished = tuple(
+        finish_output(ctx, inputs, o, output_nr, recording) if isinstance(o, Tensor) else o
+        for output_nr, o in enumerate(outputs)
+    )
     if recording:
-        pack_saved(ctx, inputs, tensors, finished, separate_setup)
+        pack_saved(ctx, inputs, outputs, finished, separate_setup)
         if state.recording == 2:
             instrument(ctx, finished[0])
     ctx._to_save = ()
-    replaced = iter(finished)
-    outputs = tuple(next(replaced) if isinstance(o, Tensor) else o for o in outputs)
-    return outputs if is_tuple else outputs[0]
+    return finished if is_tuple else finished[0]
 
 
 def check_dirty(ctx, inputs, outputs):
@@ -365,7 +357,7 @@ def finish_dirty(ctx, tensor, output_nr):
     return tensor
 
 
-def pack_saved(ctx, inputs, tensors, finished, separate_setup):
+def pack_saved(ctx, inputs, outputs, finished, separate_setup):
     """Turn what save_for_backward was given into checked slots: outputs repacked, inputs by reference."""
     kept = []
     for position, tensor in enumerate(ctx._to_save):
@@ -377,7 +369,7 @@ def pack_saved(ctx, inputs, tensors, finished, separate_setup):
                 f"save_for_backward can only save variables, but argument {position} is of type "
                 f"{type(tensor).__name__}"
             )
-        output_nr = next((i for i, t in enumerate(tensors) if t is tensor), None)
+        output_nr = next((i for i, o in enumerate(outputs) if o is tensor), None)
         is_input = any(tensor is i for i in inputs)
         if output_nr is not None and is_input and separate_setup and not any(tensor is d for d in ctx._dirty):
             raise RuntimeError(

@@ -116,8 +116,9 @@ def nll_loss(x, target, weight, reduction, ignore_index):
     return (loss / total_weight if reduction == MEAN else loss), total_weight
 
 
-def nll_loss_backward(grad, sizes, target, total_weight, weight, reduction, ignore_index):
+def nll_loss_backward(grad, x, target, total_weight, weight, reduction, ignore_index):
     """Minus each sample's weight at its target class, times what flows back to that sample's loss."""
+    sizes = x.shape
     weights = class_weights(sizes, target, weight, ignore_index, grad.dtype)
     if reduction == MEAN:
         grad = grad / total_weight
@@ -196,11 +197,10 @@ def max_pool(x, kernel, stride, padding, dilation):
     return np.take_along_axis(flat, best[..., None], -1)[..., 0], np.ascontiguousarray(index)
 
 
-def max_pool_backward(grad, sizes, indices):
+def max_pool_backward(grad, x, indices):
     """Each patch's gradient, put at the place of its largest element."""
-    lead = sizes[:2] + (-1,)
-    flat = np.zeros(sizes[:2] + (numel(sizes[2:]),), grad.dtype)
-    return scatter_add(flat, 2, indices.reshape(lead), grad.reshape(lead)).reshape(sizes)
+    flat = flat_images(np.zeros(x.shape, grad.dtype))
+    return scatter_add(flat, 2, flat_images(indices), flat_images(grad)).reshape(x.shape)
 
 
 def windows_of_padded(x, kernel, stride, padding, dilation):

@@ -484,7 +484,12 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
         target = composites.reshape(target, ())
     if input.dim() <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
-    return rows.nll_loss2d(input, target, weight, number, ignore_index)[0]
+    places = target.shape
+    if input.dim() != 4:  # PyTorch has one operation for images; others are given that form for a moment
+        input = composites.reshape(input, (*input.shape[:2], 1, -1))
+        target = composites.reshape(target, (input.shape[0], 1, -1))
+    loss = rows.nll_loss2d(input, target, weight, number, ignore_index)[0]
+    return composites.reshape(loss, places) if number == 0 and loss.shape != places else loss
 
 
 def check_target(input, target, weight):

@@ -68,7 +68,7 @@ L = lesson(0)
 # %% [markdown]
 # The fourth program first: no error, and 60. Then the third, caught in the act: `exp` keeps its result for
 # later, and `add_` has written over it. After this lesson you can read all of the picture but its bottom
-# row.
+# row and the `v`s.
 
 # %%
 x = torch.tensor([3.0], requires_grad=True)

@@ -271,7 +271,7 @@ print(through, p.grad)
 # not meant for it. The right cure is to score again after the step.
 
 # %%
-g = torch.tensor(2.0, requires_grad=True)  # generator
+g = torch.tensor(1.0, requires_grad=True)  # generator
 d = torch.tensor(3.0, requires_grad=True)  # discriminator
 fake = g * 5
 score = d * fake
@@ -282,7 +282,7 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
 (-(d * fake.detach())).backward()  # silent, and useless
 print(g.grad, d.grad)
 (-(d * fake)).backward()  # scored again: d is 2 now
-print(g.grad)
+print(g.grad)  # minus d, times 5
 
 # %% [markdown]
 # ## Exercises

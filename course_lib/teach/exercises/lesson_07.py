@@ -289,6 +289,8 @@ def check_07_1(answer, torch):
         return almost("own counters")
     if c != truth["c"]:
         return almost("clone shares")
+    if q == 0:
+        return almost("data counts nothing")
     if q > truth["q"] or v > truth["v"]:
         return almost("data shares")
     named = {1: "one write", 2: "no_grad hides", 3: "values decide"}.get(truth["v"] - v)
@@ -330,6 +332,9 @@ EX1 = Exercise(
         Mistake("one write",
                 "One is missing. x[0] += 1 writes to the view x[0], and then assigns the view back into x.",
                 versions_but(v=7, d=7)),
+        Mistake("data counts nothing",
+                "Writes through .data leave x's version alone, but q itself has a counter, and that one "
+                "moves.", versions_but(q=0)),
         Mistake("data shares",
                 "You let .data share the counter. It shares the memory only: its writes are counted for "
                 "itself, and x never hears of them.", versions_but(v=11, d=11, q=11)),

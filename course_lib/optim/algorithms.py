@@ -29,15 +29,15 @@ class SGD(BuiltIn):
             maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
         ))
 
-    def update(self, param, grad, group, state):
+    def update(self, param, grad, group):
         """One step of one parameter."""
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         momentum = group["momentum"]
         if momentum != 0:
-            buffer = state.get("momentum_buffer")
+            buffer = self.state[param].get("momentum_buffer")
             if buffer is None:
-                buffer = state["momentum_buffer"] = grad.detach().clone()
+                buffer = self.state[param]["momentum_buffer"] = grad.detach().clone()
             else:
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
@@ -62,8 +62,9 @@ class Adam(BuiltIn):
             decoupled_weight_decay=decoupled_weight_decay,
         ))
 
-    def update(self, param, grad, group, state):
+    def update(self, param, grad, group):
         """One step of one parameter."""
+        state = self.state[param]
         if not state:
             state["step"] = creation.tensor(0.0)
             state["exp_avg"], state["exp_avg_sq"] = creation.zeros_like(param), creation.zeros_like(param)
@@ -112,8 +113,9 @@ class RMSprop(BuiltIn):
             capturable=capturable, foreach=foreach, maximize=maximize, differentiable=differentiable,
         ))
 
-    def update(self, param, grad, group, state):
+    def update(self, param, grad, group):
         """One step of one parameter."""
+        state = self.state[param]
         if not state:
             state["step"], state["square_avg"] = creation.tensor(0.0), creation.zeros_like(param)
             if group["momentum"] > 0:
@@ -157,8 +159,9 @@ class Adagrad(BuiltIn):
                 start = creation.full_like(param, group["initial_accumulator_value"])
                 self.state[param] = {"step": creation.tensor(0.0), "sum": start}
 
-    def update(self, param, grad, group, state):
+    def update(self, param, grad, group):
         """One step of one parameter."""
+        state = self.state[param]
         state["step"].add_(1)
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])

@@ -193,11 +193,11 @@ class BuiltIn(Optimizer):
         for group in self.param_groups:
             for param in group["params"]:
                 if param.grad is not None:
-                    self.update(param, -param.grad if group["maximize"] else param.grad, group, self.state[param])
+                    self.update(param, -param.grad if group["maximize"] else param.grad, group)
         return loss
 
-    def update(self, param, grad, group, state):
-        """One parameter's step: `state` is a dictionary that lasts from step to step."""
+    def update(self, param, grad, group):
+        """One parameter's step; what it must remember until the next one goes into `self.state[param]`."""
         raise NotImplementedError
 
 

@@ -135,6 +135,7 @@ class Calls:
 
     count: int = 0
     gave_value: bool = False
+    returned: int = 0
     last: Any = None
     code: Any = None  # marks, in a traceback, where the learner's code begins
 
@@ -192,8 +193,8 @@ NO_RETURN = (
 
 
 def forgot_return(exercise, calls):
-    """True when every call gave None although a right answer returns something."""
-    if not calls.count or calls.gave_value:
+    """True when every call that ended by itself gave None although a right answer returns something."""
+    if not calls.returned or calls.gave_value:
         return False
     returns = [node for node in ast.walk(ast.parse(exercise.solution)) if isinstance(node, ast.Return)]
     return any(not is_none(node.value) for node in returns)
@@ -212,6 +213,7 @@ def watched(answer, calls):
     def learners_function(*args, **kwargs):
         calls.count += 1
         calls.last = answer(*args, **kwargs)
+        calls.returned += 1
         calls.gave_value = calls.gave_value or calls.last is not None
         return calls.last
 

@@ -53,9 +53,9 @@
 # | --- | --- | --- |
 # | **00** start here | what does one line of arithmetic leave behind? | 35 |
 # | **05** leaf accumulation | where do gradients end up? | 50 |
-# | **06** saved tensors | what does a node remember? | 50 |
-# | **07** version counters | who notices an overwritten value? | 50 |
-# | **09** ways out | which exit costs what? | 55 |
+# | **06** saved tensors | what does a node remember? | 70 |
+# | **07** version counters | who notices an overwritten value? | 70 |
+# | **09** ways out | which exit costs what? | 60 |
 #
 # Read them in this order; the gaps are for later editions.
 

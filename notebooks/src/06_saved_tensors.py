@@ -29,7 +29,7 @@
 # - **C06.10** When two nodes save the same tensor, its memory is held only once.
 # - **C06.11** Tensors given to ctx.save_for_backward are released by backward; a tensor stored as a plain attribute of ctx is not.
 #
-# **Minutes** 50 · **Needs** lessons 00 and 05 · **Opens** `course_lib/saved.py` · **Out of scope** how a changed saved tensor is noticed (lesson 07), how to store less (checkpointing, lesson 14), everything else about custom Functions (lesson 11)
+# **Minutes** 70 · **Needs** lessons 00 and 05 · **Opens** `course_lib/saved.py` · **Out of scope** how a changed saved tensor is noticed (lesson 07), how to store less (checkpointing, lesson 14), everything else about custom Functions (lesson 11)
 
 # %%
 import course_lib as torch

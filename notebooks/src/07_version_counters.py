@@ -30,7 +30,7 @@
 # - **C07.11** In a network with one hidden layer and plain input, of the four parameters only the second weight may not be stepped before backward.
 # - **C07.12** After an in-place update of a saved weight, retain_graph=True does not make a second backward possible.
 #
-# **Minutes** 50 · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+# **Minutes** 70 · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
 
 # %%
 import course_lib as torch

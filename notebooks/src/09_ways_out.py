@@ -28,7 +28,7 @@
 # - **C09.8** A total of attached losses keeps all activations alive; after backward it still keeps the nodes.
 # - **C09.9** `detach` cuts only the path it stands on; every other path carries its gradient as before.
 #
-# **Minutes** 55 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/tensor.py` · **Out of scope**
+# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/tensor.py` · **Out of scope**
 # views in general (lesson 08), optimizer classes (lesson 10)
 
 # %%

@@ -135,6 +135,16 @@ def test_grad_runs_tensor_hooks_of_what_is_asked_for(torch):
     assert calls == []
 
 
+def test_retain_grad_is_filled_by_autograd_grad(torch):
+    """retain_grad stores what passes by, also when autograd.grad asked for it and stops there."""
+    x = leaf(torch)
+    h = x * 2
+    h.retain_grad()
+    (g,) = torch.autograd.grad((h * h).sum(), h)
+
+    assert h.grad.tolist() == g.tolist() == [4.0, 8.0, 12.0]
+
+
 def test_grad_does_not_run_the_node_of_what_is_asked_for(torch):
     """The node of a requested tensor is not run: neither its prehooks nor its hooks are."""
     ran = []

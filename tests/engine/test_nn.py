@@ -81,26 +81,33 @@ for _name in LOSSES:
     for _reduction in ("mean", "sum", "none"):
         FUNCTIONS[f"{_name}-{_reduction}"] = function(
             lambda F, x, t, name=_name, r=_reduction: getattr(F, name)(x, t, reduction=r),
-            numbers(3, 4, low=0.1, high=0.9), numbers(3, 4, low=0.1, high=0.9, seed=2),
+            numbers(3, 4, low=0.1, high=0.9),
+            numbers(3, 4, low=0.1, high=0.9, seed=2),
         )
 for _reduction in ("mean", "sum", "none"):
     FUNCTIONS |= {
         f"cross_entropy-{_reduction}": function(
             lambda F, x, w, t, r=_reduction: F.cross_entropy(x, t, w.detach(), reduction=r, label_smoothing=0.2),
-            numbers(3, 4), numbers(4, low=0.5), TARGETS,
+            numbers(3, 4),
+            numbers(4, low=0.5),
+            TARGETS,
         ),
         f"nll_loss 2d-{_reduction}": function(
             lambda F, x, t, r=_reduction: F.nll_loss(x, t, reduction=r), numbers(3, 4, 2), IGNORING
         ),
         f"soft targets-{_reduction}": function(
             lambda F, x, t, r=_reduction: F.cross_entropy(x, t, reduction=r, label_smoothing=0.1),
-            numbers(3, 4), numbers(3, 4, low=0.1),
+            numbers(3, 4),
+            numbers(3, 4, low=0.1),
         ),
     }
 FUNCTIONS |= {
     "weighted bce": function(
         lambda F, x, t, w, p: F.binary_cross_entropy_with_logits(x, t, w.detach(), pos_weight=p.detach()),
-        numbers(3, 4), numbers(3, 4, low=0.1, high=0.9), numbers(3, 4, low=0.5), numbers(4, low=0.5),
+        numbers(3, 4),
+        numbers(3, 4, low=0.1, high=0.9),
+        numbers(3, 4, low=0.5),
+        numbers(4, low=0.5),
     ),
     "gelu tanh": function(lambda F, x: F.gelu(x, approximate="tanh"), numbers(3, 4)),
     "prelu": function(lambda F, x, w: F.prelu(x, w), numbers(3, 4), numbers(4)),
@@ -110,18 +117,17 @@ FUNCTIONS |= {
     "linear without bias": function(lambda F, x, w: F.linear(x, w), numbers(3, 4), numbers(2, 4)),
     "conv2d": function(
         lambda F, x, w, b: F.conv2d(x, w, b, stride=2, padding=1),
-        numbers(2, 2, 5, 4), numbers(3, 2, 3, 2), numbers(3),
+        numbers(2, 2, 5, 4),
+        numbers(3, 2, 3, 2),
+        numbers(3),
     ),
     "conv2d in groups": function(
         lambda F, x, w: F.conv2d(x, w, None, stride=(2, 1), padding=(1, 0), dilation=(1, 2), groups=2),
-        numbers(2, 4, 5, 4), numbers(2, 2, 3, 2),
+        numbers(2, 4, 5, 4),
+        numbers(2, 2, 3, 2),
     ),
-    "conv2d same": function(
-        lambda F, x, w: F.conv2d(x, w, padding="same"), numbers(1, 1, 4, 4), numbers(1, 1, 3, 3)
-    ),
-    "conv1d": function(
-        lambda F, x, w, b: F.conv1d(x, w, b, padding=1), numbers(2, 2, 5), numbers(3, 2, 3), numbers(3)
-    ),
+    "conv2d same": function(lambda F, x, w: F.conv2d(x, w, padding="same"), numbers(1, 1, 4, 4), numbers(1, 1, 3, 3)),
+    "conv1d": function(lambda F, x, w, b: F.conv1d(x, w, b, padding=1), numbers(2, 2, 5), numbers(3, 2, 3), numbers(3)),
     "max_pool2d": function(lambda F, x: F.max_pool2d(x, 2, stride=1, padding=1), numbers(2, 2, 4, 4)),
     "embedding": function(lambda F, w, i: F.embedding(i, w, padding_idx=-1), numbers(3, 2), [[0, 2], [2, 1]]),
     "embedding by frequency": function(
@@ -131,7 +137,9 @@ FUNCTIONS |= {
         lambda F, x, w, b: F.batch_norm(x, None, None, w, b, training=True), numbers(4, 3), numbers(3), numbers(3)
     ),
     "batch_norm in eval": function(
-        lambda F, x, w, m: F.batch_norm(x, m.detach(), m.detach() * 2, w), numbers(4, 3, 2), numbers(3),
+        lambda F, x, w, m: F.batch_norm(x, m.detach(), m.detach() * 2, w),
+        numbers(4, 3, 2),
+        numbers(3),
         numbers(3, low=1),
     ),
     "layer_norm": function(
@@ -141,7 +149,9 @@ FUNCTIONS |= {
     "normalize": function(lambda F, x: F.normalize(x), numbers(4, 3)),
     "attention": function(
         lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-        numbers(1, 3, 2), numbers(1, 3, 2, seed=2), numbers(1, 3, 2, seed=3),
+        numbers(1, 3, 2),
+        numbers(1, 3, 2, seed=2),
+        numbers(1, 3, 2, seed=3),
     ),
 }
 COMPOSED_DIFFERENTLY = {"attention", "gelu tanh", "soft targets-mean", "soft targets-sum"}  # other nodes, same numbers
@@ -194,8 +204,16 @@ def parameter(torch):
         p.add_(1)
     frozen = torch.nn.Parameter(torch.ones(1), requires_grad=False)
     return [
-        repr(p), repr(frozen), str([p]), data._version, seen(data), type(p * 1).__name__, type(p.detach()).__name__,
-        copy.deepcopy(frozen).requires_grad, torch.nn.Parameter(p * 2).is_leaf, list(torch.nn.Parameter().shape),
+        repr(p),
+        repr(frozen),
+        str([p]),
+        data._version,
+        seen(data),
+        type(p * 1).__name__,
+        type(p.detach()).__name__,
+        copy.deepcopy(frozen).requires_grad,
+        torch.nn.Parameter(p * 2).is_leaf,
+        list(torch.nn.Parameter().shape),
         error(lambda: torch.nn.Parameter(torch.tensor([1]))),
     ]
 
@@ -214,11 +232,28 @@ def printed_modules(torch):
             return "first\nsecond"
 
     many = [
-        nn.Linear(2, 1, bias=False), nn.Conv2d(1, 2, 3, padding=1, groups=1), nn.Conv1d(2, 4, 3, dilation=2, groups=2),
-        nn.BatchNorm1d(3, momentum=None), nn.LayerNorm((2, 3), elementwise_affine=False), nn.Embedding(3, 4, padding_idx=0),
-        nn.Dropout(0.2), nn.RNNCell(2, 3, nonlinearity="relu"), nn.LSTMCell(2, 3, bias=False), nn.Flatten(),
-        nn.Unflatten(1, (2, 3)), nn.GELU(), nn.Softmax(dim=1), nn.LeakyReLU(0.1), nn.Softplus(), nn.Hardtanh(), nn.PReLU(),
-        nn.MaxPool2d(2), nn.CrossEntropyLoss(), nn.Identity(), nn.ModuleDict({"a": nn.Tanh()}), nn.Sequential(),
+        nn.Linear(2, 1, bias=False),
+        nn.Conv2d(1, 2, 3, padding=1, groups=1),
+        nn.Conv1d(2, 4, 3, dilation=2, groups=2),
+        nn.BatchNorm1d(3, momentum=None),
+        nn.LayerNorm((2, 3), elementwise_affine=False),
+        nn.Embedding(3, 4, padding_idx=0),
+        nn.Dropout(0.2),
+        nn.RNNCell(2, 3, nonlinearity="relu"),
+        nn.LSTMCell(2, 3, bias=False),
+        nn.Flatten(),
+        nn.Unflatten(1, (2, 3)),
+        nn.GELU(),
+        nn.Softmax(dim=1),
+        nn.LeakyReLU(0.1),
+        nn.Softplus(),
+        nn.Hardtanh(),
+        nn.PReLU(),
+        nn.MaxPool2d(2),
+        nn.CrossEntropyLoss(),
+        nn.Identity(),
+        nn.ModuleDict({"a": nn.Tanh()}),
+        nn.Sequential(),
     ]
     return [repr(Net()), *(repr(m) for m in many)]
 
@@ -235,8 +270,11 @@ def assignment(torch):
     del m.b
     return found + [
         list(m._parameters),
-        error(lambda: setattr(m, "a", 3)), error(lambda: setattr(m, "e", torch.ones(1))),
-        error(lambda: setattr(m, "d", "text")), error(lambda: m.nothing), error(lambda: delattr(m, "nothing")),
+        error(lambda: setattr(m, "a", 3)),
+        error(lambda: setattr(m, "e", torch.ones(1))),
+        error(lambda: setattr(m, "d", "text")),
+        error(lambda: m.nothing),
+        error(lambda: delattr(m, "nothing")),
     ]
 
 
@@ -264,8 +302,11 @@ def forgotten_init(torch):
         return Net
 
     return [
-        error(make(lambda m: setattr(m, "a", nn.ReLU()))), error(make(lambda m: setattr(m, "a", nn.Parameter(torch.ones(1))))),
-        error(make(lambda m: m.register_buffer("a", None))), error(lambda: make(lambda m: None)()(1)), error(lambda: nn.Module()(1)),
+        error(make(lambda m: setattr(m, "a", nn.ReLU()))),
+        error(make(lambda m: setattr(m, "a", nn.Parameter(torch.ones(1))))),
+        error(make(lambda m: m.register_buffer("a", None))),
+        error(lambda: make(lambda m: None)()(1)),
+        error(lambda: nn.Module()(1)),
     ]
 
 
@@ -281,13 +322,32 @@ def containers(torch):
     items += [nn.Tanh()]
     items.insert(0, nn.Identity())
     items[1] = nn.Sigmoid()
-    found += [repr(items), repr(items.pop(0)), len(items), error(lambda: items(1)), error(lambda: items.append(3)), error(lambda: items.extend(3))]
+    found += [
+        repr(items),
+        repr(items.pop(0)),
+        len(items),
+        error(lambda: items(1)),
+        error(lambda: items.append(3)),
+        error(lambda: items.extend(3)),
+    ]
     table = nn.ModuleDict([["x", nn.ReLU()]])
     table["y"] = nn.Tanh()
-    found += [list(table), "x" in table, repr(table.pop("x")), len(table), error(lambda: table["q"]), error(lambda: nn.ModuleDict(3))]
+    found += [
+        list(table),
+        "x" in table,
+        repr(table.pop("x")),
+        len(table),
+        error(lambda: table["q"]),
+        error(lambda: nn.ModuleDict(3)),
+    ]
     params = nn.ParameterList([torch.ones(1)])
     params.append(torch.ones(2))
-    found += [repr(params), len(params), [n for n, _ in params.named_parameters()], repr(nn.ParameterDict({"a": torch.ones(2)}))]
+    found += [
+        repr(params),
+        len(params),
+        [n for n, _ in params.named_parameters()],
+        repr(nn.ParameterDict({"a": torch.ones(2)})),
+    ]
     return found
 
 
@@ -296,8 +356,12 @@ def shared_modules(torch):
     layer = torch.nn.Linear(2, 2)
     s = torch.nn.Sequential(layer, layer)
     return [
-        [n for n, _ in s.named_parameters()], [n for n, _ in s.named_parameters(remove_duplicate=False)], list(s.state_dict()),
-        [n for n, _ in s.named_modules()], [n for n, _ in s.named_modules(remove_duplicate=False)], [n for n, _ in s.named_children()],
+        [n for n, _ in s.named_parameters()],
+        [n for n, _ in s.named_parameters(remove_duplicate=False)],
+        list(s.state_dict()),
+        [n for n, _ in s.named_modules()],
+        [n for n, _ in s.named_modules(remove_duplicate=False)],
+        [n for n, _ in s.named_children()],
     ]
 
 
@@ -312,10 +376,15 @@ def loading(torch):
     old = m.weight
     result = m.load_state_dict({"weight": torch.zeros(1, 2), "bias": torch.ones(1)}, assign=True)
     return [
-        error(lambda: two.load_state_dict(bad)), error(lambda: nn.Linear(2, 1).load_state_dict({})),
-        repr(nn.Linear(2, 1).load_state_dict({}, strict=False)), error(lambda: nn.Linear(2, 1).load_state_dict(3)),
+        error(lambda: two.load_state_dict(bad)),
+        error(lambda: nn.Linear(2, 1).load_state_dict({})),
+        repr(nn.Linear(2, 1).load_state_dict({}, strict=False)),
+        error(lambda: nn.Linear(2, 1).load_state_dict(3)),
         error(lambda: nn.Linear(2, 1).load_state_dict({"weight": 1, "bias": torch.ones(1)})),
-        error(lambda: repr(nn.BatchNorm1d(2).load_state_dict(dict(plain)))), repr(result), m.weight is old, seen(m.weight),
+        error(lambda: repr(nn.BatchNorm1d(2).load_state_dict(dict(plain)))),
+        repr(result),
+        m.weight is old,
+        seen(m.weight),
     ]
 
 
@@ -338,8 +407,13 @@ def state_dicts(torch):
     e.load_state_dict(e.state_dict())
     del state["extra"]
     return [
-        list(m.state_dict(prefix="a.")), seen(state["weight"]), state["weight"].requires_grad, repr(m.load_state_dict({})),
-        m.state_dict(keep_vars=True)["weight"] is m.weight, e.loaded, error(lambda: e.load_state_dict({})),
+        list(m.state_dict(prefix="a.")),
+        seen(state["weight"]),
+        state["weight"].requires_grad,
+        repr(m.load_state_dict({})),
+        m.state_dict(keep_vars=True)["weight"] is m.weight,
+        e.loaded,
+        error(lambda: e.load_state_dict({})),
         dict(torch.nn.BatchNorm1d(1).state_dict()._metadata),
     ]
 
@@ -348,8 +422,11 @@ def paths(torch):
     """Submodules, parameters and buffers are found by dotted names."""
     m = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(1, 2)))
     return [
-        repr(m.get_submodule("0.0")), list(m.get_parameter("0.0.weight").shape), error(lambda: m.get_submodule("0.x")),
-        error(lambda: m.get_parameter("0.0.x")), error(lambda: m.get_buffer("0.0.weight")),
+        repr(m.get_submodule("0.0")),
+        list(m.get_parameter("0.0.weight").shape),
+        error(lambda: m.get_submodule("0.x")),
+        error(lambda: m.get_parameter("0.0.x")),
+        error(lambda: m.get_buffer("0.0.weight")),
     ]
 
 
@@ -361,7 +438,12 @@ def whole_tree(torch):
     m.eval()
     modes = [m[1].training, m.training]
     m.double()
-    kinds = [str(weight.dtype), weight is m[0].weight, str(m[1].running_mean.dtype), str(m[1].num_batches_tracked.dtype)]
+    kinds = [
+        str(weight.dtype),
+        weight is m[0].weight,
+        str(m[1].running_mean.dtype),
+        str(m[1].num_batches_tracked.dtype),
+    ]
     m.to(torch.float32).requires_grad_(False)
     return [log, modes, kinds, weight.requires_grad, error(lambda: m.to(torch.int64)), error(lambda: m.train(3))]
 
@@ -374,7 +456,13 @@ def copies(torch):
     with torch.no_grad():
         c.weight.zero_()
     restored = pickle.loads(pickle.dumps(linear(torch, [[3.0]])))
-    return [seen(m.weight), c.weight.grad is None, c.weight.requires_grad, seen(restored.weight), restored.weight.requires_grad]
+    return [
+        seen(m.weight),
+        c.weight.grad is None,
+        c.weight.requires_grad,
+        seen(restored.weight),
+        restored.weight.requires_grad,
+    ]
 
 
 def forward_hooks(torch):
@@ -382,7 +470,9 @@ def forward_hooks(torch):
     m, log = linear(torch, [[1.0, 2.0]]), []
     m.register_forward_pre_hook(lambda mod, args: log.append(["pre", seen(args)]) or (args[0] * 10,))
     m.register_forward_hook(lambda mod, args, out: log.append(["hook", seen(args), seen(out)]) or out + 1)
-    m.register_forward_hook(lambda mod, args, kwargs, out: log.append(["with keywords", kwargs, seen(out)]), with_kwargs=True)
+    m.register_forward_hook(
+        lambda mod, args, kwargs, out: log.append(["with keywords", kwargs, seen(out)]), with_kwargs=True
+    )
     m.register_forward_hook(lambda mod, args, out: log.append(["first"]), prepend=True)
     y = m(torch.ones(1, 2))
 
@@ -413,9 +503,14 @@ def backward_hooks(torch):
     old = linear(torch, [[1.0, 2.0]])
     old.register_backward_hook(lambda m, gi, go: log.append(["old", seen(gi), seen(go)]))
     return [
-        names, seen(x.grad), seen(net[0].weight.grad), error(lambda: bad(x).sum().backward()),
-        error(lambda: plain(torch.ones(1, 2)).sum().backward()), error(lambda: old(x).sum().backward()),
-        error(lambda: old.register_full_backward_hook(lambda *args: None)), log,
+        names,
+        seen(x.grad),
+        seen(net[0].weight.grad),
+        error(lambda: bad(x).sum().backward()),
+        error(lambda: plain(torch.ones(1, 2)).sum().backward()),
+        error(lambda: old(x).sum().backward()),
+        error(lambda: old.register_full_backward_hook(lambda *args: None)),
+        log,
     ]
 
 
@@ -443,9 +538,13 @@ def batch_norm(torch):
     first.sum().backward()
     mean(x), mean(x * 2)
     return [
-        seen([first, second, bn.running_mean, bn.running_var, bn.num_batches_tracked, bn.eval()(x)]), versions,
-        seen([mean.running_mean, mean.running_var]), seen(torch.nn.BatchNorm1d(2, track_running_stats=False).eval()(x)),
-        error(lambda: torch.nn.BatchNorm1d(2)(x[:1])), error(lambda: torch.nn.BatchNorm1d(3)(x)), error(lambda: torch.nn.BatchNorm2d(2)(x)),
+        seen([first, second, bn.running_mean, bn.running_var, bn.num_batches_tracked, bn.eval()(x)]),
+        versions,
+        seen([mean.running_mean, mean.running_var]),
+        seen(torch.nn.BatchNorm1d(2, track_running_stats=False).eval()(x)),
+        error(lambda: torch.nn.BatchNorm1d(2)(x[:1])),
+        error(lambda: torch.nn.BatchNorm1d(3)(x)),
+        error(lambda: torch.nn.BatchNorm2d(2)(x)),
     ]
 
 
@@ -457,7 +556,9 @@ def cells(torch):
             cell = counted(torch, kind(2, 3))
             state = cell(torch.tensor(y), cell(torch.tensor(x)))
             (state[0] if isinstance(state, tuple) else state).sum().backward()
-            found.append([seen(state), [seen(p.grad) for p in cell.parameters()], [n for n, _ in cell.named_parameters()]])
+            found.append(
+                [seen(state), [seen(p.grad) for p in cell.parameters()], [n for n, _ in cell.named_parameters()]]
+            )
     return found + [error(lambda: torch.nn.RNNCell(2, 3)(torch.ones(1, 3)))]
 
 
@@ -465,7 +566,9 @@ def layers(torch):
     """Embedding, convolution, pooling, flattening as layers."""
     e = torch.nn.Embedding(4, 2, padding_idx=1)
     e(torch.tensor([1, 2, 2])).sum().backward()
-    net = torch.nn.Sequential(counted(torch, torch.nn.Conv2d(1, 2, 2, padding=1)), torch.nn.MaxPool2d(2), torch.nn.Flatten())
+    net = torch.nn.Sequential(
+        counted(torch, torch.nn.Conv2d(1, 2, 2, padding=1)), torch.nn.MaxPool2d(2), torch.nn.Flatten()
+    )
     y = net(torch.arange(9.0).reshape(1, 1, 3, 3))
     y.sum().backward()
     frozen = torch.nn.Embedding.from_pretrained(torch.ones(2, 2))
@@ -476,11 +579,18 @@ def loss_errors(torch):
     """Losses say what does not fit."""
     F, x = torch.nn.functional, torch.ones(2, 3)
     return [
-        error(lambda: F.mse_loss(x, x, reduction="bad")), error(lambda: F.mse_loss(x, torch.ones(2))), error(lambda: F.cross_entropy(x, torch.tensor([0, 5]))),
-        error(lambda: F.cross_entropy(x, torch.tensor([0.0, 1.0]))), error(lambda: F.cross_entropy(x, torch.tensor([0]))),
-        error(lambda: F.cross_entropy(x, torch.tensor([0, 1]), weight=torch.ones(2))), error(lambda: F.binary_cross_entropy(x * 2, x)),
-        error(lambda: F.binary_cross_entropy(x, torch.ones(2))), error(lambda: F.binary_cross_entropy_with_logits(x, torch.ones(2))),
-        error(lambda: F.kl_div(x, x)), error(lambda: F.cross_entropy(x, torch.tensor([-100, -100]))), error(lambda: F.softmax(x)),
+        error(lambda: F.mse_loss(x, x, reduction="bad")),
+        error(lambda: F.mse_loss(x, torch.ones(2))),
+        error(lambda: F.cross_entropy(x, torch.tensor([0, 5]))),
+        error(lambda: F.cross_entropy(x, torch.tensor([0.0, 1.0]))),
+        error(lambda: F.cross_entropy(x, torch.tensor([0]))),
+        error(lambda: F.cross_entropy(x, torch.tensor([0, 1]), weight=torch.ones(2))),
+        error(lambda: F.binary_cross_entropy(x * 2, x)),
+        error(lambda: F.binary_cross_entropy(x, torch.ones(2))),
+        error(lambda: F.binary_cross_entropy_with_logits(x, torch.ones(2))),
+        error(lambda: F.kl_div(x, x)),
+        error(lambda: F.cross_entropy(x, torch.tensor([-100, -100]))),
+        error(lambda: F.softmax(x)),
     ]
 
 
@@ -488,11 +598,18 @@ def layer_errors(torch):
     """Layers say which shapes and types do not go together."""
     nn, F = torch.nn, torch.nn.functional
     return [
-        error(lambda: nn.Linear(2, 1)(torch.ones(1, 3))), error(lambda: nn.Linear(2, 1)(torch.ones(1, 2).double())),
-        error(lambda: F.conv2d(torch.ones(1, 2, 3, 3), torch.ones(1, 1, 2, 2))), error(lambda: F.conv2d(torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2))),
-        error(lambda: F.embedding(torch.tensor([5]), torch.ones(3, 2))), error(lambda: F.embedding(torch.tensor([1.0]), torch.ones(3, 2))),
-        error(lambda: nn.Dropout(3.0)), error(lambda: nn.Embedding(3, 2, padding_idx=4)), error(lambda: F.layer_norm(torch.ones(2, 3), (2,))),
-        error(lambda: F.batch_norm(torch.ones(2, 3), None, None)), error(lambda: nn.Sequential(1)), error(lambda: F.one_hot(torch.tensor([2]), 2)),
+        error(lambda: nn.Linear(2, 1)(torch.ones(1, 3))),
+        error(lambda: nn.Linear(2, 1)(torch.ones(1, 2).double())),
+        error(lambda: F.conv2d(torch.ones(1, 2, 3, 3), torch.ones(1, 1, 2, 2))),
+        error(lambda: F.conv2d(torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2))),
+        error(lambda: F.embedding(torch.tensor([5]), torch.ones(3, 2))),
+        error(lambda: F.embedding(torch.tensor([1.0]), torch.ones(3, 2))),
+        error(lambda: nn.Dropout(3.0)),
+        error(lambda: nn.Embedding(3, 2, padding_idx=4)),
+        error(lambda: F.layer_norm(torch.ones(2, 3), (2,))),
+        error(lambda: F.batch_norm(torch.ones(2, 3), None, None)),
+        error(lambda: nn.Sequential(1)),
+        error(lambda: F.one_hot(torch.tensor([2]), 2)),
     ]
 
 
@@ -501,29 +618,61 @@ def gradients_in_one_vector(torch):
     a, b = torch.tensor([3.0], requires_grad=True), torch.tensor([4.0], requires_grad=True)
     a.grad, b.grad = torch.tensor([3.0]), torch.tensor([4.0])
     utils, m = torch.nn.utils, linear(torch, [[1.0, 2.0]], [0.5])
-    norms = [utils.clip_grad_norm_([a, b], 1.0), utils.clip_grad_norm_([a, b], 10.0, 1), utils.clip_grad_norm_(a, 9.0, float("inf"))]
+    norms = [
+        utils.clip_grad_norm_([a, b], 1.0),
+        utils.clip_grad_norm_([a, b], 10.0, 1),
+        utils.clip_grad_norm_(a, 9.0, float("inf")),
+    ]
     found = [seen(norms), seen([a.grad, b.grad]), a.grad._version]
     utils.clip_grad_value_([a, b], 0.7)
     b.grad = torch.tensor([float("inf")])
     vector = utils.parameters_to_vector(m.parameters())
     utils.vector_to_parameters(vector * 2, m.parameters())
     return found + [
-        seen([a.grad, b.grad]), error(lambda: utils.clip_grad_norm_([b], 1.0, error_if_nonfinite=True)), seen(vector), seen(m.weight), m.weight.is_leaf,
+        seen([a.grad, b.grad]),
+        error(lambda: utils.clip_grad_norm_([b], 1.0, error_if_nonfinite=True)),
+        seen(vector),
+        seen(m.weight),
+        m.weight.is_leaf,
     ]
 
 
 def inits(torch):
     """Starting values that are not random; the fan counts behind those that are."""
     init, w = torch.nn.init, torch.empty(2, 3)
-    found = [seen(init.constant_(w, 2.0)), seen(init.eye_(w)), w._version, seen(init.ones_(torch.nn.Parameter(torch.zeros(2))))]
+    found = [
+        seen(init.constant_(w, 2.0)),
+        seen(init.eye_(w)),
+        w._version,
+        seen(init.ones_(torch.nn.Parameter(torch.zeros(2)))),
+    ]
     bounds = [init.calculate_gain(n) for n in ("relu", "tanh", "linear", "leaky_relu")]
     return found + [bounds, error(lambda: init.xavier_uniform_(torch.ones(2))), error(lambda: init.calculate_gain("x"))]
 
 
 PROGRAMS = [
-    parameter, printed_modules, assignment, refused_names, forgotten_init, containers, shared_modules, loading,
-    state_dicts, paths, whole_tree, copies, forward_hooks, backward_hooks, several_arguments, batch_norm, cells, layers,
-    loss_errors, layer_errors, gradients_in_one_vector, inits,
+    parameter,
+    printed_modules,
+    assignment,
+    refused_names,
+    forgotten_init,
+    containers,
+    shared_modules,
+    loading,
+    state_dicts,
+    paths,
+    whole_tree,
+    copies,
+    forward_hooks,
+    backward_hooks,
+    several_arguments,
+    batch_norm,
+    cells,
+    layers,
+    loss_errors,
+    layer_errors,
+    gradients_in_one_vector,
+    inits,
 ]
 
 
@@ -552,7 +701,18 @@ def test_dropout_drops_and_scales_up(torch):
     assert y.detach().tolist() == x.grad.tolist()
 
 
-@pytest.mark.parametrize("name", ["uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "uniform_",
+        "normal_",
+        "trunc_normal_",
+        "xavier_uniform_",
+        "xavier_normal_",
+        "kaiming_uniform_",
+        "kaiming_normal_",
+    ],
+)
 def test_random_starting_values_have_the_right_spread(name, real_torch):
     """Mean and deviation of starting values are those of PyTorch's, within what 40,000 numbers allow."""
     ours, theirs = (getattr(t.nn.init, name)(t.empty(200, 200)) for t in (course_lib, real_torch))
@@ -566,7 +726,9 @@ def test_importing_the_engine_does_not_import_nn():
     import subprocess
     import sys
 
-    code = "import sys, course_lib; print([m for m in sys.modules if m.startswith(('course_lib.nn', 'course_lib.optim'))])"
+    code = (
+        "import sys, course_lib; print([m for m in sys.modules if m.startswith(('course_lib.nn', 'course_lib.optim'))])"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert out.stdout.strip() == "[]"

@@ -39,8 +39,12 @@ def leaf(torch, *values):
 GRADS = [[1.0, 0.5], [1.0, -0.5], [0.0, 0.0], [-2.0, 3.0]]
 SETTINGS = {
     "SGD": [
-        {}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.5}, {"momentum": 0.9, "nesterov": True},
-        {"weight_decay": 0.5}, {"momentum": 0.9, "weight_decay": 0.1, "maximize": True},
+        {},
+        {"momentum": 0.9},
+        {"momentum": 0.9, "dampening": 0.5},
+        {"momentum": 0.9, "nesterov": True},
+        {"weight_decay": 0.5},
+        {"momentum": 0.9, "weight_decay": 0.1, "maximize": True},
     ],
     "Adam": [{}, {"weight_decay": 0.1}, {"amsgrad": True}, {"betas": (0.5, 0.8), "eps": 1e-3, "maximize": True}],
     "AdamW": [{}, {"weight_decay": 0.3, "amsgrad": True}],
@@ -134,8 +138,11 @@ def scheduler_warnings(torch):
     optimizer = make()
     optimizer.step()
     return found + [
-        error(lr.ExponentialLR(optimizer, 0.5).step), error(lambda: lr.StepLR(3, 1)), error(lambda: lr.StepLR(make(), 1, last_epoch=3)),
-        error(lambda: lr.LambdaLR(make(), [abs, abs])), error(lambda: lr.LinearLR(make(), start_factor=0)),
+        error(lr.ExponentialLR(optimizer, 0.5).step),
+        error(lambda: lr.StepLR(3, 1)),
+        error(lambda: lr.StepLR(make(), 1, last_epoch=3)),
+        error(lambda: lr.LambdaLR(make(), [abs, abs])),
+        error(lambda: lr.LinearLR(make(), start_factor=0)),
     ]
 
 
@@ -158,15 +165,31 @@ def two_schedulers(torch):
 def construction(torch):
     """What an optimizer refuses, and in which words."""
     optim, p, q = torch.optim, leaf(torch), leaf(torch)
-    return [error(make) for make in (
-        lambda: optim.SGD([]), lambda: optim.SGD(p), lambda: optim.SGD([1]), lambda: optim.SGD([p * 2]), lambda: optim.SGD([p, p]),
-        lambda: optim.SGD([{"params": [p]}, {"params": [p]}]), lambda: optim.SGD([{"params": {p}}]), lambda: optim.SGD([{"x": 1}]),
-        lambda: optim.SGD([p], lr=-1.0), lambda: optim.SGD([p], momentum=-0.5), lambda: optim.SGD([p], weight_decay=-1),
-        lambda: optim.SGD([p], nesterov=True), lambda: optim.Adam([p], betas=(1.0, 0.9)), lambda: optim.Adam([p], eps=-1),
-        lambda: optim.SGD([p], foo=1), lambda: optim.Optimizer([p], {}).step(), lambda: optim.SGD([p]).add_param_group(3),
-        lambda: optim.SGD([p]).add_param_group({"params": q}), lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}),
-        lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
-    )]
+    return [
+        error(make)
+        for make in (
+            lambda: optim.SGD([]),
+            lambda: optim.SGD(p),
+            lambda: optim.SGD([1]),
+            lambda: optim.SGD([p * 2]),
+            lambda: optim.SGD([p, p]),
+            lambda: optim.SGD([{"params": [p]}, {"params": [p]}]),
+            lambda: optim.SGD([{"params": {p}}]),
+            lambda: optim.SGD([{"x": 1}]),
+            lambda: optim.SGD([p], lr=-1.0),
+            lambda: optim.SGD([p], momentum=-0.5),
+            lambda: optim.SGD([p], weight_decay=-1),
+            lambda: optim.SGD([p], nesterov=True),
+            lambda: optim.Adam([p], betas=(1.0, 0.9)),
+            lambda: optim.Adam([p], eps=-1),
+            lambda: optim.SGD([p], foo=1),
+            lambda: optim.Optimizer([p], {}).step(),
+            lambda: optim.SGD([p]).add_param_group(3),
+            lambda: optim.SGD([p]).add_param_group({"params": q}),
+            lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}),
+            lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
+        )
+    ]
 
 
 def groups(torch):
@@ -194,7 +217,7 @@ def zeroing(torch):
     """zero_grad drops gradients, or overwrites them in place and cuts their history."""
     p = leaf(torch)
     optimizer = torch.optim.SGD([p], lr=0.1)
-    (p * p).sum().backward()
+    (p * 2).sum().backward()
     grad = p.grad
     optimizer.zero_grad(set_to_none=False)
     found = [p.grad is grad, seen(grad), grad._version]
@@ -265,7 +288,9 @@ def training(torch):
     """Thirty epochs of a small classifier with Adam, a schedule, batches and clipping."""
     xs = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.2]], dtype=torch.float64)
     ts = torch.tensor([0, 1, 1, 0, 1])
-    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.LayerNorm(3), torch.nn.Linear(3, 2)).double()
+    net = torch.nn.Sequential(
+        torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.LayerNorm(3), torch.nn.Linear(3, 2)
+    ).double()
     with torch.no_grad():
         for k, p in enumerate(net.parameters()):
             p.copy_((torch.arange(p.numel()).double().reshape(p.shape) + k).sin())
@@ -294,18 +319,36 @@ def loading_data(torch):
     parts = data.random_split(pairs, [3, 2])
     shuffled = [i for batch in data.DataLoader(range(6), batch_size=4, shuffle=True) for i in batch.tolist()]
     return [
-        len(pairs), len(loader), seen(list(loader)), seen(list(data.DataLoader(pairs, batch_size=2, drop_last=True))),
-        seen(next(iter(data.DataLoader(nested, batch_size=3)))), seen(list(data.DataLoader(range(3), batch_size=None))),
-        sorted(i.item() for part in parts for i, _ in part), sorted(shuffled), seen(data.Subset(pairs, [4, 0])[0]),
-        seen(list(data.DataLoader([1.0, 2.0, 3.0], batch_sampler=[[2, 0], [1]]))), len(pairs + pairs),
-        error(lambda: data.DataLoader(pairs, batch_size=0)), error(lambda: data.TensorDataset(torch.ones(1), torch.ones(2))),
+        len(pairs),
+        len(loader),
+        seen(list(loader)),
+        seen(list(data.DataLoader(pairs, batch_size=2, drop_last=True))),
+        seen(next(iter(data.DataLoader(nested, batch_size=3)))),
+        seen(list(data.DataLoader(range(3), batch_size=None))),
+        sorted(i.item() for part in parts for i, _ in part),
+        sorted(shuffled),
+        seen(data.Subset(pairs, [4, 0])[0]),
+        seen(list(data.DataLoader([1.0, 2.0, 3.0], batch_sampler=[[2, 0], [1]]))),
+        len(pairs + pairs),
+        error(lambda: data.DataLoader(pairs, batch_size=0)),
+        error(lambda: data.TensorDataset(torch.ones(1), torch.ones(2))),
         error(lambda: data.random_split(pairs, [1, 1])),
     ]
 
 
 PROGRAMS = [
-    plateau, scheduler_warnings, two_schedulers, construction, groups, which_parameters, zeroing, closure_and_hooks,
-    state_round_trip, own_optimizer, training, loading_data,
+    plateau,
+    scheduler_warnings,
+    two_schedulers,
+    construction,
+    groups,
+    which_parameters,
+    zeroing,
+    closure_and_hooks,
+    state_round_trip,
+    own_optimizer,
+    training,
+    loading_data,
 ]
 
 

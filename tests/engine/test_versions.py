@@ -177,6 +177,25 @@ def test_a_slot_that_is_not_reached_is_not_checked(torch):
         broken.sum().backward()
 
 
+KEPT_AND_UNREAD = {
+    "the result of a power": (lambda torch, h: h ** torch.ones(3), "result", "Pow1"),
+    "the result of prod": (lambda torch, h: h.prod(), "result", "Prod"),
+    "the result of cumprod": (lambda torch, h: h.cumprod(0), "result", "Cumprod"),
+    "the source of gather": (lambda torch, h: h.gather(0, torch.tensor([1])), "input", "Add"),
+}
+
+
+@pytest.mark.parametrize("what", KEPT_AND_UNREAD)
+def test_every_kept_tensor_is_checked(torch, what):
+    """Some nodes keep a tensor that their formula could do without: a write to it is an error all the same."""
+    operation, written, name = KEPT_AND_UNREAD[what]
+    h = leaf(torch) * 1
+    y = operation(torch, h)
+    (y if written == "result" else h).add_(1)
+    with pytest.raises(RuntimeError, match=f"output 0 of {name}, is at version 1"):
+        y.sum().backward()
+
+
 def test_a_failed_check_leaves_the_graph_to_be_used_again(torch):
     """Restoring the memory does not help, as versions only go up: the error stays the same."""
     h = leaf(torch) * 1

@@ -361,6 +361,29 @@ def test_shape_changing_in_place_operations(torch):
     assert h._version == 3
 
 
+def test_shape_changes_of_a_view_leave_its_base_alone(torch):
+    """t_ on a view moves no value: the counter counts, and the base keeps its node."""
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    h = x * 1
+    view = h[:, :1]
+    view.t_()
+    assert h.grad_fn.name() == "MulBackward0"
+    assert (h._version, view.shape) == (1, (1, 2))
+
+    (view * torch.tensor([10.0, 100.0])).sum().backward()
+    assert x.grad.tolist() == [[10.0, 0.0], [100.0, 0.0]]
+
+
+def test_filling_an_expanded_tensor_is_allowed(torch):
+    """fill_ and zero_ write the same value to every place, so it does not matter that places coincide."""
+    t = torch.ones(1)
+    t.expand(3).fill_(5.0)
+
+    assert t.tolist() == [5.0]
+    t.expand(3).zero_()
+    assert t.tolist() == [0.0]
+
+
 def test_double_backward_through_writes(torch):
     """Second derivatives go through CopySlices and regenerated views."""
     x = leaf(torch)

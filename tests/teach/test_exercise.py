@@ -163,6 +163,20 @@ def test_a_forgotten_return_gets_its_own_sentence(torch):
     assert "`return` missing" in result.text
 
 
+def test_a_function_that_raises_did_not_forget_its_return(torch):
+    """When the check catches what the learner's function raises, nothing is said about `return`."""
+
+    def check(answer, torch):
+        try:
+            return answer(torch.ones(1))
+        except ValueError:
+            return not_yet("It raised.")
+
+    result = outcome_of("def double(x):\n    raise ValueError\n", torch, changed(DOUBLE, check=check))
+
+    assert (result.outcome, result.text) == ("not yet", "It raised.")
+
+
 def test_none_is_fine_where_the_solution_returns_nothing(torch):
     """No word about `return` in an exercise whose right answer writes in place and returns nothing."""
     exercise = changed(

@@ -176,7 +176,9 @@ def dims_of(tensor, dim):
     if isinstance(dim, int):
         dim = (dim,)
     if not tensor.array.ndim:
-        return [dimension(tensor, d) for d in dim] and None
+        for d in dim:
+            dimension(tensor, d)  # raises for anything but 0 and -1
+        return None
     return tuple(dimension(tensor, d) for d in dim) or None
 
 

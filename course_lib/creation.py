@@ -12,14 +12,21 @@ from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 state = grad_mode.state
 
 
+def numpy_type(dtype, otherwise=dtypes.F32):
+    """The NumPy type of a dtype, or another when none was given; TypeError for what is no torch.dtype."""
+    if dtype is None:
+        return otherwise
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"dtype must be a torch.dtype such as torch.float32, not {type(dtype).__name__}")
+    return dtype.numpy
+
+
 def finish(array, dtype=None, requires_grad=False, device=None):
     """A new leaf from an array nobody else holds."""
-    if dtype is not None and not isinstance(dtype, dtypes.dtype):
-        raise TypeError(f"dtype must be a torch.dtype such as torch.float32, not {type(dtype).__name__}")
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
     if dtype is not None:
-        array = array.astype(dtype.numpy, copy=False)
+        array = array.astype(numpy_type(dtype), copy=False)
     result = new_tensor(array if array.ndim else array[()])
     dtypes.of_array(result.array)
     if state.inference:
@@ -56,7 +63,7 @@ def array_from_python(data, dtype):
         if any(isinstance(value, np.float64) and not isinstance(value, float) for value in flat):
             wanted = dtypes.F64
     else:
-        wanted = dtype.numpy
+        wanted = numpy_type(dtype)
     return np.array(flat, dtype=wanted).reshape(shape)
 
 
@@ -116,17 +123,17 @@ def sizes_from(sizes):
 
 def zeros(*size, dtype=None, device=None, requires_grad=False):
     """Zeros of the given shape, float32 unless told otherwise."""
-    return finish(np.zeros(sizes_from(size), (dtype or dtypes.default).numpy), dtype, requires_grad, device)
+    return finish(np.zeros(sizes_from(size), numpy_type(dtype)), dtype, requires_grad, device)
 
 
 def ones(*size, dtype=None, device=None, requires_grad=False):
     """Ones of the given shape, float32 unless told otherwise."""
-    return finish(np.ones(sizes_from(size), (dtype or dtypes.default).numpy), dtype, requires_grad, device)
+    return finish(np.ones(sizes_from(size), numpy_type(dtype)), dtype, requires_grad, device)
 
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value everywhere; its kind decides the type unless told otherwise."""
-    kind = dtype.numpy if dtype else dtypes.of_number(fill_value)
+    kind = numpy_type(dtype, dtypes.of_number(fill_value))
     return finish(np.full(sizes_from((size,)), fill_value, kind), dtype, requires_grad, device)
 
 
@@ -137,7 +144,7 @@ def empty(*size, dtype=None, device=None, requires_grad=False):
 
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
     """Ones on the diagonal, zeros elsewhere."""
-    return finish(np.eye(n, m, dtype=(dtype or dtypes.default).numpy), dtype, requires_grad, device)
+    return finish(np.eye(n, m, dtype=numpy_type(dtype)), dtype, requires_grad, device)
 
 
 def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
@@ -146,13 +153,13 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
         start, end = 0, start
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
     whole = all(isinstance(v, int | np.integer) for v in (start, end, step))
-    kind = dtype.numpy if dtype else dtypes.I64 if whole else dtypes.F32
+    kind = numpy_type(dtype, dtypes.I64 if whole else dtypes.F32)
     return finish(np.arange(start, end, step).astype(kind), dtype, requires_grad, device)
 
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
     """`steps` numbers from start to end, both included, at equal distances."""
-    kind = (dtype or dtypes.default).numpy
+    kind = numpy_type(dtype)
     return finish(np.linspace(start, end, steps).astype(kind), dtype, requires_grad, device)
 
 
@@ -196,13 +203,13 @@ def manual_seed(seed):
 
 def randn(*size, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with mean 0 and standard deviation 1."""
-    array = np.asarray(generator().standard_normal(sizes_from(size))).astype((dtype or dtypes.default).numpy)
+    array = np.asarray(generator().standard_normal(sizes_from(size))).astype(numpy_type(dtype))
     return finish(array, dtype, requires_grad, device)
 
 
 def rand(*size, dtype=None, device=None, requires_grad=False):
     """Random numbers spread evenly over [0, 1)."""
-    array = np.asarray(generator().random(sizes_from(size))).astype((dtype or dtypes.default).numpy)
+    array = np.asarray(generator().random(sizes_from(size))).astype(numpy_type(dtype))
     return finish(array, dtype, requires_grad, device)
 
 

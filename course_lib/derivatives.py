@@ -97,7 +97,11 @@ row("tanh(self)", "np.tanh(self)", floating=True,
 row("sigmoid(self)", "kernels.logistic(self)", floating=True,
     self="grad * ((1 - result) * result)")
 row("relu(self)", "np.maximum(kernels.truth_refused(self, 'Boolean inputs not supported for relu'), 0)",
-    self="where(result <= 0, 0.0, grad)")
+    self="threshold_backward(grad, result, 0)")
+row("threshold_backward(grad_output, self, threshold)", "np.where(self <= threshold, 0, grad_output)",
+    node="ThresholdBackwardBackward0", elementwise=False,
+    grad_output="where(self <= threshold, 0.0, grad)",
+    self="zeros_like(grad)")
 row("abs(self)", "np.abs(kernels.truth_refused(self, kernels.NO_ABS, NotImplementedError))",
     self="grad * sign(self)")
 row("erf(self)", "kernels.error_function(self)", floating=True,
@@ -119,7 +123,11 @@ row("gelu(self, approximate='none')", "kernels.gelu(self)",
 row("softplus(self, beta=1, threshold=20)", "kernels.softplus(self, beta, threshold)",
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
 row("leaky_relu(self, negative_slope=0.01)", "np.where(self > 0, self, self * negative_slope)",
-    self="where(self > 0, grad, grad * negative_slope)")
+    self="leaky_relu_backward(grad, self, negative_slope)")
+row("leaky_relu_backward(grad_output, self, negative_slope)",
+    "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False,
+    grad_output="where(self > 0, grad, grad * negative_slope)",
+    self="zeros_like(grad)")
 row("silu(self)", "self * kernels.logistic(self)",
     self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
 row("elu(self, alpha=1.0)", "np.where(self > 0, self, alpha * np.expm1(self))",

@@ -108,10 +108,6 @@ row("hardtanh_backward(grad_output, self, min_val, max_val)",
     "grad_output * ((self > min_val) & (self < max_val))", node="HardtanhBackwardBackward0", elementwise=False,
     grad_output="grad * ((self > min_val) & (self < max_val))",
     self="zeros_like(grad)")
-row("threshold_backward(grad_output, self, threshold)", "grad_output * (self > threshold)",
-    node="ThresholdBackwardBackward0", elementwise=False,
-    grad_output="grad * (self > threshold)",
-    self="zeros_like(grad)")
 row("max_pool_backward(grad_output, self, indices: Tensor)",
     "kernels_nn.max_pool_backward(grad_output, self, indices)",
     node="MaxPool2DWithIndicesBackwardBackward0", elementwise=False,

@@ -197,11 +197,11 @@ def run_with_care(task, node, grad):
         return run_leaf(task, node, grads, is_needed)
     if node.hooks is not None:
         grads = run_tensor_hooks(node, grads)
+        run_retain_grad(node, grads)
     if not is_needed:
         capture(task, node, grads)
         return (None,) * len(node.edges)
     if node.hooks is not None:
-        run_retain_grad(node, grads)
         grads = run_prehooks(node, grads)
     if all(g is None for g in grads) and not node.runs_without_gradient:
         grad_inputs = (None,) * len(node.edges)

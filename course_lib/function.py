@@ -303,7 +303,7 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     """One output: fresh, an input changed in place, an input returned as it is, or a view of an input."""
     is_input = any(tensor is i for i in inputs)
     is_dirty = any(tensor is d for d in ctx._dirty)
-    if is_dirty:
+    if is_dirty and not recording:
         counter_of(tensor).value += 1
     if any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f":
         return without_history(tensor, is_input, is_dirty)
@@ -339,7 +339,8 @@ def finish_dirty(ctx, tensor, output_nr):
     if meta is not None and meta.requires_grad and tensor.node is None:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if meta is not None and meta.view is not None:
-        check_in_place(tensor, True)
+        check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
+        counter_of(tensor).value += 1
         if ctx.output_count > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
@@ -351,6 +352,7 @@ def finish_dirty(ctx, tensor, output_nr):
             )
         rebase_history(tensor, ctx)
         return tensor
+    counter_of(tensor).value += 1
     if ctx.several_outputs:
         meta_of(tensor)
     set_history(tensor, ctx, output_nr)

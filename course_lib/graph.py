@@ -198,7 +198,7 @@ class AccumulateGrad(Node):
             return ()  # switched off after the forward pass
         if grad.shape != leaf.array.shape:
             grad = fit(grad, leaf.array.shape, leaf.array.dtype)  # the leaf changed its shape after the forward pass
-        if type(grad) is Tensor:
+        if isinstance(grad, Tensor):
             self.accumulate_tensor(leaf, grad)
         else:
             self.accumulate_array(leaf, grad)
@@ -286,12 +286,6 @@ def accumulator_of(leaf):
         node.hooks = node.visited = node.notes = None
         meta.accumulator = weakref.ref(node)
     return node
-
-
-def refuse_requires_grad(tensor):
-    """RuntimeError unless gradients make sense for this tensor's element type."""
-    if tensor.array.dtype.kind != "f":
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
 
 
 def require_grad(tensor):

@@ -131,7 +131,7 @@ def take_slice(tensor, dim, part, skip_whole=False):
         raise ValueError("step must be greater than zero")
     length = tensor.array.shape[dim]
     start, end, step = part.indices(length)
-    if skip_whole and (start, end, step) == (0, length, 1):
+    if skip_whole and not part.start and (start, end, step) == (0, length, 1):
         return tensor
     return rows.slice_dim(tensor, dim, start, max(start, end), step)
 

@@ -49,7 +49,7 @@ def number_power(base, exponent):
 
 def running(function, x, dim):
     """np.cumsum or np.cumprod along a dimension."""
-    return function(x, axis=dim) if x.ndim else x.copy()
+    return function(x, axis=dim) if x.ndim else np.asarray(x, np.int64 if x.dtype.kind == "b" else x.dtype).copy()
 
 
 def logistic(x):
@@ -294,14 +294,12 @@ def full_like(x, value):
 def broadcast_like(x, like):
     """x seen as having the shape and type of `like`; RuntimeError when it does not fit."""
     try:
-        return np.broadcast_to(x, like.shape).astype(like.dtype, copy=False)
+        shape = np.broadcast_shapes(x.shape, like.shape)
     except ValueError:
-        if x.ndim > like.ndim:
-            wanted = list(np.broadcast_shapes(x.shape, like.shape))
-            raise RuntimeError(
-                f"output with shape {list(like.shape)} doesn't match the broadcast shape {wanted}"
-            ) from None
         raise errors.sizes_differ(like.shape, x.shape) from None
+    if shape != like.shape:
+        raise RuntimeError(f"output with shape {list(like.shape)} doesn't match the broadcast shape {list(shape)}")
+    return np.broadcast_to(x, like.shape).astype(like.dtype, copy=False)
 
 
 # --- looking at the same memory ----------------------------------------------------------------------------
@@ -491,6 +489,8 @@ def index_add(x, dim, index, source):
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(x.shape)} source.shape = {list(source.shape)}"
         )
+    if x.ndim == 1 and index.size and not (0 <= index.min() and index.max() < x.size):
+        raise IndexError("index out of range in self")
     check_places(index, x.shape[dim], dim)
     result = np.array(x)
     np.add.at(result, (slice(None),) * dim + (index,), source)

@@ -349,14 +349,16 @@ def _in_place_shape(name, change):
     """t_, unsqueeze_ and the like: the tensor itself changes shape. Counts as a write although no value moves."""
 
     def method_(self, *args):
+        views.check_in_place(self, state.recording > 0 and requires_grad(self))
         edge = gradient_edge(self) if state.recording > 0 else None
-        views.check_in_place(self, edge is not None)
         changed = change(alias(self) if edge is None else twin(self), *args)
         counter_of(self).value += 1
         self.array = changed.array
         if edge is not None:
             rename_node(changed.node, NODES_OF_SHAPE_CHANGES[name])
-            views.rebase_history(self, changed.node)
+            views.set_history(self, changed.node)
+            if self._is_view():
+                self.meta.view.version = self.version.value  # no value moved: the base's history stays as it is
         return self
 
     method_.__name__ = name
@@ -368,6 +370,8 @@ def twin(tensor):
     """Another tensor on the same memory with the same history."""
     other = alias(tensor)
     other.node = views.grad_fn(tensor)
+    if tensor.meta is not None and tensor.meta.edge_to_output:
+        meta_of(other).edge_to_output, other.meta.output_nr = True, tensor.meta.output_nr
     return other
 
 
@@ -429,7 +433,7 @@ def requires_grad_(self, requires_grad=True):
     """Make a leaf want a gradient, or stop wanting one. RuntimeError for integers and for computed tensors."""
     if requires_grad and self.array.dtype.kind != "f":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    if not (requires_grad and views.grad_fn(self) is not None):
+    if not (requires_grad and self.node is not None):
         _set_requires_grad(self, requires_grad)
     return self
 
@@ -462,6 +466,10 @@ def _data(self):
 def _set_data(self, new):
     if not isinstance(new, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+    if requires_grad(self) and new.array.dtype.kind != "f":
+        raise RuntimeError(
+            "data set to a tensor that requires gradients must be floating point or complex dtype"
+        )
     self.array = memory_of(new)
 
 

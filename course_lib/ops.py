@@ -13,7 +13,7 @@ from course_lib import dtypes, errors, grad_mode, kernels
 from course_lib.anomaly import note_node
 from course_lib.graph import Node, next_sequence_nr
 from course_lib.saved import FREED, SavedOutput, SavedVariable, WrappedNumber, add_slot_properties, pack_slots
-from course_lib.tensor import Tensor, meta_of, new_tensor
+from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, write
 
 state = grad_mode.state
@@ -69,6 +69,7 @@ class Row:
         for p, wanted in self.wants.items():
             for name in wanted:
                 self.saved.setdefault(name, []).append(p)
+        self.kept_anyway = [name.partition(" with ")[0] for name in keeps]
         for name in keeps:
             name, _, user = name.partition(" with ")
             self.saved[name] = [user] if user else list(formulas)
@@ -144,15 +145,18 @@ def write_apply(row, method, arrays):
     if several:
         edges = ", ".join(f"{p}_edge" for p in row.formulas)
         text += [f"        {edges} = node.edges", f"        {' = '.join(f'grad_{p}' for p in row.formulas)} = None"]
-    unpacked = set()
+    shared = [name for name, users in row.saved.items() if row.is_saved_tensor(name) and len(users) > 1]
+    for name in sorted({*shared, *row.kept_anyway}):  # unpacked once, whichever formulas run: it may have hooks
+        text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
+        text += ["            " + line for line in write_unpack(row, name, arrays)]
     for p, formula in row.formulas.items():
         indent = "        "
         if several:
             text.append(f"        if {p}_edge:")
             indent += "    "
         for name in row.wants[p]:
-            text += [indent + line for line in write_unpack(row, name, arrays)]
-            unpacked.add(name)
+            if name not in shared and name not in row.kept_anyway:
+                text += [indent + line for line in write_unpack(row, name, arrays)]
         text.append(f"{indent}grad_{p} = {formula}" if several else f"{indent}return ({formula},)")
     if several:
         text.append(f"        return {', '.join(f'grad_{p}' for p in row.formulas)}")
@@ -171,8 +175,9 @@ def write_unpack(row, name, arrays):
     return [
         f"kept = node.kept_{name}",
         f"{name} = kept.tensor",
-        f"if {name} is None or {name}.version is not None and {name}.version.value != kept.version"
-        f" or {name}.node is not kept.history:",
+        f"if {name} is None or {name}.node is not kept.history or (",
+        f"    {name}.version is not None and {name}.version.value != kept.version",
+        "):",
         f"    {name} = kept.unpack(node)",
         f"{name} = {name}.array",
     ]
@@ -201,7 +206,8 @@ def write_arguments(row):
         if t not in row.operands and t not in optional:
             text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
     for t in row.tensors:
-        text.append(f"    {t}_array = {t}.array" + (f" if {t} is not None else None" if t in optional else ""))
+        array = f"memory_of({t})" if row.view else f"{t}.array"
+        text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
     if len(row.operands) > 1:
         first, *rest = row.operands
         arrays = ", ".join(f"{t}_array" for t in row.operands)
@@ -362,10 +368,12 @@ def write_in_place(row):
         text += ["    try:", f"        values = {value}", "    except ValueError:",
                  f"        raise broadcast_error({', '.join(row.tensors)}) from None"]
         value = "values"
+    if row.in_place == "only" and not others:
+        others = ", uniform=True"
     text.append(f"    write(self, {value}{others})")
-    text.append("    if tracked:")
+    text += ["    if tracked:", "        rebase_history(self, node)"]
     text += ["        " + line for line in write_results_kept(row, overwriting=True)]
-    text += ["        rebase_history(self, node)", "        if recording == 2:", "            instrument(node, self)"]
+    text += ["        if recording == 2:", "            instrument(node, self)"]
     return text + ["    return self"]
 
 
@@ -540,6 +548,7 @@ def operands(name, *values):
 def tensor_argument(name, parameter, value):
     """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
     if not isinstance(value, Tensor):
+        name = {"select_where": "where"}.get(name, name)
         name, argument = name.partition("_dim")[0].partition("_all")[0], "input" if parameter == "self" else parameter
         raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
     return value
@@ -603,7 +612,7 @@ OPERATION_NAMES = {  # what generated operations see
     "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,
     "check_in_place": check_in_place, "write": write, "rebase_history": rebase_history, "make_view": make_view,
     "mark_inference": mark_inference, "instrument": instrument, "pack_before_writing": pack_before_writing,
-    "requires_grad": requires_grad,
+    "requires_grad": requires_grad, "memory_of": memory_of,
     "OPERAND_TYPES": OPERAND_TYPES, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
 }  # fmt: skip
 NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

@@ -137,7 +137,7 @@ class Tensor:
         )
 
     def __format__(self, spec):
-        return format(self.item(), spec) if self.array.ndim == 0 and spec else format(repr(self), spec)
+        return format(self.item() if self.array.ndim == 0 else repr(self), spec)
 
     def __len__(self):
         if self.array.ndim == 0:

@@ -134,14 +134,16 @@ def refuse_stale_view(tensor, view, by_this_view):
         raise RuntimeError(errors.view_may_not_be_written(view.origin, name, tensor.meta.output_nr, by_this_view))
 
 
-def write(tensor, values, *operands):
+def write(tensor, values, *operands, uniform=False):
     """Overwrite the tensor's memory and count it. `operands` are tensors that `values` were computed from.
+
+    uniform: all values are the same, so that it does not matter when elements share a place.
 
     RuntimeError, with nothing changed, for a shape or an element type that does not fit, and for memory that
     overlaps itself or an operand.
     """
     target = memory_of(tensor)
-    if any(step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)):
+    if not uniform and any(step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)):
         raise RuntimeError(errors.OVERLAPS_ITSELF)
     for operand in operands:
         if operand is not tensor and overlaps_partly(target, operand.array):
@@ -252,7 +254,7 @@ class AsStridedBackward0(Node):
     def apply(self, grad):
         """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
         shape, strides, offset, base_shape, base_strides = self.geometry
-        if type(grad) is Tensor:
+        if isinstance(grad, Tensor):
             whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
             view_at(whole, shape, strides, offset).add_(grad)
             return (whole,)
@@ -283,7 +285,7 @@ class CopySlices(Node):
     def apply(self, grad):
         if self.fn is None:
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
-        return self.apply_to_tensor(grad) if type(grad) is Tensor else self.apply_to_array(np.asarray(grad))
+        return self.apply_to_tensor(grad) if isinstance(grad, Tensor) else self.apply_to_array(np.asarray(grad))
 
     def apply_to_array(self, grad):
         shape, strides, offset, base_shape, base_strides = self.geometry

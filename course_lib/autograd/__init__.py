@@ -6,6 +6,7 @@ PyTorch: torch/autograd/__init__.py.
 import warnings
 
 from course_lib import errors
+from course_lib.creation import zeros_like
 from course_lib.engine import GraphTask, run, seed
 from course_lib.function import Function
 from course_lib.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, state
@@ -127,7 +128,7 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
             if not allow_unused:
                 raise errors.unused_input(position)
             if materialize_grads:
-                caught = new_tensor(tensor.array * 0)
+                caught = zeros_like(tensor)
                 caught.requires_grad = task.create_graph
             results.append(caught)
             continue
@@ -172,20 +173,18 @@ def is_anomaly_enabled():
 
 
 __all__ = [
-    "AccumulateGrad", "Function", "backward", "detect_anomaly", "enable_grad", "function", "grad", "graph",
-    "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "AccumulateGrad", "Function", "backward", "detect_anomaly", "enable_grad", "function", "grad", "gradcheck",
+    "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]
 
 
 def __getattr__(name):
-    """gradcheck and functional are imported when first asked for."""
-    import importlib
-
-    if name in ("gradcheck", "gradgradcheck"):
-        module = importlib.import_module("course_lib.autograd.gradcheck")
-        # Importing put the module in the place of the function that has its name: the function is what is meant.
-        globals().update(gradcheck=module.gradcheck, gradgradcheck=module.gradgradcheck)
-        return globals()[name]
+    """`functional` is imported when first asked for."""
     if name == "functional":
+        import importlib
+
         return importlib.import_module("course_lib.autograd.functional")
     raise AttributeError(f"module 'course_lib.autograd' has no attribute {name!r}")
+
+
+from .gradcheck import gradcheck, gradgradcheck  # noqa: E402  (it needs `grad` from above)

@@ -5,6 +5,7 @@ PyTorch: torch/autograd/graph.py.
 
 from typing import NamedTuple
 
+from course_lib.autograd.graph_tools import allow_mutation_on_saved_tensors, register_multi_grad_hook
 from course_lib.graph import Node, RemovableHandle, public_edge
 from course_lib.saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from course_lib.tensor import Tensor, counter_of
@@ -34,6 +35,7 @@ def increment_version(tensor):
 
 
 __all__ = [
-    "GradientEdge", "Node", "RemovableHandle", "disable_saved_tensors_hooks", "get_gradient_edge",
-    "increment_version", "save_on_cpu", "saved_tensors_hooks",
+    "GradientEdge", "Node", "RemovableHandle", "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]

@@ -474,10 +474,9 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     """
     if input.dim() == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if input.dim() > 1 and input.shape[0] != (target.shape[0] if target.dim() else None):
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
-        )
+    samples = target.shape[0] if target.dim() else 0
+    if input.dim() > 1 and input.shape[0] != samples:
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({samples}).")
     check_target(input, target, weight)
     number = reduction_number(reduction)
     if input.dim() == 1:

@@ -364,13 +364,17 @@ def test_in_place_functions_on_views(torch):
         ctx.mark_dirty(x)
         return x
 
-    x = leaf(torch)
-    h = x * 1
-    make(torch, forward, lambda ctx, g: g * 3, "Triple").apply(h[1:])
+    fn = make(torch, forward, lambda ctx, g: g * 3, "Triple")
+    for through, expected in (("base", [1.0, 3.0, 3.0]), ("view", [0.0, 3.0, 3.0])):
+        x = leaf(torch)
+        h = x * 1
+        view = h[1:]
+        assert fn.apply(view) is view
+        assert h.grad_fn.name() == "torch::autograd::CopySlices"
+        assert view.grad_fn.next_functions[0][0] is h.grad_fn
 
-    assert h.grad_fn.name() == "torch::autograd::CopySlices"
-    h.sum().backward()
-    assert x.grad.tolist() == [1.0, 3.0, 3.0]
+        (h if through == "base" else view).sum().backward()
+        assert x.grad.tolist() == expected
 
 
 # --- second derivatives ------------------------------------------------------------------------------------

@@ -1,14 +1,21 @@
 """Every row of the derivative table: value, gradient, second derivative, what it saves, its in-place variant.
 
-The tests go through `course_lib.ops.ROWS` itself: a row that is added to the table without a sample here fails.
+The tests go through the rows of derivatives.py themselves: a row that is added without a sample here fails.
+The rows of derivatives_nn.py, loaded with course_lib.nn, are tested in test_nn.py.
 """
+
+import inspect
+import re
 
 import numpy as np
 import pytest
 from facts import name_of, same, saved_by, value_of
 
 import course_lib
-from course_lib.ops import ROWS, rows
+from course_lib import derivatives, ops
+from course_lib.ops import rows
+
+ROWS = {name: ops.ROWS[name] for name in re.findall(r'^row\("(\w+)\(', inspect.getsource(derivatives), re.MULTILINE)}
 
 MATRIX = [[0.5, 1.25, 2.0], [3.0, 0.8, 0.3]]
 OTHER = [[1.5, 0.75, 0.2], [2.5, 1.1, 0.6]]
@@ -48,6 +55,7 @@ SAMPLES = {
     "pow_tensor": sample(lambda torch, x, y: x**y, MATRIX, OTHER),
     "number_pow": sample(lambda torch, x: 2**x, SIGNED),
     "remainder": sample(lambda torch, x, y: x % y, SIGNED, OTHER),
+    "remainder_number": sample(lambda torch, x: x % 0.37, SIGNED),
     "lerp": sample(lambda torch, x, y: torch.lerp(x, y, 0.3), SIGNED, OTHER),
     "addcmul": sample(lambda torch, x, y, z: torch.addcmul(x, y, z, value=2), SIGNED, OTHER, MATRIX),
     "addcdiv": sample(lambda torch, x, y, z: torch.addcdiv(x, y, z, value=2), SIGNED, OTHER, MATRIX),
@@ -118,6 +126,7 @@ SAMPLES = {
         lambda torch, c, a, b: torch.addmm(c, a, b), [[0.1, 0.2], [0.3, 0.4]], SIGNED, np.array(OTHER).T
     ),
     "view": sample(lambda torch, x: x.view(3, 2), SIGNED),
+    "reshape_alias": sample(lambda torch, x: x[:, ::2].reshape(2, 2), SIGNED),
     "t": sample(lambda torch, x: x.t(), SIGNED),
     "transpose": sample(lambda torch, x: x.transpose(0, 1), SIGNED),
     "permute": sample(lambda torch, x: x.permute(2, 0, 1), [SIGNED, MATRIX]),
@@ -131,6 +140,7 @@ SAMPLES = {
     "alias": sample(lambda torch, x: x[...], SIGNED),
     "unbind": sample(lambda torch, x: x.unbind(0), SIGNED),
     "split": sample(lambda torch, x: x.split(2, 1), SIGNED),
+    "split_with_sizes": sample(lambda torch, x: x.split([2, 1], 1), SIGNED),
     "clone": sample(lambda torch, x: x.clone(), SIGNED),
     "clone_contiguous": sample(lambda torch, x: x.t().contiguous(), SIGNED),
     "unsafe_view": sample(lambda torch, x: x.t().reshape(6), SIGNED),
@@ -155,6 +165,7 @@ IN_PLACE = {
     "sub_scaled": lambda x, y: x.sub_(y, alpha=3),
     "pow_number": lambda x: x.pow_(3),
     "pow_tensor": lambda x, y: x.pow_(y),
+    "remainder_number": lambda x: x.remainder_(0.37),
     "lerp": lambda x, y: x.lerp_(y, 0.3),
     "addcmul": lambda x, y, z: x.addcmul_(y, z, value=2),
     "addcdiv": lambda x, y, z: x.addcdiv_(y, z, value=2),
@@ -420,7 +431,11 @@ def test_small_shapes_as_in_pytorch(name, shape, real_torch):
     assert same(*found)
 
 
-@pytest.mark.parametrize("name", [n for n, r in ROWS.items() if r.floating and r.operands and n != "addcdiv"])  # PyTorch refuses integers there
+REFUSES_INTEGERS = {"addcdiv"}  # in PyTorch
+FLOATING = [name for name, row in ROWS.items() if row.floating and row.operands and name not in REFUSES_INTEGERS]
+
+
+@pytest.mark.parametrize("name", FLOATING)
 def test_integers_become_float32_first(name, real_torch):
     """Rows that need fractions convert integers to float32, as PyTorch does."""
     call, arrays = SAMPLES[name]

@@ -384,6 +384,27 @@ def test_filling_an_expanded_tensor_is_allowed(torch):
     assert t.tolist() == [0.0]
 
 
+def test_shape_changes_of_a_second_output(torch):
+    """t_ on an output that is not its node's first keeps leading to the right output."""
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, grad_a, grad_b):
+            return grad_a * 2 + grad_b * 3
+
+    x = leaf(torch)
+    a, b = Two.apply(x)
+    b.unsqueeze_(0)
+    assert b.output_nr == 0 and b.grad_fn.next_functions[0] == (a.grad_fn, 1)
+
+    b.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 3.0, 3.0]
+
+
 def test_double_backward_through_writes(torch):
     """Second derivatives go through CopySlices and regenerated views."""
     x = leaf(torch)

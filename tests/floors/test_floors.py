@@ -50,7 +50,8 @@ def file_of(module, names=()):
     if (ROOT / base).with_suffix(".py").is_file() and parts[1:]:
         return [base.with_suffix(".py").as_posix()]
     inside = [file for name in names for file in file_of(f"{module}.{name}") if not file.endswith("__init__.py")]
-    inside += [(base / name / "__init__.py").as_posix() for name in names if (ROOT / base / name / "__init__.py").is_file()]
+    folders = [base / name / "__init__.py" for name in names]
+    inside += [folder.as_posix() for folder in folders if (ROOT / folder).is_file()]
     own = (base / "__init__.py").as_posix()
     if len(inside) == len(names) and names:
         return inside  # `from course_lib import errors, views` reads those files

@@ -286,12 +286,13 @@ def write_results_kept(row, overwriting):
             condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""
             text.append(f"node.kept_{output} = {value}{condition}")
     if row.broadcasts:
-        differs = " or ".join(f"{p}_edge and {p}.array.shape != shape" for p in row.formulas)
+        conditions = [f"{p}_edge and {p}.array.shape != shape" for p in row.formulas]
         if len(row.operands) > 1:
-            differs = "promoted or " + differs
+            conditions.insert(0, "promoted")
         else:
-            differs += "".join(f" or {p}.array.dtype is not {result}.array.dtype" for p in row.formulas)
-        text += [f"shape = {result}.array.shape", "node.reshaped = None", f"if {differs}:",
+            conditions += [f"{p}.array.dtype is not {result}.array.dtype" for p in row.formulas]
+        text += [f"shape = {result}.array.shape", "node.reshaped = None", f"if {conditions[0]} or (",
+                 "    " + " or ".join(conditions[1:3]), *(f"    or {c}" for c in conditions[3:]), "):",
                  f"    node.reshaped = input_forms({', '.join(row.formulas)})"]
     return text
 

@@ -71,7 +71,7 @@ CHANGES = """
     a.neg_() | a.sigmoid_() | a.relu_() | a.tanh_() | a.zero_() | a.fill_(0.5) | a.copy_(b) | a.pow_(2)
     a.clamp_(0, 1) | a.sqrt_() | a.abs_() | a.add_(b, alpha=2) | a.masked_fill_(a > 1, 0.5) | a.mul_(a)
     a.add_(a) | a.addcmul_(a, b) | a.lerp_(a * 2, 0.5) | a[0] = 1.0 | a[0] = b | a[k] = b[k] | a[1:] = 0.5
-    a[..., 0] = b[..., 0] | a[:] = b | a[...] = 2.0 | a[0] += 1 | a[a > 1] = 0.25
+    a[..., 0] = b[..., 0] | a[:] = b | a[0] += 1 | a[a > 1] = 0.25
     a[torch.tensor([0])] = b[:1] * 2 | a[torch.tensor([0, 1])] = 3.0 | a[0].mul_(2) | a[1:].add_(b[1:])
     a.t_() | a.unsqueeze_(0) | a.squeeze_() | a.transpose_(0, -1) | a.detach_() | a.requires_grad_()
     a += b | a *= 2 | a.requires_grad_(False) | a.detach().mul_(2) | a.data.mul_(2)

@@ -37,6 +37,15 @@ def functional(name):
     return call
 
 
+def gradient_operation(name, *numbers):
+    """An operation that formulas are made of, public only in torch.ops."""
+
+    def call(torch, *tensors):
+        return getattr(rows if torch is course_lib else torch.ops.aten, name)(*tensors, *numbers)
+
+    return call
+
+
 def of_one(name, values=SIGNED):
     return sample(lambda torch, x: getattr(torch, name)(x), values)
 
@@ -77,6 +86,13 @@ SAMPLES = {
     "tanh": of_one("tanh"),
     "sigmoid": of_one("sigmoid"),
     "relu": of_one("relu"),
+    "threshold_backward": sample(gradient_operation("threshold_backward", 0), SIGNED, OTHER),
+    "leaky_relu_backward": sample(
+        lambda torch, g, x: (
+            rows.leaky_relu_backward(g, x, 0.1) if torch is course_lib
+            else torch.ops.aten.leaky_relu_backward(g, x, 0.1, False)
+        ), OTHER, SIGNED,
+    ),
     "abs": of_one("abs"),
     "erf": of_one("erf"),
     "sign": of_one("sign"),

@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3 || command -v python)
 PORT ?=
 ARGS ?=
 
-.PHONY: help open test check test-browser notebooks doctor setup
+.PHONY: help open test check test-browser fuzz notebooks doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -19,6 +19,10 @@ check:
 
 test-browser:
 	@"$(PYTHON)" course.py test-browser $(ARGS)
+
+# Random programs on both engines: make fuzz N=100000
+fuzz:
+	@COURSE_FUZZ=$(or $(N),10000) "$(PYTHON)" course.py test tests/engine/test_random_programs.py $(ARGS)
 
 notebooks:
 	@"$(PYTHON)" course.py notebooks $(ARGS)

@@ -135,6 +135,11 @@ def remainder(input, other):
     return rows.remainder_number(input, other)
 
 
+def remainder_(input, other):
+    """The remainder in the tensor's own memory."""
+    return rows.remainder_(input, other) if isinstance(other, Tensor) else rows.remainder_number_(input, other)
+
+
 def square(input):
     """input ** 2."""
     return rows.pow_number(input, 2)
@@ -801,6 +806,8 @@ def numel(input):
 
 
 def _products_of_others(x, dim):
+    if x.array.ndim == 0:
+        return creation.ones_like(x)
     line = reshape(x, (1, -1)) if dim is None else transpose(x, dim, -1)
     ones = creation.ones_like(line[..., :1])
     before = cumprod(cat([ones, line[..., :-1]], -1), -1)

@@ -99,7 +99,7 @@ row("sigmoid(self)", "kernels.logistic(self)", floating=True,
 row("relu(self)", "np.maximum(kernels.truth_refused(self, 'Boolean inputs not supported for relu'), 0)",
     self="threshold_backward(grad, result, 0)")
 row("threshold_backward(grad_output, self, threshold)", "np.where(self <= threshold, 0, grad_output)",
-    node="ThresholdBackwardBackward0", elementwise=False,
+    node="ThresholdBackwardBackward0", elementwise=False, keeps=("self",),
     grad_output="where(self <= threshold, 0.0, grad)",
     self="zeros_like(grad)")
 row("abs(self)", "np.abs(kernels.truth_refused(self, kernels.NO_ABS, NotImplementedError))",
@@ -125,7 +125,7 @@ row("softplus(self, beta=1, threshold=20)", "kernels.softplus(self, beta, thresh
 row("leaky_relu(self, negative_slope=0.01)", "np.where(self > 0, self, self * negative_slope)",
     self="leaky_relu_backward(grad, self, negative_slope)")
 row("leaky_relu_backward(grad_output, self, negative_slope)",
-    "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False,
+    "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False, keeps=("self",),
     grad_output="where(self > 0, grad, grad * negative_slope)",
     self="zeros_like(grad)")
 row("silu(self)", "self * kernels.logistic(self)",

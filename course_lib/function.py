@@ -337,10 +337,13 @@ def finish_dirty(ctx, tensor, output_nr):
     """An input that forward changed in place takes the Function's node as its new history."""
     meta = tensor.meta
     if meta is not None and meta.requires_grad and tensor.node is None:
+        counter_of(tensor).value += 1
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if meta is not None and meta.view is not None:
-        check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
-        counter_of(tensor).value += 1
+        try:
+            check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
+        finally:
+            counter_of(tensor).value += 1
         if ctx.output_count > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "

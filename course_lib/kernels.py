@@ -574,6 +574,8 @@ def gelu_slope(x):
 
 def products_of_others(x, dim):
     """For each element the product of all the others (along one dimension, or all): right also with zeros."""
+    if x.ndim == 0:
+        return np.ones_like(x)
     line = x.reshape(1, -1) if dim is None else np.moveaxis(x, dim, -1)
     ones = np.ones_like(line[..., :1])
     before = np.cumprod(np.concatenate([ones, line[..., :-1]], -1), -1)
@@ -723,7 +725,7 @@ def sum_repeats(grad, sizes, repeats):
 
 def flip(x, dims):
     """The elements in reverse order along dimensions, in new memory."""
-    return np.array(np.flip(x, dims) if x.ndim else x)
+    return np.array(np.flip(x, dims) if x.ndim else x, order="C")
 
 
 def masked_scatter(x, mask, source):

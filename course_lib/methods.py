@@ -66,7 +66,7 @@ COMPOSITE_METHODS = """
     flatten t
     transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
     gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose
-    add_ sub_ mul_ div_ pow_
+    add_ sub_ mul_ div_ pow_ remainder_
 """.split()
 
 for _name in COMPOSITE_METHODS:

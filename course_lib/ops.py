@@ -69,7 +69,6 @@ class Row:
         for p, wanted in self.wants.items():
             for name in wanted:
                 self.saved.setdefault(name, []).append(p)
-        self.kept_anyway = [name.partition(" with ")[0] for name in keeps]
         for name in keeps:
             name, _, user = name.partition(" with ")
             self.saved[name] = [user] if user else list(formulas)
@@ -145,18 +144,18 @@ def write_apply(row, method, arrays):
     if several:
         edges = ", ".join(f"{p}_edge" for p in row.formulas)
         text += [f"        {edges} = node.edges", f"        {' = '.join(f'grad_{p}' for p in row.formulas)} = None"]
-    shared = [name for name, users in row.saved.items() if row.is_saved_tensor(name) and len(users) > 1]
-    for name in sorted({*shared, *row.kept_anyway}):  # unpacked once, whichever formulas run: it may have hooks
-        text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
-        text += ["            " + line for line in write_unpack(row, name, arrays)]
+    for name in filter(row.is_saved_tensor, row.saved):  # all are unpacked, so that each one's version is checked
+        if several:
+            text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
+        text += ["    " * (2 + several) + line for line in write_unpack(row, name, arrays)]
     for p, formula in row.formulas.items():
         indent = "        "
         if several:
             text.append(f"        if {p}_edge:")
             indent += "    "
         for name in row.wants[p]:
-            if name not in shared and name not in row.kept_anyway:
-                text += [indent + line for line in write_unpack(row, name, arrays)]
+            if not row.is_saved_tensor(name):
+                text.append(f"{indent}{name} = node.kept_{name}")
         text.append(f"{indent}grad_{p} = {formula}" if several else f"{indent}return ({formula},)")
     if several:
         text.append(f"        return {', '.join(f'grad_{p}' for p in row.formulas)}")
@@ -164,9 +163,7 @@ def write_apply(row, method, arrays):
 
 
 def write_unpack(row, name, arrays):
-    """Fetch a saved value from the node; for a tensor with the version check."""
-    if not row.is_saved_tensor(name):
-        return [f"{name} = node.kept_{name}"]
+    """Fetch a saved tensor from the node, with the version check."""
     if f"{name}=None" in row.parameters:
         array = ".array" if arrays else ""
         return [f"{name} = None if node.kept_{name} is None else node.kept_{name}.unpack(node){array}"]

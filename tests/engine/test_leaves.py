@@ -83,11 +83,11 @@ def test_gradients_accumulate_in_the_same_object(torch):
     """A second pass adds in place: whoever holds `.grad` sees the sum, and its version goes up."""
     x = leaf(torch)
     (x * 2).sum().backward()
-    held, version = x.grad, x.grad._version
+    held, memory, version = x.grad, x.grad.numpy(), x.grad._version
     (x * 3).sum().backward()
 
     assert x.grad is held
-    assert held.tolist() == [5.0, 5.0, 5.0]
+    assert held.tolist() == memory.tolist() == [5.0, 5.0, 5.0]
     assert held._version == version + 1
 
 

@@ -159,7 +159,7 @@ def mean(x, dim=None, keepdim=False):
 
 def product(x, dim=None, keepdim=False):
     """The product over one dimension, or all."""
-    return np.multiply.reduce(x, axis=dim, keepdims=keepdim)
+    return np.multiply.reduce(x, axis=dim if x.ndim else None, keepdims=keepdim)
 
 
 def vector_norm(x, ord, dim, keepdim):
@@ -236,7 +236,7 @@ def softmax(x, dim):
     """exp(x) divided by its sum along one dimension."""
     floats_only("softmax", x, dim)
     if x.ndim == 0:
-        return np.ones_like(x)
+        return np.exp(x - x)
     e = np.exp(x - np.max(x, axis=dim, keepdims=True, initial=-math.inf))
     return e / np.add.reduce(e, axis=dim, keepdims=True)
 
@@ -245,7 +245,7 @@ def log_softmax(x, dim):
     """x minus the logarithm of the sum of its exponentials along one dimension."""
     floats_only("log_softmax", x, dim)
     if x.ndim == 0:
-        return np.zeros_like(x)
+        return x - x
     shifted = x - np.max(x, axis=dim, keepdims=True, initial=-math.inf)
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True))
 

@@ -87,17 +87,6 @@ def test_a_leaf_is_served_as_soon_as_its_gradient_is_complete(torch):
     assert seen == [[3.0, 3.0, 3.0]]
 
 
-def test_leaves_that_are_ready_together_are_served_in_order(torch):
-    """The leaves of one node get their gradients in the order of its inputs."""
-    order = []
-    leaves = [leaf(torch) for _ in range(4)]
-    for number, x in enumerate(leaves):
-        x.register_post_accumulate_grad_hook(lambda p, number=number: order.append(number))
-    torch.stack(leaves).sum().backward()
-
-    assert order == [0, 1, 2, 3]
-
-
 def test_contributions_are_added_newest_first(torch):
     """Floating addition is not associative: (1 - 1) + 1e-8 against 1 + (-1 + 1e-8), in float32."""
     x = scalar(torch, 1.0)

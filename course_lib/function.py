@@ -164,7 +164,7 @@ class _ReadOnce(SavedVariable):
         self.tensor = self.history = None
         self.version = 0
 
-    def unpack(self, node):
+    def read(self, node):
         raise RuntimeError(
             "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
             "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."

@@ -31,12 +31,17 @@ class SavedVariable:
         kept.history = tensor.node  # detach_() takes this away from the tensor; unpack notices
         return kept
 
-    def unpack(self, node):
-        """The kept tensor. RuntimeError if its memory was written to since, or it was detached in place."""
+    def read(self, node):
+        """The kept tensor. RuntimeError if its memory was written to since."""
         tensor = self.tensor
         now = 0 if tensor.version is None else tensor.version.value
         if now != self.version:
             raise self.changed(node, now)
+        return tensor
+
+    def unpack(self, node):
+        """The kept tensor for a backward pass: RuntimeError also if it was detached in place since."""
+        tensor = self.read(node)
         if self.history is not None and tensor.node is None:
             raise RuntimeError(errors.SAVED_DETACHED)
         return tensor
@@ -73,8 +78,8 @@ class SavedOutput(SavedVariable):
         kept.history = None
         return kept
 
-    def unpack(self, node):
-        twin = super().unpack(node)
+    def read(self, node):
+        twin = super().read(node)
         result = alias(twin)
         result.node = node
         if twin.meta is not None or node.several_outputs:
@@ -108,7 +113,7 @@ class PackedVariable(SavedVariable):
             )
         self.version = before
 
-    def unpack(self, node):
+    def read(self, node):
         """What the hook makes of the packed thing, put in the kept tensor's place in the graph."""
         tensor = self.unpack_hook(self.packed)
         if not isinstance(tensor, Tensor):
@@ -135,7 +140,7 @@ class Freed(SavedVariable):
         self.tensor = self.history = None
         self.version = 0
 
-    def unpack(self, node):
+    def read(self, node):
         raise RuntimeError(errors.SAVED_TENSORS_FREED)
 
 
@@ -178,7 +183,7 @@ def read_slot(node, name):
         return tuple(None if s is None else s.unpack(node) for s in slot)
     if not isinstance(slot, SavedVariable):
         return slot
-    tensor = slot.unpack(node)
+    tensor = slot.read(node)
     return tensor.as_tensor() if type(tensor) is WrappedNumber else tensor
 
 

@@ -232,7 +232,7 @@ print(len(kept), "slots,", len(memories), "memories:", sorted(memories.values())
 print(sum(memories.values()), "bytes")
 
 # %% [markdown]
-# **Now open our engine.** A slot that holds a result is a `SavedOutput`. Its constructor makes a *twin*: a tensor on the same memory that knows nothing of the node. `unpack` is what you call when you read a slot; it makes a fresh tensor and gives it the node as its history. PyTorch does the same in `saved_variable.cpp`.
+# **Now open our engine.** A slot that holds a result is a `SavedOutput`. `of` makes a *twin*: a tensor on the same memory that knows nothing of the node. `read` is what you call when you read a slot; it makes a fresh tensor and gives it the node as its history. PyTorch does the same in `saved_variable.cpp`.
 
 # %% tags=["engine"]
 show("saved.SavedOutput")

@@ -248,7 +248,7 @@ for step in range(3):
 # **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter object, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. Below it are the two numbers for `a` of the first round. PyTorch has the same few lines in `saved_variable.cpp`.
 
 # %% tags=["engine"]
-show("saved.SavedVariable.unpack")
+show("saved.SavedVariable.read")
 slot = a.grad_fn.next_functions[0][0]._raw_saved_result
 print("what sqrt kept: saved at version", slot.saved_version, "and now at", slot.current_version)
 

@@ -168,7 +168,11 @@ def test_show_opens_a_class_with_generated_methods(capsys):
     assert capsys.readouterr().out.splitlines()[:2] == ["# course_lib/tensor.py", "class Tensor:"]
 
 
-@pytest.mark.parametrize("thing", [len, 3, pytest.fixture, linecache, [].append], ids=["builtin", "number", "fixture", "module", "bound builtin"])
+@pytest.mark.parametrize(
+    "thing",
+    [len, 3, pytest.fixture, linecache, [].append],
+    ids=["builtin", "number", "fixture", "module", "bound builtin"],
+)
 def test_show_says_what_is_not_ours(thing, capsys):
     """Foreign objects get one sentence, not an error."""
     show(thing)

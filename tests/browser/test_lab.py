@@ -135,7 +135,7 @@ def open_notebook(page, course, notebook: Path):
     """Open a notebook and wait until all its cells are there and its kernel is."""
     name = f"{notebook.stem}-{time.monotonic_ns()}"
     page.goto(course.url(notebook, name))
-    expect(prompts(page)).to_have_text(numbers(published()), timeout=PATIENCE * 1000)
+    expect(prompts(page)).to_have_text(numbers(nbformat.read(notebook, as_version=4)), timeout=PATIENCE * 1000)
     page.locator(".jp-NotebookPanel:visible .jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
 
 
@@ -146,11 +146,11 @@ def prompts(page):
 
 def numbers(nb) -> list[str]:
     """The execution counts of a notebook as JupyterLab writes them."""
-    return [f"[{cell.execution_count}]:" for cell in nb.cells if cell.cell_type == "code"]
+    return [f"[{cell.execution_count or ' '}]:" for cell in nb.cells if cell.cell_type == "code"]
 
 
 def run_all(page):
-    """Clear what was published, run all cells, and wait until each of them has its number again."""
+    """Clear all outputs, run all cells, and wait until each of them has its number again."""
     wanted = numbers(published())
     menu(page, "Edit", "Clear Outputs of All Cells")
     expect(prompts(page)).to_have_text(["[ ]:"] * len(wanted))

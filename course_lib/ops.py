@@ -72,7 +72,8 @@ class Row:
         for name in keeps:
             name, _, user = name.partition(" with ")
             self.saved[name] = [user] if user else list(formulas)
-        self.saved = dict(sorted(self.saved.items()))
+        results = self.outputs or ("result",)  # unpacked after the inputs, as in PyTorch's generated nodes
+        self.saved = dict(sorted(self.saved.items(), key=lambda item: (item[0] in results, item[0])))
 
     def can_be_saved(self):
         """Every name that a formula may take from the node."""

@@ -327,13 +327,19 @@ class CatBackward0(Node):
     saved_names = ("dim",)
 
     def apply(self, grad):
-        ends = np.cumsum(self.lengths)
+        pieces, end = [], 0
+        for edge, length in zip(self.edges, self.lengths, strict=True):
+            start, end = end, end + (length or 0)
+            pieces.append(None if not edge else self.piece(grad, start, end, length))
+        return tuple(pieces)
+
+    def piece(self, grad, start, end, length):
+        """One input's stretch; an empty vector may stand among tensors of any shape, and its length is None."""
         if isinstance(grad, Tensor):
-            stretches = [(int(end - n), int(end)) for n, end in zip(self.lengths, ends, strict=True)]
-            pieces = [rows.slice_dim(grad, self.kept_dim, start, end, 1) for start, end in stretches]
-        else:
-            pieces = np.split(grad, ends[:-1], self.kept_dim)
-        return tuple(None if edge is None else piece for edge, piece in zip(self.edges, pieces, strict=True))
+            return new_tensor(np.zeros(0, grad.array.dtype)) if length is None else rows.slice_dim(
+                grad, self.kept_dim, start, end, 1
+            )
+        return np.zeros(0, grad.dtype) if length is None else kernels.take_slice(grad, self.kept_dim, start, end, 1)
 
 
 class StackBackward0(Node):
@@ -393,7 +399,8 @@ def cat(tensors, dim=0):
                 )
     wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
     result = new_tensor(np.concatenate([t.array.astype(wanted, copy=False) for t in kept], dim))
-    return joined(result, CatBackward0, kept, dim, [t.array.shape[dim] for t in kept])
+    lengths = [None if t.array.shape == (0,) else t.array.shape[dim] for t in tensors]
+    return joined(result, CatBackward0, tensors, dim, lengths)
 
 
 def stack(tensors, dim=0):

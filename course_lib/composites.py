@@ -20,7 +20,7 @@ from course_lib.ops import (
     rows,
     tensor_argument,
 )
-from course_lib.tensor import Tensor, memory_of, new_tensor
+from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.views import requires_grad
 
 
@@ -468,8 +468,9 @@ def matmul(input, other):
         return mv(input, other)
     if a == 1 and b == 2:
         result = reshape_fresh(mm(rows.unsqueeze(input, 0), other), other.array.shape[1:])
+        counter_of(result).value += 1  # PyTorch drops the extra dimension in place
         if result.node is not None:
-            rename_node(result.node, "SqueezeBackward4")  # PyTorch drops the extra dimension in place
+            rename_node(result.node, "SqueezeBackward4")
         return result
     if a >= 3 and b <= 2:
         return fold_batches(input, other)
@@ -567,8 +568,6 @@ def mT(input):
 
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged."""
-    if input.array.ndim == 0:
-        return rows.alias(input) if dimension(input, dim0) == dimension(input, dim1) else input
     return rows.transpose(input, dimension(input, dim0), dimension(input, dim1))
 
 

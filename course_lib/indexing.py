@@ -43,7 +43,7 @@ def apply_simple(tensor, index):
     parts = list(index) if isinstance(index, tuple) else [index]
     if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]):
         tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
-        parts = [index_tensor(parts[0]).reshape(1)]
+        parts = [new_tensor(np.flatnonzero(index_tensor(parts[0]).array))]
     used = sum(dimensions_used(part) for part in parts)
     if used > tensor.array.ndim:
         if tensor.array.ndim == 0 and len(parts) == 1 and isinstance(parts[0], int):

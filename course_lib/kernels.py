@@ -343,6 +343,11 @@ def copy_shaped(x, shape):
     return np.ascontiguousarray(x).reshape(complete_shape(x.size, shape))
 
 
+def swap(x, dim0, dim1):
+    """Two dimensions exchanged; a number is its own transpose."""
+    return np.swapaxes(x, dim0, dim1) if x.ndim else np.asarray(x)[...]
+
+
 def squeeze(x, dim=None):
     """x without dimensions of length 1: all of them, or those named."""
     if dim is None:

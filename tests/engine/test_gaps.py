@@ -1,0 +1,333 @@
+"""Facts that no test noticed the loss of, found by `make mutants`: each test here turns one deliberate defect red."""
+
+import gc
+import warnings
+import weakref
+
+import pytest
+
+import course_lib
+
+LARGE = 300  # elements: small gradients are added up in new memory, large ones in place
+
+
+def leaf(torch, *values):
+    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+
+
+def large(torch):
+    return torch.ones(LARGE, requires_grad=True)
+
+
+def twice_and_exp(torch):
+    """A Function with two results, which keeps the second."""
+
+    class TwiceAndExp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            first, second = x * 2, x.exp()
+            ctx.save_for_backward(second)
+            return first, second
+
+        @staticmethod
+        def backward(ctx, grad_first, grad_second):
+            (second,) = ctx.saved_tensors
+            return grad_first * 2 + grad_second * second
+
+    return TwiceAndExp.apply
+
+
+# --- saved tensors -----------------------------------------------------------------------------------------
+
+
+def test_a_kept_second_output_leads_back_to_the_second_output(torch):
+    """A second derivative through a kept second output continues at that output, not at the first."""
+    x = torch.tensor(0.5, requires_grad=True)
+    _, second = twice_and_exp(torch)(x)
+    (slope,) = torch.autograd.grad(second, x, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope, x)
+
+    assert curvature.item() == pytest.approx(second.item())  # through the first output it would be 2
+
+
+def test_a_slot_says_whether_it_was_freed():
+    """Our slots tell learners whether the kept tensor is still there."""
+    x = leaf(course_lib)
+    y = x * x
+    slot = y.grad_fn._raw_saved_self
+    assert not slot.is_freed and slot.data is not None
+
+    y.sum().backward()
+    assert slot.is_freed and slot.data is None
+
+
+def test_anomaly_mode_names_the_first_write_after_saving():
+    """Of several writes our message names the first one after the tensor was saved, and the line that saved it."""
+    x = leaf(course_lib)
+    with course_lib.autograd.set_detect_anomaly(True):
+        h = x + 1
+        h.mul_(2)
+        y = h * h
+        h.add_(3)
+        h.sub_(4)
+        with pytest.raises(RuntimeError) as caught:
+            y.sum().backward()
+
+    said = str(caught.value)
+    assert "saved the tensor at version 1 in `y = h * h`" in said
+    assert "first changed after that by `h.add_(3)`" in said
+    assert "h.mul_(2)" not in said and "h.sub_(4)" not in said
+
+
+def test_what_a_function_kept_is_gone_after_backward(torch):
+    """A tensor that only save_for_backward held dies in the backward pass, while the result lives on."""
+
+    class Keeps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            copy = x.clone()
+            ctx.save_for_backward(copy)
+            seen.append(weakref.ref(copy))
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    seen = []
+    y = Keeps.apply(leaf(torch)).sum()
+    gc.collect()
+    assert seen[0]() is not None
+
+    y.backward()
+    gc.collect()
+    assert seen[0]() is None
+
+
+# --- views and writing in place ----------------------------------------------------------------------------
+
+
+def test_a_view_made_without_grad_may_not_be_written_to_with_grad(torch):
+    """A view of a computed tensor made under no_grad cannot be edited when the edit would be recorded."""
+    base = leaf(torch) * 1
+    with torch.no_grad():
+        view = base[1:]
+
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
+        view.mul_(2)
+    assert base.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_an_expanded_view_sums_after_its_base_was_written_to(torch):
+    """After a write to the base an expanded view passes back the sum over all its appearances of an element."""
+    x = torch.tensor([[1.0], [2.0]], requires_grad=True)
+    base = x * 1
+    wide = base.expand(2, 3)
+    base.mul_(10)
+    assert wide.grad_fn.name() == "AsStridedBackward0"
+
+    (wide * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [[60.0], [60.0]]
+
+
+def test_a_view_s_new_node_knows_where_it_looks(torch):
+    """The node that a view gets when its base is written to keeps the view's own shape, strides and offset."""
+    base = torch.ones(3, 4, requires_grad=True) * 1
+    part = base[1:, ::2]
+    base.mul_(2)
+    node = part.grad_fn
+
+    assert (tuple(node._saved_size), tuple(node._saved_stride), node._saved_storage_offset) == ((2, 2), (4, 2), 4)
+
+
+# --- the engine --------------------------------------------------------------------------------------------
+
+
+def test_nodes_wait_in_order_of_age(torch):
+    """Of many nodes that are ready together the newest always runs next, wherever it stood in the queue."""
+    x, ran = leaf(torch), []
+    branches = [x * (i + 1) for i in range(6)]
+    for i, branch in enumerate(branches):
+        branch.register_hook(lambda grad, i=i: ran.append(i))
+    torch.stack([branches[i] for i in (2, 5, 0, 3, 1, 4)]).sum().backward()
+
+    assert ran == [5, 4, 3, 2, 1, 0]
+
+
+def test_leaves_that_are_complete_together_are_served_in_order(torch):
+    """The leaves of one operation receive their gradients in the order of its operands."""
+    leaves, served = [leaf(torch) for _ in range(3)], []
+    for i, x in enumerate(leaves):
+        x.register_post_accumulate_grad_hook(lambda _, i=i: served.append(i))
+    torch.addcmul(*leaves).sum().backward()
+
+    assert served == [0, 1, 2]
+
+
+def test_nothing_arriving_is_an_arrival(torch):
+    """A node that has two consumers runs although one of them sends it no gradient."""
+
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 5
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    x = leaf(torch)
+    y = x * 2
+    (Nothing.apply(y) + y).sum().backward()
+
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_large_gradients_are_not_added_into_memory_of_others(torch):
+    """Adding to a large gradient leaves alone the array that another node received as well."""
+    x, other = large(torch), large(torch)
+    waiting = other * 1  # the oldest node: its gradient lies ready while the others run
+    shared = x * 1
+    seven = shared * 7
+    both = shared + waiting  # the newest: sends one and the same gradient to both
+    (seven + both * 2).sum().backward()
+
+    assert x.grad.tolist() == [9.0] * LARGE
+    assert other.grad.tolist() == [2.0] * LARGE
+
+
+def test_large_gradients_add_up_over_many_contributions(torch):
+    """Five contributions to one large tensor count once each."""
+    x = large(torch)
+    shared = x * 1
+    sum(shared * factor for factor in (1.0, 10.0, 100.0, 1000.0, 10000.0)).sum().backward()
+
+    assert x.grad.tolist() == [11111.0] * LARGE
+
+
+def test_one_output_of_several_may_be_used_twice(torch):
+    """Contributions to one output of a node with several outputs are added."""
+    x = leaf(torch)
+    first, _, third = x.unbind()
+    (first * 2 + first * 3 + third * 5).backward()
+
+    assert x.grad.tolist() == [5.0, 0.0, 5.0]
+
+
+def test_a_second_output_can_be_asked_for(torch):
+    """autograd.grad for one output of a node with several gives the gradient of that output."""
+    first, second, third = (leaf(torch) * 1).unbind()
+    result = first * 2 + second * 3 + third * 4
+
+    assert [g.item() for g in torch.autograd.grad(result, [third, first, second])] == [4.0, 2.0, 3.0]
+
+
+# --- leaves ------------------------------------------------------------------------------------------------
+
+
+def test_a_gradient_that_is_a_view_is_copied():
+    """.grad has memory of its own, also when the gradient that arrives is a view of the one that was given."""
+    x, given = course_lib.ones(2, 3, requires_grad=True), course_lib.ones(6)
+    x.view(6).backward(given)
+    given.mul_(100)
+
+    assert x.grad.tolist() == [[1.0] * 3] * 2
+
+
+def test_with_create_graph_grad_is_a_copy(torch):
+    """With create_graph too, .grad is not the tensor that was given as the gradient."""
+    x, given = leaf(torch), torch.ones(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the cycle between x and its gradient
+        x.backward(given, create_graph=True)
+
+    assert x.grad is not given and x.grad.data_ptr() != given.data_ptr()
+    x.grad = None
+
+
+def test_a_leaf_that_was_switched_off_collects_nothing(torch):
+    """A leaf whose requires_grad was switched off after the forward pass gets no gradient from it."""
+    x, y = leaf(torch), leaf(torch)
+    loss = (x * y).sum()
+    x.requires_grad_(False)
+    loss.backward()
+
+    assert x.grad is None
+    assert y.grad.tolist() == x.tolist()
+
+
+def test_retain_grad_keeps_a_copy(torch):
+    """The gradient that retain_grad stores does not share memory with the gradient that was given."""
+    y, given = leaf(torch) * 2, torch.ones(3)
+    y.retain_grad()
+    y.backward(given)
+    given.mul_(100)
+
+    assert y.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+# --- hooks and Functions -----------------------------------------------------------------------------------
+
+
+def test_what_a_node_hook_returns_goes_on(torch):
+    """The inputs receive what a node's hook returned, not what the node computed."""
+    x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    z = x * y
+    z.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (grad_inputs[1] * 10, grad_inputs[0] * 100))
+    z.backward()
+
+    assert (x.grad.item(), y.grad.item()) == (20.0, 300.0)
+
+
+def test_mark_dirty_counts_without_a_graph_too(torch):
+    """A Function that changes its input in place counts as one write, recorded or not."""
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            x.numpy()[...] *= 2  # not counted by itself
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    plain, silent, recorded = torch.ones(2), torch.ones(2), leaf(torch) * 1
+    Double.apply(plain)
+    with torch.no_grad():
+        Double.apply(silent)
+    Double.forward = staticmethod(lambda ctx, x: (ctx.mark_dirty(x), x)[1])
+    Double.apply(recorded)
+
+    assert [t._version for t in (plain, silent, recorded)] == [1, 1, 1]
+
+
+# --- values ------------------------------------------------------------------------------------------------
+
+
+def test_the_slope_of_relu_gates_its_own_gradient(torch):
+    """The gradient of relu depends on the gradient it was given only where its input is positive."""
+    x, v = leaf(torch, -1.0, 0.0, 2.0), leaf(torch, 5.0, 6.0, 7.0)
+    (g,) = torch.autograd.grad(x.relu(), x, v, create_graph=True)
+    (through,) = torch.autograd.grad(g.sum(), v)
+
+    assert through.tolist() == [0.0, 0.0, 1.0]
+
+
+def test_minus_zero_is_another_number_than_zero(torch):
+    """Multiplying by 0.0 and then by -0.0 gives zeros of different signs."""
+    x = torch.tensor([1.0, 2.0])
+
+    assert [(1 / (x * zero)).tolist() for zero in (0.0, -0.0, 0.0)] == [
+        [float("inf")] * 2, [float("-inf")] * 2, [float("inf")] * 2,
+    ]  # fmt: skip
+
+
+def test_equal_numbers_of_different_kinds_stay_apart(torch):
+    """1, 1.0 and True are equal in Python and promote differently."""
+    i = torch.tensor([1, 2])
+
+    assert [str((i * n).dtype) for n in (1, 1.0, True, 1.0, 1)] == [
+        "torch.int64", "torch.float32", "torch.int64", "torch.float32", "torch.int64",
+    ]  # fmt: skip

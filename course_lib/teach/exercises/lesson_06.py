@@ -6,6 +6,7 @@ import random
 import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.outcomes import check_table
 
 # --- what is asked about tensors, by looking at them ----------------------------------------------
 
@@ -373,7 +374,6 @@ SLOPES = {  # what the author of each program wants in x.grad
     "E": lambda v: 3 * math.exp(v),
     "F": lambda v: 2 * (v + 1),
 }
-WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
 HAPPENS = {
     "A": "fine",
     "B": "raises at backward",
@@ -395,7 +395,7 @@ WRONG_HAPPENS = {
 
 
 def what_happens(program, slope, torch):
-    """Run a program one statement at a time and say in WORDS how it ends."""
+    """Run a program one statement at a time and say which of the four outcomes it has."""
     values = [1.0, 2.0]
     space = {"torch": torch, "x": leaf(torch, values)}
     for statement in program.split("; "):
@@ -407,23 +407,13 @@ def what_happens(program, slope, torch):
 
 
 def check_06_2(answer, torch):
-    if not isinstance(answer, dict):
-        return not_yet("Keep the dictionary, and put one of the four phrases in the place of each None.")
-    waiting = [letter for letter in PROGRAMS if answer.get(letter) is None]
-    if waiting:
-        return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
-    strange = [letter for letter in PROGRAMS if answer[letter] not in WORDS]
-    if strange:
-        return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(WORDS)}.")
-    truth = {letter: what_happens(program, SLOPES[letter], torch) for letter, program in PROGRAMS.items()}
-    wrong = [(letter, answer[letter]) for letter in PROGRAMS if answer[letter] != truth[letter]]
-    for one in wrong:
-        if one in WRONG_HAPPENS:
-            return almost(WRONG_HAPPENS[one])
-    if wrong:
-        right = len(PROGRAMS) - len(wrong)
-        return not_yet(f"{right} of {len(PROGRAMS)} are right. Look again at {wrong[0][0]}.")
-    return correct("you can tell, before running it, whether a second pass has what it needs.")
+    def measure(letter):
+        return what_happens(PROGRAMS[letter], SLOPES[letter], torch)
+
+    return check_table(
+        answer, PROGRAMS, measure, WRONG_HAPPENS,
+        shown="you can tell, before running it, whether a second pass has what it needs.",
+    )
 
 
 def happens_but(letter, phrase):

@@ -6,6 +6,7 @@ import random
 import re
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.outcomes import check_table
 
 IN_PLACE = "modified by an inplace operation"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+) instead")
@@ -371,7 +372,6 @@ SLOPES = {  # of the formula that computed y, at the x it was computed with
     "G": lambda v: 2.0,
     "H": lambda v: 2 * (v + 1),
 }
-WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
 HAPPENS = {
     "A": "raises at backward",
     "B": "fine",
@@ -399,7 +399,7 @@ WRONG_HAPPENS = {
 
 
 def what_happens(program, slope, torch):
-    """Run a program, then backward, and say in WORDS how it ends."""
+    """Run a program, then backward, and say which of the four outcomes it has."""
     values = [1.0, 2.0]
     x = leaf(torch, values)
     space = {"torch": torch, "x": x}
@@ -415,23 +415,13 @@ def what_happens(program, slope, torch):
 
 
 def check_07_2(answer, torch):
-    if not isinstance(answer, dict):
-        return not_yet("Keep the dictionary, and put one of the four phrases in the place of each None.")
-    waiting = [letter for letter in PROGRAMS if answer.get(letter) is None]
-    if waiting:
-        return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
-    strange = [letter for letter in PROGRAMS if answer[letter] not in WORDS]
-    if strange:
-        return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(WORDS)}.")
-    truth = {letter: what_happens(program, SLOPES[letter], torch) for letter, program in PROGRAMS.items()}
-    wrong = [(letter, answer[letter]) for letter in PROGRAMS if answer[letter] != truth[letter]]
-    for one in wrong:
-        if one in WRONG_HAPPENS:
-            return almost(WRONG_HAPPENS[one])
-    if wrong:
-        right = len(PROGRAMS) - len(wrong)
-        return not_yet(f"{right} of {len(PROGRAMS)} are right. Look again at {wrong[0][0]}.")
-    return correct("you can tell an edit that raises from one that is safe, and both from one that lies.")
+    def measure(letter):
+        return what_happens(PROGRAMS[letter], SLOPES[letter], torch)
+
+    return check_table(
+        answer, PROGRAMS, measure, WRONG_HAPPENS,
+        shown="you can tell an edit that raises from one that is safe, and both from one that lies.",
+    )
 
 
 def happens_but(letter, phrase):

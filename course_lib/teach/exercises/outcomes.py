@@ -1,0 +1,27 @@
+"""What the "which happens" exercises share: the four outcomes, and the judgement of a table of them."""
+
+from course_lib.teach.exercise import almost, correct, not_yet
+
+WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
+
+
+def check_table(answer, letters, measure, mistakes, shown):
+    """Compare a learner's {letter: outcome} with what `measure(letter)` finds by running each program.
+
+    mistakes: {(letter, wrong outcome): name of the mistake}; shown: what a right table proves.
+    """
+    if not isinstance(answer, dict):
+        return not_yet("Keep the dictionary, and put one of the four phrases in the place of each None.")
+    waiting = [letter for letter in letters if answer.get(letter) is None]
+    if waiting:
+        return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
+    strange = [letter for letter in letters if answer[letter] not in WORDS]
+    if strange:
+        return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(WORDS)}.")
+    wrong = [(letter, answer[letter]) for letter in letters if answer[letter] != measure(letter)]
+    for one in wrong:
+        if one in mistakes:
+            return almost(mistakes[one])
+    if wrong:
+        return not_yet(f"{len(letters) - len(wrong)} of {len(letters)} are right. Look again at {wrong[0][0]}.")
+    return correct(shown)

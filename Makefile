@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3 || command -v python)
 PORT ?=
 ARGS ?=
 
-.PHONY: help open test check test-browser fuzz notebooks doctor setup
+.PHONY: help open test check test-browser fuzz mutants bench notebooks doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -23,6 +23,14 @@ test-browser:
 # Random programs on both engines: make fuzz N=100000
 fuzz:
 	@COURSE_FUZZ=$(or $(N),10000) "$(PYTHON)" course.py test tests/engine/test_random_programs.py $(ARGS)
+
+# Deliberate defects in a copy of the engine: do the tests notice each one?  make mutants ARGS="--only ID"
+mutants:
+	@"$(PYTHON)" tools/mutants.py $(ARGS)
+
+# Our engine beside PyTorch and others: make bench ARGS="--quick --only mlp"
+bench:
+	@"$(PYTHON)" tools/bench.py $(ARGS)
 
 notebooks:
 	@"$(PYTHON)" course.py notebooks $(ARGS)

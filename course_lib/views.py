@@ -255,8 +255,10 @@ class AsStridedBackward0(Node):
         """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
         shape, strides, offset, base_shape, base_strides = self.geometry
         if isinstance(grad, Tensor):
+            repeated = tuple(d for d, (n, step) in enumerate(zip(shape, strides, strict=True)) if step == 0 and n > 1)
+            grad = grad.sum(repeated, True) if repeated else grad  # an expanded view: every appearance counts
             whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
-            view_at(whole, shape, strides, offset).add_(grad)
+            view_at(whole, grad.array.shape, strides, offset).add_(grad)
             return (whole,)
         grad = np.asarray(grad)
         whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)

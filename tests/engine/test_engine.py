@@ -426,10 +426,12 @@ def test_values_at_special_points(torch, point):
 
 def test_kinks_of_two_dimensions(torch):
     """The norm at zero has a slope of zero; the root of a sum of squares has none."""
-    x = leaf(torch, 0.0, 0.0)
+    x, y = leaf(torch, 0.0, 0.0), leaf(torch, 0.0, 0.0)
     ((x**2).sum()).sqrt().backward()
+    y.norm().backward()
 
     assert all(value != value for value in x.grad.tolist())
+    assert y.grad.tolist() == [0.0, 0.0]
 
 
 def test_values_of_nothing(torch):

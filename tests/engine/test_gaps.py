@@ -140,7 +140,69 @@ def test_a_view_s_new_node_knows_where_it_looks(torch):
     assert (tuple(node._saved_size), tuple(node._saved_stride), node._saved_storage_offset) == ((2, 2), (4, 2), 4)
 
 
+def test_a_view_of_a_leaf_made_without_grad_leads_nowhere(torch):
+    """A result of a no_grad view of a leaf requires grad as the leaf does, and sends nothing anywhere."""
+    x = leaf(torch)
+    with torch.no_grad():
+        view = x[1:]
+    y = view * 2
+    y.sum().backward()
+
+    assert y.requires_grad and y.grad_fn.next_functions[0] == (None, 0)
+    assert x.grad is None
+
+
+def second_derivatives(torch, write):
+    """Write v * v into a cube of x at two places, square the sum; first and second derivatives of both."""
+    x, v = leaf(torch, 1.0, 2.0, 3.0), leaf(torch, 5.0, 6.0)
+    base = x * x * x
+    write(base, v * v)
+    first = torch.autograd.grad((base * base).sum(), [x, v], create_graph=True)
+    second = torch.autograd.grad(first[0].sum() + first[1].sum(), [x, v])
+    return [g.tolist() for g in (*first, *second)]
+
+
+def test_index_assignment_stops_what_it_overwrites_twice(torch):
+    """Second derivatives too end where x[i] = v overwrote."""
+
+    def write(base, values):
+        base[torch.tensor([0, 2])] = values
+
+    assert second_derivatives(torch, write) == [[0.0, 192.0, 0.0], [500.0, 864.0], [0.0, 480.0, 0.0], [300.0, 432.0]]
+
+
+def test_adding_at_places_keeps_what_was_there(torch):
+    """index_put_ with accumulate passes the gradient on to what was there and to every value added."""
+
+    def write(base, values):
+        base.index_put_((torch.tensor([0, 0]),), values, accumulate=True)
+
+    assert second_derivatives(torch, write) == [
+        [372.0, 192.0, 1458.0], [1240.0, 1488.0], [894.0, 480.0, 2430.0], [748.0, 848.0],
+    ]  # fmt: skip
+
+
 # --- the engine --------------------------------------------------------------------------------------------
+
+
+def test_a_wider_gradient_is_cast_when_recorded(torch):
+    """With create_graph too, a gradient given in float64 takes the type of the float32 output."""
+    x = leaf(torch)
+    (g,) = torch.autograd.grad(x * x, x, torch.ones(3, dtype=torch.float64), create_graph=True)
+
+    assert g.dtype is torch.float32 and g.requires_grad
+
+
+def test_second_derivatives_go_through_broadcasting(torch):
+    """What broadcasting repeated is summed in second derivatives as in first ones."""
+    x, row = leaf(torch, 2.0), leaf(torch)
+    matrix = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    y = ((matrix * row * x) ** 2).sum()
+    first = torch.autograd.grad(y, [x, row], create_graph=True)
+    second = torch.autograd.grad(first[0].sum() + first[1].sum(), [x, row])
+
+    assert [g.tolist() for g in first] == [[2152.0], [136.0, 464.0, 1080.0]]
+    assert [g.tolist() for g in second] == [[2756.0], [272.0, 696.0, 1440.0]]
 
 
 def test_nodes_wait_in_order_of_age(torch):
@@ -331,3 +393,22 @@ def test_equal_numbers_of_different_kinds_stay_apart(torch):
     assert [str((i * n).dtype) for n in (1, 1.0, True, 1.0, 1)] == [
         "torch.int64", "torch.float32", "torch.int64", "torch.float32", "torch.int64",
     ]  # fmt: skip
+
+
+def test_a_thousand_elements_print_whole(torch):
+    """A tensor of 1000 elements prints all of them, one of 1001 its edges."""
+    assert str(torch.zeros(1000)).count("0.") == 1000
+    assert str(torch.zeros(1001)) == "tensor([0., 0., 0.,  ..., 0., 0., 0.])"
+
+
+def test_second_derivatives_through_an_expanded_view(torch):
+    """An expanded view whose base was written to sums all its appearances in second derivatives too."""
+    x = torch.tensor([[1.0], [2.0]], requires_grad=True)
+    base = x * x
+    wide = base.expand(2, 3)
+    base.mul_(10)
+    y = (wide**2 * torch.tensor([1.0, 2.0, 3.0])).sum()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+
+    assert (g.tolist(), h.tolist()) == ([[2400.0], [19200.0]], [[7200.0], [28800.0]])

@@ -1,0 +1,57 @@
+"""The list of deliberate defects fits the engine of today. `make mutants` runs it; this only keeps it from rotting."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+from mutants import Mutant, MutantError, first_failure, read_list  # noqa: E402
+
+MUTANTS = read_list()
+
+
+def test_there_are_enough_defects():
+    """The list holds at least 45 defects, each with an id of its own and a sentence that says what is broken."""
+    assert len(MUTANTS) >= 45
+    assert len({mutant.id for mutant in MUTANTS}) == len(MUTANTS)
+    assert [mutant.id for mutant in MUTANTS if not mutant.breaks.endswith(".")] == []
+
+
+def test_every_defect_fits_the_engine():
+    """A defect's old text occurs exactly once, what replaces it differs, and the tests it names exist."""
+    for mutant in MUTANTS:
+        path, text = mutant.applied_to(ROOT)
+        assert text != path.read_text(encoding="utf-8"), mutant.id
+        assert mutant.tests, mutant.id
+        assert [test for test in mutant.tests if not (ROOT / test.partition("::")[0]).is_file()] == [], mutant.id
+
+
+def test_a_defect_that_no_longer_fits_says_what_to_do():
+    """Text that is gone, or stands there twice, is an error that names the entry and the list."""
+    for old, times in (("no such text", 0), ("def ", 3)):
+        mutant = Mutant("some-id", "version.py", old, "", "Something breaks.", ("tests/engine/test_versions.py",))
+        if times:
+            mutant = Mutant("some-id", "views.py", old, "", "Something breaks.", mutant.tests)
+        with pytest.raises(MutantError, match=r"(?s)some-id: its old text occurs .* times .*Change `old`"):
+            mutant.applied_to(ROOT)
+
+
+def test_an_id_given_twice_is_an_error(tmp_path):
+    """Ids name defects on the command line, so that they must differ."""
+    entry = '[[mutant]]\nid = "a"\nfile = "f"\nold = "o"\nnew = "n"\nbreaks = "B."\ntests = ["t"]\n'
+    file = tmp_path / "list.toml"
+    file.write_text(entry * 2, encoding="utf-8")
+    with pytest.raises(MutantError, match="a: two entries have this id"):
+        read_list(file)
+
+    file.write_text(entry.replace('breaks = "B."\n', ""), encoding="utf-8")
+    with pytest.raises(MutantError, match="a: an entry has exactly the fields"):
+        read_list(file)
+
+
+def test_the_failing_test_is_named():
+    """What killed a defect is read from pytest's summary."""
+    assert first_failure("F\n=== x ===\nFAILED tests/a.py::test_b - assert 1\n") == "tests/a.py::test_b - assert 1"

@@ -666,7 +666,10 @@ def outer_product(a, b):
 
 def inverse_order(dims):
     """The permutation that undoes another."""
-    return tuple(int(d) for d in np.argsort([d % len(dims) for d in dims]))
+    order = [0] * len(dims)
+    for place, d in enumerate(dims):
+        order[d % len(dims)] = place
+    return tuple(order)
 
 
 def squeeze_dim(x, dim):

@@ -219,6 +219,10 @@ class SavedTensor:
         """The version the memory has now; None when the tensor is gone."""
         return None if self.data is None else self.data._version
 
+    def unpack(self):
+        """The kept tensor as a backward pass gets it, with every check."""
+        return None if self._slot is None else self._slot.unpack(self._node)
+
     @property
     def unpack_hook(self):
         """The hook that gives the tensor back; None for a slot that is not packed."""

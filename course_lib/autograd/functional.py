@@ -3,7 +3,7 @@
 PyTorch: torch/autograd/functional.py.
 """
 
-from course_lib import creation
+from course_lib import creation, errors
 from course_lib.composites import reshape, stack
 from course_lib.grad_mode import enable_grad
 from course_lib.tensor import Tensor
@@ -136,11 +136,19 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     return finished(outputs, several, create_graph), finished(products, several, create_graph)
 
 
+def backward_only(strategy):
+    """NotSupportedError for forward mode, which this engine leaves out."""
+    if strategy != "reverse-mode":
+        raise errors.not_supported(f"the strategy {strategy!r}", 'Use "reverse-mode".')
+
+
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """All derivatives: for output o and input x a tensor of shape (*o.shape, *x.shape), one backward pass a row.
 
-    A tuple of outputs or of inputs gives a tuple for each. `vectorize` and `strategy` change nothing here.
+    A tuple of outputs or of inputs gives a tuple for each. `vectorize` changes nothing here. NotSupportedError for a
+    strategy other than "reverse-mode".
     """
+    backward_only(strategy)
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", "jacobian"), create_graph)
@@ -187,6 +195,7 @@ def single(func, name):
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """All second derivatives of a function that returns one number: the Jacobian of its Jacobian."""
+    backward_only(outer_jacobian_strategy)
     is_tuple = isinstance(inputs, tuple)
     checked(inputs, "inputs", "hessian")
     scalar = single(func, "hessian")

@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 
-from course_lib import creation
+from course_lib import creation, errors
 from course_lib.composites import allclose
 from course_lib.function import Function
 from course_lib.tensor import Tensor
@@ -29,8 +29,12 @@ def gradcheck(
 
     inputs: a tensor or a tuple; use float64. GradcheckError (False with raise_exception=False) when they disagree,
     when backward gives another answer the second time, does not multiply by the gradient it is given, or cannot do
-    without one (check_undefined_grad). fast_mode changes nothing here: every entry is compared.
+    without one (check_undefined_grad). fast_mode changes nothing here: every entry is compared. NotSupportedError
+    for the checks that this engine cannot make: a check asked for and left out would look like one that passed.
     """
+    refuse(check_forward_ad=check_forward_ad, check_batched_grad=check_batched_grad)
+    if not check_backward_ad:
+        raise errors.not_supported("gradcheck without check_backward_ad", "There is nothing else to check.")
     inputs = as_tuple(inputs)
     try:
         check_inputs(inputs, eps)
@@ -49,6 +53,13 @@ def gradcheck(
     return True
 
 
+def refuse(**checks):
+    """NotSupportedError for a check of forward-mode or batched gradients, which this engine does not have."""
+    for name, wanted in checks.items():
+        if wanted:
+            raise errors.not_supported(name, "Leave it out: backward mode is what is compared with finite differences.")
+
+
 def gradgradcheck(
     func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, gen_non_contig_grad_outputs=False,
     raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False,
@@ -57,6 +68,7 @@ def gradgradcheck(
     """gradcheck of the gradient: as a function of the inputs and of grad_outputs (random unless given)."""
     from course_lib.autograd import grad
 
+    refuse(check_fwd_over_rev=check_fwd_over_rev, check_batched_grad=check_batched_grad)
     inputs = as_tuple(inputs)
     if grad_outputs is None:
         outputs = differentiable(func(*inputs))

@@ -6,10 +6,20 @@ Reading order: version, grad_mode, tensor · graph, saved, hooks · views, deriv
 methods. README.md in this folder is the map.
 """
 
-from course_lib import composites as _composites
-from course_lib import derivatives as _derivatives  # noqa: F401  (fills the table)
 from course_lib import methods as _methods  # noqa: F401  (gives Tensor its operators)
-from course_lib.creation import (
+from course_lib.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from course_lib.dtypes import bool_ as bool  # noqa: A004
+from course_lib.dtypes import dtype, float32, float64, int64
+from course_lib.native import composites as _composites
+from course_lib.native import methods as _native_methods
+from course_lib.native.creation import (
     arange,
     as_tensor,
     empty,
@@ -32,21 +42,12 @@ from course_lib.creation import (
     zeros,
     zeros_like,
 )
-from course_lib.dtypes import bool_ as bool  # noqa: A004
-from course_lib.dtypes import dtype, float32, float64, int64
-from course_lib.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from course_lib.indexing import cat, stack
+from course_lib.native.device import device
+from course_lib.native.indexing import cat, stack
+from course_lib.native.printing import Size
 from course_lib.ops import ROWS as _ROWS
 from course_lib.ops import build as _build
-from course_lib.printing import Size
-from course_lib.tensor import Tensor, device
+from course_lib.tensor import Tensor
 
 from course_lib import autograd  # isort: skip  (needs Tensor complete)
 
@@ -61,7 +62,7 @@ _FUNCTIONS = """
     flatten t transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select gather
     scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
 """.split()
-_OPERATIONS = [*_methods.ROW_METHODS, "clone"]
+_OPERATIONS = [*_native_methods.ROW_METHODS, "clone"]
 _LATER = {"nn", "optim", "utils"}  # subpackages, imported when first used
 _LEFT_OUT = {
     "compile": "Run the function as it is.",

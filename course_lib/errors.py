@@ -155,25 +155,6 @@ def grad_dtype_mismatch(got, wanted):
     )
 
 
-# --- shapes ------------------------------------------------------------------------------------------------
-
-
-def sizes_differ(*shapes):
-    """Shapes that do not broadcast, naming the first dimension (from the back) in which two of them disagree."""
-    result = list(shapes[0])
-    for shape in shapes[1:]:
-        for back in range(1, min(len(result), len(shape)) + 1):
-            a, b = result[-back], shape[-back]
-            if a != b and 1 not in (a, b):
-                dim = max(len(result), len(shape)) - back
-                return RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
-                )
-            result[-back] = max(a, b)
-        result[:0] = shape[: len(shape) - len(result)] if len(shape) > len(result) else []
-    return RuntimeError(f"shapes {[list(s) for s in shapes]} cannot be broadcast together")
-
-
 # --- the engine --------------------------------------------------------------------------------------------
 
 NOT_A_SCALAR = "grad can be implicitly created only for scalar outputs"

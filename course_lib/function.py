@@ -3,7 +3,6 @@
 PyTorch: torch/autograd/function.py, torch/csrc/autograd/python_function.cpp, custom_function.cpp.
 """
 
-import functools
 import warnings
 
 import numpy as np
@@ -242,7 +241,7 @@ class Function(metaclass=_FunctionMeta):
         recording = state.recording > 0 and any(ctx.needs_input_grad)
         edges = tuple(gradient_edge(tensor) for tensor in inputs) if recording else ()
         ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
-        with grad_mode.no_grad():
+        with grad_mode.AutoGradMode(False):
             if separate_setup:
                 output = cls.forward(*args)
                 cls.setup_context(ctx, args, output)
@@ -385,46 +384,3 @@ def pack_saved(ctx, inputs, outputs, finished, separate_setup):
         own = output_nr is not None and finished[output_nr].node is ctx
         kept.append(SavedOutput.of(finished[output_nr]) if own else SavedVariable.of(tensor))
     ctx.kept_tensors = kept or None
-
-
-# --- once_differentiable -----------------------------------------------------------------------------------
-
-
-def once_differentiable(backward):
-    """Decorate a backward that cannot itself be differentiated: trying to is then an error, not a wrong number."""
-
-    @functools.wraps(backward)
-    def wrapper(ctx, *grads):
-        with grad_mode.no_grad():
-            outputs = backward(ctx, *grads)
-        if not state.grad_enabled or not any(isinstance(g, Tensor) and requires_grad(g) for g in grads):
-            return outputs
-        is_tuple = isinstance(outputs, tuple)
-        marked = mark_as_final(outputs if is_tuple else (outputs,))
-        return marked if is_tuple else marked[0]
-
-    return wrapper
-
-
-class Error(Node):
-    """The node behind a result that may not be differentiated."""
-
-    __slots__ = ()
-    several_outputs, output_count = True, 1
-
-    def apply(self, grads):
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-
-def mark_as_final(outputs):
-    """Outputs that require grad and lead to an error node."""
-    marked = []
-    for output in outputs:
-        if output is not None:
-            twin = output.detach()
-            twin.node = init_node(Error(), ())
-            output = twin
-        marked.append(output)
-    return tuple(marked)
-
-

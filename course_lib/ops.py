@@ -9,17 +9,18 @@ import re
 
 import numpy as np
 
-from course_lib import dtypes, errors, grad_mode, kernels
+from course_lib import dtypes, errors, grad_mode
 from course_lib.anomaly import note_node
 from course_lib.graph import Node, next_sequence_nr
-from course_lib.saved import FREED, SavedOutput, SavedVariable, WrappedNumber, add_slot_properties, pack_slots
+from course_lib.native import kernels
+from course_lib.native.arguments import OPERAND_TYPES, broadcast_error, number, operands, promote, tensor_argument
+from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties, pack_slots
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, write
 
 state = grad_mode.state
 
 OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
-OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.bool_})
 
 NAMED_IN_FULL = ("CopyBackwards",)  # PyTorch writes these by hand, and their names show it
 
@@ -456,10 +457,18 @@ def apply_to_tensors_later(cls, functions):
     return first_call
 
 
+KERNELS = [kernels]  # where formulas find the functions they call; derivatives_nn.py adds its own
+
+
+def kernel(name):
+    """The function of arrays that formulas call by this name; None when there is none."""
+    return next((vars(module)[name] for module in KERNELS if name in vars(module)), None)
+
+
 def on_arrays_function(name):
     """A function that formulas call, in the form that takes arrays."""
-    if hasattr(kernels, name):
-        return getattr(kernels, name)
+    if function := kernel(name):
+        return function
     row = ROWS[name]
     if re.fullmatch(r"np\.\w+\(self\)", row.forward):
         return getattr(np, row.forward[3:-6])
@@ -472,7 +481,7 @@ ON_TENSORS = {"np": np, "math": math}  # forms that take tensors, where they mus
 def on_tensors_function(name):
     """The same function in the form that takes tensors and is recorded."""
     if name not in ON_TENSORS:
-        ON_TENSORS[name] = build(name) if name in ROWS else twin_of(getattr(kernels, name))
+        ON_TENSORS[name] = build(name) if name in ROWS else twin_of(kernel(name))
     return ON_TENSORS[name]
 
 
@@ -480,7 +489,7 @@ def twin_of(function):
     """A function of arrays, read again with every name it calls standing for the form that takes tensors."""
     names = {}
     for name in function.__code__.co_names:
-        if name in ON_TENSORS or name in ROWS or hasattr(kernels, name):
+        if name in ON_TENSORS or name in ROWS or kernel(name):
             names[name] = on_tensors_function(name)
     return type(function)(function.__code__, names, function.__name__, function.__defaults__)
 
@@ -506,68 +515,6 @@ def source_of(name):
 
 
 # --- what generated code calls -----------------------------------------------------------------------------
-
-_numbers = {}
-
-
-def number(value, like):
-    """A Python number as an operand for `like`: of its element type when the kinds agree, and kept for reuse.
-
-    NumPy takes 250 ns longer to add a Python float to an array than to add a 0-d array.
-    """
-    array = like.array
-    key = (value, type(value), array.dtype, type(array))
-    found = _numbers.get(key)
-    if found is None:
-        kind = dtypes.of_number(value)
-        if dtypes.KIND[kind] <= dtypes.KIND[array.dtype]:
-            kind = array.dtype
-        scalar = type(array) is not np.ndarray
-        found = new_tensor(kind.type(value) if scalar else np.array(value).astype(kind), WrappedNumber)
-        found.number = value
-        if value and len(_numbers) < 512:  # not 0: as a key it cannot be told from -0.0
-            _numbers[key] = found
-    return found
-
-
-def operands(name, *values):
-    """Tensors from tensors and Python numbers; TypeError for anything else."""
-    like = next((v for v in values if isinstance(v, Tensor)), None)
-    if like is None:
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(values[0]).__name__}")
-    for position, v in enumerate(values):
-        if not isinstance(v, Tensor | int | float | np.number | np.bool_):
-            argument = ("input", "other")[position > 0]
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(v).__name__}"
-            )
-    return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
-
-
-def tensor_argument(name, parameter, value):
-    """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
-    if not isinstance(value, Tensor):
-        name = {"select_where": "where"}.get(name, name)
-        name, argument = name.partition("_dim")[0].partition("_all")[0], "input" if parameter == "self" else parameter
-        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
-    return value
-
-
-def rank(tensor):
-    """How much an operand counts in promotion: 2 for a tensor with dimensions, 1 without, 0 for a number."""
-    return 0 if type(tensor) is WrappedNumber else 2 if tensor.array.ndim else 1
-
-
-def promote(*tensors):
-    """The operands' arrays, converted to the type PyTorch gives the result."""
-    wanted = dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors])
-    return tuple(t.array if t.array.dtype is wanted else t.array.astype(wanted) for t in tensors)
-
-
-def broadcast_error(*tensors):
-    """The RuntimeError for operands whose shapes do not go together."""
-    return errors.sizes_differ(*(t.array.shape for t in tensors))
-
 
 def input_forms(*tensors):
     """(shape, element type) of each input, for the engine to bring gradients back to."""

@@ -103,7 +103,7 @@ class PackedVariable(SavedVariable):
         self.history = None if is_output else tensor.node
         self.meta = tensor.meta
         before = tensor._version
-        with grad_mode.no_grad():
+        with grad_mode.AutoGradMode(False):
             self.packed = pack(tensor)
         if tensor._version != before:
             raise RuntimeError(
@@ -262,46 +262,3 @@ def add_slot_properties(cls):
         if name in cls.saved_tensor_names:
             setattr(cls, "_raw_saved_" + name, property(lambda node, name=name: raw_slot(node, name)))
     return cls
-
-
-# --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
-
-
-class saved_tensors_hooks:
-    """Inside the block every tensor a node keeps goes through `pack`; its backward gets what `unpack` returns."""
-
-    def __init__(self, pack_hook, unpack_hook):
-        self.pair = pack_hook, unpack_hook
-
-    def __enter__(self):
-        if state.saved_tensor_hooks_disabled is not None:
-            raise RuntimeError(state.saved_tensor_hooks_disabled)
-        state.saved_tensor_hooks.append(self.pair)
-        state.update()
-
-    def __exit__(self, *error):
-        state.saved_tensor_hooks.pop()
-        state.update()
-
-
-class disable_saved_tensors_hooks:
-    """Opening a saved_tensors_hooks block inside this one is a RuntimeError with the given message."""
-
-    def __init__(self, error_message):
-        self.message = error_message
-
-    def __enter__(self):
-        self.previous = state.saved_tensor_hooks_disabled
-        if state.saved_tensor_hooks:
-            raise RuntimeError(self.message)
-        state.saved_tensor_hooks_disabled = self.message
-
-    def __exit__(self, *error):
-        state.saved_tensor_hooks_disabled = self.previous
-
-
-class save_on_cpu(saved_tensors_hooks):
-    """Keep copies in (CPU) memory of one's own: here every tensor is on the CPU, so this is a plain copy."""
-
-    def __init__(self, pin_memory=False, device_type="cuda"):
-        super().__init__(lambda tensor: tensor.detach().clone(), lambda packed: packed)

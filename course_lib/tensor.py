@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from course_lib import dtypes, errors
-from course_lib.printing import Size, format_tensor
+from course_lib.native.printing import Size, format_tensor
 from course_lib.version import VersionCounter
 
 
@@ -26,8 +26,6 @@ class Tensor:
         "__weakref__",
     )
     __array_ufunc__ = None  # `array * tensor` is ours to compute, not NumPy's
-    is_cuda = is_sparse = is_quantized = is_meta = False
-    layout = "torch.strided"
 
     # --- shape and type ------------------------------------------------------------------------------------
 
@@ -35,53 +33,9 @@ class Tensor:
     def shape(self):
         return Size(self.array.shape)
 
-    def size(self, dim=None):
-        """The shape, or the length of one dimension."""
-        return self.shape if dim is None else self.array.shape[dim]
-
     @property
     def dtype(self):
         return dtypes.of_array(self.array)
-
-    @property
-    def ndim(self):
-        return self.array.ndim
-
-    def dim(self):
-        """The number of dimensions."""
-        return self.array.ndim
-
-    def numel(self):
-        """The number of elements."""
-        return self.array.size
-
-    nelement = numel
-
-    def element_size(self):
-        """Bytes of one element."""
-        return self.array.itemsize
-
-    @property
-    def nbytes(self):
-        return self.array.nbytes
-
-    itemsize = property(element_size)
-
-    @property
-    def device(self):
-        return device("cpu")
-
-    def type(self, dtype=None):
-        """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
-        return self.dtype.tensor_type if dtype is None else self.to(dtype)
-
-    def is_floating_point(self):
-        """True for float32 and float64."""
-        return self.array.dtype.kind == "f"
-
-    def is_complex(self):
-        """Always False: this engine has no complex numbers."""
-        return False
 
     # --- memory --------------------------------------------------------------------------------------------
 
@@ -210,28 +164,6 @@ class Storage:
 
     def __len__(self):
         return self.array.nbytes
-
-
-class device:
-    """Where a tensor lives. There is one device: the CPU."""
-
-    def __init__(self, name="cpu"):
-        self.type = str(name)
-        self.index = None
-        if self.type != "cpu":
-            raise errors.not_supported(f"the device {self.type!r}", "Everything is computed on the CPU.")
-
-    def __repr__(self):
-        return "device(type='cpu')"
-
-    def __str__(self):
-        return self.type
-
-    def __eq__(self, other):
-        return isinstance(other, device) or other == "cpu"
-
-    def __hash__(self):
-        return hash(self.type)
 
 
 def new_tensor(array, cls=Tensor):

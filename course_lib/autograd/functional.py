@@ -3,9 +3,10 @@
 PyTorch: torch/autograd/functional.py.
 """
 
-from course_lib import creation, errors
-from course_lib.composites import reshape, stack
-from course_lib.grad_mode import enable_grad
+from course_lib import errors
+from course_lib.autograd.grad_mode import enable_grad
+from course_lib.native import creation
+from course_lib.native.composites import reshape, stack
 from course_lib.tensor import Tensor
 
 

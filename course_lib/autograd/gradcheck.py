@@ -10,9 +10,10 @@ import warnings
 
 import numpy as np
 
-from course_lib import creation, errors
-from course_lib.composites import allclose
+from course_lib import errors
 from course_lib.function import Function
+from course_lib.native import creation
+from course_lib.native.composites import allclose
 from course_lib.tensor import Tensor
 
 

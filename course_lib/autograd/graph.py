@@ -5,9 +5,14 @@ PyTorch: torch/autograd/graph.py.
 
 from typing import NamedTuple
 
-from course_lib.autograd.graph_tools import allow_mutation_on_saved_tensors, register_multi_grad_hook
+from course_lib.autograd.graph_tools import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    register_multi_grad_hook,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from course_lib.graph import Node, RemovableHandle, public_edge
-from course_lib.saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from course_lib.tensor import Tensor, counter_of
 from course_lib.views import gradient_edge
 

@@ -1,14 +1,58 @@
-"""Two tools of torch.autograd.graph: one hook for several tensors, and writing to tensors that a graph has saved.
+"""The tools of torch.autograd.graph: hooks on saved tensors, one hook for several tensors, mutation of what was saved.
 
-PyTorch: torch/autograd/graph.py (register_multi_grad_hook, allow_mutation_on_saved_tensors).
+PyTorch: torch/autograd/graph.py (saved_tensors_hooks, register_multi_grad_hook, allow_mutation_on_saved_tensors).
 """
 
 import threading
 import weakref
 
 from course_lib.grad_mode import state
-from course_lib.saved import saved_tensors_hooks
 from course_lib.views import gradient_edge
+
+# --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
+
+
+class saved_tensors_hooks:
+    """Inside the block every tensor a node keeps goes through `pack`; its backward gets what `unpack` returns."""
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pair = pack_hook, unpack_hook
+
+    def __enter__(self):
+        if state.saved_tensor_hooks_disabled is not None:
+            raise RuntimeError(state.saved_tensor_hooks_disabled)
+        state.saved_tensor_hooks.append(self.pair)
+        state.update()
+
+    def __exit__(self, *error):
+        state.saved_tensor_hooks.pop()
+        state.update()
+
+
+class disable_saved_tensors_hooks:
+    """Opening a saved_tensors_hooks block inside this one is a RuntimeError with the given message."""
+
+    def __init__(self, error_message):
+        self.message = error_message
+
+    def __enter__(self):
+        self.previous = state.saved_tensor_hooks_disabled
+        if state.saved_tensor_hooks:
+            raise RuntimeError(self.message)
+        state.saved_tensor_hooks_disabled = self.message
+
+    def __exit__(self, *error):
+        state.saved_tensor_hooks_disabled = self.previous
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep copies in (CPU) memory of one's own: here every tensor is on the CPU, so this is a plain copy."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        super().__init__(lambda tensor: tensor.detach().clone(), lambda packed: packed)
+
+
+# --- one hook for several tensors --------------------------------------------------------------------------
 
 
 class MultiHandle:

@@ -3,7 +3,7 @@
 PyTorch: torch/nn/modules/activation.py.
 """
 
-from course_lib import creation
+from course_lib.native import creation
 from course_lib.nn import functional as F
 from course_lib.nn.module import Module
 from course_lib.nn.parameter import Parameter

@@ -5,8 +5,8 @@ PyTorch: torch/utils/hooks.py (BackwardHook), torch/nn/modules/_functions.py (Ba
 
 import warnings
 
+from course_lib.autograd.grad_mode import is_grad_enabled
 from course_lib.function import Function
-from course_lib.grad_mode import is_grad_enabled
 from course_lib.tensor import Tensor
 
 

@@ -10,9 +10,9 @@ import warnings
 
 import numpy as np
 
-from course_lib import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
 from course_lib.errors import not_supported
-from course_lib.indexing import cat
+from course_lib.native import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
+from course_lib.native.indexing import cat
 from course_lib.ops import broadcast_error, rows, tensor_argument
 from course_lib.tensor import Tensor
 

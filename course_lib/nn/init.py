@@ -6,8 +6,8 @@ PyTorch: torch/nn/init.py.
 import math
 import warnings
 
-from course_lib import creation
-from course_lib.grad_mode import no_grad
+from course_lib.autograd.grad_mode import no_grad
+from course_lib.native import creation
 
 
 def overwrite(tensor, values):

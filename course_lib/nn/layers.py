@@ -6,8 +6,8 @@ flatten.py, pooling.py).
 
 import math
 
-from course_lib import composites, creation
-from course_lib.grad_mode import no_grad
+from course_lib.autograd.grad_mode import no_grad
+from course_lib.native import composites, creation
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.module import Module

@@ -6,8 +6,8 @@ PyTorch: torch/nn/modules/module.py.
 import warnings
 from collections import OrderedDict, namedtuple
 
+from course_lib.autograd.grad_mode import no_grad
 from course_lib.errors import not_supported
-from course_lib.grad_mode import no_grad
 from course_lib.graph import RemovableHandle
 from course_lib.nn.backward_hooks import BackwardHook, register_old_style
 from course_lib.nn.parameter import Buffer, Parameter

@@ -3,7 +3,7 @@
 PyTorch: torch/nn/parameter.py.
 """
 
-from course_lib.printing import format_tensor
+from course_lib.native.printing import format_tensor
 from course_lib.tensor import Tensor, alias, new_tensor
 
 
@@ -43,7 +43,7 @@ class Parameter(Tensor):
 
 
 def _no_elements():
-    from course_lib.creation import empty
+    from course_lib.native.creation import empty
 
     return empty(0).array
 

@@ -5,9 +5,9 @@ PyTorch: torch/nn/utils (clip_grad.py, convert_parameters.py).
 
 import math
 
-from course_lib import composites, creation
-from course_lib.grad_mode import no_grad
-from course_lib.indexing import cat, stack
+from course_lib.autograd.grad_mode import no_grad
+from course_lib.native import composites, creation
+from course_lib.native.indexing import cat, stack
 from course_lib.tensor import Tensor
 
 

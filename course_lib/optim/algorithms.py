@@ -5,7 +5,7 @@ PyTorch: torch/optim (sgd.py, adam.py, adamw.py, rmsprop.py, adagrad.py).
 
 import math
 
-from course_lib import creation
+from course_lib.native import creation
 from course_lib.optim.optimizer import BuiltIn, check_numbers, refuse
 
 

@@ -9,7 +9,7 @@ from collections import OrderedDict, defaultdict
 from copy import deepcopy
 from itertools import chain
 
-from course_lib.grad_mode import enable_grad, no_grad
+from course_lib.autograd.grad_mode import enable_grad, no_grad
 from course_lib.graph import RemovableHandle
 from course_lib.nn.module import reset_grad
 from course_lib.tensor import Tensor

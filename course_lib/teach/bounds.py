@@ -273,7 +273,7 @@ class CourseLib:
 
     @staticmethod
     def modules():
-        return [sys.modules[f"course_lib.{name}"] for name in ("grad_mode", "creation", "dtypes")]
+        return [sys.modules[f"course_lib.{name}"] for name in ("grad_mode", "native.creation", "dtypes")]
 
     @classmethod
     def save(cls, engine):

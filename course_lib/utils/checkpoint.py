@@ -12,10 +12,11 @@ import threading
 import warnings
 import weakref
 
-from course_lib import creation
+from course_lib.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
+from course_lib.autograd.graph import saved_tensors_hooks
 from course_lib.function import Function
-from course_lib.grad_mode import enable_grad, is_grad_enabled, no_grad, state
-from course_lib.saved import saved_tensors_hooks
+from course_lib.grad_mode import state
+from course_lib.native import creation
 from course_lib.tensor import Tensor
 
 

@@ -6,9 +6,9 @@ PyTorch: torch/utils/data (dataset.py, sampler.py, dataloader.py, _utils/collate
 import itertools
 import math
 
-from course_lib import creation
 from course_lib.errors import not_supported
-from course_lib.indexing import stack
+from course_lib.native import creation
+from course_lib.native.indexing import stack
 from course_lib.tensor import Tensor
 
 

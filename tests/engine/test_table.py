@@ -1,7 +1,7 @@
 """Every row of the derivative table: value, gradient, second derivative, what it saves, its in-place variant.
 
-The tests go through the rows of derivatives.py themselves: a row that is added without a sample here fails.
-The rows of derivatives_nn.py, loaded with course_lib.nn, are tested in test_nn.py.
+The tests go through the rows of derivatives.py and its second page, native/derivatives_more.py: a row that is added
+without a sample here fails. The rows of derivatives_nn.py, loaded with course_lib.nn, are tested in test_nn.py.
 """
 
 import inspect
@@ -13,9 +13,11 @@ from facts import name_of, same, saved_by, value_of
 
 import course_lib
 from course_lib import derivatives, ops
+from course_lib.native import derivatives_more
 from course_lib.ops import rows
 
-ROWS = {name: ops.ROWS[name] for name in re.findall(r'^row\("(\w+)\(', inspect.getsource(derivatives), re.MULTILINE)}
+PAGES = inspect.getsource(derivatives) + inspect.getsource(derivatives_more)
+ROWS = {name: ops.ROWS[name] for name in re.findall(r'^row\("(\w+)\(', PAGES, re.MULTILINE)}
 
 MATRIX = [[0.5, 1.25, 2.0], [3.0, 0.8, 0.3]]
 OTHER = [[1.5, 0.75, 0.2], [2.5, 1.1, 0.6]]

@@ -100,7 +100,7 @@ def test_show_takes_classes_methods_instances_and_wrappers(capsys):
 
 @pytest.mark.parametrize(
     "name",
-    ["grad_mode.no_grad", "course_lib.grad_mode.no_grad", "no_grad", "grad_mode", "grad_mode.ThreadState.update"],
+    ["grad_mode.AutoGradMode", "course_lib.grad_mode.AutoGradMode", "grad_mode", "grad_mode.ThreadState.update"],
 )
 def test_show_finds_dotted_names(name, capsys):
     """Names are looked up in course_lib: functions, classes, methods and whole files."""

@@ -5,8 +5,9 @@ PyTorch: torch/csrc/autograd/python_variable_indexing.cpp, aten/src/ATen/native/
 
 import numpy as np
 
-from course_lib import dtypes, errors, grad_mode, kernels
+from course_lib import dtypes, errors, grad_mode
 from course_lib.graph import Node, fit, init_node
+from course_lib.native import kernels
 from course_lib.ops import ON_TENSORS, instrument, mark_inference, rows
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, memory_of, new_tensor
@@ -99,7 +100,7 @@ def is_number(part):
 
 def index_tensor(part):
     """An index tensor from a tensor, a list or an array."""
-    from course_lib.creation import tensor
+    from course_lib.native.creation import tensor
 
     if not isinstance(part, Tensor):
         if not isinstance(part, list | tuple | np.ndarray | range):

@@ -7,9 +7,10 @@ import builtins
 
 import numpy as np
 
-from course_lib import creation, dtypes, errors, kernels
+from course_lib import dtypes, errors
 from course_lib.grad_mode import state
-from course_lib.indexing import cat, dimension, stack
+from course_lib.native import creation, kernels
+from course_lib.native.indexing import cat, dimension, stack
 from course_lib.ops import (
     ON_TENSORS,
     broadcast_error,
@@ -500,7 +501,7 @@ def matmul_batches(input, other):
     try:
         lead = np.broadcast_shapes(input.array.shape[:-2], other.array.shape[:-2])
     except ValueError:
-        raise errors.sizes_differ(input.array.shape[:-2], other.array.shape[:-2]) from None
+        raise kernels.sizes_differ(input.array.shape[:-2], other.array.shape[:-2]) from None
     a = reshape(expand(input, (*lead, m, k)), (-1, m, k))
     b = reshape(expand(other, (*lead, k2, n)), (-1, k2, n))
     result = reshape_fresh(bmm(a, b), (*lead, m, n))
@@ -848,7 +849,7 @@ def _share_among_equals(grad, x, result, dim, keepdim):
 
 
 def _masked_scatter(x, mask, source):
-    from course_lib.indexing import put_
+    from course_lib.native.indexing import put_
 
     return put_(rows.clone(x), [mask], source)
 

@@ -11,7 +11,7 @@ import itertools
 
 import numpy as np
 
-from course_lib.kernels import (
+from course_lib.native.kernels import (
     index_add,
     logistic,
     mean,

@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 
-from course_lib import errors
 from course_lib.dtypes import of_array as title
 
 # --- values ------------------------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ def masked_fill(x, mask, value):
     try:
         return np.where(mask, x.dtype.type(value), x)
     except ValueError:
-        raise errors.sizes_differ(mask.shape, x.shape) from None
+        raise sizes_differ(mask.shape, x.shape) from None
 
 
 def masked_select(x, mask):
@@ -102,7 +101,7 @@ def masked_select(x, mask):
     try:
         x, mask = np.broadcast_arrays(x, mask)
     except ValueError:
-        raise errors.sizes_differ(mask.shape, x.shape) from None
+        raise sizes_differ(mask.shape, x.shape) from None
     return x[mask]
 
 
@@ -296,7 +295,7 @@ def broadcast_like(x, like):
     try:
         shape = np.broadcast_shapes(x.shape, like.shape)
     except ValueError:
-        raise errors.sizes_differ(like.shape, x.shape) from None
+        raise sizes_differ(like.shape, x.shape) from None
     if shape != like.shape:
         raise RuntimeError(f"output with shape {list(like.shape)} doesn't match the broadcast shape {list(shape)}")
     return np.broadcast_to(x, like.shape).astype(like.dtype, copy=False)
@@ -741,3 +740,19 @@ def masked_scatter(x, mask, source):
     result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
     result[np.broadcast_to(mask, result.shape)] = source.reshape(-1)
     return result
+
+
+def sizes_differ(*shapes):
+    """Shapes that do not broadcast, naming the first dimension (from the back) in which two of them disagree."""
+    result = list(shapes[0])
+    for shape in shapes[1:]:
+        for back in range(1, min(len(result), len(shape)) + 1):
+            a, b = result[-back], shape[-back]
+            if a != b and 1 not in (a, b):
+                dim = max(len(result), len(shape)) - back
+                return RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
+                )
+            result[-back] = max(a, b)
+        result[:0] = shape[: len(shape) - len(result)] if len(shape) > len(result) else []
+    return RuntimeError(f"shapes {[list(s) for s in shapes]} cannot be broadcast together")

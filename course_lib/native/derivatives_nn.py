@@ -5,14 +5,11 @@ PyTorch: tools/autograd/derivatives.yaml (the rows of nll_loss, convolution, nat
 Read a row as in derivatives.py. `weight=None` marks an argument that may be left out.
 """
 
-from course_lib import composites, kernels, kernels_nn
-from course_lib.ops import ON_TENSORS, OPERATION_NAMES, ROWS, row, rows
+from course_lib.native import composites, kernels_nn
+from course_lib.ops import KERNELS, ON_TENSORS, OPERATION_NAMES, ROWS, row, rows
 from course_lib.tensor import new_tensor
 
-# Formulas find the functions they call in `kernels`: those of neural networks join it here.
-for _name, _function in vars(kernels_nn).items():
-    if callable(_function) and _function.__module__ == kernels_nn.__name__:
-        setattr(kernels, _name, _function)
+KERNELS.append(kernels_nn)  # formulas find the functions they call there too
 OPERATION_NAMES["kernels_nn"] = kernels_nn
 _before = set(ROWS)
 

@@ -1,0 +1,74 @@
+"""What an operation does with its arguments before it computes: numbers become tensors, types are promoted.
+
+PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cpp, c10/core/WrapDimMinimal.h.
+"""
+
+import numpy as np
+
+from course_lib import dtypes
+from course_lib.native.kernels import sizes_differ
+from course_lib.saved import WrappedNumber
+from course_lib.tensor import Tensor, new_tensor
+
+OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.bool_})  # the numbers among them
+
+_numbers = {}
+
+
+def number(value, like):
+    """A Python number as an operand for `like`: of its element type when the kinds agree, and kept for reuse.
+
+    NumPy takes 250 ns longer to add a Python float to an array than to add a 0-d array.
+    """
+    array = like.array
+    key = (value, type(value), array.dtype, type(array))
+    found = _numbers.get(key)
+    if found is None:
+        kind = dtypes.of_number(value)
+        if dtypes.KIND[kind] <= dtypes.KIND[array.dtype]:
+            kind = array.dtype
+        scalar = type(array) is not np.ndarray
+        found = new_tensor(kind.type(value) if scalar else np.array(value).astype(kind), WrappedNumber)
+        found.number = value
+        if value and len(_numbers) < 512:  # not 0: as a key it cannot be told from -0.0
+            _numbers[key] = found
+    return found
+
+
+def operands(name, *values):
+    """Tensors from tensors and Python numbers; TypeError for anything else."""
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    if like is None:
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(values[0]).__name__}")
+    for position, v in enumerate(values):
+        if not isinstance(v, Tensor | int | float | np.number | np.bool_):
+            argument = ("input", "other")[position > 0]
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(v).__name__}"
+            )
+    return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
+
+
+def tensor_argument(name, parameter, value):
+    """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
+    if not isinstance(value, Tensor):
+        name = {"select_where": "where"}.get(name, name)
+        name, argument = name.partition("_dim")[0].partition("_all")[0], "input" if parameter == "self" else parameter
+        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
+    return value
+
+
+def rank(tensor):
+    """How much an operand counts in promotion: 2 for a tensor with dimensions, 1 without, 0 for a number."""
+    return 0 if type(tensor) is WrappedNumber else 2 if tensor.array.ndim else 1
+
+
+def promote(*tensors):
+    """The operands' arrays, converted to the type PyTorch gives the result."""
+    wanted = dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors])
+    return tuple(t.array if t.array.dtype is wanted else t.array.astype(wanted) for t in tensors)
+
+
+def broadcast_error(*tensors):
+    """The RuntimeError for operands whose shapes do not go together."""
+    return sizes_differ(*(t.array.shape for t in tensors))

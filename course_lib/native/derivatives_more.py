@@ -1,0 +1,158 @@
+"""THE TABLE, second page: rows that work like those of the first and teach nothing new.
+
+PyTorch: tools/autograd/derivatives.yaml. Read a row as in derivatives.py.
+"""
+
+from course_lib.ops import row
+
+# --- arithmetic --------------------------------------------------------------------------------------------
+
+row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
+    self="-grad")
+row("add_scaled(self, other, alpha)", "self + alpha * other", node="AddBackward0",
+    self="grad",
+    other="grad * alpha")
+row("sub_scaled(self, other, alpha)", "self - alpha * other", node="SubBackward0",
+    self="grad",
+    other="-grad * alpha")
+row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
+    exponent="grad * number_power_grad(self, exponent, result)")
+row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
+    self="grad",
+    other="-grad * floor(self / other)")
+row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
+    self="grad")
+row("lerp(self, end, weight)", "self + weight * (end - self)",
+    self="grad * (1 - weight)",
+    end="grad * weight")
+row("addcmul(self, tensor1, tensor2, value=1)", "self + value * tensor1 * tensor2",
+    self="grad",
+    tensor1="grad * (tensor2 * value)",
+    tensor2="grad * (tensor1 * value)")
+row("addcdiv(self, tensor1, tensor2, value=1)", "self + value * (tensor1 / tensor2)", floating=True,
+    keeps=("tensor2",),
+    self="grad",
+    tensor1="grad * (value / tensor2)",
+    tensor2="-grad * (value * tensor1 / (tensor2 * tensor2))")
+
+# --- functions of one number -------------------------------------------------------------------------------
+
+row("expm1(self)", "np.expm1(self)", floating=True,
+    self="grad * (result + 1)")
+row("log1p(self)", "np.log1p(self)", floating=True, node="Log1PBackward0",
+    self="grad / (self + 1)")
+row("log2(self)", "np.log2(self)", floating=True,
+    self="grad / (self * 0.6931471805599453)")
+row("rsqrt(self)", "1 / np.sqrt(self)", floating=True,
+    self="-0.5 * grad * result ** 3")
+row("tan(self)", "np.tan(self)", floating=True,
+    self="grad * (1 + result * result)")
+row("asin(self)", "np.arcsin(self)", floating=True,
+    self="grad * rsqrt(1 - self * self)")
+row("acos(self)", "np.arccos(self)", floating=True,
+    self="grad * -rsqrt(1 - self * self)")
+row("atan(self)", "np.arctan(self)", floating=True,
+    self="grad / (self * self + 1)")
+row("sinh(self)", "np.sinh(self)", floating=True,
+    self="grad * cosh(self)")
+row("cosh(self)", "np.cosh(self)", floating=True,
+    self="grad * sinh(self)")
+row("threshold_backward(grad_output, self, threshold)", "np.where(self <= threshold, 0, grad_output)",
+    node="ThresholdBackwardBackward0", elementwise=False, keeps=("self",),
+    grad_output="where(self <= threshold, 0.0, grad)",
+    self="zeros_like(grad)")
+row("erf(self)", "kernels.error_function(self)", floating=True,
+    self="grad * (1.1283791670955126 * exp(-(self * self)))")
+row("floor(self)", "np.floor(self)",
+    self="zeros_like(grad)")
+row("ceil(self)", "np.ceil(self)",
+    self="zeros_like(grad)")
+row("round(self)", "np.round(self)",
+    self="zeros_like(grad)")
+row("trunc(self)", "np.trunc(self)",
+    self="zeros_like(grad)")
+row("gelu(self, approximate='none')", "kernels.gelu(self)",
+    self="grad * gelu_slope(self)")
+row("softplus(self, beta=1, threshold=20)", "kernels.softplus(self, beta, threshold)",
+    self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
+row("leaky_relu(self, negative_slope=0.01)", "np.where(self > 0, self, self * negative_slope)",
+    self="leaky_relu_backward(grad, self, negative_slope)")
+row("leaky_relu_backward(grad_output, self, negative_slope)",
+    "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False, keeps=("self",),
+    grad_output="where(self > 0, grad, grad * negative_slope)",
+    self="zeros_like(grad)")
+row("silu(self)", "self * kernels.logistic(self)",
+    self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
+row("elu(self, alpha=1.0)", "np.where(self > 0, self, alpha * np.expm1(self))",
+    self="where(self > 0, grad, grad * (alpha * exp(self)))")
+
+# --- reductions --------------------------------------------------------------------------------------------
+
+row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
+    self="grad * products_of_others(self, None)")
+row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
+    elementwise=False, keeps=("result",),
+    self="restore_dim(grad, self_sym_sizes, dim, keepdim) * products_of_others(self, dim)")
+row("var(self, dim, correction, keepdim=False)", "kernels.spread(np.var, self, dim, correction, keepdim)",
+    elementwise=False,
+    self="restore_dim(grad, self_sym_sizes, dim, keepdim) * deviations(self, dim)"
+         " * (2 / degrees(self_sym_sizes, dim, correction))")
+row("std(self, dim, correction, keepdim=False)", "kernels.spread(np.std, self, dim, correction, keepdim)",
+    elementwise=False,
+    self="std_grad(grad, self, result, dim, correction, keepdim)")
+row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, keepdim)",
+    node="LinalgVectorNormBackward0", elementwise=False, keeps=("result", "self"),
+    self="norm_grad(grad, self, result, ord, dim, keepdim)")
+row("min_all(self)", "kernels.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
+    self="share_among_equals(grad, self, result, None, False)")
+row("amax(self, dim, keepdim=False)", "np.max(self, axis=dim, keepdims=keepdim)", elementwise=False,
+    self="share_among_equals(grad, self, result, dim, keepdim)")
+row("amin(self, dim, keepdim=False)", "np.min(self, axis=dim, keepdims=keepdim)", elementwise=False,
+    self="share_among_equals(grad, self, result, dim, keepdim)")
+row("min_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmin, dim, keepdim)",
+    node="MinBackward0", outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
+row("sort_dim(self, dim, descending)", "kernels.sort(self, dim, descending)", node="SortBackward0",
+    outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, True)")
+row("topk_dim(self, k, dim, largest)", "kernels.topk(self, k, dim, largest)", node="TopkBackward0",
+    outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, True)")
+row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim)", elementwise=False,
+    floating=True,
+    self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
+         " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
+row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, keeps=("result",),
+    self="cumprod_grad(grad, self, dim)")
+
+# --- views: the result looks at the same memory ------------------------------------------------------------
+
+row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAliasBackward0", view=True,
+    self="reshape(grad, self_sym_sizes)")
+row("diagonal(self, offset, dim1, dim2)", "kernels.diagonal(self, offset, dim1, dim2)", view=True,
+    self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
+row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes, dim)", view="multiple outputs",
+    self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
+
+# --- rearranging into new memory ---------------------------------------------------------------------------
+
+row("clone_contiguous(self)", "np.ascontiguousarray(self)", node="CloneBackward0", elementwise=False,
+    self="grad")
+row("unsafe_view(self, shape)", "kernels.copy_shaped(self, shape)", node="UnsafeViewBackward0", elementwise=False,
+    self="reshape(grad, self_sym_sizes)")
+row("repeat(self, repeats)", "np.tile(self, repeats)", elementwise=False,
+    self="sum_repeats(grad, self_sym_sizes, repeats)")
+row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", elementwise=False,
+    self="triu(grad, diagonal)")
+row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False,
+    self="tril(grad, diagonal)")
+row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
+    in_place=True,
+    self="grad",
+    src="gather(grad, dim, index)")
+row("index_add(self, dim, index: Tensor, source)", "kernels.index_add(self, dim, index, source)",
+    elementwise=False, in_place=True, keeps=("source with source",),
+    self="grad",
+    source="index_select(grad, dim, index)")
+row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
+    self="masked_scatter(zeros_like(self), mask, grad)")

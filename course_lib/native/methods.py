@@ -1,0 +1,442 @@
+"""The operators and methods of Tensor that compute: attached to the class, row by row and function by function.
+
+PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods.cpp.
+"""
+
+import numpy as np
+
+from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
+from course_lib.native import composites, creation, derivatives_more, indexing  # noqa: F401
+from course_lib.native.device import device
+from course_lib.ops import ROWS, build, rename_node, rows
+from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
+from course_lib.views import gradient_edge, requires_grad
+
+state = grad_mode.state
+
+
+def method(name=None, into=Tensor):
+    """Attach a function to Tensor under its own name or another."""
+
+    def attach(function):
+        setattr(into, name or function.__name__, function)
+        return function
+
+    return attach
+
+
+# --- operations of the table -------------------------------------------------------------------------------
+
+
+class LazyOperation:
+    """Stands in for an operation on Tensor until it is first used; then its source is written: ops.py."""
+
+    def __init__(self, attribute, operation):
+        self.attribute, self.operation = attribute, operation
+
+    def __get__(self, tensor, cls):
+        function = build(self.operation)
+        setattr(Tensor, self.attribute, function)
+        return function if tensor is None else function.__get__(tensor, cls)
+
+
+ROW_METHODS = """
+    neg reciprocal lerp addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
+    cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum masked_fill triu tril masked_select
+""".split()
+ROW_OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
+    "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
+    "__neg__": "neg", "__abs__": "abs", "absolute": "abs", "negative": "neg",
+}  # fmt: skip
+
+for _name in ROW_METHODS:
+    setattr(Tensor, _name, LazyOperation(_name, _name))
+for _name, _row in ROWS.items():
+    if _row.in_place:
+        setattr(Tensor, _name + "_", LazyOperation(_name + "_", _name + "_"))
+for _name, _operation in ROW_OPERATORS.items():
+    setattr(Tensor, _name, LazyOperation(_name, _operation))
+
+COMPOSITE_METHODS = """
+    add sub mul div pow remainder square clamp sum mean prod var std norm max min amax amin argmax argmin all any
+    logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner view reshape
+    flatten t
+    transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
+    gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose
+    add_ sub_ mul_ div_ pow_ remainder_
+""".split()
+
+for _name in COMPOSITE_METHODS:
+    setattr(Tensor, _name, getattr(composites, _name))
+
+Tensor.subtract, Tensor.multiply, Tensor.divide, Tensor.true_divide = (
+    composites.sub, composites.mul, composites.div, composites.div,
+)
+Tensor.swapaxes = composites.transpose
+Tensor.__eq__, Tensor.__ne__ = composites.eq, composites.ne
+Tensor.__lt__, Tensor.__le__ = composites.lt, composites.le
+Tensor.__gt__, Tensor.__ge__ = composites.gt, composites.ge
+Tensor.__and__, Tensor.__or__, Tensor.__xor__ = (
+    composites.bitwise_and, composites.bitwise_or, composites.bitwise_xor,
+)
+Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
+Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
+Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.matmul, composites.pow_
+
+
+
+
+@method()
+def __rsub__(self, other):
+    if not isinstance(other, int | float | np.number):
+        return NotImplemented
+    if isinstance(other, float) and self.array.dtype.kind != "f":
+        self = to(self, dtypes.default)
+    return rows.rsub(self, other)
+
+
+@method()
+def __rtruediv__(self, other):
+    return rows.mul(rows.reciprocal(self), other)
+
+
+@method()
+def __rpow__(self, other):
+    return composites.pow(other, self)
+
+
+@method()
+def __rmatmul__(self, other):
+    return composites.matmul(creation.tensor(other), self)
+
+
+@method()
+def __floordiv__(self, other):
+    return composites.div(self, other, rounding_mode="floor")
+
+
+@method()
+def __mod__(self, other):
+    return composites.remainder(self, other)
+
+
+@method()
+def __invert__(self):
+    if self.array.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return new_tensor(np.invert(self.array))
+
+
+@method()
+def __pos__(self):
+    return self
+
+
+@method()
+def __iter__(self):
+    if self.array.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(composites.unbind(self, 0))
+
+
+@method()
+def __contains__(self, value):
+    return bool(np.any(self.array == getattr(value, "array", value)))
+
+
+@method()
+def where(self, condition, other):
+    """self where the condition holds, other elsewhere."""
+    return composites.where(condition, self, other)
+
+
+@method()
+def view_as(self, other):
+    """The same memory in the shape of another tensor."""
+    return composites.view(self, other.array.shape)
+
+
+@method()
+def reshape_as(self, other):
+    """The elements in the shape of another tensor."""
+    return composites.reshape(self, other.array.shape)
+
+
+@method()
+def expand_as(self, other):
+    """The tensor seen in the shape of another."""
+    return composites.expand(self, other.array.shape)
+
+
+@method()
+def contiguous(self):
+    """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
+    if memory_of(self).flags.c_contiguous:
+        return self
+    return rows.clone_contiguous(self)
+
+
+Tensor.T = property(lambda self: reversed_dims(self))
+Tensor.mT = property(composites.mT)
+
+
+def reversed_dims(tensor):
+    """All dimensions in reverse order, the old meaning of `.T`."""
+    return rows.permute(tensor, tuple(range(tensor.array.ndim))[::-1])
+
+
+# --- shape and type ----------------------------------------------------------------------------------------
+
+Tensor.is_cuda = Tensor.is_sparse = Tensor.is_quantized = Tensor.is_meta = False
+Tensor.layout = "torch.strided"
+Tensor.ndim = property(lambda self: self.array.ndim)
+Tensor.nbytes = property(lambda self: self.array.nbytes)
+Tensor.itemsize = property(lambda self: self.array.itemsize)
+Tensor.device = property(lambda self: device("cpu"))
+
+
+@method()
+def size(self, dim=None):
+    """The shape, or the length of one dimension."""
+    return self.shape if dim is None else self.array.shape[dim]
+
+
+@method()
+def dim(self):
+    """The number of dimensions."""
+    return self.array.ndim
+
+
+@method()
+@method("nelement")
+def numel(self):
+    """The number of elements."""
+    return self.array.size
+
+
+@method()
+def element_size(self):
+    """Bytes of one element."""
+    return self.array.itemsize
+
+
+@method("type")
+def type_(self, dtype=None):
+    """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
+    return self.dtype.tensor_type if dtype is None else self.to(dtype)
+
+
+@method()
+def is_floating_point(self):
+    """True for float32 and float64."""
+    return self.array.dtype.kind == "f"
+
+
+@method()
+def is_complex(self):
+    """Always False: this engine has no complex numbers."""
+    return False
+
+
+# --- types -------------------------------------------------------------------------------------------------
+
+
+@method()
+def clone(self, *, memory_format=None):
+    """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
+    return rows.clone(self)
+
+
+@method()
+def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
+    """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
+    for argument in args:
+        if isinstance(argument, dtypes.dtype):
+            dtype = argument
+        elif isinstance(argument, Tensor):
+            dtype = argument.dtype
+        elif not isinstance(argument, bool):
+            device = argument
+    if device is not None and str(device) != "cpu":
+        raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
+    if dtype is None or dtype is self.dtype:
+        return rows.clone(self) if copy else self
+    if not dtype.is_floating_point:
+        self = self.detach()  # no gradient leads back from integers, and nothing is recorded
+    return rows.to_copy(self, dtype.numpy)
+
+
+def _converter(name, dtype):
+    def convert(self):
+        return to(self, dtype)
+
+    convert.__name__ = name
+    convert.__doc__ = f"The tensor as {dtype.name}: itself when it already is."
+    setattr(Tensor, name, convert)
+
+
+for _name, _dtype in dict(
+    float=dtypes.float32, double=dtypes.float64, long=dtypes.int64, bool=dtypes.bool_
+).items():
+    _converter(_name, _dtype)
+
+
+@method()
+def type_as(self, other):
+    """The tensor in the dtype of another."""
+    return to(self, other.dtype)
+
+
+@method()
+def cpu(self):
+    """The tensor itself: everything is on the CPU."""
+    return self
+
+
+@method()
+def cuda(self, device=None):
+    raise errors.not_supported("the device 'cuda'", "Everything is computed on the CPU.")
+
+
+@method()
+def new_zeros(self, *size, dtype=None, requires_grad=False):
+    """Zeros of another shape in this tensor's type."""
+    return creation.zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+@method()
+def new_ones(self, *size, dtype=None, requires_grad=False):
+    """Ones of another shape in this tensor's type."""
+    return creation.ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+@method()
+def new_tensor_(self, data, dtype=None, requires_grad=False):
+    """A new leaf from data in this tensor's type."""
+    return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+Tensor.new_tensor = Tensor.new_tensor_
+del Tensor.new_tensor_
+
+
+@method()
+def numpy(self, *, force=False):
+    """The tensor's memory as a NumPy array: writes to it are not counted. RuntimeError if it requires grad."""
+    if requires_grad(self):
+        if not force:
+            raise RuntimeError(errors.NUMPY_OF_GRAD)
+        return np.array(self.array)
+    return memory_of(self)
+
+
+@method()
+def __array__(self, dtype=None, copy=None):
+    array = numpy(self)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+# --- writing in place that is no row -----------------------------------------------------------------------
+
+
+@method()
+def copy_(self, src, non_blocking=False):
+    """Overwrite the tensor with the elements of another, which may be narrower or of another type."""
+    if not isinstance(src, Tensor):
+        src = creation.tensor(src)
+    return rows.copy_(self, src)
+
+
+@method()
+def fill_(self, value):
+    """Overwrite every element with one number (or a tensor without dimensions)."""
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
+            )
+        return rows.copy_(self, value)
+    return rows.fill_(self, value)
+
+
+@method()
+def scatter_add_(self, dim, index, src):
+    """Add src at the places that index names along a dimension."""
+    return rows.scatter_add_(self, indexing.dimension(self, dim), index, src)
+
+
+@method()
+def index_add_(self, dim, index, source):
+    """Add the slices of source at the places that index names along a dimension."""
+    return rows.index_add_(self, indexing.dimension(self, dim), index, source)
+
+
+@method()
+def index_put_(self, indices, values, accumulate=False):
+    """Write (or add) values at the places that index tensors name."""
+    return indexing.put_(self, list(indices), values, accumulate)
+
+
+@method()
+def clamp_min_(self, min):
+    """Raise elements below min to min, in place."""
+    return rows.clamp_(self, min, None)
+
+
+def t_in_place(input):
+    if input.array.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
+    return rows.t(input)
+
+
+NODES_OF_SHAPE_CHANGES = {
+    "t_": "TBackward1", "transpose_": "TransposeBackward1", "unsqueeze_": "UnsqueezeBackward1",
+    "squeeze_": "SqueezeBackward3",
+}  # fmt: skip
+
+
+def _in_place_shape(name, change):
+    """t_, unsqueeze_ and the like: the tensor itself changes shape. Counts as a write although no value moves."""
+
+    def method_(self, *args):
+        views.check_in_place(self, state.recording > 0 and requires_grad(self))
+        edge = gradient_edge(self) if state.recording > 0 else None
+        changed = change(alias(self) if edge is None else twin(self), *args)
+        counter_of(self).value += 1
+        self.array = changed.array
+        if edge is not None:
+            rename_node(changed.node, NODES_OF_SHAPE_CHANGES[name])
+            views.set_history(self, changed.node)
+            if self._is_view():
+                self.meta.view.version = self.version.value  # no value moved: the base's history stays as it is
+        return self
+
+    method_.__name__ = name
+    method_.__doc__ = f"{name.rstrip('_')}, changing this tensor itself instead of returning another."
+    setattr(Tensor, name, method_)
+
+
+def twin(tensor):
+    """Another tensor on the same memory with the same history."""
+    other = alias(tensor)
+    other.node = views.grad_fn(tensor)
+    if tensor.meta is not None and tensor.meta.edge_to_output:
+        meta_of(other).edge_to_output, other.meta.output_nr = True, tensor.meta.output_nr
+    return other
+
+
+_in_place_shape("t_", t_in_place)
+for _name in ("transpose", "unsqueeze", "squeeze"):
+    _in_place_shape(_name + "_", getattr(composites, _name))
+
+
+@method()
+def set_(self, source):
+    """Make the tensor look at another tensor's memory. Counts as a write."""
+    if requires_grad(self) and state.grad_enabled:
+        views.check_in_place(self, True)
+    version = counter_of(self)
+    version.value += 1
+    self.array = memory_of(source)
+    return self

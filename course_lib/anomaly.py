@@ -34,8 +34,16 @@ def describe(place):
 
     file, number = place
     text = linecache.getline(file, number).strip()
-    where = f"{os.path.basename(file)}, line {number}"
+    where = place_words(file, number)
     return f"`{text}` ({where})" if text else where
+
+
+def place_words(file, number):
+    """A line of the program in words: "cell [5] line 2" in a notebook, otherwise "file.py line 12"."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    found = None if shell is None else shell.compile.format_code_name(file)
+    where = os.path.basename(file) if found is None else "cell " + found[1].removeprefix("In")
+    return f"{where} line {number}"
 
 
 def note_node(node, result):

@@ -71,7 +71,7 @@ row("select_where(condition: Tensor, self, other)", "np.where(condition, self, o
     self="where(condition, grad, 0.0)",
     other="where(condition, 0.0, grad)")
 row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
-    broadcasts=True, in_place=True,
+    broadcasts=("self",), in_place=True,
     self="where(mask, 0.0, grad)")
 
 # --- reductions --------------------------------------------------------------------------------------------
@@ -101,8 +101,8 @@ row("log_softmax(self, dim)", "kernels.log_softmax(self, dim)", elementwise=Fals
 # --- products of matrices ----------------------------------------------------------------------------------
 
 row("mm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
-    self="grad @ mat2.T",
-    mat2="self.T @ grad")
+    self="product_like(grad, t(mat2), self_sym_sizes, self_sym_strides)",
+    mat2="product_like(t(self), grad, mat2_sym_sizes, mat2_sym_strides)")
 row("mv(self, vec)", "kernels.matrix_product(self, vec)", elementwise=False,
     self="outer_product(grad, vec)",
     vec="self.T @ grad")
@@ -115,8 +115,8 @@ row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
 row("addmm(self, mat1, mat2)", "kernels.matrix_product_plus(self, mat1, mat2)", elementwise=False,
     broadcasts=("self",),
     self="grad",
-    mat1="grad @ mat2.T",
-    mat2="mat1.T @ grad")
+    mat1="product_like(grad, t(mat2), mat1_sym_sizes, mat1_sym_strides)",
+    mat2="product_like(t(mat1), grad, mat2_sym_sizes, mat2_sym_strides)")
 
 # --- views: the result looks at the same memory ------------------------------------------------------------
 
@@ -152,7 +152,7 @@ row("split(self, split_size, dim)", "kernels.split(self, split_size, dim)", view
 
 row("clone(self)", "kernels.copy(self)", elementwise=False,
     self="grad")
-row("to_copy(self, dtype)", "kernels.astype(self, dtype)", elementwise=False, broadcasts=True,
+row("to_copy(self, dtype)", "kernels.astype(self, dtype)", elementwise=False, broadcasts=("self",),
     self="grad")
 row("flip(self, dims)", "kernels.flip(self, dims)", elementwise=False,
     self="flip(grad, dims)")
@@ -165,7 +165,7 @@ row("gather(self, dim, index: Tensor)", "kernels.pick(self, dim, index)", elemen
 # --- only in place -----------------------------------------------------------------------------------------
 
 row("copy(self, src)", "kernels.broadcast_like(src, self)", node="CopyBackwards", elementwise=False,
-    broadcasts=True, in_place="only",
+    broadcasts=("self", "src"), in_place="only",
     self="zeros_like(grad)",
     src="grad")
 row("fill(self, value)", "kernels.full_like(self, value)", node="FillBackward2", elementwise=False,

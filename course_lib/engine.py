@@ -141,7 +141,7 @@ def evaluate(task):
                 del dependencies[following]
             if special and task.skips(following):
                 buffers.pop(following, None)
-            elif following.sequence_nr == LEAVES_FIRST:
+            elif type(following) is AccumulateGrad:
                 leaves.append(following)
             elif newest is None:
                 newest = following
@@ -163,7 +163,7 @@ def evaluate(task):
             return
         # 3. Run it.
         grad = buffers.pop(node, None)
-        if special or grad is None or node.hooks is not None or node.sequence_nr == LEAVES_FIRST and has_hooks(node):
+        if special or grad is None or node.hooks is not None or type(node) is AccumulateGrad and has_hooks(node):
             grads = run_with_care(task, node, grad)
         elif create_graph:
             grads = node.apply_to_tensors(grad)

@@ -3,6 +3,7 @@
 PyTorch: torch/csrc/autograd/function.h (Node), edge.h, functions/accumulate_grad.h, graph_task.h.
 """
 
+import functools
 import sys
 import weakref
 from itertools import count
@@ -228,11 +229,15 @@ def _may_be_taken_over(grad, like):
     """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
 
     PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
-    does (its issue 34082): two leaves may then share one `.grad`. Here a view is always copied.
+    does (its issue 34082): two leaves may then share one `.grad`. Here a view is taken over only when it is the
+    last thing that looks at the whole of its memory, like the transposed gradient of a linear layer's weight.
     """
     if type(grad) is not np.ndarray:
         return True  # a NumPy scalar cannot be changed
-    return grad.base is None and sys.getrefcount(grad) <= _UNSHARED and grad.strides == like.strides
+    if sys.getrefcount(grad) > _UNSHARED or grad.strides != like.strides:
+        return False
+    base = grad.base
+    return base is None or (type(base) is np.ndarray and base.size == grad.size and sys.getrefcount(base) <= _ONE_VIEW)
 
 
 def _copy_like(grad, like):
@@ -272,6 +277,7 @@ def _count_references():
 
 
 _UNSHARED = _count_references()
+_ONE_VIEW = 3  # references to an array seen by one view only: the view's, `base` and the argument of getrefcount
 
 
 def accumulator_of(leaf):
@@ -304,26 +310,39 @@ def gradients_of(node, grad):
 
 
 def fit_inputs(grads, forms):
-    """Undo broadcasting and promotion: sum each gradient to its input's shape, convert to its type."""
-    return tuple(
+    """Undo broadcasting and promotion: bring each gradient to the form of an input that differed from the result."""
+    return tuple([
         grad if grad is None or form is None else fit(grad, *form) for grad, form in zip(grads, forms, strict=True)
-    )
+    ])
 
 
 def fit(grad, shape, dtype):
     """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
-    array = grad.array if isinstance(grad, Tensor) else grad
-    if array.shape != shape:
-        lead = array.ndim - len(shape)
-        extra = tuple(range(lead)) + tuple(
-            d + lead for d, n in enumerate(shape) if n == 1 and array.shape[d + lead] != 1
-        )
-        if array is not grad:
-            grad = grad.sum(extra, True).reshape(shape) if extra else grad.reshape(shape)
-        elif array.ndim == 2 and extra == (0,) and lead == 1:
-            grad = np.dot(np.ones(len(array), array.dtype), array)  # BLAS: 2.5 times faster than sum(0)
+    if isinstance(grad, Tensor):
+        return fit_tensor(grad, shape, dtype)
+    if grad.shape != shape:
+        if grad.ndim == 2 and grad.shape[1:] == shape:
+            grad = np.dot(ones(len(grad), grad.dtype), grad)  # BLAS: 2.5 times faster than sum(0)
         else:
-            grad = np.add.reduce(array, extra, keepdims=True).reshape(shape)
-    if array.dtype != dtype:
-        grad = grad.to(dtypes.FROM_NUMPY[dtype]) if isinstance(grad, Tensor) else grad.astype(dtype)
-    return grad
+            grad = np.add.reduce(grad, summed_dims(grad.shape, shape), keepdims=True).reshape(shape)
+    return grad if grad.dtype == dtype else grad.astype(dtype)
+
+
+def fit_tensor(grad, shape, dtype):
+    """The same, recorded."""
+    if grad.array.shape != shape:
+        extra = summed_dims(grad.array.shape, shape)
+        grad = grad.sum(extra, True).reshape(shape) if extra else grad.reshape(shape)
+    return grad if grad.array.dtype == dtype else grad.to(dtypes.FROM_NUMPY[dtype])
+
+
+def summed_dims(sizes, shape):
+    """The dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
+    lead = len(sizes) - len(shape)
+    return (*range(lead), *(d + lead for d, n in enumerate(shape) if n == 1 and sizes[d + lead] != 1))
+
+
+@functools.lru_cache(maxsize=64)
+def ones(n, dtype):
+    """A vector of ones, kept for reuse. Nobody may write to it."""
+    return np.ones(n, dtype)

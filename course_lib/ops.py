@@ -15,8 +15,8 @@ from course_lib.graph import Node, next_sequence_nr
 from course_lib.native import kernels
 from course_lib.native.arguments import OPERAND_TYPES, broadcast_error, number, operands, promote, tensor_argument
 from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties, pack_slots
-from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
-from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, write
+from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor, strides_of
+from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, update, write
 
 state = grad_mode.state
 
@@ -44,7 +44,7 @@ class Row:
     keeps     names that are saved whichever formula is needed, or ("a with b") when b's formula is
     floating  integers become float32 first (sin, exp, division)
     elementwise   operands may be numbers, are promoted to a common type and broadcast; True or their names
-    broadcasts    inputs may have other shapes and types than the result, so the engine must fit gradients
+    broadcasts    these inputs may have other shapes and types than the result, so the engine must fit their gradients
     view      the result looks at self's memory; "multiple outputs" when there are several
     outputs   names of several results; only the first has a gradient, the others can be used in formulas
     in_place  also make the variant that overwrites self ("only": make nothing else)
@@ -63,7 +63,8 @@ class Row:
         self.forward, self.formulas, self.outputs = forward, formulas, outputs
         self.node = node or "".join(word.title() for word in self.name.split("_")) + "Backward0"
         self.operands = self.tensors if elementwise is True else list(elementwise or ())
-        self.broadcasts = broadcasts or len(self.operands) > 1
+        broadcasts = broadcasts or (self.operands if len(self.operands) > 1 else ())
+        self.broadcasts = [p for p in formulas if p in broadcasts]
         self.floating, self.view, self.in_place = floating, view, in_place
         self.wants = {p: sorted(names_in(f) & self.can_be_saved()) for p, f in formulas.items()}
         self.saved = {}  # name -> the parameters whose formula needs it
@@ -78,8 +79,8 @@ class Row:
 
     def can_be_saved(self):
         """Every name that a formula may take from the node."""
-        sizes = {f"{p}_sym_sizes" for p in self.tensors}
-        return {*self.names, *sizes, *(self.outputs or ("result",))}
+        geometry = {f"{p}_sym_{what}" for p in self.tensors for what in ("sizes", "strides")}
+        return {*self.names, *geometry, *(self.outputs or ("result",))}
 
     def is_saved_tensor(self, name):
         """True for saved names that stand for tensors rather than numbers or shapes."""
@@ -92,7 +93,7 @@ def names_in(expression):
 
 
 def row(
-    schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=False, view=False,
+    schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
     outputs=None, in_place=None, **formulas
 ):
     """Add a line to the table. Element-wise with an in-place variant unless it is a view or says otherwise."""
@@ -243,6 +244,8 @@ def write_record(row, overwriting):
         needed = " or ".join(f"{p}_edge" for p in users) if len(users) < len(row.formulas) else ""
         if name.endswith("_sym_sizes") and name not in row.names:
             value, needed = f"{name.removesuffix('_sym_sizes')}_array.shape", ""
+        elif name.endswith("_sym_strides"):
+            value = f"strides_of({name.removesuffix('_sym_strides')}_array)"
         elif not row.is_saved_tensor(name):
             value, needed = name, ""
         elif overwriting and name == "self":
@@ -252,7 +255,8 @@ def write_record(row, overwriting):
                 needed = f"{name} is not None" + (f" and ({needed})" if needed else "")
             text += write_save(name, needed)
             continue
-        text.append(f"node.kept_{name} = {value}" + (f" if {needed} else None" if needed else ""))
+        absent = "()" if name.endswith("_sym_strides") else "None"
+        text.append(f"node.kept_{name} = {value}" + (f" if {needed} else {absent}" if needed else ""))
     return text
 
 
@@ -285,14 +289,16 @@ def write_results_kept(row, overwriting):
             condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""
             text.append(f"node.kept_{output} = {value}{condition}")
     if row.broadcasts:
-        conditions = [f"{p}_edge and {p}.array.shape != shape" for p in row.formulas]
-        if len(row.operands) > 1:
-            conditions.insert(0, "promoted")
-        else:
-            conditions += [f"{p}.array.dtype is not {result}.array.dtype" for p in row.formulas]
-        text += [f"shape = {result}.array.shape", "node.reshaped = None", f"if {conditions[0]} or (",
-                 "    " + " or ".join(conditions[1:3]), *(f"    or {c}" for c in conditions[3:]), "):",
-                 f"    node.reshaped = input_forms({', '.join(row.formulas)})"]
+        others = [p for p in row.broadcasts if p != result]
+        conditions = [f"{p}.array.shape != shape" for p in others]
+        conditions += ["promoted"] if len(row.operands) > 1 else [
+            f"{p}.array.dtype is not {result}.array.dtype" for p in others
+        ]
+        forms = ", ".join(f"form({p}, {result})" if p in others else "None" for p in row.formulas)
+        if conditions:
+            text += [f"shape = {result}.array.shape", f"if {' or '.join(conditions)}:",
+                     f"    node.reshaped = ({forms}{',' * (len(row.formulas) == 1)})", "else:"]
+        text.append("    " * bool(conditions) + "node.reshaped = None")
     return text
 
 
@@ -362,19 +368,30 @@ def write_in_place(row):
     text.append("    if tracked:")
     text += ["        " + line for line in write_record(row, overwriting=True)]
     text += ["        if recording == 2:", "            pack_before_writing(node)"]
-    others = "".join(f", {t}" for t in row.tensors[1:])
-    value = on_arrays(row.forward, row.tensors)
-    if len(row.operands) > 1:
-        text += ["    try:", f"        values = {value}", "    except ValueError:",
-                 f"        raise broadcast_error({', '.join(row.tensors)}) from None"]
-        value = "values"
-    if row.in_place == "only" and not others:
-        others = ", uniform=True"
-    text.append(f"    write(self, {value}{others})")
+    text += ["    " + line for line in write_overwriting(row)]
     text += ["    if tracked:", "        rebase_history(self, node)"]
     text += ["        " + line for line in write_results_kept(row, overwriting=True)]
     text += ["        if recording == 2:", "            instrument(node, self)"]
     return text + ["    return self"]
+
+
+UFUNCS = {"self + other": "np.add", "kernels.subtract(self, other)": "np.subtract", "self * other": "np.multiply"}
+
+
+def write_overwriting(row):
+    """The write itself: through a second array, or where self lies when nothing has to be fitted."""
+    others = "".join(f", {t}" for t in row.tensors[1:])
+    value = on_arrays(row.forward, row.tensors)
+    if row.in_place == "only" and not others:
+        others = ", uniform=True"
+    if len(row.operands) < 2:
+        return [f"write(self, {value}{others})"]
+    text = ["try:", f"    values = {value}", "except ValueError:",
+            f"    raise broadcast_error({', '.join(row.tensors)}) from None", f"write(self, values{others})"]
+    if row.forward not in UFUNCS:
+        return text
+    return ["if not promoted and other_array.shape in (self_array.shape, ()) and self_array.dtype.kind == 'f':",
+            f"    update(self, {UFUNCS[row.forward]}, other)", "else:", *("    " + line for line in text)]
 
 
 def describe(row):
@@ -516,9 +533,10 @@ def source_of(name):
 
 # --- what generated code calls -----------------------------------------------------------------------------
 
-def input_forms(*tensors):
-    """(shape, element type) of each input, for the engine to bring gradients back to."""
-    return tuple((t.array.shape, t.array.dtype) for t in tensors)
+def form(input, result):
+    """(shape, element type) of an input that the engine brings its gradient back to; None if it is the result's."""
+    shape, dtype = input.array.shape, input.array.dtype
+    return None if shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
 
 
 def copy_of(tensor):
@@ -553,12 +571,13 @@ OPERATION_NAMES = {  # what generated operations see
     "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
     "Tensor": Tensor, "new_tensor": new_tensor, "tensor_argument": tensor_argument, "operands": operands,
     "number": number,
-    "promote": promote, "broadcast_error": broadcast_error, "input_forms": input_forms,
+    "promote": promote, "broadcast_error": broadcast_error, "form": form,
     "gradient_edge": gradient_edge, "next_sequence_nr": next_sequence_nr,
     "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,
-    "check_in_place": check_in_place, "write": write, "rebase_history": rebase_history, "make_view": make_view,
+    "check_in_place": check_in_place, "write": write, "update": update, "rebase_history": rebase_history,
+    "make_view": make_view,
     "mark_inference": mark_inference, "instrument": instrument, "pack_before_writing": pack_before_writing,
-    "requires_grad": requires_grad, "memory_of": memory_of,
+    "requires_grad": requires_grad, "memory_of": memory_of, "strides_of": strides_of,
     "OPERAND_TYPES": OPERAND_TYPES, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
 }  # fmt: skip
 NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

@@ -41,8 +41,7 @@ class Tensor:
 
     def stride(self, dim=None):
         """How many elements to step over to get to the next one, for each dimension."""
-        array = memory_of(self)
-        strides = tuple(s // array.itemsize for s in array.strides)
+        strides = strides_of(memory_of(self))
         return strides if dim is None else strides[dim]
 
     def data_ptr(self):
@@ -194,6 +193,15 @@ def memory_of(tensor):
     return tensor.array
 
 
+def strides_of(array):
+    """How many elements to step over to get to the next one, for each dimension of an array."""
+    size = array.itemsize
+    if array.ndim == 2:
+        row, column = array.strides
+        return row // size, column // size
+    return tuple([step // size for step in array.strides])
+
+
 def counter_of(tensor):
     """The version counter of the tensor's memory, made when it is first needed: Note [Counters are made late]."""
     if tensor.version is None:
@@ -204,7 +212,7 @@ def counter_of(tensor):
 
 def alias(tensor, array=None):
     """A new tensor on the same memory and counter, without history: what detach() returns and views begin as."""
-    version = counter_of(tensor)
+    version = tensor.version or counter_of(tensor)
     result = Tensor()
     result.array = tensor.array if array is None else array
     result.node = result.meta = None

@@ -406,11 +406,12 @@ def mm(input, mat2):
 
 def check_matrices(first, second, a, b):
     """RuntimeError unless a's rows fit b's columns."""
-    if a.array.ndim != 2 or b.array.ndim != 2:
-        wrong = "self" if a.array.ndim != 2 else "mat2"
+    sizes, others = a.array.shape, b.array.shape
+    if len(sizes) != 2 or len(others) != 2:
+        wrong = "self" if len(sizes) != 2 else "mat2"
         raise RuntimeError(f"{wrong} must be a matrix")
-    if a.array.shape[1] != b.array.shape[0]:
-        (m, n), (p, q) = a.array.shape, b.array.shape
+    if sizes[1] != others[0]:
+        (m, n), (p, q) = sizes, others
         raise RuntimeError(f"{first} and {second} shapes cannot be multiplied ({m}x{n} and {p}x{q})")
 
 
@@ -457,7 +458,8 @@ def addmm(input, mat1, mat2):
 
 def matmul(input, other):
     """The product of vectors, matrices and stacks of matrices, chosen by the numbers of dimensions."""
-    tensor_argument("matmul", "other", other)
+    if type(other) is not Tensor:
+        tensor_argument("matmul", "other", other)
     a, b = input.array.ndim, other.array.ndim
     if a == 2 and b == 2:
         return mm(input, other)

@@ -90,42 +90,57 @@ def log_sigmoid(x):
     return np.minimum(x, 0) - np.log1p(buffer), buffer
 
 
-def class_weights(sizes, target, weight, ignore_index, dtype):
-    """Zeros of a shape (N, classes, ...), with each sample's weight at its target class; ignored samples stay zero."""
-    axis = 0 if len(sizes) == 1 else 1
+def known_classes(sizes, target, ignore_index):
+    """(class numbers, which samples count); the second is None when all do. IndexError for a class there is not."""
+    classes = sizes[0 if len(sizes) == 1 else 1]
+    if not 0 <= ignore_index < classes and (
+        not target.size or np.maximum.reduce(target.view(np.uint64), axis=None) < classes  # negative ones look huge
+    ):
+        return target, None
     kept = target != ignore_index
-    classes = np.where(kept, target, 0).reshape(sizes[:axis] + (1,) + sizes[axis + 1 :])
-    values = np.ones(classes.shape, dtype) if weight is None else weight[classes]
-    result = np.zeros(sizes, dtype)
-    np.put_along_axis(result, classes, np.where(kept.reshape(classes.shape), values, 0).astype(dtype), axis)
-    return result
+    bad = kept & ((target < 0) | (target >= classes))
+    if np.any(bad):
+        raise IndexError(f"Target {np.asarray(target)[bad].flat[0]} is out of bounds.")
+    return np.where(kept, target, 0), kept
+
+
+def at_classes(sizes, target):
+    """The index that picks each sample's target class out of an array of shape (N, classes, ...)."""
+    if len(sizes) < 3:
+        return (np.arange(sizes[0]), target) if len(sizes) == 2 else target
+    first, *others = np.ogrid[tuple(map(slice, target.shape))]
+    return (first, target, *others)
+
+
+def sample_weights(target, kept, weight, dtype):
+    """Each sample's weight, 0 for those that do not count; None when all weigh 1."""
+    if weight is None:
+        return None if kept is None else kept.astype(dtype)
+    return weight[target] if kept is None else np.where(kept, weight[target], dtype.type(0))
 
 
 def nll_loss(x, target, weight, reduction, ignore_index):
     """(the weighted negative entries of x at the target classes, the total weight). IndexError for no such class."""
-    axis = 0 if x.ndim == 1 else 1
-    bad = (target != ignore_index) & ((target < 0) | (target >= x.shape[axis]))
-    if np.any(bad):
-        raise IndexError(f"Target {np.asarray(target)[bad].flat[0]} is out of bounds.")
-    weights = class_weights(x.shape, target, weight, ignore_index, x.dtype)
-    losses = np.add.reduce(np.where(weights == 0, 0, -x * weights), axis=axis)
+    target, kept = known_classes(x.shape, target, ignore_index)
+    losses = -x[at_classes(x.shape, target)]
+    weights = sample_weights(target, kept, weight, x.dtype)
+    if weights is not None:
+        losses = np.where(weights == 0, x.dtype.type(0), losses * weights)
     if reduction == NONE:
         return losses, x.dtype.type(0)
-    total_weight = np.add.reduce(weights, axis=None)
+    total_weight = x.dtype.type(losses.size) if weights is None else np.add.reduce(weights, axis=None)
     loss = np.add.reduce(losses, axis=None)
     return (loss / total_weight if reduction == MEAN else loss), total_weight
 
 
 def nll_loss_backward(grad, x, target, total_weight, weight, reduction, ignore_index):
     """Minus each sample's weight at its target class, times what flows back to that sample's loss."""
-    sizes = x.shape
-    weights = class_weights(sizes, target, weight, ignore_index, grad.dtype)
-    if reduction == MEAN:
-        grad = grad / total_weight
-    elif reduction == NONE:
-        axis = 0 if len(sizes) == 1 else 1
-        grad = grad.reshape(sizes[:axis] + (1,) + sizes[axis + 1 :])
-    return np.where(weights == 0, 0, -grad * weights).astype(grad.dtype)
+    target, kept = known_classes(x.shape, target, ignore_index)
+    weights = sample_weights(target, kept, weight, grad.dtype)
+    grad = -grad / total_weight if reduction == MEAN else -grad
+    result = np.zeros(x.shape, grad.dtype)
+    result[at_classes(x.shape, target)] = grad if weights is None else np.where(weights == 0, 0, grad * weights)
+    return result
 
 
 # --- convolution -------------------------------------------------------------------------------------------

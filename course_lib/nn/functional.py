@@ -160,12 +160,15 @@ def linear(input, weight, bias=None):
     """input @ weight.T + bias, for any number of leading dimensions."""
     tensor_argument("linear", "input", input)
     turned = composites.t(weight)
+    if input.array.ndim == turned.array.ndim == 2 and bias is not None and input.array.dtype is weight.array.dtype:
+        if input.array.shape[1] == turned.array.shape[0]:
+            return rows.addmm(bias, input, turned)
     if bias is None:
         return composites.matmul(input, turned)
-    if input.dtype is not weight.dtype:
+    if input.array.dtype != weight.array.dtype:
         titles = [t.dtype.title for t in (input, weight)]
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {titles[0]} and {titles[1]}")
-    if input.dim() == 2:
+    if input.array.ndim == 2:
         return composites.addmm(bias, input, turned)
     flat = composites.reshape(input, (-1, input.shape[-1]))
     return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))
@@ -383,11 +386,14 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 # --- losses ------------------------------------------------------------------------------------------------
 
 
+REDUCTIONS = ("none", "mean", "sum")
+
+
 def reduction_number(reduction):
     """reduction as the nodes keep it: 0, 1 or 2."""
-    if reduction not in ("none", "mean", "sum"):
+    if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return ("none", "mean", "sum").index(reduction)
+    return REDUCTIONS.index(reduction)
 
 
 def reduced(losses, reduction):
@@ -472,16 +478,17 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     input (C), (N, C) or (N, C, ...), target the same without C. The mean is weighted, and leaves out targets equal to
     ignore_index. IndexError for a class that is not there.
     """
-    if input.dim() == 0:
+    dims, sizes = input.array.ndim, target.array.shape
+    if dims == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    samples = target.shape[0] if target.dim() else 0
-    if input.dim() > 1 and input.shape[0] != samples:
+    samples = sizes[0] if sizes else 0
+    if dims > 1 and input.array.shape[0] != samples:
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({samples}).")
     check_target(input, target, weight)
     number = reduction_number(reduction)
-    if input.dim() == 1:
+    if dims == 1:
         target = composites.reshape(target, ())
-    if input.dim() <= 2:
+    if dims <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
     places = target.shape
     if input.dim() != 4:  # PyTorch has one operation for images; others are given that form for a moment
@@ -493,15 +500,16 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 
 def check_target(input, target, weight):
     """RuntimeError for targets that are no class numbers, and for shapes that do not go together."""
-    classes = input.shape[0 if input.dim() == 1 else 1]
-    if target.dtype.name != "int64":
+    sizes = input.array.shape
+    if target.array.dtype.kind != "i":
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
-    if input.dim() == 2 and target.dim() > 1:
+    if len(sizes) == 2 and target.array.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if input.dim() > 2:
-        expected = [input.shape[0], *input.shape[2:]]
+    if len(sizes) > 2:
+        expected = [sizes[0], *sizes[2:]]
         if list(target.shape) != expected:
             raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
+    classes = sizes[0 if len(sizes) == 1 else 1]
     if weight is not None and (weight.dim() != 1 or len(weight) != classes):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
@@ -513,13 +521,13 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    dim = 0 if input.dim() == 1 else 1
-    if not input.is_floating_point():
+    dim = 0 if input.array.ndim == 1 else 1
+    if input.array.dtype.kind != "f":
         raise NotImplementedError(
             f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{input.dtype.title}'"
         )
     log_probabilities = composites.log_softmax(input, dim)
-    if target.size() == input.size() and target.is_floating_point():
+    if target.array.dtype.kind == "f" and target.array.shape == input.array.shape:
         return soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim)
     hard = nll_loss(log_probabilities, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0:

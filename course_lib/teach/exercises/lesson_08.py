@@ -1,0 +1,890 @@
+"""Exercises of lesson 08: views share memory."""
+
+import inspect
+import math
+import random
+
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.outcomes import check_table
+
+LEAF_VIEW = "a view of a leaf Variable"
+MODIFIED = "modified by an inplace operation"
+MANY_VIEWS = "returns multiple views"
+NO_GRAD_VIEW = "was created in no_grad mode"
+
+
+def numbers(count, low=0.5, high=2.0):
+    """Random numbers away from zero, so that no slope is zero by accident."""
+    return [random.uniform(low, high) for _ in range(count)]
+
+
+def leaf(torch, values, dtype=None):
+    return torch.tensor(values, requires_grad=True, dtype=dtype or torch.float32)
+
+
+def flat(tensor):
+    return tensor.detach().reshape(-1).tolist()
+
+
+def near(found, wanted, tolerance=1e-4):
+    """Two lists of numbers agree."""
+    return len(found) == len(wanted) and all(
+        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, wanted, strict=True)
+    )
+
+
+def called(answer, *names):
+    """Does the learner's function use one of these attributes? Only chooses between two sentences."""
+    code = getattr(inspect.unwrap(answer), "__code__", None)
+    return code is not None and any(name in code.co_names for name in names)
+
+
+# --- 08.p1 ----------------------------------------------------------------------------------------
+
+MADE = {
+    "a": "t[0]",
+    "b": "t.T",
+    "c": "t.reshape(6)",
+    "d": "t.T.reshape(6)",
+    "e": "t[[0]]",
+    "f": "t.clone()",
+    "g": "t[:, 1:]",
+    "h": "t[t == 0]",
+}
+
+
+def check_08_p1(answer, torch):
+    if isinstance(answer, str):
+        answer = answer.replace(",", "").replace(" ", "")
+    given = list(answer) if isinstance(answer, (list, tuple, set, frozenset, str)) else None
+    if given is None or not set(given) <= set(MADE):
+        return not_yet('Give a list with some of the letters "a" to "h"; it may be empty.')
+    truth = set()
+    for letter, expression in MADE.items():
+        t = torch.zeros(2, 3)
+        eval(expression, {"t": t}).fill_(7)
+        if 7.0 in flat(t):
+            truth.add(letter)
+    given = set(given)
+    if given == truth:
+        return correct("you know which of them are a second look at the same memory.")
+    for name, letters in [("clone", "f"), ("mask", "h"), ("list", "e"), ("reshape of turned", "d")]:
+        if letters in given:
+            return almost(name)
+    for name, letters in [("nothing", "abcg"), ("transposing copies", "b"), ("reshape copies", "c")]:
+        if not given & set(letters):
+            return almost(name)
+    return not_yet("A view is missing. For each: could its numbers be read from the memory of t, in even steps?")
+
+
+P1 = Exercise(
+    id="08.p1", kind="predict", title="Who shares?", minutes=2, difficulty=1,
+    question="Each is filled with sevens in place: after which of them does t contain sevens?\n\n"
+    + "\n".join(f"- {letter}: `{expression}`" for letter, expression in MADE.items()),
+    name="answer", starter="answer = None",
+    hints=(
+        "In memory t is six numbers in a row. Which of the eight can be read from them by 'begin here, walk "
+        "in even steps'?",
+        "For d, write down in which order the six numbers would have to be read, and at which places they are.",
+    ),
+    solution='answer = ["a", "b", "c", "g"]',
+    why="A row, a transposed matrix, the six in a row and a slice are all read in even steps from t's memory. The "
+    "transposed rows end to end are not, a list or a mask may pick anything, and clone copies on purpose.",
+    alternatives=('answer = ("g", "c", "b", "a")', 'answer = "a, b, c, g"'),
+    mistakes=(
+        Mistake("clone", "f: clone() is made to copy. Its memory is its own, and t keeps its zeros.",
+                'answer = ["a", "b", "c", "f", "g"]'),
+        Mistake("mask",
+                "h: a mask may be true anywhere, so no even steps lead through what it picks. The picked numbers are "
+                "copied.", 'answer = ["a", "b", "c", "g", "h"]'),
+        Mistake("list",
+                "e: the 0 stands in a list, and a list may name any rows in any order. t[0] is a view, t[[0]] a "
+                "copy.", 'answer = ["a", "b", "c", "e", "g"]'),
+        Mistake("reshape of turned",
+                "d: c shares, but here t was transposed first. The numbers would be read at the places 0 3 1 4 2 5, "
+                "which are no even steps, so reshape copies.", 'answer = ["a", "b", "c", "d", "g"]'),
+        Mistake("transposing copies",
+                "b: transposing moves no number. It only says: walk by one where you walked by three, and the other "
+                "way round.", 'answer = ["a", "c", "g"]'),
+        Mistake("reshape copies",
+                "c: the six numbers of t already lie in this order, so reshape has nothing to copy.",
+                'answer = ["a", "b", "g"]'),
+        Mistake("nothing",
+                "You expect a copy everywhere. NumPy and PyTorch copy only where they must: a slice, for one, is a "
+                "second look at the same memory.", "answer = []"),
+    ),
+    check=check_08_p1,
+)  # fmt: skip
+
+
+# --- 08.p2 ----------------------------------------------------------------------------------------
+
+
+def check_08_p2(answer, torch):
+    given = answer
+    if not isinstance(given, str):
+        if not isinstance(given, (list, tuple)) or len(given) != 3:
+            return not_yet('Give a list of three numbers, or "error".')
+        if not all(isinstance(number, (int, float)) for number in given):
+            return not_yet('Give a list of three plain numbers, or "error".')
+        given = [float(number) for number in given]
+    x = leaf(torch, [1.0, 2.0, 3.0])
+    y = x * 2
+    v = y[1:]
+    v.mul_(10)
+    y.sum().backward()
+    if given == x.grad.tolist():
+        return correct("the base knows what was done to a part of it.")
+    if isinstance(given, str):
+        return almost("error") if "error" in given.lower() else not_yet('Give three numbers, or "error".')
+    wrong = {
+        (2.0, 2.0, 2.0): "not told",
+        (0.0, 20.0, 20.0): "part only",
+        (20.0, 20.0, 20.0): "whole",
+        (2.0, 40.0, 60.0): "values",
+        (2.0, 10.0, 10.0): "write only",
+        (1.0, 10.0, 10.0): "write only",
+    }
+    named = wrong.get(tuple(given))
+    return almost(named) if named else not_yet("If x[1] grows by one, by how much does y.sum() grow? And x[0]?")
+
+
+P2 = Exercise(
+    id="08.p2", kind="predict", title="A write to a part", minutes=2, difficulty=1,
+    question="`y = x * 2; v = y[1:]; v.mul_(10); y.sum().backward()`: what is x.grad?",
+    name="answer", starter="answer = None",
+    hints=(
+        "Do not ask what the library does. Ask what the right answer is: which number is in y[1], as a formula in "
+        "x[1]?",
+        "If the library gave another answer than the right one, or an error, lesson 07 would have warned of it. What "
+        "did the product x * 2 save?",
+    ),
+    solution="answer = [2, 20, 20]",
+    why="y is [2 x0, 20 x1, 20 x2] after the write, and that is what is differentiated.",
+    alternatives=("answer = (2.0, 20.0, 20.0)",),
+    mistakes=(
+        Mistake("not told",
+                "That is the gradient of y before the write: it would be silently wrong. A write through a view is "
+                "recorded for its base, which is what this lesson is about.", "answer = [2, 2, 2]"),
+        Mistake("part only",
+                "y[0] was not written to, but it is still a part of the sum: its 2 is missing.",
+                "answer = [0, 20, 20]"),
+        Mistake("whole",
+                "The write reached v, that is y[1] and y[2]. y[0] was not multiplied by ten.",
+                "answer = [20, 20, 20]"),
+        Mistake("values",
+                "Those are the values of y. The gradient is the factor by which each x is multiplied in it.",
+                "answer = [2, 40, 60]"),
+        Mistake("write only",
+                "You counted the write and forgot the 2 in x * 2, or the other way round: on the written part both "
+                "factors apply, on y[0] only the 2.", "answer = [1, 10, 10]"),
+        Mistake("error",
+                "y is no leaf, x * 2 saved only the 2, and the write is recorded. Nothing is in the way.",
+                'answer = "error"'),
+    ),
+    check=check_08_p2,
+)  # fmt: skip
+
+
+# --- 08.1 -----------------------------------------------------------------------------------------
+
+WRITES = """\
+t = torch.zeros(2, 3)
+a, b, c, d = t.T, t.reshape(6), t.T.reshape(6), t[[0]]
+a[2] = 1.0
+b[0] = 2.0
+c[5] = 3.0
+d[0] = 4.0
+t[1:] += 5.0
+"""
+COUNTS = ("t version", "a version", "d version")
+STATE = {"t": [[2, 0, 1], [5, 5, 6]], "t version": 4, "a version": 4, "d version": 1}
+
+
+def check_08_1(answer, torch):
+    if not isinstance(answer, dict) or any(answer.get(name) is None for name in STATE):
+        return not_yet("Put something in the place of each None; keep the four names.")
+    try:
+        given = [[float(number) for number in row] for row in answer["t"]]
+    except (TypeError, ValueError):
+        return not_yet("t is a list of two lists, each with three numbers.")
+    if [len(row) for row in given] != [3, 3]:
+        return not_yet("t is a list of two lists, each with three numbers.")
+    if any(type(answer[name]) is not int for name in COUNTS):
+        return not_yet("A version is a whole number.")
+    space = {"torch": torch}
+    exec(WRITES, space)
+    truth = space["t"].tolist()
+    if given != truth:
+        wrong = {
+            ((2, 0, 0), (5, 5, 5)): "turning copies",
+            ((0, 0, 1), (5, 5, 6)): "reshape copies",
+            ((2, 0, 1), (5, 5, 8)): "reshape shares",
+            ((4, 4, 4), (5, 5, 6)): "a list shares",
+            ((4, 4, 4), (5, 5, 8)): "all share",
+            ((2, 0, 1), (0, 0, 1)): "the slice copies",
+        }
+        named = wrong.get(tuple(tuple(row) for row in given))
+        return almost(named) if named else not_yet("t is not right. Go line by line: whose memory is written to?")
+    t, a, d = (answer[name] for name in COUNTS)
+    if (t, a, d) == tuple(space[name[0]]._version for name in COUNTS):
+        return correct("you know who shares the memory, and that the counter belongs to it.")
+    if d == 0:
+        return almost("copies do not count")
+    if a != t:
+        return almost("own counters")
+    if t == 3:
+        return almost("one write")
+    if t > 4:
+        return almost("lost writes counted")
+    return not_yet("The values are right, the versions are not. Count the writes to each memory.")
+
+
+def state_but(**changed):
+    return f"state = {STATE | {name.replace('_', ' '): value for name, value in changed.items()}!r}"
+
+
+EX1 = Exercise(
+    id="08.1", kind="predict state", title="Who saw it?", minutes=4, difficulty=1,
+    question=f"What does t hold, and at which version are t, a and d?\n\n```python\n{WRITES}```",
+    name="state", starter='state = {"t": None, "t version": None, "a version": None, "d version": None}',
+    hints=(
+        "Mark each of a, b, c, d as a view or a copy first. You decided the same about four expressions at the start.",
+        "a[2] is the third row of the transposed matrix. Which numbers of t is that?",
+        "In lesson 07, an augmented assignment to an item or a slice was two writes.",
+    ),
+    solution=f"state = {STATE!r}",
+    why="a and b are views, so their writes reach t: its last column, and its first number. c and d are copies that "
+    "nobody looks at again. t counts the writes through a, b and twice through the slice; d counts its own.",
+    alternatives=(f"state = dict(reversed({STATE!r}.items()))",
+                  state_but(t=((2.0, 0.0, 1.0), (5.0, 5.0, 6.0)))),
+    mistakes=(
+        Mistake("turning copies",
+                "The ones are missing. t.T is a view: its third row is the third column of t.",
+                state_but(t=[[2, 0, 0], [5, 5, 5]])),
+        Mistake("reshape copies",
+                "The 2 is missing. t lies in memory in just the order that reshape(6) wants, so b is a view.",
+                state_but(t=[[0, 0, 1], [5, 5, 6]])),
+        Mistake("reshape shares",
+                "The 3 reached your t. c is a reshape of the transposed matrix, whose order memory does not have, so "
+                "c is a copy.", state_but(t=[[2, 0, 1], [5, 5, 8]])),
+        Mistake("a list shares",
+                "The fours reached your t. t[[0]] indexes with a list, and that copies.",
+                state_but(t=[[4, 4, 4], [5, 5, 6]])),
+        Mistake("all share",
+                "Both the 3 and the fours reached your t, as if nothing were ever copied. c and d are copies.",
+                state_but(t=[[4, 4, 4], [5, 5, 8]])),
+        Mistake("the slice copies",
+                "The fives are missing. t[1:] is a view, and the augmented assignment writes through it.",
+                state_but(t=[[2, 0, 1], [0, 0, 1]])),
+        Mistake("own counters",
+                "The values are right, but you gave the view a its own counter. A view and its base have one between "
+                "them.", state_but(a_version=1)),
+        Mistake("one write",
+                "The values are right. The last line is two writes: into the slice, and then the slice back into t.",
+                state_but(t_version=3, a_version=3)),
+        Mistake("lost writes counted",
+                "The values are right, but you counted writes to c or d for t. They went to other memory.",
+                state_but(t_version=6, a_version=6)),
+        Mistake("copies do not count",
+                "A copy is no view of t, but it is a tensor with a counter of its own, and d was written to once.",
+                state_but(d_version=0)),
+    ),
+    check=check_08_1,
+)  # fmt: skip
+
+
+# --- 08.2 -----------------------------------------------------------------------------------------
+
+PROGRAMS = {
+    "A": "y = x * 2; y[1:].mul_(10)",
+    "B": "x[0] = 5.0; y = x * 2",
+    "C": "y = x * 2; a, b, c = y; b.mul_(10)",
+    "D": "h = x * 1; v = h[1:]; y = v * v; h[0] = 7.0",
+    "E": "h = x * 1; v = h[1:]; y = v.exp(); h[0] = 7.0",
+    "F": "y = x * 2; y.detach()[1:].mul_(10)",
+    "G": "h = x * 2; v = h[1:]; h.mul_(10); y = v + 0",
+    "H": "h = x * 2; a, b = h.split([1, 2]); h.mul_(10); y = b + 0",
+    "I": "y = x.exp(); y[0] = 5.0",
+    "J": "f = torch.nn.Linear(3, 3); f.register_full_backward_hook(print); y = f(x).relu_()",
+}
+SLOPES = {  # of the numbers that y holds, at x = [1, 2, 3]; only for programs that run through
+    "A": [2.0, 20.0, 20.0],
+    "E": [0.0, math.exp(2), math.exp(3)],
+    "F": [2.0, 20.0, 20.0],
+    "G": [0.0, 20.0, 20.0],
+}
+HAPPENS = {
+    "A": "fine",
+    "B": "raises now",
+    "C": "raises now",
+    "D": "raises at backward",
+    "E": "fine",
+    "F": "silently wrong",
+    "G": "fine",
+    "H": "raises now",
+    "I": "raises at backward",
+    "J": "raises now",
+}
+WRONG_HAPPENS = {
+    ("A", "silently wrong"): "the base is not told",
+    ("A", "raises at backward"): "every write hurts",
+    ("A", "raises now"): "every view is refused",
+    ("B", "fine"): "only an element",
+    ("B", "raises at backward"): "the leaf waits",
+    ("B", "silently wrong"): "only an element",
+    ("C", "fine"): "unpacking is indexing",
+    ("C", "raises at backward"): "refused later",
+    ("D", "fine"): "another part",
+    ("D", "silently wrong"): "another part",
+    ("E", "raises at backward"): "exp saves its input",
+    ("F", "fine"): "detached writes are recorded",
+    ("F", "raises at backward"): "detached writes spoil",
+    ("F", "raises now"): "detached writes are refused",
+    ("G", "silently wrong"): "old views are lost",
+    ("G", "raises at backward"): "old views are lost",
+    ("G", "raises now"): "old views are lost",
+    ("H", "fine"): "split is slicing",
+    ("H", "raises at backward"): "unusable later",
+    ("I", "fine"): "replaced anyway",
+    ("J", "fine"): "a hook only looks",
+    ("J", "raises at backward"): "relu waits",
+}
+
+
+def what_happens(letter, torch):
+    """Run a program, then backward, and say which of the four outcomes it has."""
+    x = leaf(torch, [1.0, 2.0, 3.0])
+    space = {"torch": torch, "x": x}
+    try:
+        exec(PROGRAMS[letter], space)
+    except RuntimeError:
+        return "raises now"
+    try:
+        space["y"].sum().backward()
+    except RuntimeError:
+        return "raises at backward"
+    return "fine" if near(flat(x.grad), SLOPES.get(letter, [])) else "silently wrong"
+
+
+def check_08_2(answer, torch):
+    def measure(letter):
+        return what_happens(letter, torch)
+
+    return check_table(
+        answer,
+        PROGRAMS,
+        measure,
+        WRONG_HAPPENS,
+        shown="you can tell writes that are followed from writes that are refused, and both from one that lies.",
+    )
+
+
+def happens_but(letter, phrase):
+    return f"happens = {HAPPENS | {letter: phrase}!r}"
+
+
+EX2 = Exercise(
+    id="08.2", kind="which happens", title="Which happens?", minutes=7, difficulty=2, puzzles=(4, 15, 19),
+    question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently wrong?\n\n"
+    + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
+    name="happens",
+    starter='happens = {"A": None, "B": None, "C": None, "D": None, "E": None}\n'
+    'happens |= {"F": None, "G": None, "H": None, "I": None, "J": None}',
+    hints=(
+        "First: may this be written to at all? Three programs write where no write is allowed, and a fourth one uses "
+        "what may not be used any more.",
+        "Then: had somebody saved a tensor that lies in the memory that is written to? Any part of it counts.",
+        "Last: was the write recorded? Something that is not a view, and lies in the same memory, is the trap.",
+    ),
+    solution=f"happens = {HAPPENS!r}",
+    why="A is recorded for the base, and G is an old view that catches up. E saved a result with memory of its own. "
+    "B, C and J write to a view of a leaf, to one of several views, and to a view made by a custom Function; H uses "
+    "one of several views after its base was written to. In D and I memory that somebody saved is written to. In F "
+    "nobody recorded the write.",
+    alternatives=(f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})",),
+    mistakes=(
+        Mistake("the base is not told",
+                "A: the write goes through a view, and the base gets CopySlices. Its gradient is that of the "
+                "written numbers.", happens_but("A", "silently wrong")),
+        Mistake("every write hurts",
+                "A: x * 2 saved the 2, and nobody saved y. There is nothing that backward could miss.",
+                happens_but("A", "raises at backward")),
+        Mistake("every view is refused",
+                "A: a slice of a computed tensor may be written to. Refused are views of leaves, several views from "
+                "one call, expanded ones, and those made under no_grad.", happens_but("A", "raises now")),
+        Mistake("only an element",
+                "B: x[0] = 5.0 is a write through the view x[0] of the leaf x, with grad mode on. One element "
+                "is enough.", happens_but("B", "fine")),
+        Mistake("the leaf waits",
+                "B: writes to leaves and to their views are refused on the spot, before anything is computed.",
+                happens_but("B", "raises at backward")),
+        Mistake("unpacking is indexing",
+                "C: a, b, c = y asks y for its iterator, and that is unbind: three views from one call. b = y[1] "
+                "would have been a view of its own.", happens_but("C", "fine")),
+        Mistake("refused later",
+                "C: right that it is refused, but it is refused by the write itself; backward is never reached.",
+                happens_but("C", "raises at backward")),
+        Mistake("another part",
+                "D: the saved v does not contain h[0], true. But v and h have one counter between them, so v counts "
+                "as changed.", happens_but("D", "fine")),
+        Mistake("exp saves its input",
+                "E: exp saves its result, and that has memory of its own. Nobody saved v.",
+                happens_but("E", "raises at backward")),
+        Mistake("detached writes are recorded",
+                "F: what is done to a detach() is recorded by nobody. y holds [2, 40, 60], and the gradient is still "
+                "that of [2, 4, 6].", happens_but("F", "fine")),
+        Mistake("detached writes spoil",
+                "F: a version error needs somebody who saved y's memory. x * 2 saved only the 2.",
+                happens_but("F", "raises at backward")),
+        Mistake("detached writes are refused",
+                "F: views of a detach() have no history to protect, so nothing is refused. That is the trouble "
+                "with it.", happens_but("F", "raises now")),
+        Mistake("old views are lost",
+                "G: v is a single view from one call. When it is used after the write, it gets a new node "
+                "on top of h's new history.", happens_but("G", "silently wrong")),
+        Mistake("split is slicing",
+                "H: b is one of several views from one call. After a write to h it cannot catch up as a slice "
+                "would.", happens_but("H", "fine")),
+        Mistake("unusable later",
+                "H: the very next use of b raises, because b + 0 asks b for its history. Backward is never "
+                "reached.", happens_but("H", "raises at backward")),
+        Mistake("replaced anyway",
+                "I: y[0] gets no gradient any more, but exp saved the whole result, with one counter. Nobody looks "
+                "which part was written to.", happens_but("I", "fine")),
+        Mistake("a hook only looks",
+                "J: to see gradients, the hook puts a custom Function behind the layer, and what that hands out is a "
+                "view. Writing to it is refused.", happens_but("J", "fine")),
+        Mistake("relu waits",
+                "J: relu's own saved result is fine. What is refused is the write itself, as soon as relu_ is "
+                "called.", happens_but("J", "raises at backward")),
+    ),
+    check=check_08_2,
+)  # fmt: skip
+
+
+# --- 08.3 -----------------------------------------------------------------------------------------
+
+HISTORY = """\
+y = x * 2
+old = y[:2]
+y[1:].mul_(10)
+y.add_(1)
+new = y[:2]
+"""
+END = ["CopySlices", "MulBackward0", "AccumulateGrad"]
+WALKS = {
+    "y": ["AddBackward0", *END],
+    "old": ["AsStridedBackward0", "AddBackward0", *END],
+    "new": ["SliceBackward0", "AddBackward0", *END],
+}
+
+
+def walk(tensor):
+    """The short names of the nodes met along the first edges."""
+    names, node = [], tensor.grad_fn
+    while node is not None:
+        names.append(type(node).__name__)
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+def check_08_3(answer, torch):
+    if not isinstance(answer, dict) or any(answer.get(name) is None for name in WALKS):
+        return not_yet("Put a list of names in the place of each None; keep the three names.")
+    if not all(isinstance(answer[name], (list, tuple)) for name in WALKS):
+        return not_yet('Each answer is a list of names, such as ["AddBackward0", "AccumulateGrad"].')
+    space = {"x": leaf(torch, numbers(3))}
+    exec(HISTORY, space)
+    truth = {name: walk(space[name]) for name in WALKS}
+    given = {name: [str(node).strip() for node in answer[name]] for name in WALKS}
+    if given == truth:
+        return correct("you can rewrite a history by hand, and you know which views were told.")
+    if all(given[name] == truth[name][::-1] for name in WALKS):
+        return almost("from the leaf")
+    if all(given[name] == truth[name][:-1] for name in WALKS):
+        return almost("no accumulator")
+    y, old, new = (given[name] for name in WALKS)
+    if y != truth["y"]:
+        wrong = {
+            ("AddBackward0", "MulBackward0", "MulBackward0", "AccumulateGrad"): "mul for CopySlices",
+            ("AddBackward0", "MulBackward0", "AccumulateGrad"): "the base is not told",
+            ("AddBackward0", "CopySlices", "AccumulateGrad"): "replaced",
+            ("CopySlices", *END): "add_ in slices",
+        }
+        named = wrong.get(tuple(y))
+        return almost(named) if named else not_yet("y's walk is not right. Each write to y put one node on top.")
+    if old != truth["old"]:
+        wrong = {
+            ("SliceBackward0", "MulBackward0", "AccumulateGrad"): "old is old",
+            ("AsStridedBackward0", *END): "told once",
+            ("SliceBackward0", "AddBackward0", *END): "same slice",
+        }
+        named = wrong.get(tuple(old))
+        return almost(named) if named else not_yet("y is right. What stands on top of it when old is asked now?")
+    if new == ["AsStridedBackward0", *truth["y"]]:
+        return almost("every view")
+    return not_yet("y and old are right, new is not. Nothing was written after new was made.")
+
+
+def walks_but(**changed):
+    return f"walks = {WALKS | changed!r}"
+
+
+EX3 = Exercise(
+    id="08.3", kind="edges", title="Walk the histories", minutes=5, difficulty=2,
+    question=f"The names along next_functions[0], from y, old and new.\n\n```python\n{HISTORY}```",
+    name="walks", starter='walks = {"y": None, "old": None, "new": None}',
+    hints=(
+        "Begin with y. It was written to twice: once through a view, once by itself. What does each put on top of "
+        "the node that was there?",
+        "old and new show the same part of the same memory. One was made before the writes, one after. Which of "
+        "them has to catch up?",
+    ),
+    solution=f"walks = {WALKS!r}",
+    why="The write through the slice puts CopySlices on the product, y.add_ puts an ordinary AddBackward0 on that. "
+    "old was made before, so it is given AsStridedBackward0 on top of y as it is now; new was made after, and keeps "
+    "the node it was made with.",
+    alternatives=(f"walks = { {name: tuple(nodes) for name, nodes in WALKS.items()}!r}",),
+    mistakes=(
+        Mistake("mul for CopySlices",
+                "The multiplication reached only a part. Its node is packed inside CopySlices, which is what y's "
+                "history shows.", walks_but(y=["AddBackward0", "MulBackward0", "MulBackward0", "AccumulateGrad"])),
+        Mistake("the base is not told",
+                "y[1:].mul_(10) is missing from y's history. The gradient would be that of other numbers.",
+                walks_but(y=["AddBackward0", "MulBackward0", "AccumulateGrad"])),
+        Mistake("replaced",
+                "CopySlices stands on y's old node, it does not replace it: the part that was not written to, and the "
+                "old numbers of the part, came from there.",
+                walks_but(y=["AddBackward0", "CopySlices", "AccumulateGrad"])),
+        Mistake("add_ in slices",
+                "y.add_(1) was called on the base itself. There is no part to be replaced, so an ordinary node is put "
+                "on top.", walks_but(y=["CopySlices", *END])),
+        Mistake("old is old",
+                "That is old's history before the writes. The memory has moved on since, and when old is asked, it "
+                "gets a new node.", walks_but(old=["SliceBackward0", "MulBackward0", "AccumulateGrad"])),
+        Mistake("told once",
+                "old is not told at the moment of the write, it catches up when it is asked. By then y.add_(1) has "
+                "happened too.", walks_but(old=["AsStridedBackward0", *END])),
+        Mistake("same slice",
+                "The way down is right, the top is not: old's slicing node belonged to the old history. The one that "
+                "replaces it has another name.", walks_but(old=["SliceBackward0", "AddBackward0", *END])),
+        Mistake("every view",
+                "new was made after the last write, so it has nothing to catch up with, and keeps the node of its "
+                "slicing.", walks_but(new=["AsStridedBackward0", "AddBackward0", *END])),
+        Mistake("from the leaf",
+                "All there, in the other direction. grad_fn is where backward begins, so begin at the tensor and end "
+                "at the leaf.", f"walks = { {name: nodes[::-1] for name, nodes in WALKS.items()}!r}"),
+        Mistake("no accumulator",
+                "All right but for the end: below the last operation there is one more node, which stores the "
+                "gradient in the leaf.", f"walks = { {name: nodes[:-1] for name, nodes in WALKS.items()}!r}"),
+    ),
+    check=check_08_3,
+)  # fmt: skip
+
+
+# --- 08.4 -----------------------------------------------------------------------------------------
+
+
+def check_08_4(answer, torch):
+    for anchors, outputs in ((3, 6), (2, 5)):
+        start, prior = numbers(anchors * outputs), random.uniform(-3.0, -1.0)
+        b = leaf(torch, start)
+        version = b._version
+        start = flat(b)
+        try:
+            answer(torch, b, anchors, prior)
+        except RuntimeError as error:
+            if LEAF_VIEW in str(error):
+                return almost("still recorded")
+            if NO_GRAD_VIEW in str(error):
+                return almost("half inside")
+            if "a leaf Variable that requires grad" in str(error):
+                return almost("the leaf itself")
+            raise
+        wanted = [value + prior * (place % outputs == 4) for place, value in enumerate(start)]
+        if near(flat(b), start):
+            return almost("a copy" if called(answer, "clone", "reshape", "contiguous") else "another tensor")
+        if not near(flat(b), wanted):
+            return not_yet("b has changed, but not by prior in number 4 of each group and nowhere else.")
+        if not b.requires_grad:
+            return almost("frozen")
+        if b._version == version:
+            return almost("uncounted")
+        (b * b).sum().backward()
+        if b.grad is None or not near(b.grad.tolist(), [2 * value for value in wanted]):
+            return not_yet("Training with the new b does not store the right gradient in b.grad.")
+    return correct("the optimizer's own tensor holds the new numbers, and it is still a leaf.")
+
+
+STARTER_4 = """\
+def start_biases(torch, b, anchors, prior):
+    rows = b.view(anchors, -1)
+    rows[:, 4] += prior"""
+INSIDE = """\
+def start_biases(torch, b, anchors, prior):
+    with torch.no_grad():
+        rows = b.view(anchors, -1)
+        rows[:, 4] += prior
+"""
+
+EX4 = Exercise(
+    id="08.4", kind="repair", title="The detector's biases", minutes=6, difficulty=1, puzzles=(3, 4),
+    question="Add prior to number 4 of each group of b; b stays the same leaf, and the write is counted.",
+    name="start_biases", starter=STARTER_4,
+    hints=(
+        "The message says what is wrong: a view of a leaf is written to while the engine records. Which of the two can "
+        "you change, the leaf or the recording?",
+        "Whoever makes the view and whoever writes through it should agree on whether it is recorded.",
+    ),
+    solution=STARTER_4.split("    rows")[0]
+    + "    with torch.no_grad():\n        b.view(anchors, -1)[:, 4] += prior\n",
+    why="Giving a parameter its first numbers is no part of the computation that is differentiated. Under no_grad the "
+    "write goes to b's own memory and is counted, and b stays the leaf that the optimizer holds.",
+    alternatives=(
+        INSIDE,
+        STARTER_4.replace("b.view", "b.detach().view") + "\n",
+        STARTER_4.replace("    rows[", "    with torch.no_grad():\n        rows[") + "\n",
+        STARTER_4.replace("    rows =", "    b.requires_grad_(False)\n    rows =") + "\n    b.requires_grad_(True)\n",
+    ),
+    mistakes=(
+        Mistake("still recorded",
+                "It is still a recorded write to a view of the leaf, only spelt in another way. Every slice and every "
+                "item is a view.", STARTER_4.replace("rows[:, 4] += prior", "rows[:, 4].add_(prior)")),
+        Mistake("half inside",
+                "The view was made under no_grad and written to outside. Nobody recorded which part of b it is, so "
+                "the write could not be recorded either. Put both inside.",
+                INSIDE.replace("        rows[", "    rows[")),
+        Mistake("the leaf itself",
+                "Now the leaf itself is written to, with the engine recording. The message has one word less, the "
+                "reason is the same.",
+                STARTER_4.split("    rows")[0] + "    step = b.numel() // anchors\n"
+                "    b[torch.arange(anchors) * step + 4] += prior\n"),
+        Mistake("a copy",
+                "No error, and b is as it was: the numbers were added to a copy, which is thrown away.",
+                STARTER_4.replace("-1)", "-1).clone()")),
+        Mistake("another tensor",
+                "b is as it was. What you changed is another tensor with memory of its own; the optimizer holds the "
+                "old one.",
+                STARTER_4.split("    rows")[0] + "    extra = torch.zeros(anchors, b.numel() // anchors)\n"
+                "    extra[:, 4] = prior\n    b = b + extra.view(-1)\n"),
+        Mistake("uncounted",
+                "The numbers are right, but the write went through .data and was not counted. Had somebody saved b "
+                "before, backward would be wrong and say nothing.", STARTER_4.replace("b.view", "b.data.view")),
+        Mistake("frozen",
+                "The numbers are right, but b does not require grad any more: it will never be trained.",
+                STARTER_4.replace("    rows =", "    b.requires_grad_(False)\n    rows =")),
+    ),
+    check=check_08_4,
+)  # fmt: skip
+
+
+# --- 08.5 -----------------------------------------------------------------------------------------
+
+
+def check_08_5(answer, torch):
+    for height, half in ((2, 2), (3, 1)):
+        values = [numbers(2 * half) for _ in range(height)]
+        x = leaf(torch, values, torch.float64)
+        h = x * 1
+        try:
+            y = answer(torch, h)
+        except RuntimeError as error:
+            if NO_GRAD_VIEW in str(error):
+                return almost("half inside")
+            if MANY_VIEWS in str(error):
+                return almost("unusable" if "its base or another view" in str(error) else "still split")
+            raise
+        if not isinstance(y, torch.Tensor):
+            return not_yet("The function should return a tensor with one number.")
+        a = [row[:half] for row in values]
+        b = [row[half:] for row in values]
+        pairs = [pair for one, two in zip(a, b, strict=True) for pair in zip(one, two, strict=True)]
+        if near(flat(y), [sum(p * q for p, q in pairs)]):
+            return almost("dropped")
+        if near(flat(y), [sum(squash(p) * squash(q) for p, q in pairs)]):
+            return almost("both gated")
+        if near(flat(y), [sum(squash(p) * q for p, q in pairs)]):
+            return almost("wrong half")
+        if not near(flat(y), [sum(p * squash(q) for p, q in pairs)]):
+            return not_yet("The number that is returned is not the sum of a times sigmoid(b).")
+        if not y.requires_grad:
+            return almost("cut")
+        y.backward()
+        wanted = []
+        for one, two in zip(a, b, strict=True):
+            wanted += [squash(q) for q in two]
+            wanted += [p * squash(q) * (1 - squash(q)) for p, q in zip(one, two, strict=True)]
+        found = flat(x.grad)
+        if near(found, wanted, 1e-6):
+            continue
+        open_gate = [number for row in range(height) for number in found[(2 * row + 1) * half : (2 * row + 2) * half]]
+        if not any(open_gate):
+            return almost("cut")
+        if near(open_gate, [p for p, _ in pairs], 1e-6):
+            return almost("unrecorded")
+        return not_yet("The number is right, its gradient is not.")
+    return correct("nothing writes to one of several views, and the gate's own slope is in the gradient.")
+
+
+def squash(value):
+    return 1 / (1 + math.exp(-value))
+
+
+STARTER_5 = """\
+def gated(torch, h):
+    a, b = h.chunk(2, dim=1)
+    b.sigmoid_()
+    return (a * b).sum()"""
+
+EX5 = Exercise(
+    id="08.5", kind="repair", title="A gate", minutes=6, difficulty=1, puzzles=(19,),
+    question="Repair the function so that it returns the number it was meant to return, with the right gradient.",
+    name="gated", starter=STARTER_5,
+    hints=(
+        "The message names the view and says why it may not be written to. It also says, in its last sentence, what "
+        "to do.",
+        "Is there any reason to do this in place? And if you insist, who makes the two views, one call or two?",
+    ),
+    solution=STARTER_5.replace("b.sigmoid_()", "b = b.sigmoid()") + "\n",
+    why="Out of place there is no write, so nobody has to rewrite a history. Two slices, each from a call of its own, "
+    "could be written to.",
+    alternatives=(
+        STARTER_5.replace("b.sigmoid_()", "b = b.clone().sigmoid_()") + "\n",
+        STARTER_5.replace("    a, b = h.chunk(2, dim=1)",
+                          "    half = h.shape[1] // 2\n    a, b = h[:, :half], h[:, half:]"),
+        STARTER_5.replace("    b.sigmoid_()\n", "").replace("(a * b)", "(a * torch.sigmoid(b))"),
+    ),
+    mistakes=(
+        Mistake("still split",
+                "It is still one of several views from one call that is written to. A copy of h, or split in place of "
+                "chunk, does not change that.", STARTER_5.replace("h.chunk", "h.clone().chunk")),
+        Mistake("unusable",
+                "The write goes through now. But it changed the memory of a and b behind their backs, and views "
+                "made by one call cannot catch up: the next line that uses them is refused.",
+                STARTER_5.replace("    b.sigmoid_()", "    with torch.no_grad():\n        b.sigmoid_()")),
+        Mistake("half inside",
+                "You made the views under no_grad and write to one outside. And if it were allowed, h would get no "
+                "gradient.",
+                STARTER_5.replace("    a, b", "    with torch.no_grad():\n        a, b")),
+        Mistake("unrecorded",
+                "The number is right, the gradient is not: the sigmoid was recorded by nobody, and its slope is "
+                "missing. This error was there to protect you.", STARTER_5.replace("b.sigmoid_", "b.data.sigmoid_")),
+        Mistake("cut",
+                "The number is right, but the gate gets no gradient at all: it was cut from the graph, and will "
+                "never learn when to open.", STARTER_5.replace("b.sigmoid_()", "b = b.detach().sigmoid()")),
+        Mistake("dropped",
+                "The error went away with the sigmoid: its result was computed and thrown away, and the gate stands "
+                "wide open.", STARTER_5.replace("sigmoid_()", "sigmoid()")),
+        Mistake("both gated",
+                "Now both halves went through the sigmoid. Only b is the gate.",
+                STARTER_5.replace("    b.sigmoid_()\n", "").replace("h.chunk", "h.sigmoid().chunk")),
+        Mistake("wrong half",
+                "You put a through the sigmoid. The second half, b, is the gate.",
+                STARTER_5.replace("b.sigmoid_()", "a = a.sigmoid()")),
+    ),
+    check=check_08_5,
+)  # fmt: skip
+
+
+# --- 08.6 -----------------------------------------------------------------------------------------
+
+
+def check_08_6(answer, torch):
+    for steps in (3, 4):
+        start, factor = numbers(2)
+        x0, w = leaf(torch, start), leaf(torch, factor)
+        weights = numbers(steps + 1)
+        try:
+            out = answer(torch, x0, w, steps)
+        except RuntimeError as error:
+            if NO_GRAD_VIEW in str(error):
+                return not_yet("A view made under no_grad is written to outside. That is another error, not a cure.")
+            raise
+        if not isinstance(out, torch.Tensor) or out.dim() != 1:
+            return not_yet("The function should return a tensor with one dimension.")
+        if not near(flat(out), [start * factor**t for t in range(steps + 1)]):
+            return not_yet(f"For {steps} steps the result should hold x0, x0 * w, x0 * w * w, and so on, "
+                           f"{steps + 1} numbers in all.")  # fmt: skip
+        if not out.requires_grad:
+            return almost("no history")
+        try:
+            (out * torch.tensor(weights)).sum().backward()
+        except RuntimeError as error:
+            if MODIFIED not in str(error):
+                raise
+            if "output 0 of AsStrided" not in str(error):
+                return almost("detached view")
+            return almost("copied too early" if "expected version 0" in str(error) else "copied too late")
+        wanted_x0 = sum(k * factor**t for t, k in enumerate(weights))
+        wanted_w = sum(k * t * start * factor ** max(t - 1, 0) for t, k in enumerate(weights))
+        if x0.grad is not None and w.grad is not None:
+            if near([x0.grad.item(), w.grad.item()], [wanted_x0, wanted_w], 1e-3):
+                continue
+            return almost("numbers")
+        return almost("unrecorded")
+    return correct("what the product saves has memory of its own, and every state's history is kept.")
+
+
+STARTER_6 = """\
+def simulate(torch, x0, w, steps):
+    out = torch.zeros(steps + 1)
+    out[0] = x0
+    for t in range(steps):
+        out[t + 1] = out[t] * w
+    return out"""
+LIST_6 = """\
+def simulate(torch, x0, w, steps):
+    states = [x0]
+    for t in range(steps):
+        states.append(states[-1] * w)
+    return torch.stack(states)
+"""
+
+EX6 = Exercise(
+    id="08.6", kind="repair", title="Filling a buffer", minutes=8, difficulty=2, puzzles=(1, 2),
+    question="A loop writes each state into its place of a tensor. Repair it so that backward gives the gradients for "
+    "x0 and w.",
+    name="simulate", starter=STARTER_6,
+    hints=(
+        "What does the product save, and which memory does that lie in? Which line writes to this memory next?",
+        "The message says AsStrided: the saved tensor is a view of out. It needs memory of its own, and it needs it "
+        "before the product saves it.",
+        "Or keep the states in a Python list, where nothing is written to, and make one tensor at the end.",
+    ),
+    solution=STARTER_6.replace("out[t] * w", "out[t].clone() * w") + "\n",
+    why="The product saves the clone, and the next write does not touch that. A list and torch.stack at the end avoid "
+    "the writes altogether, and are the usual way.",
+    alternatives=(
+        LIST_6,
+        STARTER_6.replace("        out[t + 1] = out[t] * w", "        new = out.clone()\n"
+                          "        new[t + 1] = out[t] * w\n        out = new"),
+        STARTER_6.replace("    out[0] = x0", "    state = out[0] = x0")
+        .replace("        out[t + 1] = out[t] * w", "        state = state * w\n        out[t + 1] = state"),
+    ),
+    mistakes=(
+        Mistake("copied too late",
+                "You copied the product's result. What is stale is its saved operand, the view out[t]: the copy must "
+                "be made of that.", STARTER_6.replace("out[t] * w", "(out[t] * w).clone()")),
+        Mistake("copied too early",
+                "A copy of the whole buffer, and then the product reads it and the write goes into that same copy. "
+                "Reader and writer still share.",
+                STARTER_6.replace("        out[t + 1]", "        out = out.clone()\n        out[t + 1]")),
+        Mistake("detached view",
+                "detach() leaves the memory and its counter shared, so the version error stays. And the states would "
+                "be cut from each other.", STARTER_6.replace("out[t] * w", "out[t].detach() * w")),
+        Mistake("numbers",
+                "No error and the right states, but wrong gradients: each step took the state before it as a mere "
+                "number, without its history.", STARTER_6.replace("out[t] * w", "out[t].item() * w")),
+        Mistake("unrecorded",
+                "No error, but w gets no gradient: the products are written into the buffer and nobody "
+                "records it.", STARTER_6.replace("out[t + 1] =", "out.data[t + 1] =")),
+        Mistake("no history",
+                "The states are right, and the result has no history at all: there is nothing to go back through.",
+                STARTER_6.replace("    return out", "    return out.detach()")),
+    ),
+    check=check_08_6,
+)  # fmt: skip
+
+
+EXERCISES = [P1, P2, EX1, EX2, EX3, EX4, EX5, EX6]

@@ -10,7 +10,7 @@ from itertools import count
 import numpy as np
 
 from course_lib import errors, grad_mode
-from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node, fit_inputs
+from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.hooks import (
     call_tensor_hooks,
     run_posthooks,
@@ -18,6 +18,7 @@ from course_lib.hooks import (
     run_retain_grad,
     run_tensor_hooks,
 )
+from course_lib.native.sum_to import fit_inputs
 from course_lib.tensor import Tensor, new_tensor
 
 state = grad_mode.state

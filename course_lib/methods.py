@@ -6,8 +6,6 @@ PyTorch: torch/_tensor.py, torch/csrc/autograd/python_variable.cpp.
 import warnings
 import weakref
 
-import numpy as np
-
 from course_lib import errors, grad_mode, views
 from course_lib.graph import RemovableHandle, hooks_of, require_grad
 from course_lib.native.methods import method
@@ -205,30 +203,3 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
     from course_lib.autograd import backward
 
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-
-@method()
-def __deepcopy__(self, memo):
-    if views.grad_fn(self) is not None:
-        raise RuntimeError(errors.DEEPCOPY_OF_NON_LEAF)
-    if id(self) in memo:
-        return memo[id(self)]
-    copy = memo[id(self)] = new_tensor(np.array(self.array), type(self))
-    if requires_grad(self):
-        require_grad(copy)
-    if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
-        copy.meta.grad = __deepcopy__(self.meta.grad, memo)
-    return copy
-
-
-Tensor.keeps_grad_when_copied = True
-
-
-@method()
-def __reduce_ex__(self, protocol):
-    return _rebuild, (type(self), np.array(self.array), requires_grad(self))
-
-
-def _rebuild(cls, array, wants_grad):
-    tensor = new_tensor(array, cls)
-    return require_grad(tensor) if wants_grad else tensor

@@ -12,15 +12,12 @@ import numpy as np
 from course_lib import dtypes, errors, grad_mode
 from course_lib.anomaly import note_node
 from course_lib.graph import Node, next_sequence_nr
-from course_lib.native import kernels
-from course_lib.native.arguments import OPERAND_TYPES, broadcast_error, number, operands, promote, tensor_argument
+from course_lib.native import arguments, kernels
 from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties, pack_slots
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor, strides_of
 from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, update, write
 
 state = grad_mode.state
-
-OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
 
 NAMED_IN_FULL = ("CopyBackwards",)  # PyTorch writes these by hand, and their names show it
 
@@ -43,16 +40,20 @@ class Row:
     node      the node's name, when it is not the operation's name + Backward0
     keeps     names that are saved whichever formula is needed, or ("a with b") when b's formula is
     floating  integers become float32 first (sin, exp, division)
-    elementwise   operands may be numbers, are promoted to a common type and broadcast; True or their names
+    elementwise   operands may be numbers, are promoted to a common type and broadcast: True, or their names;
+                  left out, True for all but views and rows with several outputs
     broadcasts    these inputs may have other shapes and types than the result, so the engine must fit their gradients
     view      the result looks at self's memory; "multiple outputs" when there are several
     outputs   names of several results; only the first has a gradient, the others can be used in formulas
-    in_place  also make the variant that overwrites self ("only": make nothing else)
+    in_place  also make the variant that overwrites self (left out: when element-wise; "only": make nothing else)
     """
 
     def __init__(
-        self, schema, forward, formulas, node, keeps, floating, elementwise, broadcasts, view, outputs, in_place
+        self, schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
+        outputs=None, in_place=None, **formulas
     ):
+        elementwise = (not view and outputs is None) if elementwise is None else elementwise
+        in_place = bool(elementwise) if in_place is None else in_place
         self.name, parameters = re.fullmatch(r"(\w+)\((.*)\)", schema).groups()
         self.parameters = [p.replace(": Tensor", "") for p in parameters.split(", ")]
         self.names = [p.split("=")[0] for p in self.parameters]
@@ -92,16 +93,9 @@ def names_in(expression):
     return set(re.findall(r"(?<![\w.])[a-zA-Z_]\w*", expression)) - set(keyword.kwlist)
 
 
-def row(
-    schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
-    outputs=None, in_place=None, **formulas
-):
-    """Add a line to the table. Element-wise with an in-place variant unless it is a view or says otherwise."""
-    if elementwise is None:
-        elementwise = not view and outputs is None
-    if in_place is None:
-        in_place = bool(elementwise)
-    new = Row(schema, forward, formulas, node, keeps, floating, elementwise, broadcasts, view, outputs, in_place)
+def row(schema, forward, /, **options):
+    """Add a line to the table: see Row."""
+    new = Row(schema, forward, **options)
     ROWS[new.name] = new
 
 
@@ -181,43 +175,6 @@ def write_unpack(row, name, arrays):
         f"    {name} = kept.unpack(node)",
         f"{name} = {name}.array",
     ]
-
-
-def write_arguments(row):
-    """Turn the arguments into arrays of a common type."""
-    text = []
-    optional = [t for t in row.tensors if f"{t}=None" in row.parameters]
-    if row.operands:
-        names = ", ".join(row.operands) + "," * (len(row.operands) == 1)
-        text.append(f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:")
-        if row.name in OPERATORS:
-            other = row.operands[1]
-            text += [f"        if type({other}) not in OPERAND_TYPES and not isinstance({other}, Tensor):",
-                     "            return NotImplemented"]
-        if len(row.operands) == 2:
-            first, other = row.operands
-            text += [f"        if type({other}) is float and type({first}) is Tensor:",
-                     f"            {other} = number({other}, {first})",
-                     "        else:",
-                     f"            {names} = operands({row.name!r}, {names})"]
-        else:
-            text.append(f"        {names} = operands({row.name!r}, {names})")
-    for t in row.tensors:
-        if t not in row.operands and t not in optional:
-            text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
-    for t in row.tensors:
-        array = f"memory_of({t})" if row.view else f"{t}.array"
-        text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
-    if len(row.operands) > 1:
-        first, *rest = row.operands
-        arrays = ", ".join(f"{t}_array" for t in row.operands)
-        text += ["    promoted = False",
-                 f"    if {' or '.join(f'{t}_array.dtype is not {first}_array.dtype' for t in rest)}:",
-                 f"        {arrays} = promote({', '.join(row.operands)})", "        promoted = True"]
-    if row.floating:
-        for t in row.operands or row.tensors:
-            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = {t}_array.astype(F32)"]
-    return text
 
 
 def write_edges(row):
@@ -305,7 +262,7 @@ def write_results_kept(row, overwriting):
 def write_operation(row):
     """The source of the operation itself."""
     text = [f"def {row.name}({', '.join(row.parameters)}):", f'    """{row.name}: {describe(row)}"""']
-    text += write_arguments(row)
+    text += arguments.write_arguments(row)
     forward = on_arrays(row.forward, row.tensors)
     results = row.outputs or ("result",)
     if row.view:
@@ -357,7 +314,7 @@ def write_in_place(row):
     """The source of the variant that overwrites `self`."""
     text = [f"def {row.name}_({', '.join(row.parameters)}):"]
     text.append(f'    """{row.name}_: overwrites self by {row.forward}"""')
-    text += write_arguments(row) + ["    recording = state.recording"]
+    text += arguments.write_arguments(row) + ["    recording = state.recording"]
     wants = " or ".join(f"requires_grad({p})" for p in row.formulas)
     text += ["    if self.meta is not None:", f"        check_in_place(self, recording > 0 and ({wants}))"]
     recorded = " and self.array.dtype.kind == 'f'" if row.in_place == "only" else ""  # integers have no gradient
@@ -421,15 +378,6 @@ def build(name):
             _built[made] = namespace[made]
             namespace[made].__module__ = "course_lib"
     return _built[name]
-
-
-def rename_node(node, name):
-    """Give a node the name PyTorch has for another form of its operation."""
-    cls = type(node)
-    node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
-
-
-_renamed = {}
 
 
 class Rows:
@@ -568,16 +516,12 @@ def pack_before_writing(node):
 INSTRUMENTS = [note_node]  # functions of (node, result), called for every node while recording is INSTRUMENTED
 
 OPERATION_NAMES = {  # what generated operations see
-    "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
-    "Tensor": Tensor, "new_tensor": new_tensor, "tensor_argument": tensor_argument, "operands": operands,
-    "number": number,
-    "promote": promote, "broadcast_error": broadcast_error, "form": form,
-    "gradient_edge": gradient_edge, "next_sequence_nr": next_sequence_nr,
-    "SavedVariable": SavedVariable, "SavedOutput": SavedOutput, "copy_of": copy_of,
-    "check_in_place": check_in_place, "write": write, "update": update, "rebase_history": rebase_history,
-    "make_view": make_view,
-    "mark_inference": mark_inference, "instrument": instrument, "pack_before_writing": pack_before_writing,
-    "requires_grad": requires_grad, "memory_of": memory_of, "strides_of": strides_of,
-    "OPERAND_TYPES": OPERAND_TYPES, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
+    **vars(arguments), "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
+    "INFERENCE_SAVED": errors.INFERENCE_SAVED, "next_sequence_nr": next_sequence_nr,
+    **{each.__name__: each for each in (
+        Tensor, SavedVariable, SavedOutput, new_tensor, memory_of, strides_of, requires_grad,
+        gradient_edge, check_in_place, write, update, rebase_history, make_view, form, copy_of, mark_inference,
+        instrument, pack_before_writing,
+    )},
 }  # fmt: skip
 NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

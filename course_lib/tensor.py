@@ -3,11 +3,10 @@
 PyTorch: c10/core/TensorImpl.h, torch/csrc/autograd/variable.h (AutogradMeta, DifferentiableViewMeta).
 """
 
-import warnings
-
 import numpy as np
 
 from course_lib import dtypes, errors
+from course_lib.native.memory import Storage
 from course_lib.native.printing import Size, format_tensor
 from course_lib.version import VersionCounter
 
@@ -70,17 +69,7 @@ class Tensor:
         """True for a tensor made in inference mode: it has no version counter."""
         return self.meta is not None and self.meta.inference
 
-    # --- to Python -----------------------------------------------------------------------------------------
-
-    def item(self):
-        """The one element as a Python number; RuntimeError when there is not exactly one."""
-        if self.array.size != 1:
-            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
-        return self.array.item()
-
-    def tolist(self):
-        """Nested lists of Python numbers."""
-        return self.array.tolist()
+    # --- in words ------------------------------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents=None):
         grad_fn = self.grad_fn
@@ -88,36 +77,6 @@ class Tensor:
         return format_tensor(
             self.array, dtype_name=self.dtype.name, requires_grad=self.requires_grad, grad_fn_name=name
         )
-
-    def __format__(self, spec):
-        return format(self.item() if self.array.ndim == 0 else repr(self), spec)
-
-    def __len__(self):
-        if self.array.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self.array)
-
-    def __bool__(self):
-        if self.array.size != 1:
-            what = "no values" if self.array.size == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self.array.item())
-
-    def __float__(self):
-        return float(self._as_scalar())
-
-    def __int__(self):
-        return int(self._as_scalar())
-
-    def _as_scalar(self):
-        if self.requires_grad:
-            warnings.warn(errors.SCALAR_OF_GRAD, UserWarning, stacklevel=3)
-        return self.item()
-
-    def __index__(self):
-        if self.array.dtype.kind not in "ib" or self.array.size != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.array.item())
 
     def __hash__(self):
         return id(self)  # tensors are compared element by element, so identity is all that can be hashed
@@ -143,26 +102,6 @@ class AutogradMeta:
         self.requires_grad = self.retains_grad = self.edge_to_output = self.inference = False
         self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.view = None
         self.output_nr = 0
-
-
-class Storage:
-    """The memory behind tensors, told apart by its address."""
-
-    def __init__(self, array):
-        while isinstance(array.base, np.ndarray):
-            array = array.base
-        self.array = array
-
-    def data_ptr(self):
-        """The address where the memory begins."""
-        return self.array.__array_interface__["data"][0]
-
-    def nbytes(self):
-        """The size of the memory in bytes."""
-        return self.array.nbytes
-
-    def __len__(self):
-        return self.array.nbytes
 
 
 def new_tensor(array, cls=Tensor):

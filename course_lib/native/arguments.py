@@ -12,6 +12,50 @@ from course_lib.tensor import Tensor, new_tensor
 
 OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.bool_})  # the numbers among them
 
+OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
+
+# --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
+
+
+def write_arguments(row):
+    """Turn the arguments into arrays of a common type."""
+    text = []
+    optional = [t for t in row.tensors if f"{t}=None" in row.parameters]
+    if row.operands:
+        names = ", ".join(row.operands) + "," * (len(row.operands) == 1)
+        text.append(f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:")
+        if row.name in OPERATORS:
+            other = row.operands[1]
+            text += [f"        if type({other}) not in OPERAND_TYPES and not isinstance({other}, Tensor):",
+                     "            return NotImplemented"]
+        if len(row.operands) == 2:
+            first, other = row.operands
+            text += [f"        if type({other}) is float and type({first}) is Tensor:",
+                     f"            {other} = number({other}, {first})",
+                     "        else:",
+                     f"            {names} = operands({row.name!r}, {names})"]
+        else:
+            text.append(f"        {names} = operands({row.name!r}, {names})")
+    for t in row.tensors:
+        if t not in row.operands and t not in optional:
+            text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
+    for t in row.tensors:
+        array = f"memory_of({t})" if row.view else f"{t}.array"
+        text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
+    if len(row.operands) > 1:
+        first, *rest = row.operands
+        arrays = ", ".join(f"{t}_array" for t in row.operands)
+        text += ["    promoted = False",
+                 f"    if {' or '.join(f'{t}_array.dtype is not {first}_array.dtype' for t in rest)}:",
+                 f"        {arrays} = promote({', '.join(row.operands)})", "        promoted = True"]
+    if row.floating:
+        for t in row.operands or row.tensors:
+            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = {t}_array.astype(F32)"]
+    return text
+
+
+# --- what those lines call ----------------------------------------------------------------------------------
+
 _numbers = {}
 
 

@@ -6,12 +6,14 @@ PyTorch: torch/csrc/autograd/python_variable_indexing.cpp, aten/src/ATen/native/
 import numpy as np
 
 from course_lib import dtypes, errors, grad_mode
-from course_lib.graph import Node, fit, init_node
+from course_lib.graph import Node, init_node
 from course_lib.native import kernels
+from course_lib.native.memory import overlaps
+from course_lib.native.sum_to import fit
 from course_lib.ops import ON_TENSORS, instrument, mark_inference, rows
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, memory_of, new_tensor
-from course_lib.views import check_in_place, gradient_edge, overlaps, rebase_history, requires_grad, write
+from course_lib.views import check_in_place, gradient_edge, rebase_history, requires_grad, write
 
 state = grad_mode.state
 

@@ -3,12 +3,16 @@
 PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods.cpp.
 """
 
+import warnings
+
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
+from course_lib.graph import require_grad
 from course_lib.native import composites, creation, derivatives_more, indexing  # noqa: F401
+from course_lib.native.composites import rename_node
 from course_lib.native.device import device
-from course_lib.ops import ROWS, build, rename_node, rows
+from course_lib.ops import ROWS, build, rows
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
 from course_lib.views import gradient_edge, requires_grad
 
@@ -239,6 +243,67 @@ def is_complex(self):
     return False
 
 
+# --- to Python ---------------------------------------------------------------------------------------------
+
+
+@method()
+def item(self):
+    """The one element as a Python number; RuntimeError when there is not exactly one."""
+    if self.array.size != 1:
+        raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+    return self.array.item()
+
+
+@method()
+def tolist(self):
+    """Nested lists of Python numbers."""
+    return self.array.tolist()
+
+
+@method()
+def __format__(self, spec):
+    return format(self.item() if self.array.ndim == 0 else repr(self), spec)
+
+
+@method()
+def __len__(self):
+    if self.array.ndim == 0:
+        raise TypeError("len() of a 0-d tensor")
+    return len(self.array)
+
+
+@method()
+def __bool__(self):
+    if self.array.size != 1:
+        what = "no values" if self.array.size == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+    return bool(self.array.item())
+
+
+@method()
+def __float__(self):
+    return float(self._as_scalar())
+
+
+@method()
+def __int__(self):
+    return int(self._as_scalar())
+
+
+@method()
+def _as_scalar(self):
+    if self.requires_grad:
+        warnings.warn(errors.SCALAR_OF_GRAD, UserWarning, stacklevel=3)
+    return self.item()
+
+
+@method()
+def __index__(self):
+    if self.array.dtype.kind not in "ib" or self.array.size != 1:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(self.array.item())
+
+
 # --- types -------------------------------------------------------------------------------------------------
 
 
@@ -440,3 +505,33 @@ def set_(self, source):
     version.value += 1
     self.array = memory_of(source)
     return self
+
+
+# --- copies of the object -------------------------------------------------------------------------------------
+
+
+@method()
+def __deepcopy__(self, memo):
+    if views.grad_fn(self) is not None:
+        raise RuntimeError(errors.DEEPCOPY_OF_NON_LEAF)
+    if id(self) in memo:
+        return memo[id(self)]
+    copy = memo[id(self)] = new_tensor(np.array(self.array), type(self))
+    if requires_grad(self):
+        require_grad(copy)
+    if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
+        copy.meta.grad = __deepcopy__(self.meta.grad, memo)
+    return copy
+
+
+Tensor.keeps_grad_when_copied = True
+
+
+@method()
+def __reduce_ex__(self, protocol):
+    return _rebuild, (type(self), np.array(self.array), requires_grad(self))
+
+
+def _rebuild(cls, array, wants_grad):
+    tensor = new_tensor(array, cls)
+    return require_grad(tensor) if wants_grad else tensor

@@ -4,9 +4,12 @@ The floors are read from the table in course_lib/README.md, so that the map a le
 """
 
 import ast
+import io
 import re
+import statistics
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -194,3 +197,51 @@ def test_no_function_is_long(name):
                 long.append((node.name, len(code)))
 
     assert long == []
+
+
+# --- the size of what one reads in an evening ----------------------------------------------------------------
+
+READ = [name for name in FLOORS if "/" not in name]
+BUDGET = 2500  # lines of the engine's own files, with their prose and without blank lines
+
+
+def prose_of(text):
+    """The numbers of the lines that are docstrings or comments."""
+    lines = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+            lines |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            lines.add(token.start[0])
+    return {number for number in lines if text.splitlines()[number - 1].strip()}
+
+
+def test_the_engine_is_read_in_an_evening():
+    """The files of course_lib itself, without native/ and the libraries, have at most 2,500 lines."""
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in READ]
+    lines = sum(1 for text in texts for line in text.splitlines() if line.strip())
+
+    assert len(READ) > 10 and lines <= BUDGET
+
+
+def test_the_engine_explains_itself():
+    """At least a sixth of those lines is prose. (Pictures of the graph and the lessons say the rest.)"""
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in READ]
+    lines = sum(1 for text in texts for line in text.splitlines() if line.strip())
+
+    assert sum(len(prose_of(text)) for text in texts) / lines >= 1 / 6
+
+
+def test_functions_are_small():
+    """Half of the engine's functions have at most eight lines of code."""
+    sizes = []
+    for name in READ:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        prose, lines = prose_of(text), text.splitlines()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                numbers = range(node.lineno + 1, node.end_lineno + 1)
+                sizes.append(sum(1 for n in numbers if lines[n - 1].strip() and n not in prose))
+
+    assert statistics.median(sizes) <= 8

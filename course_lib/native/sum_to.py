@@ -1,0 +1,50 @@
+"""Undoing broadcasting and promotion: bringing a gradient to the shape and type of the input it belongs to.
+
+PyTorch: aten/src/ATen/ExpandUtils.h (sum_to), torch/csrc/autograd/engine.cpp (validate_outputs).
+"""
+
+import functools
+
+import numpy as np
+
+from course_lib import dtypes
+from course_lib.tensor import Tensor
+
+
+def fit_inputs(grads, forms):
+    """Undo broadcasting and promotion: bring each gradient to the form of an input that differed from the result."""
+    return tuple([
+        grad if grad is None or form is None else fit(grad, *form) for grad, form in zip(grads, forms, strict=True)
+    ])
+
+
+def fit(grad, shape, dtype):
+    """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
+    if isinstance(grad, Tensor):
+        return fit_tensor(grad, shape, dtype)
+    if grad.shape != shape:
+        if grad.ndim == 2 and grad.shape[1:] == shape:
+            grad = np.dot(ones(len(grad), grad.dtype), grad)  # BLAS: 2.5 times faster than sum(0)
+        else:
+            grad = np.add.reduce(grad, summed_dims(grad.shape, shape), keepdims=True).reshape(shape)
+    return grad if grad.dtype == dtype else grad.astype(dtype)
+
+
+def fit_tensor(grad, shape, dtype):
+    """The same, recorded."""
+    if grad.array.shape != shape:
+        extra = summed_dims(grad.array.shape, shape)
+        grad = grad.sum(extra, True).reshape(shape) if extra else grad.reshape(shape)
+    return grad if grad.array.dtype == dtype else grad.to(dtypes.FROM_NUMPY[dtype])
+
+
+def summed_dims(sizes, shape):
+    """The dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
+    lead = len(sizes) - len(shape)
+    return (*range(lead), *(d + lead for d, n in enumerate(shape) if n == 1 and sizes[d + lead] != 1))
+
+
+@functools.lru_cache(maxsize=64)
+def ones(n, dtype):
+    """A vector of ones, kept for reuse. Nobody may write to it."""
+    return np.ones(n, dtype)

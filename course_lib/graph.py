@@ -187,6 +187,7 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("variable",)
+    edges, sequence_nr = (), LEAVES_FIRST  # of all of them: not fields to be filled in
 
     def name(self):
         return "torch::autograd::AccumulateGrad"
@@ -198,7 +199,7 @@ class AccumulateGrad(Node):
             return ()  # switched off after the forward pass
         if grad.shape != leaf.array.shape:
             grad = fit(grad, leaf.array.shape, leaf.array.dtype)  # the leaf changed its shape after the forward pass
-        if isinstance(grad, Tensor):
+        if type(grad) is Tensor:
             self.accumulate_tensor(leaf, grad)
         else:
             self.accumulate_array(leaf, grad)
@@ -286,8 +287,6 @@ def accumulator_of(leaf):
     if node is None:
         node = AccumulateGrad()
         node.variable = leaf
-        node.edges = ()
-        node.sequence_nr = LEAVES_FIRST
         node.hooks = node.visited = node.notes = None
         meta.accumulator = weakref.ref(node)
     return node

@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3 || command -v python)
 PORT ?=
 ARGS ?=
 
-.PHONY: help open test check test-browser fuzz mutants bench notebooks doctor setup
+.PHONY: help open test check test-browser fuzz mutants bench puzzles notebooks doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -31,6 +31,10 @@ mutants:
 # Our engine beside PyTorch and others: make bench ARGS="--quick --only mlp"
 bench:
 	@"$(PYTHON)" tools/bench.py $(ARGS)
+
+# The table puzzle -> lesson cell -> exercise -> test: docs/puzzles.md
+puzzles:
+	@"$(PYTHON)" tools/puzzles.py $(ARGS)
 
 notebooks:
 	@"$(PYTHON)" course.py notebooks $(ARGS)

@@ -17,7 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 
 # The lessons that must exist, so that no test here can pass for want of anything to look at.
-REQUIRED = {"00_start_here", "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "09_ways_out"}
+REQUIRED = {
+    "00_start_here", "01_computation_graph", "02_leaves", "03_vector_jacobian_products", "04_the_engine",
+    "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "08_views", "09_ways_out", "11_custom_functions",
+}  # fmt: skip
 LESSONS = sorted(REQUIRED.union(p.stem for p in build_notebooks.everything_named(NOTEBOOKS)))
 
 every_lesson = pytest.mark.parametrize("stem", LESSONS)
@@ -121,7 +124,7 @@ FORBIDDEN = {
 }
 # nbval compares none of these, so a lesson may not rest on them; a bare SVG is not shown when untrusted.
 UNCOMPARED = ("image/png", "image/jpeg", "image/svg+xml", "application/vnd.jupyter.widget-view+json")
-TAG = re.compile(r"engine|C\d\d\.\d+")
+TAG = re.compile(r"engine|C\d\d\.\d+|P\d+")
 MARKER = re.compile(r"#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)")
 
 
@@ -136,7 +139,7 @@ def hygiene(nb, stem: str) -> list[str]:
         if extra := sorted(set(cell.metadata) - {"tags"}):
             problems.append(f"cell {index}: metadata {extra} does not belong in the repository")
         problems += [
-            f"cell {index}: tag {tag!r}; only claim ids and 'engine' are tags here"
+            f"cell {index}: tag {tag!r}; only claim ids, puzzles (P4) and 'engine' are tags here"
             for tag in tags(cell)
             if not TAG.fullmatch(tag)
         ]

@@ -1,0 +1,849 @@
+"""Exercises of lesson 01: reading and building graphs, and the pictures they ask about."""
+
+import copy
+import functools
+import html
+import math
+import random
+import re
+import weakref
+
+from course_lib.teach.draw import draw
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.outcomes import check_table
+
+# --- graphs as data -----------------------------------------------------------------------------------------
+
+
+def nodes_behind(y):
+    """All nodes behind `y`, each once, in the order in which a walk meets them."""
+    met, waiting, known = [], [y.grad_fn], {None}
+    while waiting:
+        node = waiting.pop()
+        if node in known:
+            continue
+        known.add(node)
+        met.append(node)
+        waiting += [after for after, _ in reversed(node.next_functions)]
+    return met
+
+
+def shape_of(y, leaves):
+    """The graph behind `y` as plain data, equal for equal graphs; leaves are written as their names.
+
+    Nodes are numbered in the order of the walk; for each: its name, and for each arrow where it leads to (a
+    number, a leaf's name, or None) and which output of that node is meant.
+    """
+    nodes = nodes_behind(y)
+    number = {node: place for place, node in enumerate(nodes)}
+
+    def name(node):
+        if node is None:
+            return None
+        if not hasattr(node, "variable"):
+            return number[node]
+        return next((known for known, leaf in leaves.items() if leaf is node.variable), "another leaf")
+
+    return [
+        (type(node).__name__, [(name(after), output) for after, output in node.next_functions])
+        for node in nodes
+        if not hasattr(node, "variable")
+    ]
+
+
+def numbers(count):
+    """Random numbers, none close to another or to zero."""
+    return random.sample([0.5, 0.75, 1.25, 1.5, 1.75, 2.25, 2.5], count)
+
+
+def given(torch, values=None):
+    """The tensors of the exercises: a and b require grad, c does not."""
+    a, b, c = values or numbers(3)
+    return {
+        "a": torch.tensor(a, requires_grad=True),
+        "b": torch.tensor(b, requires_grad=True),
+        "c": torch.tensor(c),
+    }
+
+
+def run_program(program, space):
+    """Run a program's text with the names in `space`, and return what it calls y."""
+    exec(program, space)
+    return space["y"]
+
+
+PROGRAMS = {
+    1: "h = a * b; y = h * h",
+    2: "y = (a * b) * (a * b)",
+    3: "y = (c * c) * a",
+    4: "y = c * (c * a)",
+    5: "y = a - b",
+    6: "y = a + (-b)",
+    7: "y = a * (a * a)",
+    8: "y = a ** 3",
+    9: "y = a\nfor _ in range(2): y = y * a",
+    10: "z = (a * b).exp(); y = a.exp() * b",
+    11: "z = a.exp(); y = z * b; del z",
+    12: "y = -b + a",
+}
+DRAWN = {
+    "A": PROGRAMS[1],
+    "B": PROGRAMS[4],
+    "C": PROGRAMS[6],
+    "D": PROGRAMS[9],
+    "E": PROGRAMS[10],
+    "F": "s = a * c; t = s.exp(); y = b / t - s",
+    "G": "e = b.exp(); y = e * (a + e)",
+}
+
+
+class Pictures:
+    """Several pictures in one output, each under its letter."""
+
+    def __init__(self, drawn):
+        self.drawn = drawn  # letter -> Picture
+
+    def __repr__(self):
+        return "\n\n".join(f"Picture {letter}. {picture}" for letter, picture in self.drawn.items())
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        cards = [
+            f'<figure style="margin:0 0 14px"><figcaption><b>Picture {html.escape(letter)}</b></figcaption>'
+            f"{picture.html}</figure>"
+            for letter, picture in self.drawn.items()
+        ]
+        return {"text/plain": repr(self), "text/html": "".join(cards)}
+
+
+def pictures(torch, letters):
+    """The pictures with these letters, drawn from programs that are not shown."""
+    drawn = {}
+    for letter in letters:
+        leaves = given(torch, (2.0, 3.0, 5.0))
+        names = {name: tensor for name, tensor in leaves.items() if re.search(rf"\b{name}\b", DRAWN[letter])}
+        names["y"] = run_program(DRAWN[letter], dict(leaves))
+        drawn[letter] = draw(names["y"], names=names, detail=0)
+    return Pictures(drawn)
+
+
+# --- predictions --------------------------------------------------------------------------------------------
+
+FIRST = "p = w * x; q = x + 1; y = p * p + q"
+
+
+def first_program(torch):
+    """The tensors of the lesson's first program, by name."""
+    w, x = numbers(2)
+    space = {"w": torch.tensor(w, requires_grad=True), "x": torch.tensor(x)}
+    run_program(FIRST, space)
+    return {name: space[name] for name in "wxpqy"}
+
+
+def as_names(answer):
+    """The names in a list, tuple or set of strings, or in one string; None when it is something else."""
+    if isinstance(answer, str):
+        answer = answer.replace(",", " ").split()
+    if not isinstance(answer, (list, tuple, set, frozenset)):
+        return None
+    return [name.strip() for name in answer] if all(isinstance(name, str) for name in answer) else None
+
+
+def check_01_p1(answer, torch):
+    if isinstance(answer, bool) or not isinstance(answer, (int, float)):
+        return not_yet("A whole number is wanted: how many nodes?")
+    if answer == len(nodes_behind(first_program(torch)["y"])):
+        return correct("three operations were recorded, and one leaf waits for a gradient.")
+    named = {3: "no leaf", 5: "x + 1 too", 6: "everything", 9: "the paper", 2: "one product"}
+    if answer in named:
+        return almost(named[answer])
+    return not_yet("Go through the operations one by one: does any operand require grad? Then count the "
+        "leaves that do.")
+
+
+P1 = Exercise(
+    id="01.p1", kind="predict", title="Nodes behind y", minutes=2, difficulty=1,
+    question=f"`w` requires grad, `x` does not. `{FIRST}`. How many backward nodes are behind `y`?",
+    name="answer", starter="answer = None",
+    hints=(
+        "Lesson 00: with plain tensors nobody will ask for slopes, so no node is made.",
+        "Two numbers to add: operations with an operand that requires grad, and leaves that do.",
+    ),
+    solution="answer = 4",
+    why="w * x, p * p and the addition are recorded, x + 1 is not; w has an accumulator, plain x has none.",
+    alternatives=("answer = 4.0",),
+    mistakes=(
+        Mistake("no leaf", "Three operations are recorded, that is right. The leaf's accumulator is a node as well.",
+                "answer = 3"),
+        Mistake("x + 1 too", "You counted x + 1. Both its operands are plain, so nobody will ask for a slope there.",
+                "answer = 5"),
+        Mistake("everything", "Four operations and two leaves: that is the drawing on paper. Plain data "
+                "takes no part in the graph, and neither does what is computed from plain data alone.", "answer = 6"),
+        Mistake("the paper", "You counted values as well. The values are tensors; a node stands for an "
+                "operation, or for a leaf that waits for a gradient.", "answer = 9"),
+        Mistake("one product", "p * p and w * x are two operations, though both are products; each has a node.",
+                "answer = 2"),
+    ),
+    check=check_01_p1,
+)  # fmt: skip
+
+
+def check_01_p2(answer, torch):
+    found = as_names(answer)
+    if found is None or not set(found) <= set("wxpqy"):
+        return not_yet('Give a list with some of the names "w", "x", "p", "q", "y".')
+    tensors = first_program(torch)
+    truth = {
+        name
+        for name, tensor in tensors.items()
+        if any(getattr(node, "variable", None) is tensors["w"] for node in nodes_behind(tensor))
+    }
+    found = set(found)
+    if found == truth:
+        return correct("the way leads back from results, and only along what was recorded.")
+    if found == {"w"}:
+        return almost("forwards")
+    if "q" in found:
+        return almost("q meets w in y")
+    if "x" in found:
+        return almost("partners")
+    if found == truth | {"w"}:
+        return almost("the leaf itself")
+    if found == {"p"}:
+        return almost("one step")
+    return not_yet("Start at each tensor's grad_fn, if it has one, and follow the arrows back.")
+
+
+P2 = Exercise(
+    id="01.p2", kind="predict", title="Ways to w", minutes=2, difficulty=1,
+    question=f"`{FIRST}`. From the grad_fn of which of w, x, p, q, y do arrows lead to the accumulator of w?",
+    name="answer", starter="answer = None",
+    hints=(
+        "Which of the five have a grad_fn at all?",
+        "An arrow runs from a result to what it was computed from, however many steps.",
+    ),
+    solution='answer = ["p", "y"]',
+    why="p and y are the recorded results, and both were computed from w. A leaf has no grad_fn to start at.",
+    alternatives=('answer = {"y", "p"}', 'answer = "p, y"'),
+    mistakes=(
+        Mistake("the leaf itself", "w is the end of the way. It has no grad_fn: nothing computed it, so "
+                "there is nothing to start at.", 'answer = ["w", "p", "y"]'),
+        Mistake("q meets w in y", "q and w meet in y, but arrows lead back from y to both, and never from "
+                "one operand to the other.", 'answer = ["p", "q", "y"]'),
+        Mistake("partners", "x is w's partner in a product; that does not connect the two. Arrows lead from "
+                "the product to its operands.", 'answer = ["x", "p", "y"]'),
+        Mistake("forwards", "You follow the values: from w onwards. The arrows in memory run the other way.",
+                'answer = ["w"]'),
+        Mistake("one step", "p leads to w in one step. y gets there as well, in more steps.", 'answer = ["p"]'),
+    ),
+    check=check_01_p2,
+)  # fmt: skip
+
+
+def second_program(torch):
+    """The function of the lesson's second round: its result, and weak references to three tensors of it."""
+    x = torch.tensor(4.0, requires_grad=True)
+
+    def run(x):
+        w = torch.tensor(2.0, requires_grad=True)
+        h = x * w
+        h = h + 1
+        unused = h.exp()
+        y = h / 3
+        return y, {"w": weakref.ref(w), "h": weakref.ref(h), "unused": weakref.ref(unused)}
+
+    return run(x)
+
+
+def check_01_p3(answer, torch):
+    found = as_names(answer)
+    if found is None:
+        return not_yet('A list of strings is wanted, for example ["SubBackward0", "SinBackward0"].')
+    y, _ = second_program(torch)
+    truth, node = [], y.grad_fn
+    while node.next_functions:
+        truth.append(type(node).__name__)
+        node = node.next_functions[0][0]
+    if found == truth:
+        return correct("both tensors that were called h have left a node; the one nobody used is not on the way.")
+    if found == truth[::-1]:
+        return almost("forwards")
+    if any("Exp" in name for name in found):
+        return almost("the unused one")
+    if found == truth[:2]:
+        return almost("the old h")
+    if found and "AccumulateGrad" in found[-1]:
+        return almost("accumulator")
+    if [name.lower().removesuffix("0").removesuffix("backward") for name in found] in (["div", "add", "mul"],):
+        return almost("forward names")
+    return not_yet("Begin with the operation that made y, then the one that made its first operand, and so on.")
+
+
+P3 = Exercise(
+    id="01.p3", kind="predict", title="Arrow 0, again and again", minutes=2, difficulty=1,
+    question="`h = x * w; h = h + 1; unused = h.exp(); y = h / 3`: which names do you meet from y.grad_fn "
+    "along arrow 0, before the accumulator?",
+    name="answer", starter="answer = None",
+    hints=(
+        "Give the tensors names of your own, h1 and h2, and write each line again with them.",
+        "A name of a node is the operation's, with Backward0 behind it: DivBackward0 for a division.",
+    ),
+    solution='answer = ["DivBackward0", "AddBackward0", "MulBackward0"]',
+    why="With h1 = x * w and h2 = h1 + 1, y is h2 / 3. exp has a node of its own, but no arrow from y leads there.",
+    alternatives=('answer = ("DivBackward0", "AddBackward0", "MulBackward0")',),
+    mistakes=(
+        Mistake("the old h", "You stop at the last h. The addition that made it has an operand, the earlier "
+                "h, and the product that made *that* is still there.", 'answer = ["DivBackward0", "AddBackward0"]'),
+        Mistake("the unused one", "exp used h, so an arrow leads from exp to h's node. None leads from y to "
+                "exp: y was not computed from it.",
+                'answer = ["DivBackward0", "ExpBackward0", "AddBackward0", "MulBackward0"]'),
+        Mistake("forwards", "The right nodes, met in the order of the program. You start at the result.",
+                'answer = ["MulBackward0", "AddBackward0", "DivBackward0"]'),
+        Mistake("accumulator", "Right, with one name too many: the accumulator was to be left out.",
+                'answer = ["DivBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad"]'),
+        Mistake("forward names", "The right operations. Their nodes' names end in Backward0.",
+                'answer = ["Div", "Add", "Mul"]'),
+    ),
+    check=check_01_p3,
+)  # fmt: skip
+
+
+def check_01_p4(answer, torch):
+    found = as_names(answer)
+    if found is None or not set(found) <= {"w", "h", "unused"}:
+        return not_yet('Give a list with some of the names "w", "h", "unused"; it may be empty.')
+    y, looks = second_program(torch)
+    truth = {name for name, look in looks.items() if look() is not None}
+    del y
+    found = set(found)
+    if found == truth:
+        return correct("the graph keeps the leaf, and no tensor that no node needs.")
+    if not found:
+        return almost("local names")
+    if found == {"h"}:
+        return almost("only h")
+    if found == {"w", "h"}:
+        return almost("h too")
+    if found == {"w", "h", "unused"}:
+        return almost("all")
+    return not_yet("Follow the arrows from y. Which of the three can be reached, and is it a tensor or only "
+        "its node?")
+
+
+P4 = Exercise(
+    id="01.p4", kind="predict", title="Who is still alive?", minutes=2, difficulty=2,
+    question="The function returned `y`; its local names are gone. Which of the tensors `w`, `h` (the last "
+    "one), `unused` are still alive?",
+    name="answer", starter="answer = None",
+    hints=(
+        "y holds its node. Whom do nodes hold?",
+        "An accumulator has a `variable`. Does the node of an addition have anything of the kind?",
+    ),
+    solution='answer = ["w"]',
+    why="y → its node → … → the accumulator → w. The node of h is on that way, the tensor h is not: "
+    "dividing by 3 needs the 3. Nothing leads to unused.",
+    alternatives=('answer = {"w"}', 'answer = "w"'),
+    mistakes=(
+        Mistake("local names", "The names are gone. Tensors live as long as something holds them, and y's "
+                "graph must deliver a gradient to a leaf.", "answer = []"),
+        Mistake("h too", "The node of h lives, for y's node leads to it. The tensor h is not needed: the "
+                "slope of h / 3 is made of the 3.", 'answer = ["w", "h"]'),
+        Mistake("all", "That would be a graph that holds everything that ran. It holds what its arrows lead "
+                "to, and no arrow leads forwards to unused.", 'answer = ["w", "h", "unused"]'),
+        Mistake("only h", "The other way round: a node in between does not need its tensor, an accumulator "
+                "does need its leaf.", 'answer = ["h"]'),
+    ),
+    check=check_01_p4,
+)  # fmt: skip
+
+
+# --- 01.1 ---------------------------------------------------------------------------------------------------
+
+
+def arrows_of(program, torch):
+    """{box number: [box number, leaf name or None, …]} with boxes numbered in the order they were made."""
+    space = given(torch)
+    leaves = dict(space)
+    y = run_program(program, space)
+    made = sorted((n for n in nodes_behind(y) if n.next_functions), key=lambda n: n._sequence_nr())
+    number = {node: place for place, node in enumerate(made, 1)}
+
+    def name(node):
+        if node is None or node in number:
+            return number.get(node)
+        return next(known for known, leaf in leaves.items() if leaf is node.variable)
+
+    return {number[node]: [name(after) for after, _ in node.next_functions] for node in made}
+
+
+def check_01_1(answer, torch):
+    if not isinstance(answer, dict) or set(answer) != {1, 2, 3, 4}:
+        return not_yet("Keep the dictionary with the keys 4, 3, 2, 1, and put a list in the place of each None.")
+    lists = {box: list(to) if isinstance(to, (list, tuple)) else [to] for box, to in answer.items()}
+    truth = arrows_of(DRAWN["F"], torch)
+    if lists == truth:
+        return correct("you read every arrow, the invisible one among them.")
+    turned = {box: sorted(other for other in truth if box in truth[other]) for box in truth}
+    if {box: sorted(n for n in to if isinstance(n, int)) for box, to in lists.items()} == turned:
+        return almost("turned round")
+    if any("c" in to for to in lists.values()):
+        return almost("an arrow to plain data")
+    if all(sorted(map(str, lists[box])) == sorted(map(str, truth[box])) for box in truth):
+        return almost("another order")
+    without = {box: [n for n in to if n is not None] for box, to in truth.items()}
+    if lists == without:
+        return almost("nothing left out")
+    if any(n not in ("a", "b") for to in lists.values() for n in to if isinstance(n, str)):
+        return almost("names of nodes")
+    if all(lists[box] in (truth[box][:1], without[box][:1]) for box in truth):
+        return almost("first arrow only")
+    right = [box for box in truth if lists[box] == truth[box]]
+    return not_yet(f"{len(right)} of the 4 boxes are right: {', '.join(map(str, right)) or 'none yet'}.")
+
+
+EX1 = Exercise(
+    id="01.1", kind="edges", title="Give the arrows", minutes=5, difficulty=1,
+    question="For each numbered box of picture F: where do its arrows lead, operand by operand? A box's "
+    "number, a leaf's name in quotes, or None for an arrow to nothing.",
+    name="arrows", starter="arrows = {4: None, 3: None, 2: None, 1: None}",
+    hints=(
+        "Only black arrows count, and each has its operand's number at the end where it begins. Blue ones "
+        "are the paper.",
+        "How many operands does a subtraction have, a division, an exp, a product? If an arrow is missing "
+        "in the picture, whose place is it?",
+    ),
+    solution='arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a", None]}',
+    why="The picture is b / exp(a * c) - a * c with the product computed once: two arrows meet in box 1. c "
+    "is plain, so the product's second arrow leads to nothing.",
+    alternatives=('arrows = {1: ("a", None), 2: (1,), 3: ("b", 2), 4: (3, 1)}',
+                  'arrows = {1: ["a", None], 2: 1, 3: ["b", 2], 4: [3, 1]}'),
+    mistakes=(
+        Mistake("turned round", "You list for each box who leads *to* it. An arrow belongs to the box it "
+                "starts from, and starts at the result.", "arrows = {4: [], 3: [4], 2: [3], 1: [2, 4]}"),
+        Mistake("nothing left out", "All arrows that can be seen are right. A product has two operands; one "
+                "place in its row is kept free.", 'arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a"]}'),
+        Mistake("an arrow to plain data", "c is an operand, on paper. It requires no grad, so in memory "
+                "there is no arrow to it.", 'arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a", "c"]}'),
+        Mistake("another order", "The right arrows, in another order. The first entry is arrow 0, the first operand.",
+                'arrows = {4: [1, 3], 3: [2, "b"], 2: [1], 1: ["a", None]}'),
+        Mistake("first arrow only", "You follow one arrow for each box. Every operand has its own.",
+                'arrows = {4: [3], 3: ["b"], 2: [1], 1: ["a"]}'),
+        Mistake("names of nodes", "Say where an arrow leads by the number of the box, not by its name, and "
+                "write a leaf's name, \"a\" or \"b\", for its accumulator.",
+                'arrows = {4: ["DivBackward0", "MulBackward0"], 3: ["b", "ExpBackward0"], 2: '
+                '["MulBackward0"], 1: ["a", None]}'),
+    ),
+    check=check_01_1,
+)  # fmt: skip
+
+
+# --- 01.2 ---------------------------------------------------------------------------------------------------
+
+WRONG_PROGRAMS = {
+    ("A", 2): "computed twice",
+    ("B", 3): "plain first",
+    ("C", 5): "another operation",
+    ("C", 12): "operands the other way",
+    ("D", 7): "factors the other way",
+    ("D", 8): "a power",
+}
+
+
+def check_01_2(answer, torch):
+    if not isinstance(answer, dict) or set(answer) != set("ABCDE"):
+        return not_yet("Keep the dictionary with the letters A to E.")
+    strange = [letter for letter in "ABCDE" if answer[letter] not in PROGRAMS]
+    if strange:
+        return not_yet(f"For {', '.join(strange)}, give the number of a program, 1 to 12.")
+    wrong = []
+    for letter in "ABCDE":
+        space = given(torch)
+        leaves = dict(space)
+        drawn = shape_of(run_program(DRAWN[letter], dict(space)), leaves)
+        if shape_of(run_program(PROGRAMS[answer[letter]], dict(space)), leaves) != drawn:
+            wrong.append(letter)
+    for letter in wrong:
+        if (letter, answer[letter]) in WRONG_PROGRAMS:
+            return almost(WRONG_PROGRAMS[letter, answer[letter]])
+    if wrong:
+        return not_yet(f"{5 - len(wrong)} of 5 are right. Look again at {wrong[0]}: count its boxes first.")
+    return correct("from the picture to the program: only order, sharing and what requires grad decide.")
+
+
+MATCH = {"A": 1, "B": 4, "C": 6, "D": 9, "E": 10}
+
+
+def matched_but(**changed):
+    return f"programs = {MATCH | changed!r}"
+
+
+EX2 = Exercise(
+    id="01.2", kind="edges", title="Which program was it?", minutes=6, difficulty=2,
+    question="For each of the pictures A to E, the number of a program that leaves exactly this graph.\n\n"
+    + "\n".join(f"{number}. `{program}`" for number, program in PROGRAMS.items()),
+    name="programs", starter='programs = {"A": None, "B": None, "C": None, "D": None, "E": None}',
+    hints=(
+        "Count the grey boxes first: that leaves two or three programs for each picture.",
+        "Then look at the numbers on the arrows. Which operand leads to the leaf, the first or the second?",
+        "A value that nobody behind y used does not appear, whatever the program did with it.",
+    ),
+    solution=f"programs = {MATCH!r}",
+    why="A: one node with two arrows into it. B: two products with c, each with an arrow to nothing. C: "
+    "minus is a node of its own. D: a loop is what its body ran. E: z is not behind y, and program 11 "
+    "leaves the same graph.",
+    alternatives=(matched_but(E=11),),
+    mistakes=(
+        Mistake("computed twice", "A: program 2 computes a * b twice and leaves three products. In the "
+                "picture two arrows run into one box.", matched_but(A=2)),
+        Mistake("plain first", "B: program 3 multiplies plain by plain first, which leaves nothing. The "
+                "picture has two products.", matched_but(B=3)),
+        Mistake("another operation", "C: the values of a - b and a + (-b) are equal, the operations are "
+                "not. Read the names in the boxes.", matched_but(C=5)),
+        Mistake("operands the other way", "C: the right boxes, but look at the numbers: which operand of "
+                "the addition is the leaf a?", matched_but(C=12)),
+        Mistake("factors the other way", "D: the right boxes, but look at the numbers: of the later "
+                "product, which operand is the leaf and which the earlier product?", matched_but(D=7)),
+        Mistake("a power", "D: a ** 3 is one operation, with one box. The picture has two products.",
+                matched_but(D=8)),
+    ),
+    check=check_01_2,
+)  # fmt: skip
+
+
+# --- 01.3 ---------------------------------------------------------------------------------------------------
+
+
+def check_01_3(answer, torch):
+    for _ in range(2):
+        space = given(torch)
+        leaves = {name: space[name] for name in "ab"}
+        y = answer(torch, space["a"], space["b"])
+        if not isinstance(y, torch.Tensor) or y.grad_fn is None:
+            return not_yet("Return a tensor that was computed from a and b.")
+        found, wanted = shape_of(y, leaves), shape_of(run_program(DRAWN["G"], space), leaves)
+        if found != wanted:
+            break
+    else:
+        return correct("you can write a program for a graph, with one node for what is used twice.")
+    named = {
+        "y = b.exp() * (a + b.exp())": "computed twice",
+        "e = b.exp(); y = (a + e) * e": "factors swapped",
+        "e = b.exp(); y = e * (e + a)": "terms swapped",
+        "e = a.exp(); y = e * (b + e)": "the other leaf",
+        "e = b.exp(); y = e * a + e * e": "multiplied out",
+        "e = b.exp(); y = e.item() * (a + e)": "a number",
+    }
+    for program, name in named.items():
+        if found == shape_of(run_program(program, dict(space)), leaves):
+            return almost(name)
+    boxes = [name for name, _ in found]
+    return not_yet(f"Behind your y are the boxes {', '.join(boxes)}. Compare names, then arrows, with picture G.")
+
+
+BUILD = "def build(torch, a, b):\n"
+EX3 = Exercise(
+    id="01.3", kind="edges", title="Build this graph", minutes=5, difficulty=1,
+    question="Return a tensor with exactly the graph of picture G behind it; `a` and `b` are given.",
+    name="build", starter=BUILD + "    y = a * b\n    return y",
+    hints=(
+        "Build in the order of the numbers: first the box whose arrow leads to a leaf only.",
+        "Two arrows run into box 1. Give its result a name, and use the name twice.",
+    ),
+    solution=BUILD + "    e = b.exp()\n    return e * (a + e)\n",
+    why="One call of exp, used twice. Writing b.exp() twice would have the same value and one box more.",
+    alternatives=(BUILD + "    e = torch.exp(b)\n    return torch.mul(e, torch.add(a, e))\n",),
+    mistakes=(
+        Mistake("computed twice", "You call exp twice, and so there are two boxes. In the picture both "
+                "arrows run into one.", BUILD + "    return b.exp() * (a + b.exp())\n"),
+        Mistake("factors swapped", "All boxes are there. Of the product, which operand leads to the "
+                "addition: 0 or 1?",
+                BUILD + "    e = b.exp()\n    return (a + e) * e\n"),
+        Mistake("terms swapped", "All boxes are there. Of the addition, which operand leads to the leaf: 0 or 1?",
+                BUILD + "    e = b.exp()\n    return e * (e + a)\n"),
+        Mistake("the other leaf", "a and b have changed places: look to which accumulator the arrow from exp leads.",
+                BUILD + "    e = a.exp()\n    return e * (b + e)\n"),
+        Mistake("multiplied out", "The same value, by other operations. The graph is that of the operations.",
+                BUILD + "    e = b.exp()\n    return e * a + e * e\n"),
+        Mistake("a number", "item() takes the number out of the graph: an arrow is missing where you used it.",
+                BUILD + "    e = b.exp()\n    return e.item() * (a + e)\n"),
+    ),
+    check=check_01_3,
+)  # fmt: skip
+
+
+# --- 01.4 ---------------------------------------------------------------------------------------------------
+
+HAPPENS = {  # letter: the program, and the formula whose slope is wanted
+    "A": ("h = x * x; y = h * x; h = x.exp(); del h", lambda x: x**3),
+    "B": ("y = x * x; y = y.item() * x", lambda x: x**3),
+    "C": ("h = copy.deepcopy(x * x); y = h * x", lambda x: x**3),
+    "D": ("y = x\nfor _ in range(3): y = y * y", lambda x: x**8),
+    "E": ("y = x * x\nif y > 5: y = y * x", lambda x: x**3),
+    "F": ("h = (x * x).item(); y = torch.tensor(h) * 2", lambda x: 2 * x**2),
+    "G": ("y = (x * x).float() * x", lambda x: x**3),
+}
+
+
+def what_happens(torch, letter):
+    """Run one program of exercise 01.4 and compare x.grad with a finite difference of its formula."""
+    program, formula = HAPPENS[letter]
+    x = torch.tensor(3.0, requires_grad=True)
+    space = {"torch": torch, "copy": copy, "x": x}
+    try:
+        y = run_program(program, space)
+    except RuntimeError:
+        return "raises now"
+    try:
+        y.backward()
+    except RuntimeError:
+        return "raises at backward"
+    slope = (formula(3 + 1e-5) - formula(3 - 1e-5)) / 2e-5
+    right = x.grad is not None and math.isclose(x.grad.item(), slope, rel_tol=1e-4)
+    return "fine" if right else "silently wrong"
+
+
+def check_01_4(answer, torch):
+    mistakes = {
+        ("A", "raises now"): "the name is the value",
+        ("A", "raises at backward"): "the name is the value",
+        ("A", "silently wrong"): "the name is the value",
+        ("B", "fine"): "a number has a history",
+        ("B", "raises now"): "numbers refused",
+        ("B", "raises at backward"): "numbers refused",
+        ("C", "fine"): "copies of results",
+        ("C", "raises at backward"): "copies late",
+        ("D", "raises now"): "a cycle",
+        ("D", "raises at backward"): "a cycle",
+        ("D", "silently wrong"): "a cycle",
+        ("E", "silently wrong"): "an if in the way",
+        ("E", "raises now"): "an if in the way",
+        ("F", "fine"): "a tensor is enough",
+        ("F", "silently wrong"): "nothing to start from",
+        ("F", "raises now"): "plain is allowed",
+        ("G", "silently wrong"): "float cuts",
+        ("G", "raises at backward"): "float cuts",
+    }
+    measure = functools.partial(what_happens, torch)
+    return check_table(answer, HAPPENS, measure, mistakes, "you know what a graph remembers, and what it never sees.")
+
+
+TRUTH_4 = {"A": "fine", "B": "silently wrong", "C": "raises now", "D": "fine", "E": "fine", "F": "raises at backward",
+           "G": "fine"}  # fmt: skip
+
+
+def happens_but(**changed):
+    return f"happens = {TRUTH_4 | changed!r}"
+
+
+EX4 = Exercise(
+    id="01.4", kind="which happens", title="Which happens?", minutes=6, difficulty=2,
+    question='Fine, raises now, raises at backward, or silently wrong? `x` is a fresh leaf, 3.0; `y.backward()` '
+    "follows.\n\n" + "\n".join(f"- {letter}: `{program}`" for letter, (program, _) in HAPPENS.items()),
+    name="happens",
+    starter='happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}',
+    hints=(
+        "For each program, walk back from y. Do you reach x, and on every path that the formula has?",
+        "Two programs take a number out. In one of them something else still leads back to x, in the other "
+        "nothing does.",
+        "When is something refused: when it cannot be done. When is nothing said: when it can be done, but "
+        "means something else than you thought.",
+    ),
+    solution=f"happens = {TRUTH_4!r}",
+    why="A and D move names, which the graph does not know. E records the branch that ran. G: float() of a "
+    "float32 tensor is that tensor. B reaches x on one path of three, F on none, and C asks for a copy of a "
+    "history.",
+    alternatives=(f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(TRUTH_4.items()))})",),
+    mistakes=(
+        Mistake("the name is the value", "A: giving h to another tensor changes nothing for y. Its node "
+                "leads to the old tensor's node, not to a name.", happens_but(A="silently wrong")),
+        Mistake("a number has a history", "B: item() gives a plain number, 9.0. Backward sees 9 times x and "
+                "says 9; the slope of x³ at 3 is 27.", happens_but(B="fine")),
+        Mistake("numbers refused", "B: multiplying by a number is an ordinary thing to do; nobody can know "
+                "that this number came from x.", happens_but(B="raises at backward")),
+        Mistake("copies of results", "C: a deep copy of a result would need a copy of its history. Results "
+                "refuse, as in Break it.", happens_but(C="fine")),
+        Mistake("copies late", "C: you are right that it raises. But who raises: backward, or the line that "
+                "makes the copy?", happens_but(C="raises at backward")),
+        Mistake("a cycle", "D: y = y * y makes a new tensor each time; three passes leave three nodes in a "
+                "row, and no circle.", happens_but(D="raises at backward")),
+        Mistake("an if in the way", "E: the condition reads a value and decides what runs. What ran is "
+                "recorded as always, and at 3 it is x³.", happens_but(E="silently wrong")),
+        Mistake("a tensor is enough", "F: putting a number back into a tensor does not bring its history "
+                "back. There is no arrow behind this y at all.", happens_but(F="fine")),
+        Mistake("nothing to start from", "F: nothing of x is behind y, right. But then y has no node to "
+                "start from, and backward says so.", happens_but(F="silently wrong")),
+        Mistake("plain is allowed", "F: computing with plain tensors is always allowed. Who will miss the "
+                "history, and when?", happens_but(F="raises now")),
+        Mistake("float cuts", "G: x * x is float32 already, so float() hands back that very tensor, node and all.",
+                happens_but(G="silently wrong")),
+    ),
+    check=check_01_4,
+)  # fmt: skip
+
+
+# --- 01.5 ---------------------------------------------------------------------------------------------------
+
+
+def cases_of_use(torch):
+    """(what the case is about, y, t, was t used for y) for exercise 01.5."""
+    space = given(torch)
+    a, b, c = (space[name] for name in "abc")
+    other = torch.tensor(a.item(), requires_grad=True)
+    h, twin, aside = a.exp(), a.exp(), a.sin()
+    k = b - h
+    y = c * (k * b)
+    rows = torch.tensor(numbers(3), requires_grad=True)
+    one, two, three = rows.unbind()
+    third = (three * b).exp()
+    return [
+        ("leaf", y, a, True),
+        ("leaf", y, b, True),
+        ("result", y, k, True),
+        ("result", y, h, True),
+        ("other leaf", y, other, False),
+        ("twin", y, twin, False),
+        ("aside", y, aside, False),
+        ("plain", y, c, False),
+        ("forwards", h, y, False),
+        ("forwards", k, y, False),
+        ("leaf", third, rows, True),
+        ("result", third, three, True),
+        ("output", third, one, False),
+        ("output", third, two, False),
+    ]
+
+
+def check_01_5(answer, torch):
+    wrong, used_up = set(), False
+    for _ in range(2):
+        cases = cases_of_use(torch)
+        for about, y, t, truth in cases:
+            found = answer(torch, y, t)
+            if found is None:
+                return not_yet("Return True or False.")
+            if bool(found) != truth:
+                wrong.add(about)
+        if any(t.grad is not None for _, _, t, _ in cases if t.is_leaf):
+            return almost("gradients left behind")
+        try:
+            cases[0][1].backward()
+        except RuntimeError:
+            used_up = True
+    if used_up:
+        return almost("used up")
+    if not wrong:
+        x = torch.tensor(1.0, requires_grad=True)
+        y = x
+        for _ in range(3000):
+            y = y * 1
+        try:
+            found = answer(torch, y, x)
+        except RecursionError:
+            return almost("recursion")
+        if not found:
+            return not_yet("A chain of 3000 operations leads back to x, and you say it does not.")
+        return correct("a walk over the graph answers it: the arrows are the history.")
+    if wrong == {"output"}:
+        return almost("which output")
+    if "plain" in wrong and wrong <= {"plain", "other leaf", "output"}:
+        return almost("nothing is nothing")
+    if wrong == {"result"}:
+        return almost("leaves only")
+    if wrong <= {"leaf", "output", "plain"} and "leaf" in wrong:
+        return almost("results only")
+    if wrong <= {"twin", "aside", "output", "forwards"} and "twin" in wrong:
+        return almost("same names" if "forwards" not in wrong and "aside" not in wrong else "a leaf in common")
+    if "leaf" in wrong or "result" in wrong:
+        return almost("first arrow only")
+    return not_yet(f"Wrong in {len(wrong)} kinds of case. Draw a small graph and follow your walk by hand.")
+
+
+DEPENDS = "def depends(torch, y, t):\n"
+WALK = """\
+    seen, waiting = set(), [(y.grad_fn, y.output_nr)]
+    while waiting:
+        node, output = waiting.pop()
+        if node is None or (node, output) in seen:
+            continue
+        seen.add((node, output))
+"""
+FOLLOW = "        waiting += node.next_functions\n    return False\n"
+LEAF = "        if getattr(node, 'variable', None) is t:\n            return True\n"
+RESULT = "        if t.grad_fn is not None and node is t.grad_fn and output == t.output_nr:\n            return True\n"
+EX5 = Exercise(
+    id="01.5", kind="edges", title="Was it used?", minutes=10, difficulty=3,
+    question="Return True if, by the graph, `y` was computed from `t`, directly or through other results. "
+    "`t` may be a leaf, a result, one of several results of one operation, or plain.",
+    name="depends", starter=DEPENDS + "    return y.grad_fn is t.grad_fn",
+    hints=(
+        "Walk back from y.grad_fn as in exercise 00.3: a list of what is still to visit, a set of what was seen.",
+        "How do you recognise t when you arrive? A leaf by its accumulator's variable, a result by its node.",
+        "When t is one of several results, the node alone does not decide; the arrow has a second half.",
+    ),
+    solution=DEPENDS + WALK + LEAF + RESULT + FOLLOW,
+    why="Each arrow is a pair, and so is a result: its grad_fn and its output_nr. A leaf is found through "
+    "its accumulator; a plain tensor is behind nothing.",
+    alternatives=(
+        DEPENDS
+        + "    if not t.requires_grad:\n        return False\n"
+        + "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
+        + "    return slope is not None\n",
+        DEPENDS
+        + "    edges, row = set(), {(y.grad_fn, y.output_nr)}\n"
+        + "    while row:\n        edges |= row\n"
+        + "        row = {e for node, _ in row if node for e in node.next_functions} - edges\n"
+        + "    leaves = [getattr(node, 'variable', None) for node, _ in edges]\n"
+        + "    if t.is_leaf:\n        return any(leaf is t for leaf in leaves if leaf is not None)\n"
+        + "    return (t.grad_fn, t.output_nr) in edges\n",
+    ),
+    mistakes=(
+        Mistake("leaves only", "Leaves are found, results are not: a result that was used on the way has a "
+                "node among those you visit.", DEPENDS + WALK + LEAF + FOLLOW),
+        Mistake("results only", "Results are found, leaves are not: a leaf has no grad_fn. What has its accumulator?",
+                DEPENDS + WALK + RESULT + FOLLOW),
+        Mistake("which output", "Of an operation with several results you say yes to each. One node, but "
+                "the second half of the arrow tells them apart.",
+                DEPENDS + WALK + LEAF + RESULT.replace(" and output == t.output_nr", "") + FOLLOW),
+        Mistake("nothing is nothing", "You say that a plain tensor was used: its grad_fn is None, and so is "
+                "the node of an arrow to nothing.",
+                DEPENDS + WALK.replace("node is None or ", "").replace("node, output = waiting.pop()\n",
+                "node, output = waiting.pop()\n        if node is t.grad_fn and output == t.output_nr:\n"
+                "            return True\n        if node is None:\n            continue\n") + LEAF + FOLLOW),
+        Mistake("first arrow only", "You follow one arrow of each node. An operation has one for each operand.",
+                DEPENDS + WALK + LEAF + RESULT + FOLLOW.replace("node.next_functions", "node.next_functions[:1]")),
+        Mistake("same names", "A second result of the same operation, that y never saw, gets a yes: you "
+                "compare names, and many nodes carry one name.",
+                DEPENDS + WALK + LEAF + "        if t.grad_fn is not None and type(node) is type(t.grad_fn) and (\n"
+                "            node.next_functions == t.grad_fn.next_functions and output == t.output_nr\n        ):\n"
+                "            return True\n" + FOLLOW),
+        Mistake("a leaf in common", "You say yes when y and t merely have a leaf in common. t has to be on "
+                "the way from y.",
+                DEPENDS + "    def leaves(z):\n        found, waiting = set(), [z.grad_fn]\n        while waiting:\n"
+                "            node = waiting.pop()\n            if hasattr(node, 'variable'):\n"
+                "                found.add(node.variable)\n"
+                "            waiting += [n for n, _ in node.next_functions if n] if node else []\n"
+                "        return found | ({z} if z.is_leaf else set())\n    return bool(leaves(y) & leaves(t))\n"),
+        Mistake("recursion", "Right on small graphs. A chain of 3000 operations is deeper than Python's "
+                "calls may go.",
+                DEPENDS + "    seen = set()\n    def visit(node, output):\n"
+                "        if node is None or (node, output) in seen:\n            return False\n"
+                "        seen.add((node, output))\n"
+                "        if getattr(node, 'variable', None) is t:\n            return True\n"
+                "        if t.grad_fn is not None and node is t.grad_fn and output == t.output_nr:\n"
+                "            return True\n"
+                "        return any(visit(n, o) for n, o in node.next_functions)\n"
+                "    return visit(y.grad_fn, y.output_nr)\n"),
+        Mistake("used up", "The answers are right, but afterwards backward fails: your question has used up "
+                "what the nodes had kept.",
+                DEPENDS + "    if not t.requires_grad:\n        return False\n    try:\n"
+                "        (slope,) = torch.autograd.grad(y, t, allow_unused=True)\n    except RuntimeError:\n"
+                "        return True\n    return slope is not None\n"),
+        Mistake("gradients left behind", "Your question leaves something in .grad of a leaf. Looking must "
+                "not change anything.",
+                DEPENDS + "    if not t.requires_grad:\n        return False\n    t.retain_grad()\n"
+                "    y.backward(retain_graph=True)\n    return t.grad is not None\n"),
+    ),
+    check=check_01_5,
+)  # fmt: skip
+
+
+EXERCISES = [P1, P2, P3, P4, EX1, EX2, EX3, EX4, EX5]

@@ -1,0 +1,1244 @@
+"""Exercises of lesson 04: the engine. Toy engines on graphs of plain numbers, and the real one's queue."""
+
+import math
+import random
+
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.outcomes import check_table
+
+# --- toy graphs: {node: [(node its gradient goes to, slope), ...]}, a leaf has no edges -------------------
+
+CHAIN = {"y": [("p", 3.0)], "p": [("x", 2.0)], "x": []}
+TWICE = {"y": [("x", 3.0), ("x", 2.0)], "x": []}
+FIVE = {  # a = x*x; b = a+x; c = b*a; d = c+b; e = d*a at x = 2
+    "e": [("d", 4.0), ("a", 30.0)],
+    "d": [("c", 1.0), ("b", 1.0)],
+    "c": [("b", 4.0), ("a", 6.0)],
+    "b": [("a", 1.0), ("x", 1.0)],
+    "a": [("x", 2.0), ("x", 2.0)],
+    "x": [],
+}
+
+
+class TooOften(Exception):
+    """A toy engine has looked at the edges of a small graph more often than any sensible engine would."""
+
+
+class Edges(list):
+    """The edges of one node; iterating over them takes one from the budget that a whole graph shares."""
+
+    def __init__(self, edges, budget):
+        super().__init__(edges)
+        self.budget = budget
+
+    def __iter__(self):
+        self.budget[0] -= 1
+        if self.budget[0] < 0:
+            raise TooOften
+        return super().__iter__()
+
+
+def guarded(graph, looks=10):
+    """A fresh copy of a toy graph that allows `looks` walks over the edges of each node, on average."""
+    budget = [looks * len(graph)]
+    return {node: Edges(edges, budget) for node, edges in graph.items()}
+
+
+def backwards(graph):
+    """The same graph, its nodes written down in the opposite order."""
+    return dict(reversed(graph.items()))
+
+
+def shuffled(graph):
+    nodes = list(graph)
+    random.shuffle(nodes)
+    return {node: graph[node] for node in nodes}
+
+
+def doublings(n):
+    """h = h + h, n times."""
+    return {f"h{k}": [(f"h{k - 1}", 1.0)] * 2 for k in range(n, 0, -1)} | {"h0": []}
+
+
+def long_chain(n):
+    return {k: [(k - 1, 1.0)] for k in range(n, 0, -1)} | {0: []}
+
+
+def behind(graph, root):
+    """The nodes behind `root` with the number of edges that lead to each: what a pass has to wait for."""
+    waits, todo = {root: 0}, [root]
+    for node in todo:
+        for to, _ in graph[node]:
+            if to is not None:
+                if to not in waits:
+                    todo.append(to)
+                waits[to] = waits.get(to, 0) + 1
+    return waits
+
+
+def consumers_first(graph, root):
+    """The nodes behind `root`, each after everything that consumes it."""
+    waits, order = behind(graph, root), [root]
+    for node in order:
+        for to, _ in graph[node]:
+            if to is not None:
+                waits[to] -= 1
+                if waits[to] == 0:
+                    order.append(to)
+    return order
+
+
+def gradients(graph, root):
+    """The right answer: the gradient of every node behind `root`."""
+    grads = {root: 1.0}
+    for node in consumers_first(graph, root):
+        for to, slope in graph[node]:
+            if to is not None:
+                grads[to] = grads.get(to, 0.0) + slope * grads[node]
+    return grads
+
+
+def near(one, other):
+    """Two numbers agree up to rounding; False when one of them is no number."""
+    numbers = all(isinstance(value, (int, float)) for value in (one, other))
+    return numbers and math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
+
+
+# --- from real programs to toy graphs ----------------------------------------------------------------------
+
+
+def read(torch, y):
+    """The graph behind a one-element result as a toy graph: (graph, root, {name: leaf}).
+
+    Each node is called by itself with the gradient 1, which gives its slopes.
+    """
+    nodes = {y.grad_fn: None}
+    todo = [y.grad_fn]
+    for node in todo:
+        for to, _ in node.next_functions:
+            if to is not None and to not in nodes:
+                nodes[to] = None
+                todo.append(to)
+    numbers = random.sample(range(100, 1000), len(todo))
+    names = {node: f"n{number}" for node, number in zip(todo, numbers, strict=True)}
+    graph, leaves = {}, {}
+    with torch.no_grad():
+        for node in todo:
+            edges = node.next_functions
+            slopes = node(torch.ones((), dtype=y.dtype)) if edges else ()
+            slopes = slopes if isinstance(slopes, tuple) else (slopes,)
+            graph[names[node]] = [
+                (None, 1.0) if to is None else (names[to], 0.0 if slope is None else slope.item())
+                for (to, _), slope in zip(edges, slopes, strict=True)
+            ]
+            if not edges:
+                leaves[names[node]] = node.variable
+    return graph, names[y.grad_fn], leaves
+
+
+def number(torch, value):
+    return torch.tensor(value, dtype=torch.float64, requires_grad=True)
+
+
+def random_program(torch, steps=12):
+    """A result of one element, computed from three leaves by random operations."""
+    made = [number(torch, random.uniform(0.5, 1.5)) for _ in range(3)]
+    operations = (
+        lambda a, b: a + b * 0.5,
+        lambda a, b: a * b,
+        lambda a, b: (a - b).sin(),
+        lambda a, b: a.tanh() + b,
+        lambda a, b: a.exp() * 0.2,
+    )
+    for _ in range(steps):
+        made.append(random.choice(operations)(random.choice(made[-3:]), random.choice(made)))
+    return made[-1] + made[-2] * 0.3 + made[-4]
+
+
+# --- 04.p1 -------------------------------------------------------------------------------------------------
+
+
+def check_04_p1(answer, torch):
+    if not isinstance(answer, (list, tuple)) or len(answer) != 2:
+        return not_yet("Give a pair: how often the node runs, and the gradient that it is given first.")
+    x = number(torch, 2.0)
+    h = x * x
+    seen = []
+    h.grad_fn.register_prehook(lambda grads: seen.append(grads[0].item()))
+    (h.sqrt() + (-h)).backward()
+    times, grad = answer
+    if times == len(seen) and near(grad, seen[0]):
+        return correct("two gradients arrive, they are added, and the node runs once.")
+    if times == len(seen) and near(grad, -3.0):
+        return almost("one node on")
+    if times == len(seen) and near(grad, 1.0):
+        return almost("the seed")
+    if times == len(seen) and any(near(grad, g) for g in (0.25, -1.0)):
+        return almost("one of the two")
+    if times == len(seen) and near(grad, -0.25):
+        return almost("multiplied")
+    if times == 2 and any(near(grad, g) for g in (0.25, -1.0)):
+        return almost("once for each")
+    if times == 2:
+        return almost("the sum twice")
+    return not_yet("What does the root's node send, what the minus's, and who adds?")
+
+
+P1 = Exercise(
+    id="04.p1", kind="predict", title="The node of h", minutes=3, difficulty=1,
+    question="`h = x * x; p = h.sqrt(); q = -h; y = p + q` at x = 2: how often does the node of h run in "
+    "`y.backward()`, and which gradient is it given the first time?",
+    name="answer", starter="answer = None",
+    hints=(
+        "The slope of a root is 1 / (2 · root), and the root of 4 is 2.",
+        "Two gradients are on their way to the node. Does it need them one by one, or is their sum enough?",
+    ),
+    solution="answer = (1, -0.75)",
+    why="p sends 0.25 and q sends -1. The engine adds them and runs the node once, on -0.75: a backward "
+    "function multiplies by slopes, so the sum is all it needs.",
+    alternatives=("answer = [1, -0.75]", "answer = (1, 0.25 - 1)"),
+    mistakes=(
+        Mistake("once for each",
+                "That is one run for each consumer. It would give the right slope, and the work would double "
+                "at every fork; the engine waits and runs the node once.", "answer = (2, 0.25)"),
+        Mistake("the sum twice",
+                "Running twice on the sum would count both gradients twice. Once it has run, nothing more "
+                "arrives.", "answer = (2, -0.75)"),
+        Mistake("one of the two",
+                "It runs once, and so nothing may be missing: you gave what one of p and q sends. The other "
+                "is on its way as well.", "answer = (1, -1.0)"),
+        Mistake("multiplied",
+                "Along a path slopes are multiplied, but these two come along different paths, and those are "
+                "added.", "answer = (1, -0.25)"),
+        Mistake("the seed",
+                "1 is what the pass starts with at y. On the way to h it has gone through the root and the "
+                "minus.", "answer = (1, 1.0)"),
+        Mistake("one node on",
+                "-3 is what arrives at x, one node further: the node of h multiplies what it is given by 2x.",
+                "answer = (1, -3.0)"),
+    ),
+    check=check_04_p1,
+)  # fmt: skip
+
+
+# --- 04.p2 -------------------------------------------------------------------------------------------------
+
+
+def hasty(graph, root):
+    """The lesson's engine with patient=False: a node joins the queue when its first gradient arrives."""
+    grads, ready = {root: 1.0}, [root]
+    for node in ready:
+        for to, slope in graph[node]:
+            if to is not None:
+                if to not in grads:
+                    ready.append(to)
+                grads[to] = grads.get(to, 0.0) + slope * grads[node]
+    return grads
+
+
+def check_04_p2(answer, torch):
+    truth = hasty(FIVE, "e")["x"]
+    if near(answer, truth):
+        return correct("a ran on 30 when 44 more was still to come, and nobody told x.")
+    wrong = {316.0: "the slope", 120.0: "x stands still", 80.0: "depth first", 10.0: "paths", 74.0: "a itself"}
+    for value, name in wrong.items():
+        if near(answer, value):
+            return almost(name)
+    if not isinstance(answer, (int, float)):
+        return not_yet("Give one number.")
+    return not_yet(f"Not {answer:g}. Write down the queue: e; then d and a; then what d and a bring in.")
+
+
+P2 = Exercise(
+    id="04.p2", kind="predict", title="The hasty engine", minutes=4, difficulty=2,
+    question="`a = x*x; b = a+x; c = b*a; d = c+b; e = d*a` at x = 2. An engine runs each node once, in the "
+    "order in which nodes first got a gradient. What does it report for x?",
+    name="answer", starter="answer = None",
+    hints=(
+        "e sends 4 to d and 30 to a. They join the queue in that order.",
+        "The queue is e, d, a, then c and b, then x. What has a got when its turn comes? And b?",
+    ),
+    solution="answer = 140.0",
+    why="a runs third, on the 30 from e alone, and sends 60 twice. b runs on 4 + 16 = 20 and sends 20 to x. "
+    "What b and c send to a comes too late: 120 + 20 = 140.",
+    alternatives=("answer = 140", "answer = 30.0 * 4 + 20"),
+    mistakes=(
+        Mistake("the slope",
+                "316 is the true slope. This engine does not wait: follow its queue and see what a has got "
+                "when its turn comes.", "answer = 316.0"),
+        Mistake("x stands still",
+                "120 is what a sends to x. x has one more consumer, b, which adds 20: only a node that has "
+                "already run ignores what comes late.", "answer = 120.0"),
+        Mistake("depth first",
+                "You went all the way down along the first arrow, e to d to c to b, before looking at the "
+                "second. A queue takes the one that has waited longest.", "answer = 80.0"),
+        Mistake("paths",
+                "10 is the number of paths from e to x. The question is for the number at x.",
+                "answer = 10.0"),
+        Mistake("a itself",
+                "74 is the gradient that a should have run on, 30 + 24 + 20. How much of it is there when a "
+                "runs?", "answer = 74.0"),
+    ),
+    check=check_04_p2,
+)  # fmt: skip
+
+
+# --- 04.p3 -------------------------------------------------------------------------------------------------
+
+
+def check_04_p3(answer, torch):
+    if not isinstance(answer, (list, tuple)) or len(answer) != 2:
+        return not_yet("Give a pair: calls of the walk, and runs of nodes.")
+    h, runs = number(torch, 1.0), []
+    h.register_hook(runs.append)
+    for _ in range(10):
+        h = h + h
+        h.grad_fn.register_prehook(runs.append)
+    h.backward()
+
+    def calls(node):
+        return 1 + sum(calls(to) for to, _ in node.next_functions)
+
+    if tuple(answer) == (calls(h.grad_fn), len(runs)):
+        return correct("2 to the power of 11, less 1, against 11: the engine's work grows with the graph.")
+    wrong = {
+        (1024, 11): "ends only",
+        (1023, 10): "no leaf",
+        (2047, 10): "the leaf's node",
+        (2047, 2047): "the engine walks too",
+        (21, 11): "arrows",
+        (20, 11): "arrows",
+        (11, 11): "nodes",
+    }
+    named = wrong.get(tuple(answer))
+    return almost(named) if named else not_yet("Try n = 1 and n = 2 on paper, and count every call.")
+
+
+P3 = Exercise(
+    id="04.p3", kind="predict", title="Ten doublings", minutes=3, difficulty=1,
+    question="`h = x`, then ten times `h = h + h`. A function that calls itself along every arrow: how many "
+    "calls in all? And how many nodes does the engine run?",
+    name="answer", starter="answer = None",
+    hints=(
+        "One doubling: a call for the addition, and one for each of its two arrows to x. That is 3.",
+        "Two doublings: a call for the last addition, and twice what one doubling costs.",
+    ),
+    solution="answer = (2047, 11)",
+    why="Calls double with each level: 1 + 2 + 4 + … + 1024. The engine runs ten additions and one "
+    "accumulator.",
+    alternatives=("answer = [2**11 - 1, 11]",),
+    mistakes=(
+        Mistake("ends only",
+                "1024 is the number of paths, so of calls that reach x. Every addition on the way is called "
+                "as well, again and again.", "answer = (1024, 11)"),
+        Mistake("no leaf",
+                "You counted the additions only. x has a node too, an AccumulateGrad, at the end of every "
+                "path.", "answer = (1023, 10)"),
+        Mistake("the leaf's node",
+                "The calls are right. The engine runs one node more than the ten additions: that of the leaf.",
+                "answer = (2047, 10)"),
+        Mistake("the engine walks too",
+                "The calls are right. The engine adds up what arrives and runs each node once, however many "
+                "paths lead there.", "answer = (2047, 2047)"),
+        Mistake("arrows",
+                "You followed each arrow once. The function does not remember where it has been: it is "
+                "called anew for every path.", "answer = (21, 11)"),
+        Mistake("nodes",
+                "You counted nodes. The function does not remember where it has been: it comes to a node as "
+                "often as there are paths to it.", "answer = (11, 11)"),
+    ),
+    check=check_04_p3,
+)  # fmt: skip
+
+
+# --- 04.1 --------------------------------------------------------------------------------------------------
+
+PROGRAM = """\
+a = w * x
+b = a.exp()
+c = a.sin()
+d = c * x
+e = -a
+f = d + b
+g = f * v
+"""
+WAITS = {"a": 2, "b": 1, "c": 1, "d": 1, "f": 1, "v": 1, "w": 1, "x": 2}
+QUEUE = {"waits": WAITS, "order": "gvfdcbawx"}
+
+
+def measured_queue(torch):
+    """The order in which the nodes of PROGRAM really run, one letter for each."""
+    names = {name: number(torch, random.uniform(0.5, 1.5)) for name in "wxv"}
+    exec(PROGRAM, names)
+    order = []
+    for name in "abcdefg":
+        names[name].grad_fn.register_prehook(lambda grads, name=name: order.append(name))
+    for name in "wxv":
+        names[name].register_hook(lambda grad, name=name: order.append(name))
+    names["g"].backward()
+    return "".join(order)
+
+
+def check_04_1(answer, torch):
+    if not isinstance(answer, dict) or not {"waits", "order"} <= set(answer):
+        return not_yet('Keep the dictionary with the keys "waits" and "order".')
+    waits, order = answer["waits"], answer["order"]
+    if not isinstance(waits, dict) or any(type(waits.get(name)) is not int for name in WAITS):
+        return not_yet("Put a whole number in the place of each None under \"waits\".")
+    if isinstance(order, (list, tuple)) and all(isinstance(name, str) for name in order):
+        order = "".join(order)
+    if not isinstance(order, str) or not order.strip():
+        return not_yet('Write the order as a text of letters, "g" first.')
+    order = order.replace(" ", "").replace(",", "")
+    truth = measured_queue(torch)
+    if waits["a"] == 3:
+        return almost("waits for ever")
+    if "e" in order:
+        return almost("runs e")
+    if waits["x"] == 1:
+        return almost("x waits once")
+    if any(waits[name] != WAITS[name] for name in WAITS):
+        wrong = next(name for name in WAITS if waits[name] != WAITS[name])
+        return not_yet(f"The count of {wrong} is another one. Which lines behind g use it?")
+    if order.count("a") > 1 or order.count("x") > 1:
+        return almost("twice")
+    if sorted(order) != sorted(truth):
+        return not_yet("Every node behind g runs once, those of the three leaves included.")
+    if order in (truth, truth[:-2] + truth[:-3:-1]):  # two accumulators that are ready together: either first
+        return correct("you can run the queue in your head: counts first, then newest first, leaves at once.")
+    if order.index("a") < max(order.index("b"), order.index("c")):
+        return almost("before its time")
+    if order.index("b") < order.index("d"):
+        return almost("oldest first")
+    if order.index("b") < order.index("c"):
+        return almost("breadth first")
+    if order.index("v") > order.index("f"):
+        return almost("leaves last")
+    return not_yet("Keep a list of the nodes that are ready, and cross out the newest each time.")
+
+
+def queue_but(order=None, **waits):
+    return f"queue = {dict(waits=WAITS | waits, order=order or QUEUE['order'])!r}"
+
+
+EX1 = Exercise(
+    id="04.1", kind="order the queue", title="Order the queue", minutes=7, difficulty=2, puzzles=(25,),
+    question="A node is called by the letter of the tensor that it made, a leaf's accumulator by the leaf's. "
+    f"For `g.backward()` give the counts and the order.\n\n```python\n{PROGRAM}```",
+    name="queue",
+    starter='queue = {\n    "waits": {"a": None, "b": None, "c": None, "d": None, "f": None, "v": None, '
+    '"w": None, "x": None},\n    "order": "g",\n}',
+    hints=(
+        "First the walk: begin at g, and go only where arrows lead. Do you ever come to e?",
+        "Then the loop: keep the list of ready nodes. A leaf goes at once; otherwise the letter furthest on "
+        "in the alphabet.",
+    ),
+    solution=f"queue = {QUEUE!r}",
+    why="Nothing leads from g to e, so a waits for b and c only. v is complete as soon as g has run. Then "
+    "always the newest: f, d, c, and b only when c and d have gone.",
+    alternatives=(queue_but(order="gvfdcbaxw"), queue_but(order=list("gvfdcbawx"), e=0)),
+    mistakes=(
+        Mistake("waits for ever",
+                "You let a wait for e. Nothing behind g leads to e, so it never runs and never delivers: a "
+                "would wait for ever, and so would w and x.", queue_but(a=3)),
+        Mistake("runs e",
+                "e was computed from a, but g was not computed from e. A pass starts at g and never gets "
+                "there.", queue_but(order="gvfedcbawx")),
+        Mistake("x waits once",
+                "x is used in two lines behind g, so two gradients are on their way to it.", queue_but(x=1)),
+        Mistake("twice",
+                "A node that two arrows reach is run once, on the sum. Your order has one letter twice.",
+                queue_but(order="gvfdcabawx")),
+        Mistake("before its time",
+                "In your order a runs when only one of b and c has delivered. Its count is at 1 then, not at "
+                "0.", queue_but(order="gvfdcabwx")),
+        Mistake("oldest first",
+                "When f has run, d and b are both ready. You took the older one; the one made last goes "
+                "first.", queue_but(order="gvfbdcawx")),
+        Mistake("breadth first",
+                "When d has run, b and c are both ready. c was made later, so it goes before b, though b has "
+                "waited longer.", queue_but(order="gvfdbcawx")),
+        Mistake("leaves last",
+                "v is complete when g has run, and an accumulator goes before all other nodes.",
+                queue_but(order="gfdcbavwx")),
+    ),
+    check=check_04_1,
+)  # fmt: skip
+
+
+# --- 04.2 --------------------------------------------------------------------------------------------------
+
+PROGRAMS = {
+    "A": "h = x * x\nlog = h.exp()\ny = h * 3",
+    "B": "y = x\nfor _ in range(5000): y = y + x",
+    "C": "y = x\nfor _ in range(60): y = (y + y) * 0.5",
+    "D": "h = x * x\ny = h * h.item()",
+    "E": "limits = torch.tensor([1.0, 3.0])\ny = x * 3 if x > limits else x",
+    "F": "h = x * x\ny = h + x\nh = h * 100",
+    "G": "y = x * torch.tensor([1.0, 2.0])",
+    "H": "h = x * x\nwhile h < 50: h = h * x\ny = h",
+}
+SLOPES = {"A": 12.0, "B": 5001.0, "C": 1.0, "D": 32.0, "E": 1.0, "F": 5.0, "G": 3.0, "H": 192.0}
+HAPPENS = {
+    "A": "fine", "B": "fine", "C": "fine", "D": "silently wrong",
+    "E": "raises now", "F": "fine", "G": "raises at backward", "H": "fine",
+}  # fmt: skip
+WRONG_HAPPENS = {
+    ("A", "raises at backward"): "log starves",
+    ("A", "silently wrong"): "log starves",
+    ("B", "raises at backward"): "recursion",
+    ("C", "raises at backward"): "paths",
+    ("C", "silently wrong"): "paths",
+    ("D", "fine"): "item is recorded",
+    ("D", "raises at backward"): "item breaks",
+    ("E", "fine"): "a list of answers",
+    ("E", "raises at backward"): "if waits",
+    ("F", "silently wrong"): "names",
+    ("F", "raises at backward"): "names",
+    ("G", "fine"): "which of the two",
+    ("H", "silently wrong"): "while",
+    ("H", "raises at backward"): "while",
+}
+
+
+def what_happens(program, slope, torch):
+    """Run a program at x = 2, then backward, and say which of the four outcomes it has."""
+    x = torch.tensor(2.0, requires_grad=True)
+    space = {"torch": torch, "x": x}
+    try:
+        exec(program, space)
+    except RuntimeError:
+        return "raises now"
+    try:
+        space["y"].backward()
+    except RuntimeError:
+        return "raises at backward"
+    return "fine" if near(x.grad.item(), slope) else "silently wrong"
+
+
+def check_04_2(answer, torch):
+    def measure(letter):
+        return what_happens(PROGRAMS[letter], SLOPES[letter], torch)
+
+    return check_table(
+        answer, PROGRAMS, measure, WRONG_HAPPENS,
+        shown="you know what the engine takes in its stride, and the one thing here that it cannot see.",
+    )
+
+
+def happens_but(letter, phrase):
+    return f"happens = {HAPPENS | {letter: phrase}!r}"
+
+
+EX2 = Exercise(
+    id="04.2", kind="which happens", title="Which happens?", minutes=6, difficulty=2, puzzles=(25,),
+    question="Each program at `x = torch.tensor(2.0, requires_grad=True)`, then `y.backward()`: fine, raises "
+    "now, raises at backward, or silently wrong?\n\n"
+    + "\n".join(f"- {letter}: `{'; '.join(program.splitlines())}`" for letter, program in PROGRAMS.items()),
+    name="happens",
+    starter="happens = {" + ", ".join(f'"{letter}": None' for letter in PROGRAMS) + "}",
+    hints=(
+        "Three questions: can the line itself run? Is y one element? Is every use of x on a path of arrows?",
+        "Depth, paths and unused results trouble broken engines. Do they trouble one with counts?",
+    ),
+    solution=f"happens = {HAPPENS!r}",
+    why="D multiplies by a plain number, so half of the slope of x⁴ is not on any arrow. E asks an if for one "
+    "answer and has two. G has two elements, and backward wants to start from one. The others are ordinary "
+    "graphs: unused, deep, full of paths, or shaped by a loop.",
+    alternatives=(f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})",),
+    mistakes=(
+        Mistake("log starves",
+                "A: log also uses h, but y does not come from log. The pass counts what is behind y, so h "
+                "waits for one consumer.", happens_but("A", "raises at backward")),
+        Mistake("recursion",
+                "B: 5000 nodes in a row would be too deep for a function that calls itself. The engine is a "
+                "loop over a queue.", happens_but("B", "raises at backward")),
+        Mistake("paths",
+                "C: there are 2 to the power of 60 paths, but only 120 nodes and one leaf. Nobody walks the "
+                "paths.", happens_but("C", "raises at backward")),
+        Mistake("item is recorded",
+                "D: h.item() is a plain Python number; no arrow leads back from it. The product's slope for "
+                "that factor is missing: 16 arrives where x⁴ has 32.", happens_but("D", "fine")),
+        Mistake("item breaks",
+                "D: something is left to differentiate, h times a constant. So nothing raises.",
+                happens_but("D", "raises at backward")),
+        Mistake("a list of answers",
+                "E: the comparison has two elements, one true and one false. Which way should an if go?",
+                happens_but("E", "fine")),
+        Mistake("if waits",
+                "E: an if is decided while the forward pass runs; nothing of it is left for backward. So the "
+                "line itself must fail.", happens_but("E", "raises at backward")),
+        Mistake("names",
+                "F: the last line moves the name h to a new tensor. y's arrows lead to nodes, not to names, "
+                "and still end where they did.", happens_but("F", "silently wrong")),
+        Mistake("which of the two",
+                "G: y has two elements, and backward without an argument starts from one.",
+                happens_but("G", "fine")),
+        Mistake("while",
+                "H: the loop runs until h is 64, which leaves the nodes of x⁶. However a node came to be "
+                "made, it is a node like any other.", happens_but("H", "silently wrong")),
+    ),
+    check=check_04_2,
+)  # fmt: skip
+
+
+# --- 04.3 --------------------------------------------------------------------------------------------------
+
+
+def at(answer, graph, root, node):
+    """What a learner's toy engine reports for one node; None when it reports nothing for it."""
+    grads = answer(guarded(graph), root)
+    return grads.get(node) if isinstance(grads, dict) else None
+
+
+def check_04_3(answer, torch):
+    if not isinstance(answer(guarded(CHAIN, 1000), "y"), dict):
+        return not_yet("Return the dictionary {node: gradient}.")
+    try:
+        if not near(at(answer, CHAIN, "y", "x"), 6.0):
+            return not_yet("A chain of two nodes with slopes 3 and 2 should give 6 at its end.")
+        twice = at(answer, TWICE, "y", "x")
+        if near(twice, 3.0) or near(twice, 2.0):
+            return almost("overwritten")
+        if not near(twice, 5.0):
+            return not_yet(f"Two edges with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
+        five = at(answer, FIVE, "e", "x")
+        if five is None:
+            return not_yet("On the graph of the lesson, x gets no gradient at all: the queue has run dry.")
+        if not near(five, 316.0):
+            return almost("hasty" if five < 316 else "sent again")
+        if not near(at(answer, backwards(FIVE), "e", "x"), 316.0):
+            return almost("as written down")
+        for _ in range(4):
+            y = random_program(torch)
+            graph, root, leaves = read(torch, y)
+            y.backward()
+            grads = answer(guarded(shuffled(without_nothing(graph))), root)
+            for name, leaf in leaves.items():
+                if not near(grads.get(name), leaf.grad.item()):
+                    return not_yet("On a random program, a leaf gets another gradient than backward() gives.")
+    except TooOften:
+        return almost("every path")
+    try:
+        if not near(at(answer, doublings(30), "h30", "h0"), 2.0**30):
+            return not_yet("Thirty doublings should give 2 to the power of 30.")
+    except TooOften:
+        return almost("every path")
+    try:
+        last = at(answer, long_chain(20_000), 20_000, 0)
+    except RecursionError:
+        return almost("too deep")
+    except TooOften:
+        return almost("every path")
+    if not near(last, 1.0):
+        return not_yet("A chain of 20,000 nodes with slope 1 should hand its 1 through.")
+    return correct("each node once, on its sum: 30 doublings cost 31 runs, and depth is no limit.")
+
+
+def without_nothing(graph):
+    """A toy graph without its edges to nothing."""
+    return {node: [edge for edge in edges if edge[0] is not None] for node, edges in graph.items()}
+
+
+STARTER_3 = """\
+def backward(graph, root):
+    grads = {}
+
+    def visit(node, grad):
+        grads[node] = grads.get(node, 0.0) + grad
+        for to, slope in graph[node]:
+            visit(to, slope * grad)
+
+    visit(root, 1.0)
+    return grads"""
+
+COUNTED = """\
+def backward(graph, root):
+    waits = {}
+    for edges in graph.values():
+        for to, slope in edges:
+            waits[to] = waits.get(to, 0) + 1
+    grads, ready = {root: 1.0}, [root]
+    while ready:
+        node = ready.pop()
+        for to, slope in graph[node]:
+            grads[to] = grads.get(to, 0.0) + slope * grads[node]
+            waits[to] -= 1
+            if waits[to] == 0:
+                ready.append(to)
+    return grads
+"""
+
+EX3 = Exercise(
+    id="04.3", kind="repair", title="Repair the walker of paths", minutes=10, difficulty=2,
+    question="The engine is right and walks every path. Make it look at each node's edges a few times at "
+    "most, without recursion, and with the same numbers.",
+    name="backward", starter=STARTER_3,
+    hints=(
+        "What must be true of a node before it may send anything on? How can you know, without walking?",
+        "A first loop over the graph can count the edges that lead to each node. A second loop delivers, and "
+        "counts down.",
+    ),
+    solution=COUNTED,
+    why="The counts say when a node's sum is complete. Then it sends once, so every edge is used once, "
+    "however many paths run over it; and a list takes the place of the calls.",
+    alternatives=(
+        # a topological order first, by a depth-first walk with its own stack
+        "def backward(graph, root):\n"
+        "    order, done, stack = [], set(), [(root, False)]\n"
+        "    while stack:\n"
+        "        node, finished = stack.pop()\n"
+        "        if finished:\n"
+        "            order.append(node)\n"
+        "        elif node not in done:\n"
+        "            done.add(node)\n"
+        "            stack.append((node, True))\n"
+        "            stack += [(to, False) for to, slope in graph[node]]\n"
+        "    grads = dict.fromkeys(order, 0.0)\n"
+        "    grads[root] = 1.0\n"
+        "    for node in reversed(order):\n"
+        "        for to, slope in graph[node]:\n"
+        "            grads[to] += slope * grads[node]\n"
+        "    return grads\n",
+        # buffers apart from results
+        COUNTED.replace("ready.pop()", "ready.pop(0)").replace("waits[to] == 0", "not waits[to]"),
+    ),
+    mistakes=(
+        Mistake("every path",
+                "The numbers are right, and the recursion may be gone, but every path is still walked: on 30 "
+                "doublings the edges of a node are looked at a billion times.",
+                "def backward(graph, root):\n"
+                "    grads, todo = {}, [(root, 1.0)]\n"
+                "    while todo:\n"
+                "        node, grad = todo.pop()\n"
+                "        grads[node] = grads.get(node, 0.0) + grad\n"
+                "        todo += [(to, slope * grad) for to, slope in graph[node]]\n"
+                "    return grads\n"),
+        Mistake("hasty",
+                "No topological order: a node sends when its first gradient arrives, and what comes later is "
+                "lost. On the five lines of the lesson that is less than 316.",
+                STARTER_3.replace("        grads[node] =", "        first = node not in grads\n"
+                                  "        grads[node] =")
+                .replace("        for to", "        for to").replace("in graph[node]:",
+                                                                     "in graph[node] if first else []:")),
+        Mistake("sent again",
+                "Some gradients are counted twice: a node that gets more sends its whole sum again, although "
+                "a part of it has been sent before.",
+                STARTER_3.replace("visit(to, slope * grad)", "visit(to, slope * grads[node])")),
+        Mistake("overwritten",
+                "Where two edges meet, the second gradient takes the place of the first. They must be added: "
+                "x * x has the slope 2x, not x.",
+                COUNTED.replace("grads.get(to, 0.0) + slope", "slope")),
+        Mistake("as written down",
+                "You go through the nodes in the order in which the dictionary lists them. That happens to be "
+                "a good order for the lesson's graph; list the nodes the other way round and it fails.",
+                "def backward(graph, root):\n"
+                "    grads = dict.fromkeys(graph, 0.0)\n"
+                "    grads[root] = 1.0\n"
+                "    for node in graph:\n"
+                "        for to, slope in graph[node]:\n"
+                "            grads[to] += slope * grads[node]\n"
+                "    return grads\n"),
+        Mistake("too deep",
+                "Each node once, and all numbers right. But a function that calls itself for each node on the "
+                "way ends with a RecursionError on a chain of 20,000.",
+                "def backward(graph, root):\n"
+                "    order = []\n"
+                "    done = set()\n\n"
+                "    def visit(node):\n"
+                "        if node not in done:\n"
+                "            done.add(node)\n"
+                "            for to, slope in graph[node]:\n"
+                "                visit(to)\n"
+                "            order.append(node)\n\n"
+                "    visit(root)\n"
+                "    grads = dict.fromkeys(order, 0.0)\n"
+                "    grads[root] = 1.0\n"
+                "    for node in reversed(order):\n"
+                "        for to, slope in graph[node]:\n"
+                "            grads[to] += slope * grads[node]\n"
+                "    return grads\n"),
+    ),
+    check=check_04_3,
+)  # fmt: skip
+
+
+# --- 04.4 --------------------------------------------------------------------------------------------------
+
+
+def after(answer, graph, root, stored, passes=1):
+    """The dictionary of leaf gradients after some passes of a learner's engine."""
+    for _ in range(passes):
+        answer({node: list(edges) for node, edges in graph.items()}, consumers_first(graph, root), stored)
+    return stored
+
+
+def check_04_4(answer, torch):
+    chain = after(answer, CHAIN, "y", {})
+    if not chain:
+        return almost("another dictionary")
+    if not near(chain.get("x"), 6.0):
+        return not_yet("A chain of two nodes with slopes 3 and 2 should leave 6 in grad for x.")
+    twice = after(answer, TWICE, "y", {}).get("x")
+    if near(twice, 3.0) or near(twice, 2.0):
+        return almost("overwritten inside a pass")
+    if near(twice, 8.0):
+        return almost("added too often")
+    if not near(twice, 5.0):
+        return not_yet(f"Two edges with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
+    once, again = (after(answer, FIVE, "e", {}, passes).get("x") for passes in (1, 2))
+    if not near(once, 316.0):
+        return not_yet(f"One pass over the lesson's graph should leave 316 for x, and leaves {once}.")
+    if near(again, once):
+        return almost("overwritten between passes")
+    if not near(again, 2 * once):
+        return almost("survivors")
+    stored = after(answer, CHAIN, "y", {"z": 7.0})
+    if not near(stored.get("z"), 7.0):
+        return almost("cleared for all")
+    if set(stored) - {"x", "z"}:
+        return almost("stored results")
+    for _ in range(3):
+        y = random_program(torch)
+        graph, root, leaves = read(torch, y)
+        stored = {name: 0.5 for name in leaves}
+        y.backward()
+        after(answer, without_nothing(graph), root, stored, passes=3)
+        if any(not near(stored[name], 0.5 + 3 * leaf.grad.item()) for name, leaf in leaves.items()):
+            return not_yet("Three passes over a random program do not add three times its gradient.")
+    return correct("buffers live for one pass, .grad lives on, and only leaves have one.")
+
+
+STARTER_4 = """\
+def backward(graph, order, grad):
+    grad[order[0]] = 1.0
+    for node in order:
+        for to, slope in graph[node]:
+            grad[to] = grad.get(to, 0.0) + slope * grad[node]"""
+
+BUFFERED = """\
+def backward(graph, order, grad):
+    buffers = {order[0]: 1.0}
+    for node in order:
+        for to, slope in graph[node]:
+            buffers[to] = buffers.get(to, 0.0) + slope * buffers[node]
+        if not graph[node]:
+            grad[node] = grad.get(node, 0.0) + buffers[node]
+"""
+
+EX4 = Exercise(
+    id="04.4", kind="repair", title="Repair the second pass", minutes=6, difficulty=2,
+    question="One dictionary serves as buffer and as .grad. Make every pass add the right gradient to each "
+    "leaf's entry, and keep everything else out of it.",
+    name="backward", starter=STARTER_4,
+    hints=(
+        "After one pass, print the dictionary. Which of its entries does the second pass start from, and "
+        "which should it start from?",
+        "Two things with different lives need two dictionaries: one made anew in each call.",
+    ),
+    solution=BUFFERED,
+    why="The buffer of a node begins empty in every pass and is used up by it. What outlives a pass is the "
+    "sum in the leaf's entry, and that is added to.",
+    alternatives=(
+        "def backward(graph, order, grad):\n"
+        "    buffers = dict.fromkeys(order, 0.0)\n"
+        "    buffers[order[0]] = 1.0\n"
+        "    for node in order:\n"
+        "        for to, slope in graph[node]:\n"
+        "            buffers[to] += slope * buffers[node]\n"
+        "    for node in order:\n"
+        "        if graph[node] == []:\n"
+        "            grad.setdefault(node, 0.0)\n"
+        "            grad[node] += buffers[node]\n",
+        "def backward(graph, order, grad):\n"
+        "    buffers = {order[0]: 1.0}\n"
+        "    for node in order:\n"
+        "        arrived = buffers.pop(node)\n"
+        "        if len(graph[node]) == 0:\n"
+        "            grad[node] = arrived + grad.get(node, 0.0)\n"
+        "        for to, slope in graph[node]:\n"
+        "            buffers[to] = buffers.get(to, 0.0) + slope * arrived\n",
+    ),
+    mistakes=(
+        Mistake("survivors",
+                "The second pass is too large: it began with what the first had left in the entries of the "
+                "results. A result's gradient must not survive its pass.",
+                STARTER_4 + "\n    del grad[order[0]]"),
+        Mistake("overwritten between passes",
+                "The second pass leaves what the first had left: the leaf's entry was replaced. Passes add "
+                "up, so that a batch can be cut in parts.",
+                BUFFERED.replace("grad.get(node, 0.0) + buffers[node]", "buffers[node]")),
+        Mistake("overwritten inside a pass",
+                "Within one pass, where two edges meet, the second gradient takes the place of the first: "
+                "x * x gets half its slope.",
+                BUFFERED.replace("buffers.get(to, 0.0) + slope", "slope")),
+        Mistake("added too often",
+                "The leaf's entry is given the running total at each arrival, so that early gradients count "
+                "again with every later one. Add once, when the sum is complete.",
+                "def backward(graph, order, grad):\n"
+                "    buffers = {order[0]: 1.0}\n"
+                "    for node in order:\n"
+                "        for to, slope in graph[node]:\n"
+                "            buffers[to] = buffers.get(to, 0.0) + slope * buffers[node]\n"
+                "            if not graph[to]:\n"
+                "                grad[to] = grad.get(to, 0.0) + buffers[to]\n"),
+        Mistake("stored results",
+                "Every number is right, and the dictionary holds an entry for every result as well. For a "
+                "network that is a gradient for each activation, kept for nobody.",
+                "def backward(graph, order, grad):\n"
+                "    for node in order:\n"
+                "        if graph[node]:\n"
+                "            grad[node] = 0.0\n"
+                "    grad[order[0]] = 1.0\n"
+                "    for node in order:\n"
+                "        for to, slope in graph[node]:\n"
+                "            grad[to] = grad.get(to, 0.0) + slope * grad[node]\n"),
+        Mistake("cleared for all",
+                "The leaves behind this root are right, but the entry of another leaf, which this pass never "
+                "reaches, has been lost.",
+                "def backward(graph, order, grad):\n"
+                "    old = {node: grad.get(node, 0.0) for node in order if not graph[node]}\n"
+                "    grad.clear()\n"
+                "    buffers = {order[0]: 1.0}\n"
+                "    for node in order:\n"
+                "        for to, slope in graph[node]:\n"
+                "            buffers[to] = buffers.get(to, 0.0) + slope * buffers[node]\n"
+                "    for node in old:\n"
+                "        grad[node] = old[node] + buffers[node]\n"),
+        Mistake("another dictionary",
+                "The caller's dictionary is as empty as before. grad = … inside a function gives the name to "
+                "a new dictionary; write into the one you were given.",
+                STARTER_4.replace("    grad[order[0]] = 1.0", "    grad = {order[0]: 1.0}")),
+    ),
+    check=check_04_4,
+)  # fmt: skip
+
+
+# --- 04.5 --------------------------------------------------------------------------------------------------
+
+
+def run_with(waits, graph, root):
+    """The lesson's engine with given counts: the gradients, as far as its queue gets."""
+    waits, grads, ready = dict(waits), {root: 1.0}, [root]
+    for node in ready:
+        for to, slope in graph[node]:
+            if to is not None:
+                grads[to] = grads.get(to, 0.0) + slope * grads[node]
+                waits[to] = waits.get(to, 0) - 1
+                if waits[to] == 0:
+                    ready.append(to)
+    return grads, set(ready)
+
+
+def with_dead_edges(graph, names):
+    """The graph with edges to nothing, and with consumers that nothing behind the root leads to."""
+    nodes = list(graph)
+    graph = {node: [*edges, (None, 2.0)] if edges else [] for node, edges in graph.items()}
+    uses = [random.choice(nodes) for _ in names]
+    outside = {name: [(use, 5.0)] for name, use in zip(names, uses, strict=True)}
+    return shuffled(outside | graph)
+
+
+def judge_counts(answer, graph, root):
+    """What is wrong with a learner's counts for one graph: a verdict, or None."""
+    try:
+        waits = answer(guarded(graph, 5), root)
+    except TooOften:
+        return almost("paths counted")
+    if not isinstance(waits, dict) or not all(type(n) is int for n in waits.values()):
+        return not_yet("Return a dictionary {node: number of edges to wait for}.")
+    truth = behind(graph, root)
+    if all(waits.get(node, 0) == truth.get(node, 0) for node in (set(truth) | set(waits)) - {root}):
+        return None
+    if waits.get(None):
+        return almost("edges to nothing")
+    edges_in = {node: [one for one in truth for to, _ in graph[one] if to == node] for node in truth}
+    wrong = {node for node in truth if node != root and waits.get(node, 0) != truth[node]}
+    if all(waits.get(node, 0) == len(set(edges_in[node])) for node in wrong) and wrong:
+        return almost("two edges as one")
+    if all(waits.get(node, 0) <= 1 for node in truth):
+        near_root = {to for to, _ in graph[root]}
+        return almost("one for each" if any(waits.get(n) for n in set(truth) - near_root - {root}) else "one step")
+    if all(waits.get(node, 0) in (0, truth[node]) for node in truth):
+        return almost("one step")
+    if any(waits.get(node, 0) > truth[node] for node in wrong):
+        everything = [to for edges in graph.values() for to, _ in edges]
+        outside = all(waits.get(node, 0) <= everything.count(node) for node in wrong)
+        return almost("still starving" if outside else "paths counted")
+    return not_yet(f"{len(wrong)} of {len(truth)} counts differ from the edges behind the root.")
+
+
+def check_04_5(answer, torch):
+    plain = FIVE | {"log": [("a", 1.0)]}
+    found = judge_counts(answer, plain, "e")
+    if found:
+        return found
+    renamed = FIVE | {"norm": [("b", 0.5), (None, 1.0)], "trace": [("norm", 1.0), ("a", 1.0)]}
+    found = judge_counts(answer, renamed, "e")
+    if found:
+        known = behind(renamed, "e")
+        given = answer(dict(renamed), "e")
+        by_name = isinstance(given, dict) and any(given.get(node, 0) > known[node] for node in known)
+        return almost("by name") if by_name and found != almost("edges to nothing") else found
+    for _ in range(4):
+        y = random_program(torch)
+        graph, root, leaves = read(torch, y)
+        graph = with_dead_edges(graph, ("out1", "out2", "out3"))
+        found = judge_counts(answer, graph, root)
+        if found:
+            return found
+        y.backward()
+        grads, ran = run_with(answer(graph, root), graph, root)
+        for name, leaf in leaves.items():
+            if name not in ran or not near(grads[name], leaf.grad.item()):
+                return not_yet("With your counts, the engine does not bring every leaf its gradient.")
+    return correct("the queue waits for what will come, and for nothing else.")
+
+
+STARTER_5 = """\
+def count(graph, root):
+    waits = {}
+    for node in graph:
+        for to, _ in graph[node]:
+            waits[to] = waits.get(to, 0) + 1
+    return waits"""
+
+WALKED = """\
+def count(graph, root):
+    waits, todo = {root: 0}, [root]
+    for node in todo:
+        for to, _ in graph[node]:
+            if to is not None:
+                if to not in waits:
+                    todo.append(to)
+                waits[to] = waits.get(to, 0) + 1
+    return waits
+"""
+
+EX5 = Exercise(
+    id="04.5", kind="repair", title="Feed the starving queue", minutes=6, difficulty=2, puzzles=(25,),
+    question="count(graph, root) counts edges that will never deliver: those of nodes that are not behind the "
+    "root, and those to nothing, whose place holds None. Count the others only.",
+    name="count", starter=STARTER_5,
+    hints=(
+        "Which nodes will run at all? Start at the root and go where edges lead.",
+        "A list that grows while you loop over it makes a walk. A node joins it once; an edge counts every "
+        "time.",
+    ),
+    solution=WALKED,
+    why="Only nodes that the walk from the root meets will run, so only their edges are counted: each node "
+    "walked over once, each edge counted once. Two edges to the same node are two deliveries.",
+    alternatives=(
+        "def count(graph, root):\n"
+        "    found, todo = {root}, [root]\n"
+        "    while todo:\n"
+        "        for to, _ in graph[todo.pop()]:\n"
+        "            if to is not None and to not in found:\n"
+        "                found.add(to)\n"
+        "                todo.append(to)\n"
+        "    waits = dict.fromkeys(found, 0)\n"
+        "    for node in found:\n"
+        "        for to, _ in graph[node]:\n"
+        "            if to is not None:\n"
+        "                waits[to] += 1\n"
+        "    return waits\n",
+    ),
+    mistakes=(
+        Mistake("still starving",
+                "Nodes that are not behind the root still count. They never run, so whoever waits for them "
+                "waits for ever.",
+                STARTER_5.replace("for to, _ in graph[node]:", "for to, _ in graph[node]:\n"
+                                  "            if to is None:\n                continue")),
+        Mistake("by name",
+                "It works for the lesson's extra consumer because you look for its name. Any node may be "
+                "outside: ask whether the root leads there.",
+                STARTER_5.replace("for node in graph:", 'for node in set(graph) - {"log"}:')
+                .replace("            waits[to] =", "            if to is not None:\n"
+                         "                waits[to] =")),
+        Mistake("edges to nothing",
+                "None has a count in your dictionary. An edge to nothing is there to keep the place of an "
+                "operand; nothing waits at its end.",
+                "def count(graph, root):\n"
+                "    waits, todo = {root: 0}, [root]\n"
+                "    for node in todo:\n"
+                "        for to, _ in graph.get(node, []):\n"
+                "            if to not in waits:\n"
+                "                todo.append(to)\n"
+                "            waits[to] = waits.get(to, 0) + 1\n"
+                "    return waits\n"),
+        Mistake("paths counted",
+                "You walk into a node again each time an edge leads there, and so count paths. Each edge "
+                "delivers once; the counts are too large, and the queue starves again.",
+                "def count(graph, root):\n"
+                "    waits, todo = {root: 0}, [root]\n"
+                "    for node in todo:\n"
+                "        for to, _ in graph[node]:\n"
+                "            if to is not None:\n"
+                "                todo.append(to)\n"
+                "                waits[to] = waits.get(to, 0) + 1\n"
+                "    return waits\n"),
+        Mistake("one for each",
+                "Every node waits for a single gradient, so it runs on the first that arrives. That is the "
+                "hasty engine again.",
+                WALKED.replace("waits.get(to, 0) + 1", "1")),
+        Mistake("two edges as one",
+                "A node that uses another twice, as x * x does, sends two gradients. You count the pair as "
+                "one, and the node runs when half has come.",
+                "def count(graph, root):\n"
+                "    waits, todo = {root: 0}, [root]\n"
+                "    for node in todo:\n"
+                "        for to in {to for to, _ in graph[node] if to is not None}:\n"
+                "            if to not in waits:\n"
+                "                todo.append(to)\n"
+                "            waits[to] = waits.get(to, 0) + 1\n"
+                "    return waits\n"),
+        Mistake("one step",
+                "You count the edges of the root and stop there. What it leads to leads further.",
+                "def count(graph, root):\n"
+                "    waits = {}\n"
+                "    for to, _ in graph[root]:\n"
+                "        if to is not None:\n"
+                "            waits[to] = waits.get(to, 0) + 1\n"
+                "    return waits\n"),
+    ),
+    check=check_04_5,
+)  # fmt: skip
+
+
+# --- 04.6 --------------------------------------------------------------------------------------------------
+
+
+def overwriting(graph, root):
+    """A broken engine: where two edges meet, the later gradient replaces the earlier."""
+    grads = {root: 1.0}
+    for node in consumers_first(graph, root):
+        for to, slope in graph[node]:
+            if to is not None:
+                grads[to] = slope * grads[node]
+    return grads
+
+
+def surviving(graph, root):
+    """A broken engine after its second pass: buffers and .grad are one dictionary."""
+    grads = {}
+    for _ in range(2):
+        grads[root] = 1.0
+        for node in consumers_first(graph, root):
+            for to, slope in graph[node]:
+                if to is not None:
+                    grads[to] = grads.get(to, 0.0) + slope * grads[node]
+    return grads
+
+
+def paths_from(graph, root):
+    """How often an engine that walks paths visits nodes."""
+    visits = dict.fromkeys(graph, 0) | {root: 1}
+    for node in consumers_first(graph, root):
+        for to, _ in graph[node]:
+            if to is not None:
+                visits[to] += visits[node]
+    return sum(visits.values())
+
+
+MOST_NODES, MANY_VISITS = 40, 1000
+
+
+def check_04_6(answer, torch):
+    x = number(torch, 0.9)
+    y = answer(torch, x)
+    if not isinstance(y, torch.Tensor) or y.grad_fn is None or y.numel() != 1:
+        return not_yet("Return a tensor of one element that was computed from x.")
+    graph, root, leaves = read(torch, y)
+    found = [name for name, leaf in leaves.items() if leaf is x]
+    if not found:
+        return not_yet("Nothing leads from the result back to x.")
+    if len(graph) > MOST_NODES:
+        return almost("too large")
+    y.backward()
+    name, truth = found[0], x.grad.item()
+    if not near(gradients(graph, root)[name], truth):
+        return not_yet("This graph has something that plain numbers do not show. Use simple arithmetic on x.")
+    if not math.isfinite(truth) or abs(truth) < 1e-6:
+        return almost("nothing to see")
+    if near(surviving(graph, root)[name], 2 * truth):
+        return almost("survivors slip through")
+    if near(overwriting(graph, root)[name], truth):
+        return almost("overwriting slips through")
+    if near(hasty(graph, root)[name], truth):
+        return almost("haste slips through")
+    if paths_from(graph, root) < MANY_VISITS:
+        return almost("paths slip through")
+    return correct("one small program that five broken engines fail, each in its own way.")
+
+
+STARTER_6 = """\
+def probe(torch, x):
+    y = x * 3
+    return y"""
+
+EX6 = Exercise(
+    id="04.6", kind="diagnose", title="Write the test they fail", minutes=8, difficulty=3,
+    question="Return a one-element result, computed from x by at most 40 nodes, on which five broken engines "
+    "all differ from the right one.",
+    name="probe", starter=STARTER_6,
+    hints=(
+        "One engine at a time: which shape of graph does it get wrong? Which of these shapes can be one?",
+        "Haste needs a node that one short way and one long way lead to. A loop can make such a shape again "
+        "and again.",
+    ),
+    solution="def probe(torch, x):\n"
+    "    y = x\n"
+    "    for _ in range(10):\n"
+    "        y = y + y * 0.5\n"
+    "    return y\n",
+    why="Each turn of the loop reaches the last y twice: directly, and through a product. Two arrivals catch "
+    "overwriting, unequal lengths catch haste, ten turns catch the walker, results in between catch "
+    "survivors; and any second pass catches a leaf that is overwritten.",
+    alternatives=(
+        "def probe(torch, x):\n"
+        "    y = x\n"
+        "    for _ in range(12):\n"
+        "        y = y.sin() * 0.1 + y\n"
+        "    return y\n",
+        "def probe(torch, x):\n"
+        "    a = x * x\n"
+        "    b = a + x\n"
+        "    c = b * a\n"
+        "    d = c + b\n"
+        "    e = d * a\n"
+        "    for _ in range(8):\n"
+        "        e = e + e\n"
+        "    return e * 0.001\n",
+    ),
+    mistakes=(
+        Mistake("overwriting slips through",
+                "No node of your graph gets two gradients, so an engine that overwrites inside a pass gives "
+                "the right number. It passes every test made of chains.",
+                "def probe(torch, x):\n    return (x * 3).sin().exp()\n"),
+        Mistake("haste slips through",
+                "All ways to a node are equally long in your graph, so each node happens to have its whole "
+                "sum when its turn comes. Without topological order the number is still right.",
+                "def probe(torch, x):\n    y = x\n    for _ in range(10):\n        y = y + y\n    return y\n"),
+        Mistake("paths slip through",
+                "Every number that should differ does. But there are so few paths that walking them all "
+                f"visits fewer than {MANY_VISITS} nodes, and nobody would notice the walker.",
+                "def probe(torch, x):\n    a = x * x\n    b = a + x\n    c = b * a\n    return (c + b) * a\n"),
+        Mistake("survivors slip through",
+                "Nothing lies between your result and x: no intermediate gradient can survive a pass, so "
+                "buffers and .grad in one dictionary go unnoticed.",
+                "def probe(torch, x):\n    return x * x\n"),
+        Mistake("too large",
+                f"All are caught, perhaps, with more than {MOST_NODES} nodes. A test should be small enough to be "
+                "checked by hand.",
+                "def probe(torch, x):\n    y = x\n    for _ in range(30):\n        y = (y + y * 0.5) * 0.6\n"
+                "    return y\n"),
+        Mistake("nothing to see",
+                "The gradient of x is zero here, or no number at all. Zero times a mistake is zero.",
+                "def probe(torch, x):\n    y = x - x\n    for _ in range(9):\n        y = y + y * 0.5\n"
+                "    return y\n"),
+    ),
+    check=check_04_6,
+)  # fmt: skip
+
+
+EXERCISES = [P1, P2, P3, EX1, EX2, EX3, EX4, EX5, EX6]

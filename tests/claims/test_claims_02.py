@@ -1,0 +1,197 @@
+"""The claims of lesson 02, leaves and requires_grad, on our engine and on real PyTorch."""
+
+import random
+import warnings
+
+import pytest
+
+
+def leaf(torch, *values, **options):
+    return torch.tensor(values or (1.0, 2.0), requires_grad=True, **options)
+
+
+def matrix(torch, height, width, requires_grad=False):
+    rows = [[random.uniform(0.5, 2.0) for _ in range(width)] for _ in range(height)]
+    return torch.tensor(rows, requires_grad=requires_grad, dtype=torch.float64)
+
+
+def quietly(read):
+    """What `read()` gives, without the warning that the .grad of a result brings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read()
+
+
+def test_c02_1_one_operand_is_enough(torch):
+    """A result requires grad as soon as one operand does; comparisons, `argmax` and casts to integers are the
+    exceptions."""
+    a, b = leaf(torch), torch.tensor([3.0, 4.0])
+    for one, two in [(a, a), (a, b), (b, a), (b, b)]:
+        expected = one is a or two is a
+        for operation in (torch.add, torch.mul, torch.div, torch.maximum, lambda p, q: torch.stack([p, q])):
+            assert operation(one, two).requires_grad is expected
+    for result in (a > b, a == a, a.argmax(), a.long(), a.long().float(), (a > b).float().mean()):
+        assert not result.requires_grad
+        assert result.grad_fn is None
+
+
+def test_c02_2_leaves_are_what_was_not_recorded(torch):
+    """A leaf is a tensor that no recorded operation computed: what you made yourself, and every result that requires
+    no grad."""
+    a, b = leaf(torch), torch.tensor([3.0, 4.0])
+    for tensor in (a, b, b + 1, b * b, (b * 0.1).requires_grad_(), a > b, a.argmax()):
+        assert tensor.is_leaf and tensor.grad_fn is None
+    for tensor in (a + 1, a * b, a.double(), a.sum()):
+        assert not tensor.is_leaf and tensor.grad_fn is not None
+
+
+def test_c02_3_nothing_is_computed_for_the_frozen(torch):
+    """For a frozen operand nothing is computed: its arrow leads to nothing, its place in the node's answer is None, and
+    what only its gradient needs is not kept."""
+    wanting, frozen = matrix(torch, 2, 2, True), matrix(torch, 2, 2)
+    slope = torch.ones(2, 2, dtype=torch.float64)
+    for operation, kept in [(torch.mm, ("_saved_self", "_saved_mat2")), (torch.mul, ("_saved_self", "_saved_other"))]:
+        y = operation(wanting, frozen)
+        assert y.grad_fn.next_functions[1] == (None, 0)
+        assert [getattr(y.grad_fn, name) is None for name in kept] == [True, False]
+        first, second = y.grad_fn(slope)
+        assert first is not None and second is None
+
+        y = operation(frozen, wanting)
+        assert y.grad_fn.next_functions[0] == (None, 0)
+        assert [getattr(y.grad_fn, name) is None for name in kept] == [False, True]
+        first, second = y.grad_fn(slope)
+        assert first is None and second is not None
+
+
+def test_c02_4_the_way_through_a_frozen_weight(torch):
+    """A frozen weight does not stop gradients on their way to weights further back."""
+    x, W1 = matrix(torch, 1, 2), matrix(torch, 2, 2, True)
+    W2, W3 = matrix(torch, 2, 2), matrix(torch, 2, 1, True)
+    (x @ W1 @ W2 @ W3).sum().backward()
+    frozen = W1.grad, W3.grad
+    W1.grad = W3.grad = None
+    W2.requires_grad_()
+    (x @ W1 @ W2 @ W3).sum().backward()
+
+    assert W2.grad is not None
+    for before, now in zip(frozen, (W1.grad, W3.grad), strict=True):
+        assert torch.allclose(before, now)
+
+
+def test_c02_5_backward_ends_where_nothing_requires_grad(torch):
+    """If nothing before an operation requires grad, backward ends there: there is no node further back."""
+    x, W1, W2 = matrix(torch, 1, 2), matrix(torch, 2, 2), matrix(torch, 2, 2)
+    W3 = matrix(torch, 2, 1, True)
+    h = x @ W1 @ W2
+    y = h @ W3
+
+    assert h.grad_fn is None
+    assert y.grad_fn.next_functions[0] == (None, 0)
+    y.sum().backward()
+    assert torch.allclose(W3.grad, h.t())
+
+
+def test_c02_6_the_flag_counts_when_the_operation_runs(torch):
+    """The flag counts when an operation runs: switched on later it adds no arrow; switched off later the arrow stays,
+    and the leaf stores nothing."""
+    late, early, both = torch.tensor(2.0), leaf(torch, 3.0), leaf(torch, 5.0)
+    y = (late * early * both).sum()
+    late.requires_grad_()
+    early.requires_grad_(False)
+    product = y.grad_fn.next_functions[0][0].next_functions[0][0]
+
+    assert product.next_functions[0] == (None, 0)
+    assert product.next_functions[1][0].variable is early
+    y.backward()
+    assert late.grad is None and early.grad is None
+    assert both.grad.item() == 6.0
+
+
+def test_c02_7_gradients_are_stored_in_leaves(torch):
+    """Gradients are stored in leaves that require grad; the `.grad` of a result is None, and reading it warns."""
+    a, b = leaf(torch), torch.tensor([3.0, 4.0])
+    h = a * b
+    h.sum().backward()
+
+    assert a.grad.tolist() == [3.0, 4.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert b.grad is None
+    with pytest.warns(UserWarning, match="that is not a leaf Tensor is being accessed"):
+        assert h.grad is None
+
+
+def test_c02_8_scaled_and_cast_leaves_are_results(torch):
+    """`.double()` and `* 0.01` of a leaf give a result, and the gradient arrives at the leaf behind it; `.float()` of a
+    float32 leaf is that leaf itself."""
+    for make in (lambda a: a.double(), lambda a: a * 0.01, lambda a: a.to(torch.float64)):
+        behind = leaf(torch)
+        w = make(behind)
+        (w * w).sum().backward()
+        assert not w.is_leaf
+        assert quietly(lambda w=w: w.grad) is None
+        assert behind.grad is not None and behind.grad.dtype == torch.float32
+    a = leaf(torch)
+    assert a.float() is a
+    good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()
+    assert good.is_leaf
+
+
+def test_c02_9_retain_grad(torch):
+    """`retain_grad()`, called before backward, keeps a result's gradient too; on a leaf it does nothing."""
+    a = leaf(torch)
+    a.retain_grad()
+    h, late = a * 10, a * 3
+    h.retain_grad()
+    (h * h + late).sum().backward()
+    late.retain_grad()
+
+    assert h.grad.tolist() == [20.0, 40.0]
+    assert a.grad.tolist() == [203.0, 403.0]
+    assert quietly(lambda: late.grad) is None
+    assert h.retains_grad and not a.retains_grad
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        torch.tensor(1.0).retain_grad()
+
+
+def test_c02_10_no_flag_for_whole_numbers(torch):
+    """Tensors of whole numbers or truth values cannot require grad."""
+    for values in ([1, 2], [True, False]):
+        with pytest.raises(RuntimeError, match="floating point and complex dtype can require gradients"):
+            torch.tensor(values, requires_grad=True)
+        plain = torch.tensor(values)
+        with pytest.raises(RuntimeError, match="floating point dtype can require gradients"):
+            plain.requires_grad_()
+        with pytest.raises(RuntimeError, match="floating point and complex dtype can require gradients"):
+            plain.requires_grad = True
+        assert not plain.requires_grad
+        assert plain.float().requires_grad_().requires_grad
+
+
+def test_c02_11_the_flag_makes_a_leaf_of_a_loss(torch):
+    """`loss.requires_grad = True` makes a leaf of a loss without history: backward gives it the gradient 1, and no
+    weight anything."""
+    w, x = torch.tensor(0.5, requires_grad=True), torch.tensor([1.0, -2.0, 3.0])
+    loss = 1 - (w * x > 0.4).float().mean()
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
+        loss.backward()
+    loss.requires_grad = True
+    loss.backward()
+
+    assert loss.is_leaf and loss.grad_fn is None
+    assert loss.grad.item() == 1.0
+    assert w.grad is None
+
+
+def test_c02_12_results_are_not_yours(torch):
+    """The flag of a result cannot be switched off, and an optimizer refuses a result."""
+    h = leaf(torch) * 2
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+        h.requires_grad = False
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+        h.requires_grad_(False)
+    assert h.requires_grad
+    assert not h.requires_grad_().is_leaf
+    with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
+        torch.optim.SGD([h], lr=0.1)

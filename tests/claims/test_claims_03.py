@@ -1,0 +1,202 @@
+"""The claims of lesson 03, vector-Jacobian products, on our engine and on real PyTorch."""
+
+import pytest
+
+
+def two_outputs(torch):
+    """Two leaves, and their product and sum side by side."""
+    u, v = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    return u, v, torch.stack([u * v, u + v])
+
+
+def layer(torch):
+    """The lesson's linear layer and its weights: A, B, c, G, y."""
+    A = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    B = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]], requires_grad=True)
+    c = torch.tensor([100.0, 200.0], requires_grad=True)
+    return A, B, c, torch.tensor([[1.0, 2.0], [10.0, 20.0]]), A @ B + c
+
+
+def test_c03_1_one_element_or_weights(torch):
+    """backward() without weights starts only from a tensor with one element; from any other it raises."""
+    for shape in ((), (1,), (1, 1)):
+        x = torch.ones(shape, requires_grad=True)
+        (x * 3).backward()
+        assert x.grad.sum().item() == 3.0
+
+    for shape in ((2,), (1, 3), (2, 2), (0,)):
+        x = torch.ones(shape, requires_grad=True)
+        with pytest.raises(RuntimeError) as caught:
+            (x * 3).backward()
+        assert str(caught.value) == "grad can be implicitly created only for scalar outputs"
+        assert x.grad is None
+
+
+def test_c03_2_weights_of_the_outputs(torch):
+    """`y.backward(gradient=k)` computes the gradients of `(k * y).sum()`: k holds one weight for each output."""
+    u, v, y = two_outputs(torch)
+    k = torch.tensor([10.0, 1.0])
+    y.backward(gradient=k)
+    assert [u.grad.item(), v.grad.item()] == [31.0, 21.0]
+
+    u2, v2, y2 = two_outputs(torch)
+    (k * y2).sum().backward()
+    assert [u2.grad.item(), v2.grad.item()] == [31.0, 21.0]
+
+
+def test_c03_3_rows_and_mixtures(torch):
+    """Weight 1 for one output and 0 for the others gives that output's row of the Jacobian; other weights mix
+    the rows linearly.
+    """
+    u, v, y = two_outputs(torch)
+
+    def vjp(*k):
+        return [g.item() for g in torch.autograd.grad(y, [u, v], torch.tensor(k), retain_graph=True)]
+
+    rows = [vjp(1.0, 0.0), vjp(0.0, 1.0)]
+    assert rows == [[3.0, 2.0], [1.0, 1.0]]
+    for a, b in ((10.0, 1.0), (20.0, 2.0), (-3.0, 0.5)):
+        assert vjp(a, b) == [a * first + b * second for first, second in zip(*rows, strict=True)]
+
+    table = torch.autograd.functional.jacobian(lambda u, v: torch.stack([u * v, u + v]), (u.detach(), v.detach()))
+    assert [column.tolist() for column in table] == [[3.0, 1.0], [2.0, 1.0]]
+
+
+def test_c03_4_the_jacobian_is_never_built(torch):
+    """For 1000 numbers, exp keeps 4,000 bytes for backward; its Jacobian has 4,000,000, and functional.jacobian
+    runs 1000 backward passes to fill it.
+    """
+    passes = []
+
+    def outputs(x):
+        y = x.exp()
+        y.register_hook(lambda grad: passes.append(grad.numel()))
+        return y
+
+    J = torch.autograd.functional.jacobian(outputs, torch.zeros(1000))
+    assert J.shape == (1000, 1000) and J.numel() * J.element_size() == 4_000_000
+    assert passes == [1000] * 1000
+    assert torch.equal(J, torch.eye(1000))  # zero but for the diagonal
+
+    y = torch.zeros(1000, requires_grad=True).exp()
+    kept = [name for name in dir(y.grad_fn) if name.startswith("_saved_")]
+    assert kept == ["_saved_result"]
+    assert y.grad_fn._saved_result.numel() * y.element_size() == 4_000
+
+
+def test_c03_5_grad_returns(torch):
+    """autograd.grad returns the gradients in the order of its inputs and leaves the `.grad` of every leaf as it
+    was.
+    """
+    A, B, c, G, y = layer(torch)
+    before = c.grad = torch.tensor([7.0, 7.0])
+    for inputs in ([A, B, c], [c, A], [B]):
+        found = torch.autograd.grad(y, inputs, G, retain_graph=True)
+        assert isinstance(found, tuple) and [g.shape for g in found] == [x.shape for x in inputs]
+
+    assert A.grad is None and B.grad is None
+    assert c.grad is before and before.tolist() == [7.0, 7.0] and before._version == 0
+
+    h = c * 3  # why it says "leaf": a result that was asked to keep its gradient keeps it in this pass, too
+    h.retain_grad()
+    torch.autograd.grad(h, c, torch.ones(2))
+    assert h.grad.tolist() == [1.0, 1.0] and c.grad is before
+
+
+def test_c03_6_copies_are_added(torch):
+    """An operand that was broadcast gets a gradient of its own shape: the gradients of its copies are added."""
+    G = torch.tensor([[1.0, 2.0], [10.0, 20.0]])
+    wanted = {(2,): [11.0, 22.0], (1, 2): [[11.0, 22.0]], (2, 1): [[3.0], [30.0]], (): 33.0}
+    for shape, values in wanted.items():
+        for op in (lambda x: torch.ones(2, 2) + x, lambda x: torch.ones(2, 2) * x, lambda x: x.expand(2, 2)):
+            x = torch.zeros(shape, requires_grad=True)
+            (gradient,) = torch.autograd.grad(op(x), x, G)
+            assert gradient.shape == x.shape
+            assert gradient.tolist() == values
+
+
+def test_c03_7_the_matrix_product(torch):
+    """For `A @ B` with weights G, the gradient for A is `G @ B.T` and that for B is `A.T @ G`."""
+    A, B, _, G, _ = layer(torch)
+    for_A, for_B = torch.autograd.grad(A @ B, [A, B], G)
+    assert torch.equal(for_A, G @ B.T)
+    assert torch.equal(for_B, A.T @ G)
+
+    by_hand = [[sum(G[i, j].item() * B[k, j].item() for j in range(2)) for k in range(3)] for i in range(2)]
+    assert for_A.tolist() == by_hand
+
+
+def test_c03_8_backwards_or_forwards(torch):
+    """A pass through a chain of matrix steps takes as many multiplications backwards as forwards; backwards it
+    serves one output, forwards one input.
+    """
+    J1 = torch.arange(16.0).reshape(4, 4)
+    J2, J3 = J1.T + 1, J1[1:2]
+    spent = []
+
+    def times(a, b):
+        spent.append(a.shape[0] * b.numel())
+        return a @ b
+
+    backwards = times(times(times(torch.ones(1, 1), J3), J2), J1)
+    assert spent == [4, 16, 16]
+    columns = []
+    for direction in torch.eye(4):
+        spent.clear()
+        columns.append(times(J3, times(J2, times(J1, direction.reshape(4, 1)))).item())
+        assert spent == [16, 16, 4]
+    assert backwards.tolist() == [columns]
+
+    x = torch.ones(4, requires_grad=True)
+    (gradient,) = torch.autograd.grad(J3 @ (J2 @ (J1 @ x)), x, torch.ones(1))
+    assert gradient.tolist() == columns
+
+
+def test_c03_9_measured_slopes_agree(torch):
+    """A central difference along any direction d agrees closely with the gradient times d."""
+    start = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
+
+    def f(x):
+        return (x * x.exp()).sum()
+
+    x = start.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(f(x), x)
+    for values in ([3.0, -1.0, 2.0], [1.0, 0.0, 0.0], [-0.3, 0.2, 0.7]):
+        d = torch.tensor(values, dtype=torch.float64)
+        measured = (f(start + 1e-5 * d) - f(start - 1e-5 * d)) / 2e-5
+        assert measured.item() == pytest.approx((gradient * d).sum().item(), rel=1e-7)
+
+    wrong = gradient * torch.tensor([1.0, 1.0, 1.001], dtype=torch.float64)  # and notices one per mille
+    assert measured.item() != pytest.approx((wrong * d).sum().item(), rel=1e-5)
+
+
+def test_c03_10_unused_inputs(torch):
+    """For an input that the outputs do not depend on, autograd.grad raises; with allow_unused it gives None, with
+    materialize_grads zeros.
+    """
+    A, _, c, G, y = layer(torch)
+    other = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="at index 1 appears to not have been used in the graph"):
+        torch.autograd.grad(y, [c, other], G, retain_graph=True)
+
+    found = torch.autograd.grad(y, [c, other], G, retain_graph=True, allow_unused=True)
+    assert found[0].tolist() == [11.0, 22.0] and found[1] is None
+    found = torch.autograd.grad(y, [c, other], G, retain_graph=True, materialize_grads=True)
+    assert [g.tolist() for g in found] == [[11.0, 22.0], [0.0, 0.0]]
+
+    with pytest.raises(RuntimeError, match="not have been used"):  # the error comes after the pass ...
+        torch.autograd.grad(y, [A, other], G)
+    with pytest.raises(RuntimeError, match="a second time"):  # ... which has used up the graph
+        y.sum().backward()
+
+
+def test_c03_11_weights_are_not_broadcast(torch):
+    """Weights must have exactly the shape of the outputs: they are not broadcast."""
+    for shape in ((), (1,), (2,), (1, 2), (2, 1), (4,)):
+        _, _, _, _, y = layer(torch)
+        with pytest.raises(RuntimeError, match="Mismatch in shape: grad_output"):
+            y.backward(torch.ones(shape))
+
+    A, _, _, _, y = layer(torch)
+    y.backward(torch.ones(2, 2))
+    assert A.grad is not None

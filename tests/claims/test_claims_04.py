@@ -1,0 +1,217 @@
+"""The claims of lesson 04, the engine, on our engine and on real PyTorch."""
+
+import sys
+import warnings
+
+import pytest
+
+
+def leaf(torch, value):
+    return torch.tensor(value, requires_grad=True)
+
+
+def watch(tensors):
+    """The list to which the names of these tensors are added, each when its gradient is complete."""
+    ran = []
+    for name, tensor in tensors.items():
+        tensor.register_hook(lambda grad, name=name: ran.append(name))
+    return ran
+
+
+def nodes_behind(y):
+    """Every node behind y, once."""
+    found = [y.grad_fn]
+    for node in found:
+        found += dict.fromkeys(to for to, _ in node.next_functions if to is not None and to not in found)
+    return found
+
+
+def test_c04_1_nodes_by_themselves(torch):
+    """A node needs the gradient of its own result and what it saved, nothing else: called by itself, it gives
+    the numbers that it gives in a pass.
+    """
+    x = leaf(torch, 2.0)
+    h = x * x
+    y = h.sqrt() + h.exp() * 0.5 + h.sin() / h
+    nodes = nodes_behind(y)
+    passed = {}
+    for node in nodes:
+        if node.next_functions:
+            node.register_hook(lambda made, given, node=node: passed.__setitem__(node, (given[0], made)))
+    y.backward(retain_graph=True)
+
+    assert len(passed) == len(nodes) - 1 == 8
+    with torch.no_grad():
+        for node, (given, made) in passed.items():
+            again = node(given)
+            again = again if isinstance(again, tuple) else (again,)
+            assert [g and g.item() for g in again] == [g and g.item() for g in made]
+
+
+def test_c04_2_once_on_the_sum(torch):
+    """In one pass a node runs once, on the sum of all that arrives, after every consumer behind the root has
+    delivered.
+    """
+    x = leaf(torch, 2.0)
+    h = x * x
+    p, q = h.sqrt(), -h
+    y = p + q
+    ran, given = watch({"p": p, "q": q, "h": h, "x": x}), []
+    h.grad_fn.register_prehook(lambda grads: given.append(grads[0].item()))
+    y.backward()
+
+    assert given == [0.25 - 1]
+    assert ran == ["q", "p", "h", "x"]
+    assert x.grad.item() == 1 - 2 * 2.0
+
+
+def test_c04_3_newest_first(torch):
+    """Of the nodes that are ready, the one made last runs first; an AccumulateGrad goes before all others."""
+    u, v = leaf(torch, 3.0), leaf(torch, 5.0)
+    a, b = u.exp(), u.sin()
+    c = b.cos()
+    s = a + c
+    d = s * v
+    ran = watch({"u": u, "v": v, "a": a, "b": b, "c": c, "s": s, "d": d})
+    d.backward()
+
+    assert ran == ["d", "v", "s", "c", "b", "a", "u"]
+
+    u = leaf(torch, 3.0)
+    b, a = u.sin(), u.exp()  # made in the other order, and used in the same
+    s = a + b
+    ran = watch({"a": a, "b": b})
+    s.backward()
+    assert ran == ["a", "b"]
+
+
+def test_c04_4_counted_from_the_root(torch):
+    """A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is another use of
+    a result.
+    """
+    x = leaf(torch, 2.0)
+    h = x * x
+    unused = h.exp()
+    y = (h + 1) * 3
+    assert y.grad_fn.next_functions[1][0] is None
+
+    y.backward(retain_graph=True)
+    assert x.grad.item() == 12.0
+    assert unused.grad_fn not in nodes_behind(y)
+
+    x.grad = None
+    (y + unused).backward()  # behind another root the same use does count
+    assert x.grad.item() == pytest.approx(12.0 + 4 * 54.598150, rel=1e-5)
+
+
+def test_c04_5_handed_on(torch):
+    """The gradient of a result is handed on and not stored: a second pass hands on the same again, and only
+    leaves add up.
+    """
+    x = leaf(torch, 1.0)
+    h = x * 3
+    seen = []
+    h.register_hook(lambda grad: seen.append(grad.item()))
+    y = h + h
+    y.backward(retain_graph=True)
+    y.backward(retain_graph=True)
+
+    assert seen == [2.0, 2.0]
+    assert x.grad.item() == 12.0
+    with warnings.catch_warnings(action="ignore"):
+        assert h.grad is None and y.grad is None
+
+
+FIVE = {
+    "e": [("d", 4.0), ("a", 30.0)],
+    "d": [("c", 1.0), ("b", 1.0)],
+    "c": [("b", 4.0), ("a", 6.0)],
+    "b": [("a", 1.0), ("x", 1.0)],
+    "a": [("x", 2.0), ("x", 2.0)],
+    "x": [],
+}
+
+
+def test_c04_6_first_arrival(torch):
+    """`a = x*x; b = a+x; c = b*a; d = c+b; e = d*a` has the slope 316 at 2; running nodes on first arrival gives
+    140.
+    """
+    x = leaf(torch, 2.0)
+    a = x * x
+    b = a + x
+    c = b * a
+    d = c + b
+    e = d * a
+    e.backward(retain_graph=True)
+    assert x.grad.item() == 316.0
+
+    for name, tensor in {"a": a, "b": b, "c": c, "d": d, "e": e}.items():  # the toy graph is this graph
+        with torch.no_grad():
+            slopes = [slope.item() for slope in tensor.grad_fn(torch.tensor(1.0))]
+        assert slopes == [slope for _, slope in FIVE[name]]
+    grads, queue = {"e": 1.0}, ["e"]
+    for node in queue:
+        for to, slope in FIVE[node]:
+            queue += [to] if to not in grads else []
+            grads[to] = grads.get(to, 0.0) + slope * grads[node]
+    assert grads["x"] == 140.0
+
+
+def test_c04_7_paths_and_runs(torch):
+    """Behind n doublings `h = h + h` lie 2ⁿ paths, and a pass runs n + 1 nodes."""
+
+    def paths(node):
+        return sum(paths(to) for to, _ in node.next_functions) if node.next_functions else 1
+
+    for n in (1, 4, 9, 60):
+        x, runs = leaf(torch, 1.0), []
+        x.register_hook(runs.append)
+        h = x
+        for _ in range(n):
+            h = h + h
+            h.grad_fn.register_prehook(runs.append)
+        h.backward()
+        assert len(runs) == n + 1
+        assert x.grad.item() == 2.0**n  # one for each path
+        if n < 10:
+            assert paths(h.grad_fn) == 2**n
+
+
+def test_c04_8_loop_if_depth(torch):
+    """A loop and an `if` give each run a graph of its own shape, and 100,000 nodes in a row need no recursion."""
+
+    def bounce(x, steps):
+        h, kinds = x, []
+        for _ in range(steps):
+            kinds.append("sub" if h > 1 else "add")
+            h = h - 1 if h > 1 else h + x
+        return h, kinds
+
+    assert sys.getrecursionlimit() < 100_000
+    graphs = set()
+    for start in (0.75, 3.75):
+        for steps in (7, 70):
+            x = leaf(torch, start)
+            h, kinds = bounce(x, steps)
+            h.backward()
+            assert x.grad.item() == 1 + kinds.count("add")
+            graphs.add(tuple(kinds))
+    assert len(graphs) == 4
+
+    x = leaf(torch, 0.75)
+    h, kinds = bounce(x, 100_000)
+    h.backward()
+    assert x.grad.item() == 1 + kinds.count("add") == 57144
+    del h  # taking the graph down does not recurse either
+
+
+def test_c04_9_half_a_pass(torch):
+    """When a pass fails half-way, leaves that it has reached keep their gradients, and the others get none."""
+    early, late = leaf(torch, 2.0), leaf(torch, 3.0)
+    h = late * late
+    h.register_hook(lambda grad: 1 / 0)
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        (h * early).backward()
+
+    assert early.grad.item() == 9.0
+    assert late.grad is None

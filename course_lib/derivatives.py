@@ -171,5 +171,9 @@ row("copy(self, src)", "kernels.broadcast_like(src, self)", node="CopyBackwards"
 row("fill(self, value)", "kernels.full_like(self, value)", node="FillBackward2", elementwise=False,
     in_place="only",
     self="zeros_like(grad)")
+row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBackward3", elementwise=False,
+    broadcasts=("self", "value"), in_place="only",
+    self="zeros_like(grad)",
+    value="grad")
 row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="only",
     self="zeros_like(grad)")

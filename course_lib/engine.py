@@ -18,6 +18,7 @@ from course_lib.hooks import (
     run_retain_grad,
     run_tensor_hooks,
 )
+from course_lib.native.heap import in_turn
 from course_lib.native.sum_to import fit_inputs
 from course_lib.tensor import Tensor, new_tensor
 
@@ -153,6 +154,8 @@ def evaluate(task):
                 heappush(ready, (-following.sequence_nr, following))
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to.
         grads = grad = have = None
+        if len(leaves) > 3 and node.edges:
+            leaves[:] = leaves_in_turn(node, leaves, [*(n for _, n in ready), *([] if newest is None else [newest])])
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
             node = leaves.pop(0)
@@ -176,6 +179,13 @@ def evaluate(task):
         if node.reshaped is not None:
             grads = fit_inputs(grads, node.reshaped)
         yield node
+
+
+def leaves_in_turn(node, leaves, others):
+    """Several leaves became complete at once: the order PyTorch's queue gives them, which is not that of arrival."""
+    arrived = dict.fromkeys(edge[0] if type(edge) is tuple else edge for edge in node.edges)
+    pushed = [n if n in leaves else None for n in arrived if n in leaves or n in others]
+    return in_turn(pushed, len(others) - pushed.count(None))
 
 
 def add_to_output(buffers, edge, grad):

@@ -10,6 +10,7 @@ import numpy as np
 from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native.sum_to import fit
+from course_lib.native.arguments import bind_arguments
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
 from course_lib.tensor import Tensor, alias, counter_of, meta_of, new_tensor
@@ -233,8 +234,8 @@ class Function(metaclass=_FunctionMeta):
     def apply(cls, *args, **kwargs):
         """Run forward on the arguments and, when any tensor among them requires grad, record a node."""
         separate_setup = cls.setup_context is not Function.setup_context
-        if kwargs:
-            args = bind_arguments(cls, args, kwargs, skip_ctx=not separate_setup)
+        if kwargs or separate_setup:
+            args = bind_arguments(cls.forward, args, kwargs, separate_setup)
         ctx = cls._node_class()
         inputs = [arg for arg in args if isinstance(arg, Tensor)]
         ctx._input_is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
@@ -249,19 +250,6 @@ class Function(metaclass=_FunctionMeta):
             else:
                 output = cls.forward(ctx, *args)
         return finish_apply(ctx, inputs, edges, output, recording, separate_setup)
-
-
-def bind_arguments(cls, args, kwargs, skip_ctx):
-    """Positional arguments from positional and keyword ones, by the names in forward's signature."""
-    import inspect  # here, because it costs an import of course_lib 8 %
-
-    parameters = list(inspect.signature(cls.forward).parameters.values())[int(skip_ctx) :]
-    try:
-        bound = inspect.Signature(parameters).bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"forward() {str(error).replace('multiple values', 'got multiple values')}") from None
-    bound.apply_defaults()
-    return bound.args
 
 
 def finish_apply(ctx, inputs, edges, output, recording, separate_setup):

@@ -19,7 +19,8 @@ from course_lib.views import check_in_place, gradient_edge, make_view, rebase_hi
 
 state = grad_mode.state
 
-NAMED_IN_FULL = ("CopyBackwards",)  # PyTorch writes these by hand, and their names show it
+UNIFORM = ("fill", "fill_tensor", "zero", "masked_fill")  # write one value, so that elements may share a place
+NAMED_IN_FULL = ("CopyBackwards", "NotImplemented")  # PyTorch writes these by hand, and their names show it
 
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
 
@@ -339,7 +340,7 @@ def write_overwriting(row):
     """The write itself: through a second array, or where self lies when nothing has to be fitted."""
     others = "".join(f", {t}" for t in row.tensors[1:])
     value = on_arrays(row.forward, row.tensors)
-    if row.in_place == "only" and not others:
+    if row.name in UNIFORM:
         others = ", uniform=True"
     if len(row.operands) < 2:
         return [f"write(self, {value}{others})"]

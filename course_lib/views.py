@@ -127,7 +127,7 @@ def check_in_place(tensor, recording):
         refuse_stale_view(tensor, meta.view, by_this_view=True)
         if requires_grad(tensor) and grad_fn(meta.view.base) is None:
             raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
-    if requires_grad(tensor) and grad_fn(tensor) is None:
+    if tensor.node is None and requires_grad(tensor):  # not grad_fn(): PyTorch asks before it makes a view's node anew
         raise RuntimeError(errors.LEAF_IN_PLACE)
 
 

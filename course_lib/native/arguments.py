@@ -14,6 +14,10 @@ OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, n
 
 OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
 
+PROMOTE = {  # row -> what its operands are promoted with, where that is not `promote`
+    "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",
+}  # fmt: skip
+
 # --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
 
 
@@ -47,7 +51,7 @@ def write_arguments(row):
         arrays = ", ".join(f"{t}_array" for t in row.operands)
         text += ["    promoted = False",
                  f"    if {' or '.join(f'{t}_array.dtype is not {first}_array.dtype' for t in rest)}:",
-                 f"        {arrays} = promote({', '.join(row.operands)})", "        promoted = True"]
+                 f"        {arrays} = {PROMOTE.get(row.name, 'promote')}({', '.join(row.operands)})", "        promoted = True"]
     if row.floating:
         for t in row.operands or row.tensors:
             text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = {t}_array.astype(F32)"]
@@ -113,6 +117,56 @@ def promote(*tensors):
     return tuple(t.array if t.array.dtype is wanted else t.array.astype(wanted) for t in tensors)
 
 
+def promote_difference(self, other):
+    """The same for a difference; RuntimeError when one operand holds truth values, which have none."""
+    if "b" in (self.array.dtype.kind, other.array.dtype.kind):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+    return promote(self, other)
+
+
+def promote_nothing(self, end, *weight):
+    """For an operation whose operands must have the same type already; RuntimeError when they do not."""
+    for name, other in zip(("end", "weight"), (end, *weight), strict=False):
+        if rank(other) and other.array.dtype is not self.array.dtype:
+            kinds = [t.dtype.c_name for t in (self, other)]
+            raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
+    return promote(self, end, *weight)
+
+
 def broadcast_error(*tensors):
     """The RuntimeError for operands whose shapes do not go together."""
     return sizes_differ(*(t.array.shape for t in tensors))
+
+
+# --- the arguments of a custom Function --------------------------------------------------------------------
+
+
+def bind_arguments(forward, args, kwargs, separate_setup):
+    """Positional arguments for `forward` from positional and keyword ones; TypeError for those that do not fit.
+
+    With setup_context every default is filled in. Without, what the caller leaves out at the end stays out: backward
+    then owes no gradient for it.
+    """
+    if separate_setup:
+        if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
+            return args
+        import inspect  # here, because it costs an import of course_lib 8 %
+
+        bound = inspect.signature(forward).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args
+    names, left, args = forward.__code__.co_varnames[1 : forward.__code__.co_argcount], dict(kwargs), list(args)
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if name in names[: len(args)]:
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    while left:
+        name = names[len(args)]
+        if name not in left:
+            raise TypeError(f"forward() missing required argument: '{name}' (position {len(args)})")
+        args.append(left.pop(name))
+    return tuple(args)

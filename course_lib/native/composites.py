@@ -4,6 +4,7 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, LinearAlgebra.cpp, TensorShape.cpp
 """
 
 import builtins
+import math
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def remainder_(input, other):
 
 def square(input):
     """input ** 2."""
-    return rows.pow_number(input, 2)
+    return pow(input, 2)
 
 
 def clamp(input, min=None, max=None):
@@ -182,10 +183,18 @@ def dims_of(tensor, dim):
     if isinstance(dim, int):
         dim = (dim,)
     if not tensor.array.ndim:
-        for d in dim:
-            dimension(tensor, d)  # raises for anything but 0 and -1
+        check_distinct([dimension(tensor, d) for d in dim])  # raises for anything but 0 or -1, once
         return None
-    return tuple(dimension(tensor, d) for d in dim) or None
+    dims = tuple(dimension(tensor, d) for d in dim)
+    check_distinct(dims)
+    return dims or None
+
+
+def check_distinct(dims):
+    """RuntimeError for a dimension that is named twice."""
+    for d in dims if len(set(dims)) < len(dims) else ():
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
 
 
 def every(tensor):
@@ -417,6 +426,8 @@ def check_matrices(first, second, a, b):
 
 def mv(input, vec):
     """A matrix times a vector."""
+    if input.array.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if input.array.ndim != 2 or vec.array.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.array.ndim}, {vec.array.ndim}")
     if input.array.shape[1] != vec.array.shape[0]:
@@ -452,6 +463,12 @@ def bmm(input, mat2):
 
 def addmm(input, mat1, mat2):
     """input + mat1 @ mat2."""
+    if mat1.array.dtype != mat2.array.dtype:
+        kinds = mat1.dtype.title, mat2.dtype.title
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix.array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {matrix.array.ndim}-D tensor")
     check_matrices("mat1", "mat2", mat1, mat2)
     return rows.addmm(input, mat1, mat2)
 
@@ -475,18 +492,44 @@ def matmul(input, other):
         if result.node is not None:
             rename_node(result.node, "SqueezeBackward4")
         return result
-    if a >= 3 and b <= 2:
+    if folds(input, other):
         return fold_batches(input, other)
     return matmul_batches(input, other)
 
 
+def folds(input, other):
+    """True when a stack of matrices times one matrix or vector (or the reverse) is computed as one product of two.
+
+    PyTorch (should_fold in LinearAlgebra.cpp) does so when the stack's memory allows it without a copy, or when the
+    single matrix requires grad: its gradient would otherwise be as large as the stack's.
+    """
+    left = input.array.ndim >= other.array.ndim
+    stack, single = (input, other) if left else (other, input)
+    if single.array.ndim > 2:
+        return False
+    if requires_grad(single):
+        return True
+    if input.array.ndim == 2:
+        return False
+    sizes, strides = stack.array.shape, stack.stride()
+    if not left:
+        sizes, strides = (*sizes[:-2], sizes[-1], sizes[-2]), (*strides[:-2], strides[-1], strides[-2])
+    return not stack.array.size or builtins.all(
+        strides[d] == strides[d + 1] * sizes[d + 1] for d in range(len(sizes) - 2)
+    )
+
+
 def fold_batches(input, other):
     """A stack of matrices times one matrix or vector: one product of two matrices between two reshapes."""
+    turned = other.array.ndim > input.array.ndim
+    if turned:
+        input, other = mT(other), rows.t(input) if input.array.ndim == 2 else input
     lead = input.array.shape[:-1]
-    flat = reshape(input, (-1, input.array.shape[-1]))
+    flat = reshape(input, (math.prod(lead), input.array.shape[-1]))
     if other.array.ndim == 1:
-        return reshape(mv(flat, other), lead)
-    return reshape_fresh(mm(flat, other), (*lead, other.array.shape[1]))
+        return reshape_fresh(mv(flat, other), lead)
+    result = reshape_fresh(mm(flat, other), (*lead, other.array.shape[1]))
+    return mT(result).contiguous() if turned else result
 
 
 def reshape_fresh(product, shape):
@@ -495,23 +538,32 @@ def reshape_fresh(product, shape):
 
 
 def matmul_batches(input, other):
-    """Stacks of matrices on both sides, broadcast against each other."""
-    vector = input.array.ndim == 1
-    if vector:
-        input = rows.unsqueeze(input, 0)
-    (m, k), (k2, n) = input.array.shape[-2:], other.array.shape[-2:]
+    """Stacks of matrices on both sides, broadcast against each other; a vector counts as one matrix."""
+    sizes, others = input.array.shape, other.array.shape
+    if len(sizes) == len(others) == 3 and sizes[0] != others[0]:
+        if sizes[0] == 1 and requires_grad(input):
+            return matmul(rows.squeeze_dim(input, 0), other)
+        if others[0] == 1 and requires_grad(other):
+            return matmul(input, rows.squeeze_dim(other, 0))
+    (m, k), right = (1, *sizes)[-2:], others[-2:]
     try:
-        lead = np.broadcast_shapes(input.array.shape[:-2], other.array.shape[:-2])
+        lead = np.broadcast_shapes(sizes[:-2], others[:-2])
     except ValueError:
-        raise kernels.sizes_differ(input.array.shape[:-2], other.array.shape[:-2]) from None
-    a = reshape(expand(input, (*lead, m, k)), (-1, m, k))
-    b = reshape(expand(other, (*lead, k2, n)), (-1, k2, n))
-    result = reshape_fresh(bmm(a, b), (*lead, m, n))
-    return rows.squeeze_dim(result, result.array.ndim - 2) if vector else result
+        raise kernels.sizes_differ(sizes[:-2], others[:-2]) from None
+    count = math.prod(lead)
+    a = reshape(expand(input, (*lead, m, k)), (count, m, k))
+    b = reshape(expand(other, (*lead, *right)), (count, *right))
+    shape = (*lead, m, *right[1:]) if len(sizes) > 1 else (*lead, *right[1:])
+    if len(others) == 1:
+        return reshape_fresh(rows.squeeze_dim(bmm(a, rows.unsqueeze(b, 2)), 2), shape)
+    return reshape_fresh(bmm(a, b), shape)
 
 
 def outer(input, vec2):
     """All products of an element of one vector with one of the other."""
+    for name, t in (("self", input), ("vec2", vec2)):
+        if t.array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.array.ndim}-D")
     return rows.mul(reshape(input, (-1, 1)), vec2)
 
 
@@ -566,6 +618,10 @@ def t(input):
 
 def mT(input):
     """The last two dimensions exchanged."""
+    if input.array.ndim == 0:
+        return input
+    if input.array.ndim == 1:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return rows.transpose(input, input.array.ndim - 2, input.array.ndim - 1)
 
 
@@ -598,7 +654,12 @@ def squeeze(input, dim=None):
         return rows.squeeze(input)
     if input.array.ndim == 0:
         return rows.squeeze(input)
-    return rows.squeeze_dim(input, dims_of(input, dim) if not isinstance(dim, int) else dimension(input, dim))
+    if isinstance(dim, int):
+        return rows.squeeze_dim(input, dimension(input, dim))
+    result = rows.squeeze_dim(input, dims_of(input, dim))
+    if result.node is not None:
+        rename_node(result.node, "SqueezeBackward2")
+    return result
 
 
 def expand(input, *sizes):
@@ -752,7 +813,8 @@ def bitwise(name, function):
         a, b = operands(name, input, other)
         x, y = promote(a, b)
         if x.dtype.kind == "f":
-            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{a.dtype.title}\'')
+            kernels.sizes_of_both(x, y)
+            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'')
         return without_gradient(function(x, y))
 
     operation.__name__ = name

@@ -9,10 +9,10 @@ from course_lib.ops import row
 
 row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
-row("add_scaled(self, other, alpha)", "self + alpha * other", node="AddBackward0",
+row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", node="AddBackward0",
     self="grad",
     other="grad * alpha")
-row("sub_scaled(self, other, alpha)", "self - alpha * other", node="SubBackward0",
+row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
     self="grad",
     other="-grad * alpha")
 row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
@@ -22,10 +22,14 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
     other="-grad * floor(self / other)")
 row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
     self="grad")
-row("lerp(self, end, weight)", "self + weight * (end - self)",
+row("floor_divide(self, other)", "kernels.floor_quotient(self, other)", node="NotImplemented",
+    self="no_gradient_of_floor_divide()",
+    other="no_gradient_of_floor_divide()")
+row("lerp(self, end, weight)", "kernels.floats(self, 'lerp_kernel_scalar') + weight * (end - self)",
     self="grad * (1 - weight)",
     end="grad * weight")
-row("addcmul(self, tensor1, tensor2, value=1)", "self + value * tensor1 * tensor2",
+row("addcmul(self, tensor1, tensor2, value=1)",
+    "kernels.truth_refused(self, kernels.NO_ADDCMUL, NotImplementedError) + value * tensor1 * tensor2",
     self="grad",
     tensor1="grad * (tensor2 * value)",
     tensor2="grad * (tensor1 * value)")
@@ -63,27 +67,29 @@ row("threshold_backward(grad_output, self, threshold)", "np.where(self <= thresh
     self="zeros_like(grad)")
 row("erf(self)", "kernels.error_function(self)", floating=True,
     self="grad * (1.1283791670955126 * exp(-(self * self)))")
-row("floor(self)", "np.floor(self)",
+row("floor(self)", "kernels.rounded(np.floor, self)",
     self="zeros_like(grad)")
-row("ceil(self)", "np.ceil(self)",
+row("ceil(self)", "kernels.rounded(np.ceil, self)",
     self="zeros_like(grad)")
-row("round(self)", "np.round(self)",
+row("round(self)", "kernels.rounded(np.round, self)",
     self="zeros_like(grad)")
-row("trunc(self)", "np.trunc(self)",
+row("trunc(self)", "kernels.rounded(np.trunc, self)",
     self="zeros_like(grad)")
 row("gelu(self, approximate='none')", "kernels.gelu(self)",
     self="grad * gelu_slope(self)")
 row("softplus(self, beta=1, threshold=20)", "kernels.softplus(self, beta, threshold)",
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
-row("leaky_relu(self, negative_slope=0.01)", "np.where(self > 0, self, self * negative_slope)",
+row("leaky_relu(self, negative_slope=0.01)", 
+    "np.where(kernels.floats(self, 'leaky_relu_cpu') > 0, self, self * negative_slope)",
     self="leaky_relu_backward(grad, self, negative_slope)")
 row("leaky_relu_backward(grad_output, self, negative_slope)",
     "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False, keeps=("self",),
     grad_output="where(self > 0, grad, grad * negative_slope)",
     self="zeros_like(grad)")
-row("silu(self)", "self * kernels.logistic(self)",
+row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
     self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
-row("elu(self, alpha=1.0)", "np.where(self > 0, self, alpha * np.expm1(self))",
+row("elu(self, alpha=1.0)", 
+    "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
     self="where(self > 0, grad, grad * (alpha * exp(self)))")
 
 # --- reductions --------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def getitem(tensor, index):
 def apply_simple(tensor, index):
     """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
     parts = list(index) if isinstance(index, tuple) else [index]
-    if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]):
+    if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]) and parts[0].ndim == 0:
         tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
         parts = [new_tensor(np.flatnonzero(index_tensor(parts[0]).array))]
     used = sum(dimensions_used(part) for part in parts)
@@ -183,7 +183,7 @@ def take(tensor, indices):
                 f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
             ) from None
         raise IndexError(str(error).replace("for axis", "for dimension")) from None
-    result = new_tensor(np.asarray(array)[...] if array.ndim else array)
+    result = new_tensor(np.ascontiguousarray(array) if array.ndim else array)
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
     edge = gradient_edge(tensor)
@@ -225,6 +225,8 @@ def setitem(tensor, index, value):
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if indices:
         put_(view, indices, value)
+    elif value.array.ndim == 0:
+        rows.fill_tensor_(view, value)
     else:
         value = drop_leading_ones(value, view)
         kernels.broadcast(value.array, view.array.shape)  # raises when the value does not fit
@@ -284,7 +286,8 @@ def put_(tensor, indices, value, accumulate=False):
     tracked = edges != (None, None)
     if is_tensor and overlaps(memory_of(tensor), values):
         raise RuntimeError(errors.OVERLAPS_OPERAND)
-    if is_tensor and value.array.dtype != tensor.array.dtype:
+    is_fill = np.size(values) == 1 and not accumulate and [i.array.dtype.kind for i in indices if i is not None] == ["b"]
+    if is_tensor and value.array.dtype != tensor.array.dtype and not is_fill:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{tensor.dtype.title} for the destination and {value.dtype.title} for the source."

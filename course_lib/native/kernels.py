@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from course_lib.dtypes import BOOL
 from course_lib.dtypes import of_array as title
 
 # --- values ------------------------------------------------------------------------------------------------
@@ -31,11 +32,34 @@ def subtract(a, b):
     return a - b
 
 
+def scaled(x, alpha):
+    """alpha * x in x's own type; RuntimeError for a factor that x's type cannot hold."""
+    if x.dtype.kind != "f" and isinstance(alpha, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if x.dtype.kind == "b":
+        return x & bool(alpha)
+    if x.dtype.kind == "i" and isinstance(alpha, bool):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return alpha * x
+
+
+def floor_quotient(a, b):
+    """a / b rounded down; RuntimeError for integers divided by zero."""
+    return np.floor_divide(a, b) if a.dtype.kind == "f" else integer_quotient(a, b, "floor")
+
+
 def power(base, exponent):
-    """base ** exponent; RuntimeError for an integer raised to a negative integer."""
-    if getattr(base, "dtype", np.asarray(base).dtype).kind in "ib" and np.asarray(exponent).dtype.kind in "ib":
-        if np.any(np.asarray(exponent) < 0):
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
+    """base ** exponent; an integer raised to a negative integer is 0, or RuntimeError if that one is a number."""
+    if base.dtype.kind in "ib" and np.asarray(exponent).dtype.kind in "ib":
+        if not isinstance(exponent, np.ndarray | np.generic):
+            if exponent < 0:
+                raise RuntimeError("Integers to negative integer powers are not allowed.")
+        elif base.dtype.kind == "b":
+            raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        else:
+            odd = np.where(exponent % 2, -1, 1)
+            inverse = np.where(base == 1, 1, np.where(base == -1, odd, 0))
+            return np.where(exponent < 0, inverse, base ** np.maximum(exponent, 0))
     return base**exponent
 
 
@@ -70,16 +94,18 @@ def clip(x, low, high):
 
 def gelu(x):
     """x times the chance that a standard normal number is below x."""
+    floats(x, "GeluKernelImpl")
     return (x * (0.5 * (1 + error_function(x * math.sqrt(0.5))))).astype(x.dtype)
 
 
 def softplus(x, beta, threshold):
     """log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold."""
+    floats(x, "softplus_cpu")
     return np.where(x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, threshold))) / beta)
 
 
 def masked_fill(x, mask, value):
-    """x with `value` wherever the mask is True."""
+    """x with `value` wherever the mask is True, for elements that share a place: in one of the masks."""
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {title(mask).c_name}")
     value = getattr(value, "array", value)
@@ -89,9 +115,13 @@ def masked_fill(x, mask, value):
             f"{np.ndim(value)} dimension(s)."
         )
     try:
-        return np.where(mask, x.dtype.type(value), x)
+        mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, x.shape))
     except ValueError:
         raise sizes_differ(mask.shape, x.shape) from None
+    if 0 in x.strides and mask.shape == x.shape:
+        shared = tuple(d for d, step in enumerate(x.strides) if step == 0)
+        mask = np.broadcast_to(mask.any(shared, keepdims=True), mask.shape)
+    return np.where(mask, x.dtype.type(value), x)
 
 
 def masked_select(x, mask):
@@ -113,10 +143,19 @@ def triangle(function, x, diagonal):
 
 
 NO_ABS = "\"abs_cpu\" not implemented for 'Bool'"
+NO_ADDCMUL = "\"addcmul_cpu_out\" not implemented for 'Bool'"
 NO_NEGATIVE = (
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
     "`logical_not()` operator instead."
 )
+
+
+def sizes_of_both(a, b):
+    """RuntimeError unless the shapes of two arrays go together."""
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise sizes_differ(a.shape, b.shape) from None
 
 
 def integer_quotient(a, b, rounding_mode):
@@ -132,6 +171,18 @@ def remainder(a, b):
     if a.dtype.kind != "f" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
     return np.mod(a, b)
+
+
+def floats(x, kernel):
+    """x, unless it holds integers: PyTorch's kernel of that name does not take them, and neither do we."""
+    if x.dtype.kind != "f":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(x).title}'")
+    return x
+
+
+def rounded(function, x):
+    """np.floor or one of its relatives; NotImplementedError for truth values."""
+    return function(truth_refused(x, f"\"{function.__name__}_vml_cpu\" not implemented for 'Bool'", NotImplementedError))
 
 
 def truth_refused(x, message, error=RuntimeError):
@@ -210,6 +261,7 @@ def sort(x, dim, descending):
 
 def topk(x, k, dim, largest):
     """(values, indices) of the k largest or smallest elements along one dimension, in order."""
+    truth_refused(x, "topk does not support bool dtypes on CPU")
     if x.ndim and k > x.shape[dim]:
         raise RuntimeError("selected index k out of range")
     values, indices = sort(x, dim, largest)
@@ -253,6 +305,9 @@ def matrix_product(a, b):
     """a @ b; RuntimeError for shapes or element types that do not go together."""
     if a.dtype is not b.dtype:
         same_type(a, b)
+    if a.dtype is BOOL:
+        kernel = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}.get((a.ndim, b.ndim), "bmm")
+        floats(a, kernel)
     return a @ b
 
 
@@ -290,6 +345,15 @@ def astype(x, dtype):
 def full_like(x, value):
     """An array like x with one value everywhere."""
     return np.full(x.shape, getattr(value, "array", value)).astype(x.dtype)
+
+
+def only_number(value, like):
+    """A value without dimensions seen as having the shape and type of `like`; RuntimeError for any other."""
+    if value.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+        )
+    return broadcast_like(value, like)
 
 
 def broadcast_like(x, like):
@@ -362,7 +426,7 @@ def broadcast(x, sizes):
     lead = len(sizes) - x.ndim
     if lead < 0:
         raise RuntimeError(
-            f"expand({title(x).tensor_type}{{{list(x.shape)}}}, size={list(sizes)}): the number of sizes provided "
+            f"expand({'CPUBoolType' if x.dtype is BOOL else title(x).tensor_type}{{{list(x.shape)}}}, size={list(sizes)}): the number of sizes provided "
             f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
     for d, n in enumerate(sizes[:lead]):
@@ -449,6 +513,8 @@ def take_places(x, dim, index):
     if x.ndim == 0:
         return x.copy()
     wrong = index[(index < 0) | (index >= x.shape[dim])]
+    if wrong.size and dim and not x.shape[dim]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if wrong.size and dim:
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong[0]} axis_dim={x.shape[dim]}")
     if wrong.size:
@@ -520,6 +586,11 @@ def product_like(a, b, sizes, strides):
     if strides[0] == 1 and strides[1] == sizes[0]:
         return t(t(b) @ t(a))
     return a @ b
+
+
+def no_gradient_of_floor_divide():
+    """The gradient of `//`: PyTorch has none either."""
+    raise RuntimeError("derivative for aten::floor_divide is not implemented")
 
 
 def restore_dim(x, sizes, dim, keepdim):

@@ -86,7 +86,7 @@ def gelu_tanh(x):
 
 def log_sigmoid(x):
     """(log(sigmoid(x)), exp(-|x|)): the second is what its gradient is made of."""
-    buffer = np.exp(-np.abs(x))
+    buffer = np.exp(-np.abs(kernels.floats(x, "log_sigmoid_cpu")))
     return np.minimum(x, 0) - np.log1p(buffer), buffer
 
 

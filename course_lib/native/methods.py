@@ -9,6 +9,7 @@ import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
 from course_lib.graph import require_grad
+from course_lib.graph import Node, init_node
 from course_lib.native import composites, creation, derivatives_more, indexing  # noqa: F401
 from course_lib.native.composites import rename_node
 from course_lib.native.device import device
@@ -51,7 +52,7 @@ ROW_METHODS = """
 ROW_OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
     "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
-    "__neg__": "neg", "__abs__": "abs", "absolute": "abs", "negative": "neg",
+    "__ifloordiv__": "floor_divide_", "__neg__": "neg", "__abs__": "abs", "absolute": "abs", "negative": "neg",
 }  # fmt: skip
 
 for _name in ROW_METHODS:
@@ -117,7 +118,7 @@ def __rmatmul__(self, other):
 
 @method()
 def __floordiv__(self, other):
-    return composites.div(self, other, rounding_mode="floor")
+    return composites.checked("floor_divide", other, rows.floor_divide(self, other))
 
 
 @method()
@@ -292,6 +293,8 @@ def __int__(self):
 
 @method()
 def _as_scalar(self):
+    if self.array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
     if self.requires_grad:
         warnings.warn(errors.SCALAR_OF_GRAD, UserWarning, stacklevel=3)
     return self.item()
@@ -389,7 +392,7 @@ del Tensor.new_tensor_
 @method()
 def numpy(self, *, force=False):
     """The tensor's memory as a NumPy array: writes to it are not counted. RuntimeError if it requires grad."""
-    if requires_grad(self):
+    if requires_grad(self) and state.grad_enabled:
         if not force:
             raise RuntimeError(errors.NUMPY_OF_GRAD)
         return np.array(self.array)
@@ -416,13 +419,7 @@ def copy_(self, src, non_blocking=False):
 @method()
 def fill_(self, value):
     """Overwrite every element with one number (or a tensor without dimensions)."""
-    if isinstance(value, Tensor):
-        if value.array.ndim:
-            raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
-            )
-        return rows.copy_(self, value)
-    return rows.fill_(self, value)
+    return rows.fill_tensor_(self, value) if isinstance(value, Tensor) else rows.fill_(self, value)
 
 
 @method()
@@ -456,8 +453,9 @@ def t_in_place(input):
 
 
 NODES_OF_SHAPE_CHANGES = {
-    "t_": "TBackward1", "transpose_": "TransposeBackward1", "unsqueeze_": "UnsqueezeBackward1",
-    "squeeze_": "SqueezeBackward3",
+    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
+    "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
+    "SqueezeBackward2": "SqueezeBackward5",
 }  # fmt: skip
 
 
@@ -471,7 +469,7 @@ def _in_place_shape(name, change):
         counter_of(self).value += 1
         self.array = changed.array
         if edge is not None:
-            rename_node(changed.node, NODES_OF_SHAPE_CHANGES[name])
+            rename_node(changed.node, NODES_OF_SHAPE_CHANGES[type(changed.node).__name__])
             views.set_history(self, changed.node)
             if self._is_view():
                 self.meta.view.version = self.version.value  # no value moved: the base's history stays as it is
@@ -499,12 +497,31 @@ for _name in ("transpose", "unsqueeze", "squeeze"):
 @method()
 def set_(self, source):
     """Make the tensor look at another tensor's memory. Counts as a write."""
-    if requires_grad(self) and state.grad_enabled:
-        views.check_in_place(self, True)
+    if source.array.dtype != self.array.dtype:
+        kinds = [t.dtype.c_name for t in (source, self)]
+        raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
+    tracked = state.recording > 0 and (requires_grad(self) or requires_grad(source))
+    views.check_in_place(self, tracked)
+    edges = (gradient_edge(self), gradient_edge(source)) if tracked else ()
     version = counter_of(self)
     version.value += 1
     self.array = memory_of(source)
+    if tracked:
+        views.rebase_history(self, init_node(NoDerivative(), edges))
     return self
+
+
+class NoDerivative(Node):
+    """The node of set_: the tensor's value came from elsewhere, and no gradient leads back."""
+
+    def name(self):
+        return "torch::autograd::NotImplemented"
+
+    def apply(self, grad):
+        raise RuntimeError("derivative for set_ is not implemented")
+
+
+NoDerivative.__name__ = "NotImplemented"
 
 
 # --- copies of the object -------------------------------------------------------------------------------------
@@ -517,6 +534,7 @@ def __deepcopy__(self, memo):
     if id(self) in memo:
         return memo[id(self)]
     copy = memo[id(self)] = new_tensor(np.array(self.array), type(self))
+    counter_of(copy).value += self.writes_when_copied
     if requires_grad(self):
         require_grad(copy)
     if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
@@ -525,6 +543,7 @@ def __deepcopy__(self, memo):
 
 
 Tensor.keeps_grad_when_copied = True
+Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
 
 
 @method()

@@ -160,17 +160,19 @@ def chosen_dim(name, input, dim):
 def linear(input, weight, bias=None):
     """input @ weight.T + bias, for any number of leading dimensions."""
     tensor_argument("linear", "input", input)
+    if input.array.ndim == 0 or weight.array.ndim == 0:
+        dims = input.array.ndim, weight.array.ndim
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {dims[0]}D and {dims[1]}D")
     turned = composites.t(weight)
     if input.array.ndim == turned.array.ndim == 2 and bias is not None and input.array.dtype is weight.array.dtype:
         if input.array.shape[1] == turned.array.shape[0]:
             return rows.addmm(bias, input, turned)
     if bias is None:
         return composites.matmul(input, turned)
-    if input.array.dtype != weight.array.dtype:
-        titles = [t.dtype.title for t in (input, weight)]
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {titles[0]} and {titles[1]}")
     if input.array.ndim == 2:
         return composites.addmm(bias, input, turned)
+    if bias.array.ndim != 1 and not (input.array.ndim == 3 and input.is_contiguous()):
+        return composites.matmul(input, turned).add_(bias)
     flat = composites.reshape(input, (-1, input.shape[-1]))
     return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))
 
@@ -427,7 +429,8 @@ def mse_loss(input, target, *, reduction="mean"):
     """The squared differences: their mean, their sum, or all of them."""
     input, target = same_size(input, target)
     if not (input.is_floating_point() or target.is_floating_point()):
-        raise NotImplementedError(f"\"mse_cpu\" not implemented for '{input.dtype.title}'")
+        kind = dtypes.of_array(promote(input, target)[0]).title
+        raise NotImplementedError(f"\"mse_cpu\" not implemented for '{kind}'")
     return rows.mse_loss(input, target, reduction_number(reduction))
 
 

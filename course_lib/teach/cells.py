@@ -12,6 +12,7 @@ import types
 from pathlib import Path
 
 from course_lib.teach.exercise import error_text, short, without_addresses
+from course_lib.teach.explain import remember
 
 PACKAGE = Path(__file__).resolve().parent.parent  # course_lib
 
@@ -31,6 +32,7 @@ def expect_error(kind=Exception, fragment=""):
             raise AssertionError(
                 f"This block should raise {wanted}, but its message is: {error_text(error)}"
             ) from error
+        remember(error)
         print(one_line(error))
     except Exception as error:
         raise AssertionError(

@@ -8,7 +8,7 @@ Graphviz drops them without a word.
 import textwrap
 
 from course_lib.teach import lanes, listing
-from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE
+from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
 
 BLUE, PALE_BLUE = "#0072B2", "#DCEBF7"  # values
 GREY, PALE_GREY = "#555555", "#EEEEEE"  # backward nodes
@@ -17,6 +17,7 @@ PURPLE, DARK_PURPLE = "#AA4499", "#7A2E6E"  # shared memory
 VERMILLION, DARK_VERMILLION, PALE_VERMILLION = "#D55E00", "#9C3B00", "#FBE3D6"  # STALE and nothing else
 NOTE = "#56728A"  # saved tensors
 PLAIN, PALE_PLAIN = "#777777", "#F2F2F2"  # requires_grad=False
+YELLOW = "#F0E442"  # behind what is marked; the second sign is a word in the box
 INK, LINE = "#111111", "#333333"
 
 LONGEST_NAME = 24
@@ -52,7 +53,7 @@ def value_words(graph, index, detail):
         lines.append(f"by {value.outside}")
     if value.retains_grad:
         lines.append("retains grad: " + value.grad)
-    elif value.grad is not None and all(node.leaf != index for node in graph.nodes):
+    elif value.grad is not None and all(node is None or node.leaf != index for node in graph.nodes):
         lines.append("grad: " + value.grad)
     if value.problem:
         lines.append("unusable")
@@ -67,32 +68,64 @@ def node_words(graph, index, lies, detail):
     if node.accumulates:
         leaf = graph.values[node.leaf]
         name = f"{short(leaf.name)}.grad" if leaf.named else "grad"
-        return [node.name, f"{name}: {leaf.grad}" if leaf.requires_grad else "requires_grad is off"]
+        grad = f"{name}: {leaf.grad}" if leaf.requires_grad else "requires_grad is off"
+        return [node.name, grad, *listing.node_hook_words(node)]
     head, backward, rest = node.name.partition("Backward")
     lines = [f"{node.number}  {node.name}"]
     if lies and backward and head:
         lines = [f"{node.number}  {head}", backward + rest]
     if detail >= 2:
         lines += [f"{name} = {text}" for name, text in node.kept]
-    return lines + node.lines
+    return lines + node.lines + listing.node_hook_words(node)
 
 
 def slot_words(slot):
     """The words in a saved tensor's note."""
-    lines = ["saved " + slot.name]
+    verb = listing.slot_verb(slot)
+    lines = [f"{verb} {slot.name}"]
     if slot.content:
-        first = f"saved {slot.name} ="
+        first = f"{verb} {slot.name} ="
         lines = [first, slot.content] if len(slot.content) > 6 else [f"{first} {slot.content}"]
     if slot.state in (OK, STALE) and slot.now is not None:
         lines.append(f"v{slot.saved}, now v{slot.now}")
     if slot.state != OK:
-        lines.append("DETACHED in place" if slot.state == DETACHED else slot.state)
+        words = {DETACHED: "DETACHED in place", UNWATCHED: "no version check"}
+        lines.append(words.get(slot.state, slot.state))
     return lines
 
 
-def memory_words(memory):
-    """The words on the outline of shared memory."""
-    return "one memory" + ("" if memory.version is None else f" · v{memory.version}")
+# --- the arrows --------------------------------------------------------------------------------------------
+
+
+def arrows(graph, detail):
+    """(kind, tail, head, more) for every arrow; tail and head are ("node", i), ("value", v) or ("slot", i, k).
+
+    Places of a graph that hold None, as in one side of a comparison, have no arrows.
+    """
+    for i, node in enumerate(graph.nodes):
+        if node is None:
+            continue
+        several = len(node.edges) > 1 and not node.folded
+        for k, following, output in node.edges:
+            if following is not None:
+                text = (str(k) if several else "") + (f" (output {output})" if output else "")
+                yield "next", ("node", i), ("node", following), {"label": text.strip()}
+        if node.leaf is not None:
+            yield "made", ("node", i), ("value", node.leaf), {"slot": "leaf"}
+        for k, slot in enumerate(node.slots if detail >= 1 else []):
+            if slot is not None:
+                yield "saves", ("node", i), ("slot", i, k), {"slot": slot}
+                if slot.value is not None:
+                    yield "holds", ("slot", i, k), ("value", slot.value), {"slot": slot}
+    for v, value in enumerate(graph.values):
+        if value is None:
+            continue
+        for source in value.inputs:
+            yield "forward", ("value", source), ("value", v), {"dotted": source == value.view_of}
+        if value.node is not None:
+            yield "made", ("value", v), ("node", value.node), {}
+    for a, b in graph.other_counter:
+        yield "own counter", ("value", a), ("value", b), {}
 
 
 # --- from the graph to a plan ------------------------------------------------------------------------------
@@ -101,8 +134,10 @@ def memory_words(memory):
 class Drawing:
     """One picture: makes a box for everything in the graph, has it placed, and writes DOT."""
 
-    def __init__(self, graph, detail, lies):
+    def __init__(self, graph, detail, lies, marks=None):
         self.graph, self.detail, self.lies = graph, detail, lies
+        self.marks = marks or {}  # ("node", i), ("value", v) or ("slot", i, k) -> a word; yellow behind the box
+        self.prefix, self.shift = "", (0, 0)  # more than one drawing fits on a page
         self.node_box, self.value_box, self.slot_box = {}, {}, {}
         steps = self.merge(self.steps()) if lies else self.steps()
         clusters = [[self.value_box[i] for i in memory.members] for memory in graph.memories]
@@ -148,76 +183,82 @@ class Drawing:
         return merged
 
     def node_step(self, i):
-        slots = self.graph.nodes[i].slots if self.detail >= 1 else []
-        boxes = []
-        for k, slot in enumerate(slots):
-            self.slot_box[i, k] = lanes.box(f"s{i}_{k}", lanes.SAVED, slot_words(slot), 9)
-            boxes.append(self.slot_box[i, k])
-        return lanes.Step(self.new_node(i), [], boxes)
+        count = self.slot_count(i) if self.detail >= 1 else 0
+        return lanes.Step(self.new_node(i), [], [self.new_slot(i, k) for k in range(count)])
+
+    def slot_count(self, i):
+        return len(self.graph.nodes[i].slots)
+
+    def new_slot(self, i, k):
+        text = self.marked(("slot", i, k), slot_words(self.graph.nodes[i].slots[k]))
+        self.slot_box[i, k] = lanes.box(f"s{i}_{k}", lanes.SAVED, text, 9)
+        return self.slot_box[i, k]
+
+    def marked(self, what, lines):
+        """The words of a box, and the word that marks it."""
+        return [*lines, self.marks[what]] if what in self.marks else lines
 
     def new_node(self, i):
-        text = node_words(self.graph, i, self.lies, self.detail)
+        text = self.marked(("node", i), node_words(self.graph, i, self.lies, self.detail))
         self.node_box[i] = lanes.box(f"n{i}", lanes.BACK, text, 10)
         return self.node_box[i]
 
     def new_value(self, v):
-        text = value_words(self.graph, v, self.detail)
+        text = self.marked(("value", v), value_words(self.graph, v, self.detail))
         self.value_box[v] = lanes.box(f"v{v}", lanes.VALUE, text, 10, double=self.graph.values[v].leaf)
         return self.value_box[v]
 
     def connect(self):
         """Ask for all the arrows."""
-        graph, plan = self.graph, self.plan
-        for i, node in enumerate(graph.nodes):
-            here = self.node_box[i]
-            several = len(node.edges) > 1 and not node.folded
-            for k, following, output in node.edges:
-                if following is not None:
-                    label = (str(k) if several else "") + (f" (output {output})" if output else "")
-                    plan.connect("next", here, self.node_box[following], label=label.strip())
-            if node.leaf is not None:
-                plan.connect("made", here, self.value_box[node.leaf], slot="leaf")
-            for k, slot in enumerate(node.slots if self.detail >= 1 else []):
-                plan.connect("saves", here, self.slot_box[i, k], slot=slot)
-                if slot.value is not None:
-                    plan.connect("holds", self.slot_box[i, k], self.value_box[slot.value], slot=slot)
-        for v, value in enumerate(graph.values):
-            for source in value.inputs:
-                dotted = source == value.view_of
-                plan.connect("forward", self.value_box[source], self.value_box[v], dotted=dotted)
-            if value.node is not None:
-                plan.connect("made", self.value_box[v], self.node_box[value.node])
-        for a, b in graph.other_counter:
-            plan.connect("own counter", self.value_box[a], self.value_box[b])
+        for kind, tail, head, more in arrows(self.graph, self.detail):
+            self.plan.connect(kind, self.box_of(*tail), self.box_of(*head), **more)
+
+    def box_of(self, what, *index):
+        """The box of ("node", i), ("value", v) or ("slot", i, k)."""
+        if what == "slot":
+            return self.slot_box[index]
+        return (self.node_box if what == "node" else self.value_box)[index[0]]
 
     def title(self):
         """The lines above the picture: what would fail, what is not what it seems, what was folded."""
+        return self.title_of(self.graph)
+
+    def title_of(self, graph):
         letters = max(56, int((self.right - self.left) / 5))
-        return [line for fact in listing.facts(self.graph) for line in textwrap.wrap(fact, letters)]
+        return [line for fact in listing.facts(graph) for line in textwrap.wrap(fact, letters)]
+
+    def lines(self, box):
+        """The words that are written into a box."""
+        return box.lines
+
+    def memory_words(self, memory):
+        """The words on the outline of shared memory."""
+        return "one memory" + ("" if memory.version is None else f" · v{memory.version}")
 
     def words(self):
         """Every line of text that the drawing contains."""
         found = self.title() + [line for box in self.plan.boxes for line in box.lines]
         found += [route.label for route in self.plan.routes if route.label]
-        return found + [memory_words(memory) for memory in self.graph.memories]
+        return found + [self.memory_words(memory) for memory in self.graph.memories]
 
     # --- DOT ---
 
     def source(self):
         """The DOT text. ImportError without the `graphviz` package."""
-        import graphviz
+        dot = new_page()
+        self.write(dot)
+        return dot.source
 
-        dot = graphviz.Digraph("autograd")
-        dot.attr("graph", bgcolor="#FFFFFF", pad="0.12", fontname="Arial", layout=ENGINE)
-        dot.attr("node", fontname="Arial", fontcolor=INK, fixedsize="true", shape="box", penwidth="1.2")
-        dot.attr("edge", fontname="Arial", fontsize="9", fontcolor=LINE, arrowsize="0.7")
+    def write(self, dot):
+        """Everything in the picture."""
+        self.write_halos(dot)
         self.write_clusters(dot)
-        for i in range(len(self.graph.nodes)):
-            self.write_node(dot, i)
+        for i, node in enumerate(self.graph.nodes):
+            if node is not None:
+                self.write_node(dot, i)
         for r in self.plan.routes:
             self.write_route(dot, r)
         self.write_title(dot)
-        return dot.source
 
     def measure(self):
         """How far the picture reaches; Graphviz counts upwards, so `bottom` becomes its zero."""
@@ -231,7 +272,7 @@ class Drawing:
     def turn(self, t, c):
         """A point of the plan as a point of the page."""
         x, y = (t, c) if self.lies else (c, t)
-        return x - self.left, self.bottom - y
+        return x - self.left + self.shift[0], self.bottom - y + self.shift[1]
 
     def point(self, p):
         x, y = self.turn(*p)
@@ -240,27 +281,43 @@ class Drawing:
     def write_box(self, dot, one, **look):
         double = 8 if look.get("peripheries") == "2" else 0
         dot.node(
-            one.key, label(one.lines), pos=self.point((one.t, one.c)), fontsize=str(one.size),
+            self.prefix + one.key, label(self.lines(one)), pos=self.point((one.t, one.c)), fontsize=str(one.size),
             width=f"{(one.width - double) / 72:.3f}", height=f"{(one.height - double) / 72:.3f}", **look,
         )  # fmt: skip
+
+    def shows(self, box):
+        """False for what this side of a comparison does not have."""
+        return True
+
+    def write_halos(self, dot):
+        """Yellow behind every box that is marked; first, so that the boxes are drawn over it."""
+        for what in self.marks:
+            if what[0] in ("node", "value") or what[0] == "slot" and self.detail >= 1:
+                one = self.box_of(*what)
+                if self.shows(one):
+                    dot.node(
+                        f"{self.prefix}halo{one.key}", "", style="rounded,filled", color=YELLOW, fillcolor=YELLOW,
+                        pos=self.point((one.t, one.c)), width=f"{(one.width + 9) / 72:.3f}",
+                        height=f"{(one.height + 9) / 72:.3f}",
+                    )  # fmt: skip
 
     def write_value(self, dot, v):
         value = self.graph.values[v]
         color, fill = (BLUE, PALE_BLUE) if value.requires_grad else (PLAIN, PALE_PLAIN)
         self.write_box(
             dot, self.value_box[v], style="rounded,filled", color=color, fillcolor=fill,
-            peripheries="2" if value.leaf else "1", penwidth="2.2" if value.asked else "1.2",
+            peripheries="2" if value.leaf else "1",
         )  # fmt: skip
 
     def write_clusters(self, dot):
         """Values that share memory stand inside a dashed outline that carries the version."""
         shared = {i for memory in self.graph.memories for i in memory.members}
-        for v in range(len(self.graph.values)):
-            if v not in shared:
+        for v, value in enumerate(self.graph.values):
+            if v not in shared and value is not None:
                 self.write_value(dot, v)
         for m, memory in enumerate(self.graph.memories):
             boxes = [self.value_box[i] for i in memory.members]
-            text = memory_words(memory)
+            text = self.memory_words(memory)
             width = lanes.text_width(text, 9) * 1.03
             front, rear = min(b.front for b in boxes) - 7, max(b.rear for b in boxes) + 7
             near, far = min(b.near for b in boxes) - 7, max(b.far for b in boxes) + 7
@@ -275,7 +332,7 @@ class Drawing:
                 place = front + 8, boxes[0].c - width / 2 - 5
             low, high = self.turn(front, near), self.turn(rear, far)
             xs, ys = sorted((low[0], high[0])), sorted((low[1], high[1]))
-            with dot.subgraph(name=f"cluster_{m}") as outline:
+            with dot.subgraph(name=f"cluster_{self.prefix}{m}") as outline:
                 outline.attr(
                     "graph", label=text, fontsize="9", fontcolor=DARK_PURPLE, lp=self.point(place),
                     color=PURPLE, style="rounded,dashed", penwidth="1.4",
@@ -294,16 +351,18 @@ class Drawing:
                 look |= {"color": VERMILLION, "penwidth": "3", "fontcolor": DARK_VERMILLION}
         self.write_box(dot, self.node_box[i], **look)
         for k, slot in enumerate(node.slots if self.detail >= 1 else []):
+            if slot is None:
+                continue
             look = {"style": "filled", "color": NOTE, "fillcolor": "#FFFFFF"}
             if slot.state == STALE:
                 look |= {"color": VERMILLION, "fillcolor": PALE_VERMILLION, "fontcolor": DARK_VERMILLION}
                 look["penwidth"] = "3"
-            elif slot.state in (FREED, PACKED, DETACHED):
+            elif slot.state in (FREED, PACKED, DETACHED, UNWATCHED):
                 look |= {"style": "filled,dashed", "fontcolor": GREY, "fillcolor": "#FAFAFA"}
             self.write_box(dot, self.slot_box[i, k], shape="note", **look)
 
-    def write_route(self, dot, r):
-        look = self.look(r)
+    def write_route(self, dot, r, **more):
+        look = self.look(r) | more
         curve = [self.turn(*p) for p in lanes.spline(r.points, r.curved)]
         pos = ""
         if look.get("arrowhead") != "none":
@@ -316,10 +375,10 @@ class Drawing:
                 curve[-2] = base
             pos = f"e,{tip[0]:.1f},{tip[1]:.1f} "
         pos += " ".join(f"{x:.1f},{y:.1f}" for x, y in curve)
-        if r.label:
+        if r.label and "label" not in more:
             x, y = self.turn(*r.label_at)
             look |= {"label": r.label, "lp": f"{x:.1f},{y:.1f}"}
-        dot.edge(r.tail.key, r.head.key, pos=pos, **look)
+        dot.edge(self.prefix + r.tail.key, self.prefix + r.head.key, pos=pos, **look)
 
     def look(self, r):
         """The looks of an arrow."""
@@ -340,21 +399,37 @@ class Drawing:
         return {"color": color, "style": "dashed", "penwidth": width} | head
 
     def write_title(self, dot):
-        lines = self.title()
-        if not lines:
-            return
-        width = max(lanes.text_width(line, 10) for line in lines) * 1.03 + 4
-        height = len(lines) * 12 + 6
-        dot.node(
-            "title", "".join(escape(line) + r"\l" for line in lines), shape="plaintext", fontsize="10",
-            margin="0", pos=f"{width / 2:.1f},{self.bottom - self.top + 12 + height / 2:.1f}",
-            width=f"{width / 72:.3f}", height=f"{height / 72:.3f}",
-        )  # fmt: skip
+        x, y = self.shift
+        write_text(dot, self.prefix + "title", self.title(), (x, y + self.bottom - self.top + 12), 10)
 
 
-def dot_source(graph, detail, lies):
+def new_page():
+    """An empty DOT graph with our fonts. ImportError without the `graphviz` package."""
+    import graphviz
+
+    dot = graphviz.Digraph("autograd")
+    dot.attr("graph", bgcolor="#FFFFFF", pad="0.12", fontname="Arial", layout=ENGINE)
+    dot.attr("node", fontname="Arial", fontcolor=INK, fixedsize="true", shape="box", penwidth="1.2")
+    dot.attr("edge", fontname="Arial", fontsize="9", fontcolor=LINE, arrowsize="0.7")
+    return dot
+
+
+def write_text(dot, key, lines, corner, size):
+    """Lines of text without a box, aligned to the left; `corner` is the lower left one."""
+    if not lines:
+        return
+    width = max(lanes.text_width(line, size) for line in lines) * 1.03 + 4
+    height = len(lines) * size * 1.2 + 6
+    dot.node(
+        key, "".join(escape(line) + r"\l" for line in lines), shape="plaintext", fontsize=f"{size:g}",
+        margin="0", pos=f"{corner[0] + width / 2:.1f},{corner[1] + height / 2:.1f}",
+        width=f"{width / 72:.3f}", height=f"{height / 72:.3f}",
+    )  # fmt: skip
+
+
+def dot_source(graph, detail, lies, marks=None):
     """The DOT text of a graph whose time runs to the right (`lies`) or down."""
-    return Drawing(graph, detail, lies).source()
+    return Drawing(graph, detail, lies, marks).source()
 
 
 def escape(text):

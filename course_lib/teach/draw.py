@@ -26,18 +26,30 @@ MANY = 200  # items of a list or dictionary that are given names
 
 
 def draw(*tensors, names=None, detail=None):
-    """A Picture of the graph behind the given tensors.
+    """A Picture of the graph behind the given tensors; a module among them names its parameters.
 
     Names are those of the caller's variables; `names` gives others: {"h": tensor} for any tensor in the
-    picture, or a list, one for each tensor drawn. `detail` 0 leaves contents and saved tensors out of the
-    drawing, 1 shows them (the default), 2 adds element types, shapes and the numbers that nodes keep. Past 40
-    backward nodes the picture is folded.
+    picture, a list, one for each tensor drawn, or a module. `detail` 0 leaves contents and saved tensors out of
+    the drawing, 1 shows them (the default), 2 adds element types, shapes and the numbers that nodes keep. Past
+    40 backward nodes the picture is folded.
     TypeError or ValueError, in a sentence, for anything that cannot be drawn.
     """
+    modules = [thing for thing in (*tensors, names) if is_module(thing)]
+    if len(modules) < len(tensors):
+        tensors = [thing for thing in tensors if not is_module(thing)]
+    names = None if is_module(names) else names
     check_tensors(tensors)
     if detail not in (None, 0, 1, 2):
         raise ValueError(f"detail is {detail!r}; it can be 0, 1 or 2, or be left out.")
     known, around = names_in(sys._getframe(1))
+    for path, parameter in named_by(modules):
+        known[id(parameter)] = [path]
+        around.append(parameter)
+    return Picture(snapshot(tensors, names, known, around), 1 if detail is None else detail)
+
+
+def snapshot(tensors, names, known, around):
+    """The Graph behind tensors as it is now, folded; `known` and `around` are what names_in() found."""
     given = given_names(names, tensors)
     for key, name, tensor in given:
         known[key] = [name]
@@ -47,7 +59,7 @@ def draw(*tensors, names=None, detail=None):
     check_used(given, reader)
     fold(graph, LIMIT)
     link_inputs(graph)
-    return Picture(graph, 1 if detail is None else detail)
+    return graph
 
 
 class Picture:
@@ -66,7 +78,7 @@ class Picture:
     def svg(self):
         """The drawing as SVG text; None when no layout engine is at hand."""
         if self._drawn is None:
-            self._drawn = lay_out(self._graph, self._detail)
+            self._drawn = self._lay_out()
         return self._drawn[0]
 
     @property
@@ -83,6 +95,9 @@ class Picture:
             f'<img alt="{html.escape(text)}" style="background:#FFFFFF;border-radius:6px;padding:6px" '
             f'src="data:image/svg+xml;base64,{data}">'
         )
+
+    def _lay_out(self):
+        return lay_out(self._graph, self._detail)
 
     def save(self, path):
         """Write the drawing to a .svg file, or the listing to a .txt file."""
@@ -106,12 +121,12 @@ class Picture:
         return {"text/plain": self.text, "text/html": self.html}
 
 
-def lay_out(graph, detail):
+def lay_out(graph, detail, marks=None):
     """(svg or None, engine): side by side when that fits 800 pixels, otherwise downwards."""
     best = None
     for lies in (True, False):
         try:
-            source = dot_source(graph, detail, lies)
+            source = dot_source(graph, detail, lies, marks)
         except ImportError:
             return None, "text"
         svg, engine = layout.render(source)
@@ -160,7 +175,7 @@ def given_names(names, tensors):
             )
         pairs = list(zip(names, tensors, strict=True))
     else:
-        raise TypeError(f"names must be a list or a dictionary, not {type(names).__name__}.")
+        raise TypeError(f"names must be a list, a dictionary or a module, not {type(names).__name__}.")
     for name, tensor in pairs:
         if not isinstance(name, str) or not is_tensor(tensor):
             raise TypeError('names must pair text with tensors, as in {"h": h}.')
@@ -204,6 +219,16 @@ def names_in(frame):
             around.append(tensor)
         known.setdefault(id(tensor), []).append(name)
     return known, around
+
+
+def named_by(modules):
+    """(path, parameter or buffer) of modules; where there are several, a path begins with the module's number."""
+    found = []
+    for number, module in enumerate(modules):
+        prefix = f"{type(module).__name__} {number}: " if len(modules) > 1 else ""
+        held = [*module.named_parameters(), *getattr(module, "named_buffers", list)()]
+        found += [(prefix + path, tensor) for path, tensor in held if is_tensor(tensor)]
+    return found
 
 
 def inside(name, thing):

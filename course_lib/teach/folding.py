@@ -1,14 +1,18 @@
-"""Folding a large graph before it is laid out: repeated runs first, then the middle; and it says so.
+"""Folding a large graph before it is laid out: repeated runs first, then modules, then the middle; it says so.
 
 Nobody can read a thousand boxes. What is folded becomes one box with its own words; stale and freed slots
 inside it are counted there, so that nothing worth seeing disappears.
 """
 
 from collections import Counter
+from itertools import takewhile
 
 from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE, Back, renumber
+from course_lib.teach.listing import count
 
 LIMIT = 40  # backward nodes in one picture
+VALUES = 48  # values in one picture, unless nodes and saved tensors need more
+SLOTS = 8  # saved tensors of one node that are drawn one by one
 EDGES = 8  # inputs of one node that are drawn one by one
 LONGEST_PERIOD = 32  # the longest pattern of nodes that is looked for
 FEWEST_REPEATS = 4
@@ -17,11 +21,48 @@ FAR = 64  # edges that reach further back do not take part in a pattern
 
 def fold(graph, limit=LIMIT):
     """Fold the graph, in place, to about `limit` backward nodes. A small graph stays as it is."""
-    if limit is None or len(graph.nodes) <= limit:
+    if limit is None:
         return
+    if len(graph.nodes) > limit:
+        fold_nodes(graph, limit)
+    trim_slots(graph)
+    trim_values(graph)
+
+
+def trim_slots(graph):
+    """Of a node that saved very many tensors, show the first, and before them those that something is wrong with."""
+    for node in graph.nodes:
+        if len(node.slots) <= SLOTS:
+            continue
+        order = sorted(range(len(node.slots)), key=lambda k: (node.slots[k].state == OK, k))
+        left = [node.slots[k] for k in order[SLOTS:]]
+        node.slots = [node.slots[k] for k in sorted(order[:SLOTS])]
+        bad = Counter(slot.state for slot in left if slot.state != OK)
+        words = "".join(f", {n} {state}" for state, n in bad.items())
+        node.lines = [*node.lines, f"and {len(left)} more saved tensors{words}"]
+        node.folded_slots = dict(bad)
+
+
+def trim_values(graph):
+    """Leave out tensors that merely share memory or an operation with others, when there are too many."""
+    if len(graph.values) <= VALUES:
+        return
+    needed = {node.leaf for node in graph.nodes} | {slot.value for node in graph.nodes for slot in node.slots}
+    needed.update(graph.asked[: VALUES // 2])
+    spare = [i for i in range(len(graph.values)) if i not in needed]
+    needed.update(spare[: max(0, VALUES - len(needed))])
+    order = [i for i in range(len(graph.values)) if i in needed]
+    graph.folds.append(f"{len(graph.values) - len(order)} more tensors are left out of the picture.")
+    graph.asked = [i for i in graph.asked if i in needed]
+    renumber(graph, order, {old: i for i, old in enumerate(order)})
+
+
+def fold_nodes(graph, limit):
+    """Fold runs, then the middle."""
     leaves = [i for i, node in enumerate(graph.nodes) if node.accumulates]
     inner = [i for i, node in enumerate(graph.nodes) if not node.accumulates]  # oldest first
     units = fold_runs(graph, inner)
+    units = fold_modules(graph, units, limit // 2)
     units = fold_middle(graph, units, limit)
     rebuild(graph, units, leaves)
 
@@ -29,8 +70,8 @@ def fold(graph, limit=LIMIT):
 class Unit:
     """One box to be: a single node, or an interval of nodes with the words that describe it."""
 
-    def __init__(self, members, words=None):
-        self.members, self.words = members, words
+    def __init__(self, members, words=None, module=None):
+        self.members, self.words, self.module = members, words, module
 
 
 # --- what to fold ------------------------------------------------------------------------------------------
@@ -51,7 +92,7 @@ def fold_runs(graph, inner):
         middle = inner[at + period : end - period]
         pattern = ", ".join(graph.nodes[i].name for i in first[:6]) + (", …" if period > 6 else "")
         units += [Unit([i]) for i in first]
-        units.append(Unit(middle, f"{repeats - 2} more times: {pattern}"))
+        units.append(Unit(middle, f"{repeats - 2} × {pattern if period == 1 else '(' + pattern + ')'}"))
         units += [Unit([i]) for i in last]
         at = end
     return units
@@ -87,6 +128,56 @@ def run_at(signs, at):
     return best
 
 
+def fold_modules(graph, units, room):
+    """When parameters are called by their place in a model: one box for each module, as deep as there is room."""
+    if len(units) <= room:
+        return units
+    paths = module_paths(graph, units)
+    deepest = max(map(len, paths), default=0)
+    for depth in range(deepest, 0, -1):
+        grouped = []  # (path, units side by side)
+        for unit, path in zip(units, paths, strict=True):
+            if grouped and path and unit.words is None and grouped[-1][0] == path[:depth]:
+                grouped[-1][1].append(unit)
+            else:
+                grouped.append((path[:depth] if unit.words is None else None, [unit]))
+        if len(grouped) <= room:
+            return [module_unit(graph, path, inside) for path, inside in grouped]
+    return units
+
+
+def module_unit(graph, path, units):
+    """One unit for the nodes of a module; a single node stays as it is."""
+    if len(units) == 1:
+        return units[0]
+    members = [i for unit in units for i in unit.members]
+    return Unit(members, told(graph, members), ".".join(path))
+
+
+def module_paths(graph, units):
+    """For each unit the module whose parameters it uses, as a path; a unit without any belongs to the one before."""
+    paths, last = [], ()
+    for unit in units:
+        names = [
+            graph.values[graph.nodes[following].leaf].name.split(".")[:-1]
+            for i in unit.members
+            for _, following, _ in graph.nodes[i].edges
+            if following is not None and graph.nodes[following].accumulates
+        ]
+        names = [name for name in names if name]
+        if names:
+            shared = zip(*names, strict=False)
+            last = tuple(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, shared))
+        paths.append(last)
+    return paths
+
+
+def told(graph, members):
+    """'5 AddmmBackward0, 2 ReluBackward0', the most frequent first."""
+    names = Counter(graph.nodes[i].name for i in members).most_common()
+    return ", ".join(f"{count} {name}" for name, count in names[:4]) + (", …" if len(names) > 4 else "")
+
+
 def fold_middle(graph, units, limit):
     """When too much is left: keep the newest units and the oldest, fold what lies between."""
     room = limit // 2  # the other half is for leaves
@@ -95,9 +186,7 @@ def fold_middle(graph, units, limit):
     old = room // 3
     new = room - old - 1
     middle = [i for unit in units[old : len(units) - new] for i in unit.members]
-    names = Counter(graph.nodes[i].name for i in middle).most_common()
-    words = ", ".join(f"{count} {name}" for name, count in names[:4]) + (", …" if len(names) > 4 else "")
-    return units[:old] + [Unit(middle, words)] + units[len(units) - new :]
+    return units[:old] + [Unit(middle, told(graph, middle))] + units[len(units) - new :]
 
 
 # --- putting the folded graph together ---------------------------------------------------------------------
@@ -117,17 +206,23 @@ def rebuild(graph, units, leaves):
         words = f"{len(spare)} more leaves"
         graph.folds.append(f"{words} are drawn as one box.")
         new.update(dict.fromkeys(spare, len(backs)))
-        backs.append(Back("folded", folded=len(spare), lines=[words, "with AccumulateGrad each"]))
+        box = Back("folded", folded=len(spare), lines=[words, "with AccumulateGrad each"], key="leaves")
+        backs.append(box)
     for u, unit in enumerate(units):
         edges = [edge for i in unit.members for edge in graph.nodes[i].edges]
         new.update(dict.fromkeys(unit.members, len(backs)))
         if unit.words is None:
             box = graph.nodes[unit.members[0]]
         else:
-            box = folded_box(graph, unit, sum(u in users[leaf] for leaf in inside))
+            box = folded_box(graph, unit, [graph.nodes[leaf].leaf for leaf in inside if u in users[leaf]])
         backs.append(box)
         folded = {k for k, back in enumerate(backs) if back.folded}
         redirect(box, edges, new, len(backs) - 1, folded)
+    modules = [unit for unit in units if unit.module]
+    if modules:
+        nodes = sum(len(unit.members) for unit in modules)
+        boxes = count(len(modules), "box")
+        graph.folds.append(f"{nodes} nodes are folded into {boxes}, by the module whose parameters they use.")
     keep_values(graph, backs, new)
     graph.nodes = backs
 
@@ -151,14 +246,20 @@ def folded_box(graph, unit, leaves):
     states = Counter(slot.state for node in members for slot in node.slots)
     span = f"{members[0].number} to {members[-1].number}"
     lines = [f"{len(members)} nodes folded ({span})", unit.words]
-    if leaves:
-        lines.append(f"with {leaves} leaves")
+    if unit.module:
+        lines = [unit.module, f"nodes {span} folded:", unit.words]
+    else:
+        graph.folds.append(f"{len(members)} nodes, {span}, are folded into one box: {unit.words}.")
+    if leaves and unit.module:
+        lines.append(count(len(leaves), "leaf"))
+    elif leaves:
+        first, last = (graph.values[min(leaves)].name, graph.values[max(leaves)].name)
+        lines.append(f"with {len(leaves)} leaves, {first} to {last}" if len(leaves) > 1 else f"with the leaf {first}")
     if states:
         parts = [f"{states[s]} {s}" for s in (STALE, FREED, DETACHED, PACKED) if states[s]]
-        lines.append(f"{states.total()} saved tensors" + (": " + ", ".join(parts) if parts else ""))
-    graph.folds.append(f"{len(members)} nodes, {span}, are folded into one box: {unit.words}.")
+        lines.append(count(states.total(), "saved tensor") + (": " + ", ".join(parts) if parts else ""))
     bad = {s: n for s, n in states.items() if s != OK}
-    return Back("folded", folded=len(members), folded_slots=bad, lines=lines)
+    return Back("folded", folded=len(members), folded_slots=bad, lines=lines, key=("folded", members[0].key))
 
 
 def redirect(box, edges, new, here, folded):

@@ -5,15 +5,22 @@ keeps a tensor alive: a `Graph` holds words and numbers, taken at the moment of 
 """
 
 import re
+import weakref
 from collections import deque
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from itertools import count
 
 STALE, FREED, PACKED, DETACHED, OK = "STALE", "FREED", "packed by hooks", "DETACHED", "ok"
+UNWATCHED = "unwatched"  # a tensor that a custom Function put on ctx by itself: nobody checks its version
 ACCUMULATE = "AccumulateGrad"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 RESULT = re.compile(r"result\d*$")  # the names under which nodes keep what they computed themselves
 PREVIEW = 4  # a tensor with more elements is described by its shape
+ASKED_FOR_HOOKS = 100  # in a graph of more nodes than this, nodes are not asked for their hooks
+# What our engine and PyTorch keep themselves on the node of a custom Function; all else was put there by forward.
+OWN = {"kept_tensors", "materialize_grads", "needs_input_grad", "output_count", "several_outputs", "saved_tensors"}
+OWN |= {"to_save", "saved_for_forward", "non_differentiable", "dirty_tensors"}
 
 
 @dataclass
@@ -41,6 +48,7 @@ class Value:
     asked: bool = False  # it was given to draw()
     memory: int | None = None  # index in Graph.memories, when it shares memory with another value
     inputs: list = field(default_factory=list)  # indexes of the values it was computed from
+    token: int = 0  # the same number for the same tensor, in every picture
 
 
 @dataclass
@@ -68,6 +76,9 @@ class Back:
     folded: int = 0  # how many nodes this box stands for
     folded_slots: dict = field(default_factory=dict)  # state -> how many of them
     lines: list = field(default_factory=list)  # a folded box's own words
+    key: object = None  # the same for the same node, in every picture; None for AccumulateGrad
+    hooks: int = 0  # on the node itself, after it
+    prehooks: int = 0  # on the node itself, before it
 
     @property
     def accumulates(self):
@@ -121,6 +132,20 @@ def is_tensor(thing):
     """True for our tensors and PyTorch's, judged by what they offer."""
     kind = type(thing)
     return hasattr(kind, "grad_fn") and hasattr(kind, "untyped_storage") and hasattr(kind, "requires_grad")
+
+
+_tokens = {}  # id of a living tensor -> (weak reference, token)
+_next_token = count(1).__next__
+
+
+def token_of(tensor):
+    """A number of the tensor's own: an id alone may come back with another tensor."""
+    key = id(tensor)
+    known = _tokens.get(key)
+    if known is None or known[0]() is not tensor:
+        known = weakref.ref(tensor, lambda _: _tokens.pop(key, None)), _next_token()
+        _tokens[key] = known
+    return known[1]
 
 
 def is_module(thing):
@@ -259,6 +284,44 @@ def read_slots(node, names):
                 found = read_slot(node, name, slot, several)
                 if found is not None:
                     yield (f"{name}[{index}]" if several else name, *found)
+    yield from read_unwatched(node)
+
+
+def read_unwatched(node):
+    """(label, UNWATCHED, tensor, None, version now) for tensors that a custom Function's forward put on ctx."""
+    for name, thing in on_ctx(node):
+        if is_tensor(thing):
+            yield f"ctx.{name}", UNWATCHED, thing, None, ask(thing, "_version")
+        elif type(thing) in (list, tuple):
+            for k, item in enumerate(thing[:PREVIEW]):
+                if is_tensor(item):
+                    yield f"ctx.{name}[{k}]", UNWATCHED, item, None, ask(item, "_version")
+
+
+def on_ctx(node):
+    """(name, thing) for what a custom Function's forward put on ctx as attributes."""
+    held = getattr(node, "__dict__", {}) if hasattr(type(node), "_raw_saved_tensors") else {}
+    return [(name, thing) for name, thing in list(held.items()) if name not in OWN and not name.startswith("_")]
+
+
+def read_hooks(node):
+    """(number of hooks after a node, number before it)."""
+    own = getattr(node, "hooks", None)
+    if hasattr(own, "post") and hasattr(own, "pre"):
+        return len(own.post), len(own.pre)
+    return tuple(neighbours(getattr(node, name, None)) for name in ("register_hook", "register_prehook"))
+
+
+def neighbours(register):
+    """PyTorch only: how many hooks there are, found by registering one that does nothing, and removing it."""
+    try:
+        handle = register(lambda *grads: None)
+        try:
+            return len(handle.hooks_dict_ref()) - 1
+        finally:
+            handle.remove()
+    except (TypeError, AttributeError, RuntimeError):
+        return 0
 
 
 def read_slot(node, name, slot, several):
@@ -272,7 +335,7 @@ def read_slot(node, name, slot, several):
             return None
         version = ask(tensor, "_version")
         return OK, tensor, version, version
-    if tensor is None:
+    if tensor is None or "after they have already been freed" in message:
         return FREED, None, None, None
     versions = VERSIONS.search(message)
     if versions is None:
@@ -326,6 +389,9 @@ def read_kept(node, names):
             value = tuple(map(signed, value))
         if value is not None and value != () and not is_tensor(value):
             yield name, str(signed(value))
+    for name, thing in on_ctx(node):
+        if thing is None or type(thing) in (bool, int, float, str):
+            yield f"ctx.{name}", repr(thing)
 
 
 def signed(value):
@@ -339,19 +405,23 @@ def signed(value):
 
 
 def reach(starts):
-    """Every node behind `starts`, each once, nearest first. No recursion: graphs are deep."""
+    """[(node, its edges)] for every node behind `starts`, each once, nearest first. No recursion: graphs are deep.
+
+    Edges are read here and nowhere else: a graph that changes while it is drawn still gives one picture.
+    """
     found, seen, queue = [], set(), deque(starts)
     while queue:
         node = queue.popleft()
         if id(node) in seen:
             continue
         seen.add(id(node))
-        found.append(node)
-        queue.extend(following for following, _ in node.next_functions if following is not None)
+        edges = node.next_functions
+        found.append((node, edges))
+        queue.extend(following for following, _ in edges if following is not None)
     return found
 
 
-def in_order(nodes):
+def in_order(nodes, edges):
     """Nodes as they were made, oldest first, but none before one that it leads to.
 
     The two differ only for the node of an old view, which is made anew when somebody asks for it.
@@ -359,7 +429,7 @@ def in_order(nodes):
     index = {id(node): i for i, node in enumerate(nodes)}
     waiting, users = [0] * len(nodes), [[] for _ in nodes]
     for i, node in enumerate(nodes):
-        for key in {id(following) for following, _ in node.next_functions if id(following) in index}:
+        for key in {id(following) for following, _ in edges[id(node)] if id(following) in index}:
             waiting[i] += 1
             users[index[key]].append(i)
     ready = [(sequence_nr(node), i) for i, node in enumerate(nodes) if waiting[i] == 0]
@@ -406,24 +476,31 @@ class Reader:
         asked = list(dict.fromkeys(self.by_id[id(tensor)] for tensor in self.asked))
         graph = Graph(self.values, self.backs, memories, other_counter, asked)
         leaves = sum(back.accumulates for back in self.backs)
-        graph.counts = len(self.backs) - leaves, leaves, sum(len(back.slots) for back in self.backs)
+        saved = sum(slot.state != UNWATCHED for back in self.backs for slot in back.slots)
+        graph.counts = len(self.backs) - leaves, leaves, saved
         put_in_order(graph)
         return graph
 
     def reach(self, starts):
-        found = reach(starts)
+        met = reach(starts)
+        edges_of = {id(node): edges for node, edges in met}
+        found = [node for node, _ in met]
         leaves = [n for n in found if node_name(n) == ACCUMULATE]
-        inner = in_order([n for n in found if node_name(n) != ACCUMULATE])
+        inner = in_order([n for n in found if node_name(n) != ACCUMULATE], edges_of)
         self.found = leaves + inner
         self.index = {id(node): i for i, node in enumerate(self.found)}
         self.backs = []
         for i, node in enumerate(self.found):
             edges = [
                 (k, None if following is None else self.index[id(following)], output)
-                for k, (following, output) in enumerate(node.next_functions)
+                for k, (following, output) in enumerate(edges_of[id(node)])
             ]
-            count = None if i < len(leaves) else i - len(leaves) + 1
-            self.backs.append(Back(node_name(node), count, edges))
+            number = None if i < len(leaves) else i - len(leaves) + 1
+            key = None if number is None else sequence_nr(node)
+            back = Back(node_name(node), number, edges, key=key)
+            if len(self.found) <= ASKED_FOR_HOOKS:
+                back.hooks, back.prehooks = read_hooks(node)
+            self.backs.append(back)
 
     # --- values ---
 
@@ -475,6 +552,7 @@ class Reader:
             hooks=len(ask(tensor, "_backward_hooks") or ()),
             post_hooks=len(ask(tensor, "_post_accumulate_grad_hooks") or ()),
             problem=problem,
+            token=token_of(tensor),
         )
 
     def unnamed(self, node, output_nr):
@@ -565,6 +643,10 @@ class Reader:
     def has_no_history(self, i):
         return self.values[i].leaf and not self.values[i].requires_grad
 
+    def rank(self, i):
+        """Who stands for all that share a counter: no view if possible, and something with a history."""
+        return self.values[i].view_of is not None, self.has_no_history(i), i
+
     def link_views(self):
         for i, tensor in enumerate(self.tensors):
             base = ask(tensor, "_base")
@@ -587,7 +669,7 @@ class Reader:
                 if len(group) > 1:
                     memories.append(Memory(group, self.values[group[0]].version))
             groups.sort(key=lambda group: all(self.has_no_history(i) for i in group))
-            first = [min(group, key=lambda i: (self.values[i].view_of is not None, i)) for group in groups]
+            first = [min(group, key=self.rank) for group in groups]
             pairs.extend((first[0], other) for other in first[1:])
         return memories, pairs
 

@@ -94,6 +94,7 @@ class Route:
     label_at: tuple | None = None
     slot: object = None
     dotted: bool = False
+    sides: dict = field(default_factory=dict)  # in a comparison: on which side it is seen, and with what look
 
 
 def box(key, lane, lines, size, double=False):
@@ -214,13 +215,17 @@ class Plan:
             for one in (r.tail, r.head) if r.kind != "holds" else (r.head,):
                 meeting[one.key] = meeting.get(one.key, 0) + 1
         for one in self.boxes:
-            need = 8 * meeting.get(one.key, 0) + 10
+            need = self.beside(one) * meeting.get(one.key, 0) + 10
             if need > one.dt:
                 one.dt = need
                 if self.lies:
                     one.width = need
                 else:
                     one.height = need
+
+    def beside(self, one):
+        """How far apart arrows meet on a box's side; where labels stand one above the other they need more."""
+        return 11 if one.lane == BACK and not self.lies else 8
 
     def place_along(self):
         """Along the lanes: each step as long as its longest box, with room for the lines beside it."""
@@ -246,7 +251,9 @@ class Plan:
 
     def place_across(self):
         """Across the lanes: tracks, backward nodes, values, tracks, saved tensors."""
-        self.arc_base = TRACK * (1 + max(self.arc_track.values(), default=-1)) + (10 if self.arcs else 0)
+        widest = max((text_width(r.label, 9) for r in self.arcs), default=0)
+        self.clear = 14 if self.lies else max(14, widest + 6)  # from the boxes to the first track
+        self.arc_base = TRACK * (1 + max(self.arc_track.values(), default=-1)) + (self.clear - 4 if self.arcs else 0)
         depth = max((b.dc for b in self.back), default=0)
         middle = self.arc_base + depth / 2
         for b in self.back:
@@ -267,7 +274,7 @@ class Plan:
             edge -= 12
         count = 1 + max(self.low_track.values(), default=-1)
         self.low_base = edge + 9
-        edge += max(TRACK * count + 12, 22)
+        edge += max(TRACK * count + 18, 26)
         for step in self.steps:
             at = edge
             for slot in step.slots:
@@ -302,7 +309,7 @@ class Plan:
                 step = min(8, (one.dt / 2 - 5) / max(len(left), len(right)))
                 places = [k * step for k in range(-len(left), len(right) + 1) if k]
             else:
-                step = min(8, (one.dt - 10) / len(group))
+                step = min(self.beside(one), (one.dt - 10) / len(group))
                 places = [(k - (len(group) - 1) / 2) * step for k in range(len(group))]
             for place, (r, *_) in zip(places, left + right, strict=True):
                 self.at[id(r), key] = one.t + place
@@ -311,17 +318,16 @@ class Plan:
         """From a backward node to the next: straight along the lane, or over the top."""
         if id(r) not in self.arc_track:
             r.points = [(r.tail.front, r.tail.c), (r.head.rear, r.head.c)]
-            middle = (r.tail.front + r.head.rear) / 2
-            r.label_at = middle, r.tail.c - 6
+            middle = (r.tail.front + r.head.rear) / 2 + (3 if self.lies else 2.5)  # clear of the arrow's head
+            r.label_at = middle, r.tail.c - 6.5
             return
-        level = self.arc_base - 14 - TRACK * self.arc_track[id(r)]
+        level = self.arc_base - self.clear - TRACK * self.arc_track[id(r)]
         a, b = self.at[id(r), r.tail.key], self.at[id(r), r.head.key]
         r.points = [(a, r.tail.near), (a, level), (b, level), (b, r.head.near)]
         if self.lies:
             r.label_at = a - 1.5 - text_width(r.label, 9) / 2, r.tail.near - 6
-        else:  # labels of arrows that leave one above the other stand side by side
-            above = sum(other.tail is r.tail and self.at[id(other), r.tail.key] < a for other in self.arcs)
-            r.label_at = a - 5.5, r.tail.near - 6 - 8 * above
+        else:
+            r.label_at = a - 5.5, r.tail.near - 3 - text_width(r.label, 9) / 2
 
     def route_made(self, r):
         """grad_fn: from a value to its node; and from AccumulateGrad to its leaf."""

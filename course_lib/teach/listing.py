@@ -1,7 +1,8 @@
 """The listing: a picture in words, complete, and the same text for the same program on both libraries."""
 
-from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE
+from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
 
+MOST = 8  # tensors that the first line names
 SENTENCES = 3  # stale tensors with a sentence of their own
 
 
@@ -16,14 +17,17 @@ def facts(graph):
             f"{graph.title(b)} looks at the memory of {graph.title(a)} with a version counter of its own: "
             f"a write through one is not counted by the other."
         )
-    for value in map(graph.values.__getitem__, graph.asked):
+    leaves = {node.leaf for node in graph.nodes}
+    for value in [graph.values[i] for i in graph.asked if i not in leaves]:
         if value.node is None and not value.outside and not value.problem:
-            found.append(alone(value))
+            found.append(alone(graph, value))
     return list(dict.fromkeys(found)) + graph.folds
 
 
-def alone(value):
+def alone(graph, value):
     """A sentence on a tensor that was asked for and has no graph behind it."""
+    if value.requires_grad and graph.counts[0]:
+        return f"No gradient reaches {value.name} from here: it is a leaf, and nothing drawn was computed from it."
     if value.requires_grad:
         return f"{value.name} is a leaf: nothing computed it, so there is no graph behind it."
     return f"{value.name} has no history and requires no grad: backward() has nowhere to go from it."
@@ -74,13 +78,14 @@ def held(graph, slot):
 
 def count(number, noun):
     """'1 leaf', '2 leaves', 'no leaves'."""
-    plural = {"leaf": "leaves"}.get(noun, noun + "s")
+    plural = {"leaf": "leaves", "box": "boxes"}.get(noun, noun + "s")
     return f"{number or 'no'} {noun if number == 1 else plural}"
 
 
 def headline(graph):
     """What was drawn and how much of it there is."""
-    asked = ", ".join(graph.title(i) for i in graph.asked)
+    names = [graph.title(i) for i in graph.asked]
+    asked = ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
     inner, leaves, slots = graph.counts
     require = "requires" if leaves == 1 else "require"
     return (
@@ -170,10 +175,22 @@ def node_lines(graph, index, node, detail):
         lines += ["      " + line for line in node.lines[1:]]
     else:
         lines += ["      " + line for line in node.lines]
-    lines += ["      saved " + slot_line(graph, slot) for slot in node.slots]
+    lines += ["      " + line for line in node_hook_words(node)]
+    lines += [f"      {slot_verb(slot)} {slot_line(graph, slot)}" for slot in node.slots]
     if detail >= 2:
         lines += [f"      kept {name} = {text}" for name, text in node.kept]
     return lines
+
+
+def slot_verb(slot):
+    """A tensor that a Function put on ctx by itself is kept; all others are saved."""
+    return "kept" if slot.state == UNWATCHED else "saved"
+
+
+def node_hook_words(node):
+    """'1 prehook', '2 node hooks'."""
+    words = [count(node.prehooks, "node prehook")] if node.prehooks else []
+    return words + ([count(node.hooks, "node hook")] if node.hooks else [])
 
 
 def slot_line(graph, slot):
@@ -181,6 +198,8 @@ def slot_line(graph, slot):
     if slot.state in (FREED, PACKED):
         return f"{slot.name}: {slot.state}"
     what = graph.title(slot.value) if slot.value is not None else slot.content
+    if slot.state == UNWATCHED:
+        return f"{slot.name} = {what}: no version check"
     if slot.state == DETACHED:
         return f"{slot.name} = {what}: DETACHED in place"
     state = "" if slot.state == OK else f", {slot.state}"
@@ -194,4 +213,5 @@ def accumulator_line(graph, node):
     leaf = graph.values[node.leaf]
     if not leaf.requires_grad:
         return f"{leaf.name}: does nothing, requires_grad is switched off"
-    return f"{leaf.name}, {leaf.name}.grad: {leaf.grad}" if leaf.named else f"{leaf.name}, grad: {leaf.grad}"
+    line = f"{leaf.name}, {leaf.name}.grad: {leaf.grad}" if leaf.named else f"{leaf.name}, grad: {leaf.grad}"
+    return "; ".join([line, *node_hook_words(node)])

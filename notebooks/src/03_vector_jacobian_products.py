@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 03 · Vector-Jacobian products: what does backward compute when there are many outputs?
 #
-# **A loss is one number, and backward gives its slopes. But the layers in between have thousands of outputs, and each output has a slope for each input. Where are all those slopes kept?** Nowhere. Afterwards you can say what travels instead, write a node's rule yourself, check it, and price a pass. You can claim:
+# **A loss is one number, and backward gives its slopes. But the layers in between have thousands of outputs, and each output has a slope for each input. Where is the table of all those slopes?** Nowhere. Afterwards you can say what travels instead, write a node's rule yourself, check it, and price a pass. You can claim:
 #
 # - **C03.1** backward() without weights starts only from a tensor with one element; from any other it raises.
 # - **C03.2** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`: k holds one weight for each output.
@@ -27,12 +27,12 @@
 # - **C03.10** For an input that the outputs do not depend on, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
 # - **C03.11** Weights must have exactly the shape of the outputs: they are not broadcast.
 #
-# **Minutes** 60 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/graph.py` · **Out of scope** in which order nodes run (lesson 04), what they keep (lesson 06), Functions of your own (lesson 11)
+# **Minutes** 60 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/native/sum_to.py` · **Out of scope** in which order nodes run (lesson 04, the engine), what they keep (06, saved tensors), operations of your own (11, custom functions)
 
 # %%
 import course_lib as torch
 from course_lib.ops import ROWS
-from course_lib.teach import draw, expect_error, lesson, show
+from course_lib.teach import draw, expect_error, ledger, lesson, show
 
 L = lesson(3)
 
@@ -64,7 +64,7 @@ L.predict("03.p2", None)
 # %% [markdown]
 # ## Run
 #
-# Both lines, and a third that answers what weights are: `k * y` is an ordinary weighted sum.
+# Both lines, and a third that answers what weights are: `(k * y).sum()` is an ordinary weighted sum. A pass uses a graph up (lesson 06); `retain_graph=True` keeps it for the next.
 
 # %% tags=["C03.1", "C03.2"]
 u = torch.tensor(2.0, requires_grad=True)
@@ -74,7 +74,7 @@ with expect_error(RuntimeError, "grad can be implicitly created only for scalar 
     y.backward()
 
 k = torch.tensor([10.0, 1.0])
-y.backward(gradient=k, retain_graph=True)  # retain: the same graph is used again below
+y.backward(gradient=k, retain_graph=True)
 print(u.grad, v.grad)
 print(torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True))
 
@@ -90,8 +90,8 @@ draw(y)
 # **Notice:**
 #
 # - `gradient` enters at `StackBackward0`, which sends 10 along arrow 0 to the product, and 1 along arrow 1 to the sum.
-# - From there on, lesson 00: multiply along a path, add where paths meet. `u` gets 10·3 + 1·1 = 31, `v` gets 10·2 + 1·1 = 21.
-# - Two numbers went in, two came out. Nothing in the picture has room for four slopes.
+# - From there on as in lesson 00: multiply along a path, add where paths meet. `u` gets 10·3 + 1·1 = 31, `v` gets 10·2 + 1·1 = 21.
+# - Two numbers went in, two came out. No box holds four slopes: the product keeps `u` and `v`, and makes its two slopes of them when it is asked.
 #
 # Two inputs and two outputs make four slopes. Written as a table, one row for each output and one column for each input, they are called the *Jacobian*:
 #
@@ -107,15 +107,15 @@ draw(y)
 #
 # ## Explain
 #
-# **One weight an output.** `gradient` says how much you care about each output: the slopes, for `y`, of whatever will be made of `y`. Weights 1 and 0 show single rows, one pass each. All other weights give mixtures of the rows: double the weights, and the result doubles. That is what "linear" means.
+# **One weight an output.** `gradient` says how much you care about each output: the slopes, for `y`, of whatever will be made of `y`. Weights 1 and 0 show single rows, one pass each. All other weights give mixtures of the rows: double the weights, and the result doubles; add two lists of weights, and the results are added. That is what "linear" means.
 
 # %% tags=["C03.3"]
-for k in ([1.0, 0.0], [0.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
+for k in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
     row = torch.autograd.grad(y, [u, v], torch.tensor(k), retain_graph=True)
     print(k, "gives", [slope.item() for slope in row])
 
 # %% [markdown]
-# **The table is never built.** Apply `exp` to 1000 numbers. Output i depends on input i only, so the Jacobian is a million entries, all zero but the diagonal. The node keeps its 1000 results and multiplies by them. Who insists on the table asks `torch.autograd.functional.jacobian`. It calls your function, then fills row after row; a hook on the result counts the passes. (A float takes four bytes.)
+# **The table is never built.** Apply `exp` to 1000 numbers. Output i depends on input i only, so the Jacobian is a million entries, all zero but the diagonal. The node keeps its 1000 results, which are its slopes, and multiplies by them. Who insists on the table asks `torch.autograd.functional.jacobian`. It calls your function, then fills row after row, one pass for each. A hook on the result counts the passes, the ledger of lesson 02 the bytes kept. (A float takes four.)
 
 
 # %% tags=["C03.4"]
@@ -126,9 +126,9 @@ def outputs(x):
 
 
 passes = []
-J = torch.autograd.functional.jacobian(outputs, torch.zeros(1000))
-kept = torch.zeros(1000, requires_grad=True).exp().grad_fn._saved_result
-print("Jacobian:", J.numel() * 4, "bytes,", len(passes), "passes; kept by exp:", kept.numel() * 4, "bytes")
+with ledger() as held:
+    J = torch.autograd.functional.jacobian(outputs, torch.zeros(1000))
+print("Jacobian:", J.numel() * 4, "bytes,", len(passes), "passes; kept by exp:", held.peak, "bytes")
 
 # %% [markdown]
 # ## Question
@@ -173,7 +173,7 @@ draw(y)
 #
 # - All three green boxes still say that `.grad` is None. `grad` caught what was on its way into them. Use it to *look* at slopes, and `backward` when an optimizer is to use them.
 # - `MmBackward0` (matrix times matrix) keeps both matrices, `AddBackward0` keeps nothing.
-# - `y` is 2 by 2, `c` has two numbers, and no node between them says how one becomes the other.
+# - `y` is 2 by 2, `c` has two numbers. Between them is one node, the addition, which hands on what it gets. Who made two numbers of four?
 #
 # ## Explain
 #
@@ -187,7 +187,7 @@ for shape in ((2,), (1, 2), (2, 1), ()):
     print(shape, "gets", gradient.tolist())
 
 # %% [markdown]
-# **The rule of the matrix product, by hand.** The product's element in row i, column j adds up `A[i, k] * B[k, j]` for all k. So `A[i, k]` acts on row i only, on its column j with slope `B[k, j]`. Weigh with `G[i, j]`, add over j: that is row i of `G` times row k of `B`, element i, k of `G @ B.T`. For `B` the same reasoning gives `A.T @ G`. Two ordinary products, no table.
+# **The rule of the matrix product, by hand.** The product's element in row i, column j adds up `A[i, k] * B[k, j]` for all k. So `A[i, k]` acts on row i only, on its column j with slope `B[k, j]`. Weigh each slope with `G[i, j]`, and add over j: row i of `G` times row k of `B`, which is element i, k of `G @ B.T`. For `B` the same reasoning gives `A.T @ G`. Two ordinary products, no table.
 
 # %% tags=["C03.7"]
 assert torch.equal(for_A, G @ B.T)
@@ -196,7 +196,7 @@ i, k = 1, 2  # one element with plain numbers
 print(sum(G[i, j].item() * B[k, j].item() for j in range(2)), for_A[i, k].item())
 
 # %% [markdown]
-# **Why backwards?** Three steps, 4 → 4 → 4 → 1 numbers, with Jacobians J1, J2, J3. One VJP for each step, from the output back: 4 + 16 + 16 = 36 multiplications, for the slopes of one *output*. Forwards, one *input* direction is pushed through J1, J2, J3 (a JVP each): 36 again, but there are four inputs (the columns of `eye`): 144. A model has a million inputs and one loss. Hence backwards.
+# **Why backwards?** Three steps, 4 → 4 → 4 → 1 numbers, with Jacobians J1, J2, J3. One VJP for each step, from the output back: 4 + 16 + 16 = 36 multiplications, for the slopes of one *output*. Forwards, the slopes for one *input* are pushed through J1, J2, J3 (a *Jacobian-vector product* each, JVP): 36 again, but there are four inputs (the columns of `eye`): 144. A model has a million inputs and one loss. Hence backwards.
 
 
 # %% tags=["C03.8"]
@@ -212,36 +212,35 @@ forwards = times(J3, times(J2, times(J1, torch.eye(4))))  # four inputs, step 1,
 print(torch.equal(backwards, forwards), "backwards", sum(counted[:3]), "forwards", sum(counted[3:]))
 
 # %% [markdown]
-# **Checking a rule.** Step a little along a direction `d` both ways and divide by the distance: a slope, measured without calculus. It must be the gradient times `d` (multiply and add). Two evaluations are enough, however many inputs there are; a random `d` finds almost every mistake. Use float64: the difference of two nearly equal numbers eats most of float32's seven digits.
+# **Checking a rule.** Step a little along a direction `d` both ways and divide by the distance: a slope, measured without calculus (a *central difference*). It must be the gradient times `d` (multiply and add). Two evaluations, however many inputs. Take a random `d`: a wrong gradient slips through only if its error times `d` happens to be 0. And take float64: two nearly equal numbers are subtracted, which eats most of float32's seven digits.
 
 # %% tags=["C03.9"]
-x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
-d = torch.tensor([3.0, -1.0, 2.0], dtype=torch.float64)
-
-
 def f(x):
     return (x * x.exp()).sum()
 
 
+x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
+d = torch.tensor([3.0, -1.0, 2.0], dtype=torch.float64)
 (gradient,) = torch.autograd.grad(f(x), x)
-measured = (f(x + 1e-5 * d) - f(x - 1e-5 * d)) / 2e-5
-print(f"measured {measured.item():.6f}, gradient times d {(gradient * d).sum().item():.6f}")
+for t, e in ((x, d), (x.float(), d.float())):
+    measured = (f(t + 1e-5 * e) - f(t - 1e-5 * e)) / 2e-5
+    print(f"{measured.item():.6f} measured, {(gradient * d).sum().item():.6f} gradient times d")
 
 # %% [markdown]
-# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (`fit_tensor` is for lesson 13.)
+# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (BLAS is a library that multiplies matrices; `fit_tensor` does the same for passes that are recorded, lesson 13.)
 
 # %% tags=["engine"]
 for name in ("exp", "mul", "mv"):
     print(name, ROWS[name].formulas)
-show("graph.fit")
-show("graph.summed_dims")
+show("native.sum_to.fit")
+show("native.sum_to.summed_dims")
 
 # %% [markdown]
 # ## Break it
 #
 # Weights are not broadcast: a shape that is not that of the outputs is refused. Nor does anybody sum for you when you write a gradient by hand. Assigning `G` to `c.grad` raises, but `c - 0.1 * G` does not: it broadcasts, and your bias has become a matrix. The third error is about an input that the outputs never used: you decide whether to get None instead, or zeros.
 #
-# The last cell shows what our engine does not have. PyTorch can take a whole stack of weights and run one pass for all of them.
+# The last cell shows what our engine does not have. With `is_grads_batched`, PyTorch takes a whole stack of weights and runs one pass for all of them.
 
 # %% tags=["C03.10", "C03.11"]
 y = A @ B + c
@@ -290,15 +289,15 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("03.1", happens)
 
 # %% [markdown]
-# **03.2 · The rule of a matrix product** (4 minutes). `grad` holds the weights for `A @ B`. Return the gradients for `A` and for `B`.
+# **03.2 · The rule of a linear layer** (5 minutes). `nn.Linear` keeps its weight one row an *output*, and computes `x @ W.T`. `grad` holds the weights for that product. Return the gradients for `x` and for `W`.
 
 
 # %%
-def mm_vjp(torch, grad, A, B):
+def linear_vjp(torch, grad, x, W):
     return None, None
 
 
-L.check("03.2", mm_vjp)
+L.check("03.2", linear_vjp)
 
 # %% [markdown]
 # **03.3 · Undo the broadcast** (8 minutes). `grad` holds the weights for `x * m`, and has the shape of that product. Return the gradient for `x`, in the shape of `x`. Either may have been broadcast: for a product of shape `(2, 3)`, `x` may have the shape `(3,)`, `(1, 3)`, `(2, 1)`, `(2, 3)` or `()`. (`t.sum(d)` adds along dimension d and removes it, `t.sum(d, keepdim=True)` leaves a 1 there.)
@@ -312,7 +311,7 @@ def mul_vjp(torch, grad, x, m):
 L.check("03.3", mul_vjp)
 
 # %% [markdown]
-# **03.4 · The rule of softmax** (8 minutes). Softmax makes shares `s` out of numbers `x`: `s = x.exp() / x.exp().sum()`. The slope of `s[i]` for `x[j]` is `s[i] * (1 - s[i])` if i is j, and `-s[i] * s[j]` otherwise. Given `s` (one dimension) and weights `grad` for it, return the gradient for `x`. An n by n table will do; can you manage without?
+# **03.4 · The rule of softmax** (8 minutes). Softmax makes shares `s` out of numbers `x`: `s = x.exp() / x.exp().sum()`. The slope of `s[i]` for `x[j]` is `s[i] * (1 - s[i])` if i is j, and `-s[i] * s[j]` otherwise. Given `s` (one dimension) and weights `grad` for it, return the gradient for `x`. An n by n table will do (`torch.eye(n)` and `torch.outer(a, b)` help to make one); can you manage without?
 
 
 # %%
@@ -352,20 +351,20 @@ L.check("03.6", cost)
 # | --- | --- | --- |
 # | C03.1 one element, or weights | the error for two outputs | `test_c03_1` |
 # | C03.2 weights of the outputs | 31 and 21, twice | `test_c03_2` |
-# | C03.3 rows, and mixtures of rows | four lines | `test_c03_3` |
-# | C03.4 the Jacobian is never built | 4,000,000 bytes, 1000 passes, 4,000 bytes | `test_c03_4` |
+# | C03.3 rows, and mixtures of rows | five lines | `test_c03_3` |
+# | C03.4 the table is never built | 4,000,000 bytes, 1000 passes, 4,000 bytes | `test_c03_4` |
 # | C03.5 `grad` returns | three gradients, three times None | `test_c03_5` |
 # | C03.6 copies are added | 11 and 22; four shapes | `test_c03_6` |
 # | C03.7 the matrix product | two asserts | `test_c03_7` |
 # | C03.8 backwards or forwards | 36 against 144 | `test_c03_8` |
-# | C03.9 measured slopes agree | the same six decimals | `test_c03_9` |
+# | C03.9 measured slopes agree | the same six decimals, in float64 | `test_c03_9` |
 # | C03.10 unused inputs | an error, None, zeros | `test_c03_10` |
 # | C03.11 weights are not broadcast | "Mismatch in shape" | `test_c03_11` |
 #
 # The tests, in `tests/claims/test_claims_03.py`, run on our engine and on real PyTorch.
 #
-# **Left out, compared with PyTorch.** `is_grads_batched=True` and `functional.jacobian(vectorize=True)` run many passes as one, by a tool called vmap. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards. PyTorch's table of rules is `derivatives.yaml`; what our `fit` does is done there when the engine validates what a node returned.
+# **Left out, compared with PyTorch.** `is_grads_batched=True` and `functional.jacobian(vectorize=True)` run many passes as one, by a tool called vmap. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards. PyTorch's table of rules is the file `derivatives.yaml` in its sources.
 #
 # **Read next in our engine:** ten rows of `course_lib/derivatives.py`, each a VJP that you can now check by hand.
 #
-# **Next:** lesson 04. Every node has its rule. Who decides which runs first?
+# **Next:** lesson 04, the engine. Every node has its rule. Who decides which runs first?

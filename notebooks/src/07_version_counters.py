@@ -397,4 +397,4 @@ L.check("07.5", train_step)
 #
 # **Left out, compared with PyTorch.** Writes through a NumPy array that shares a tensor's memory are not counted. `torch.autograd.set_detect_anomaly(True)` adds the forward line of the operation that *saved* the tensor, not of the one that overwrote it. With saved-tensor hooks the check is skipped (lesson 14). Tensors made under `inference_mode` have no counter at all (lesson 09).
 #
-# **Next:** lesson 08 looks at writes through a view, which change the graph of the base. In this edition go on to lesson 09: `detach`, `.data`, `clone` and `no_grad`, and what each of them costs.
+# **Next:** lesson 08 looks at writes through a view, which change the graph of the base.

@@ -15,7 +15,7 @@
 #
 # **`v = y[1:]` copies nothing: `v` is a second way to look at the memory of `y`. Now write into `v`. The numbers of `y` have changed, so its gradient must change as well, although no line ever assigned to `y`. How does `y` learn of it? And why are some views refused when you write to them?**
 #
-# Three questions decide everything in this lesson. Is it a view or a copy? Who recorded the write? Who had saved that memory before? At the end you can read the three error messages about views that people meet most, and you can claim, with a cell that proves it:
+# Three questions decide everything in this lesson. Is it a view or a copy? Who recorded the write? Who had saved that memory before? At the end you can read every error message about views that this lesson provokes, and you can claim, with a cell that proves it:
 #
 # - **C08.1** Slices, single rows, transpose, unsqueeze, expand and unbind give views, which share memory and version counter with their base; clone, arithmetic, and indexing with a list or a mask give copies.
 # - **C08.2** reshape gives a view where strides can describe the result and a copy where they cannot; contiguous() gives back the tensor itself when it is contiguous already, and a copy when it is not.
@@ -26,10 +26,11 @@
 # - **C08.7** Assigning to a part sends the gradient to the value assigned and zero to what was replaced, and a plain buffer that is assigned to becomes part of the graph.
 # - **C08.8** A view that was made before its base was written to gets a new grad_fn when it is next asked for one.
 # - **C08.9** Writing to a view of a leaf that requires grad raises, `x[0] = 5.0` too; under no_grad it is allowed and counted, and the leaf stays a leaf.
-# - **C08.10** Outputs of unbind, split and chunk that have a history may not be written to, nor used after their base was written to; without a history both are allowed.
+# - **C08.10** While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed with after their base was written to; without a history both are allowed.
 # - **C08.11** An expanded tensor may not be written to with add_ or mul_, because several of its elements lie in one place.
 # - **C08.12** A view made under no_grad of a tensor with history may not be written to outside no_grad.
 # - **C08.13** A write to one part of a tensor makes a saved view of another part stale, though none of the saved numbers has changed.
+# - **C08.14** A module with a full backward hook hands out its result as a view made by a custom Function, which may not be written to.
 #
 # **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/views.py` · **Out of scope** detach and no_grad as ways out of the graph (lesson 09), views made by custom Functions (lesson 11)
 
@@ -54,6 +55,8 @@ L = lesson(8)
 # ```
 #
 # Eight tensors made from `t`. Now each is filled with sevens in place, `a.fill_(7)` and so on, every time with a fresh `t`.
+#
+# A *view* may begin anywhere in the memory of `t` and walk it in steady steps, of one length for each dimension. What cannot be read like that must be copied, and some operations always copy.
 #
 # ## Predict
 #
@@ -94,12 +97,12 @@ draw(row, corner, copy)
 # **Notice:**
 #
 # - One dashed frame holds `y` and its views: one memory, one counter. The copy is outside.
-# - In the *graph* all are alike. Taking a view is an operation with a node, as copying is, and gradients flow through both.
-# - `corner` was cut out of `turned`, and its node leads there. Yet it calls itself a view of `y`.
+# - In the *graph* all are alike. Taking a view is an operation with a node, as copying is, and gradients flow through both. `.T` is recorded as `PermuteBackward0`; an index that is a number gives a `SelectBackward0`, a range a `SliceBackward0`.
+# - `corner` was cut out of `turned`, with a number and a range, so two nodes lead from it to `turned`'s. Yet it calls itself a view of `y`.
 #
 # ## Explain
 #
-# **A view is a recipe.** Shape, strides and offset, read against somebody else's memory. Transposing swaps two strides; no number moves. Where a recipe exists, you get a view. The rows of `t.T` end to end lie at the places 0 3 1 4 2 5: no steady step walks like that, so `view` refuses, and `reshape` copies without telling you. A list or mask picks at will, so indexing with one copies always.
+# **A view is a recipe:** shape, strides and offset, read against somebody else's memory. Transposing swaps two strides; no number moves. The rows of `t.T` end to end lie at the places 0 3 1 4 2 5: no steady step, so `view`, which never copies, refuses, and `reshape` copies without telling you. `contiguous()` wants the rows end to end in memory, and copies unless they are. A list or mask may pick any places, so indexing with one copies.
 
 # %% tags=["C08.2"]
 turned = t.T
@@ -111,17 +114,17 @@ assert t.contiguous() is t  # nothing to do: the tensor itself
 assert turned.contiguous().data_ptr() != t.data_ptr()  # a copy in the new order
 
 # %% [markdown]
-# **One base for all.** A view of a view belongs to the first tensor: that is the one which a write must tell. `data_ptr()` is where a tensor *begins*, so it differs within one storage. `detach()` shares memory and counter but starts a family of its own (lesson 09). A write to a copy is lost, silently: `y[[0]].mul_(10)` changes a tensor that nobody keeps. `y[[0]] *= 10` works, because Python assigns the result back.
+# **One base for all.** However often you cut, the `_base` of a view is the first tensor, and its place is counted from there. A write to a copy is lost, silently. `y[[0]] *= 10` works all the same, because Python assigns the result back to `y[[0]]`. And `detach()` shares memory and counter, but has no base: add 1 to it, and the numbers of `y` change while its history does not (lesson 09).
 
 # %% tags=["C08.3", "C08.4"]
 assert corner._base is y and row._base is y  # corner was made from turned
-print("corner begins", (corner.data_ptr() - y.data_ptr()) // 4, "places after y")
-print("a detach() has the base", y.detach()._base)
+print("corner begins", (corner.data_ptr() - y.data_ptr()) // 4, "places after y")  # 4 bytes each
 with torch.no_grad():
     y[[0]].mul_(10)
     print("lost:   ", y.tolist(), "version", y._version)
     y[[0]] *= 10
     print("written:", y.tolist(), "version", y._version)
+print("base of a detach():", y.detach().add_(1)._base, " numbers:", y.tolist(), y.grad_fn.name())
 
 # %% [markdown]
 # ## Question
@@ -134,7 +137,7 @@ with torch.no_grad():
 # y.sum().backward()
 # ```
 #
-# After the multiplication `y` holds `[2., 40., 60.]`. But the operation was done to `v`. Whoever called it knew nothing of `y`, and backward begins at `y`.
+# After the multiplication `y` holds `[2., 40., 60.]`. But the operation was done to `v`, and backward begins at `y`.
 #
 # ## Predict
 #
@@ -179,7 +182,7 @@ compare(before, after)
 #
 # ## Explain
 #
-# **The base's history is rewritten.** `CopySlices` means "the old base, with one part replaced". Backward through it takes the incoming gradient, lets the packed operation work on that part, and passes the rest on unchanged. If the operation had another operand, such as `w` here, that one gets its gradient too. The proof of such a rule is a program that builds the same numbers without writing: values and gradients must agree.
+# **The base's history is rewritten.** `CopySlices` means "the old base, with one part replaced". Backward through it copies the incoming gradient, sends the replaced part through the operation that wrote (its node is packed inside), and leaves the rest as it came. If that operation had another operand, such as `w` here, that one gets its gradient too. To check such a rule, build the same numbers without writing: values and gradients must agree.
 
 # %% tags=["C08.6"]
 def built(x, w):
@@ -194,7 +197,7 @@ for y in (z, built(x, w)):
     print(y.tolist(), [g.tolist() for g in torch.autograd.grad((y * y).sum(), (x, w))])
 
 # %% [markdown]
-# **An assignment is a write too.** `y[0] = w` copies `w` into the view `y[0]`. What stood there before has no influence any more, so its gradient is zero; the gradient of the place goes to `w`. The target need not have had a history: a buffer of plain zeros gets one with the first value that has one, and from then on it is a computed tensor, not a leaf.
+# **An assignment is a write too.** `y[0] = w` copies `w` into the view `y[0]`. What stood there before has no influence any more, so its gradient is zero; the gradient of the place goes to `w`. The target need not have had a history: a buffer of plain zeros gets a history with the first assigned value that has one, and from then on it is a computed tensor, not a leaf.
 
 # %% tags=["C08.7"]
 y = x * 2
@@ -219,7 +222,7 @@ old.sum().backward()
 print(x.grad)
 
 # %% [markdown]
-# **Open our engine.** Two functions hold the whole secret. The first runs after every recorded write; `node` is the node of the operation that wrote, `mul_` above. The second is how `CopySlices` answers backward: copy the gradient, cut out the part, let `fn` turn it, put it back. PyTorch has the same pair in `variable.cpp` and `functions/tensor.cpp`.
+# **Open our engine.** The first function runs after a recorded write. `node` belongs to the operation that wrote; a tensor that is no view simply gets it as its history. For a view, `gradient_edge(view.base)` is the base's old history, and `geometry` the recipe of the part within the base. The second answers backward for `CopySlices`: copy the gradient, cut out the part, let `fn`, the packed node, turn it, put it back. PyTorch's pair is in `variable.cpp` and `functions/tensor.cpp`.
 
 # %% tags=["engine"]
 show("views.rebase_history")
@@ -228,24 +231,23 @@ show("views.CopySlices.apply_to_array")
 # %% [markdown]
 # ## Break it
 #
-# **A view of a leaf.** If a write through a view of a leaf were recorded, the leaf would get `CopySlices` as its history. It would be no leaf any more, and no `.grad` would be stored in it. So the write is refused at once. `x[0] = 5.0` is such a write, and so is the bias initialisation of a popular YOLO script, `b.view(…)[:, 4] += …`, where thousands of people met the message. The cure says what you mean: this write is no part of the computation. Put the view *and* the write under `no_grad`.
+# **A view of a leaf.** If a write through a view of a leaf were recorded, the leaf would get `CopySlices` as its history. It would be no leaf any more, and no `.grad` would be stored in it. So the write is refused at once. `x[0] = 5.0` is such a write, and so is the line `b[:, 4] += …` that raises the biases of a YOLO detector, `b` being a view of the bias. The cure says what you mean, that this write is no part of the computation: put it under `no_grad`.
 #
-# **Many views from one call.** `unbind`, `split` and `chunk` make several views with a single node. There is no way to give one of its outputs a new history and leave the node to the others, so writing to any of them is refused. `for row in y` calls `unbind` behind your back, and `a, b, c = y` does too. Index instead, `y[i]`, or work out of place. Writing to the base is allowed, but from then on the old outputs are unusable.
-#
-# **A relative: hooks and in-place ReLU.** A module with a backward hook hands its result out as a view made by a custom Function. An in-place ReLU behind it is refused in the same way, "Output 0 of BackwardHookFunction is a view …". Use the ReLU that is not in place.
+# **Many views from one call.** `unbind`, `split` and `chunk` make several views with a single node. Autograd does not take one of them out of the shared node to give it a history of its own; it refuses the write. `for row in y` calls `unbind` behind your back, and `a, b, c = y` does too. Index instead, `y[i]`, or work out of place. Writing to the base is allowed, but from then on the old outputs may not be computed with.
 
-# %% tags=["C08.9"]
+# %% tags=["C08.9", "P4"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 with expect_error(RuntimeError, "a view of a leaf Variable that requires grad is being used"):
     x[0] = 5.0
-b = torch.zeros(6, requires_grad=True)  # two anchors, three numbers each
+bias = torch.zeros(6, requires_grad=True)  # two anchors, three numbers each
+b = bias.view(2, 3)
 with expect_error(RuntimeError, "a view of a leaf Variable that requires grad is being used"):
-    b.view(2, 3)[:, 1] += 1.5
+    b[:, 1] += 1.5
 with torch.no_grad():
-    b.view(2, 3)[:, 1] += 1.5
-print(b, "leaf:", b.is_leaf, "version", b._version)
+    x[0] = 5.0
+print(x, "leaf:", x.is_leaf, "version", x._version)
 
-# %% tags=["C08.10"]
+# %% tags=["C08.10", "P19"]
 y, plain = x * 2, torch.ones(3)
 with expect_error(RuntimeError, "Output 0 of Unbind is a view and is being modified inplace"):
     for number in y:
@@ -262,11 +264,13 @@ print(y, plain)
 # %% [markdown]
 # **Elements that share a place.** `expand` repeats without copying: stride 0, the same place again and again. "Add one to each" would have no clear meaning there, and is refused. `clone()` first.
 #
-# **A view with a gap in its history.** A view made under `no_grad` has no node that says which part it is, so a recorded write through it is refused: both inside the block, or both outside. (A view made outside may be written to inside. That is counted and not recorded.)
+# **A view with a gap in its history.** A view made under `no_grad` has no node that says which part it is, so a recorded write through it is refused. Make both inside the block, or both outside. (A view made outside may be written to inside. That is counted and not recorded.)
 #
-# **A stale view.** The nastiest one raises only at backward. `sin` saved `rest`; then somebody wrote to `first`, a *different* part. One counter serves the whole memory, so the saved view counts as changed. The name in the message is one that you never called: `AsStrided`, the node that a view gets after a write. When you read it, look for a write to another part of the same tensor. This is how a loop `out[t + 1] = out[t] * w` fails. Give the saved part memory of its own. The picture is that of the program that fails: `rest` still holds 2 and 3, and the slot is STALE.
+# **A relative: hooks and in-place ReLU.** A module with a full backward hook sends its result through a custom Function, which hands out a view. An in-place ReLU behind it is refused in the same way. Use the ReLU that is not in place.
+#
+# **A stale view.** The nastiest one raises only at backward. `sin` saved `rest`; then somebody wrote to `first`, a *different* part. One counter serves the whole memory, so the saved view counts as changed. The message names a node that you never called, `AsStrided`: the one that a view gets after a write. When you read it, look for a write to any part of the tensor that the view was cut from. (If the whole was saved and a part written, it says `CopySlices`.) This is how a loop `out[t + 1] = out[t] * w` fails. Give the saved part memory of its own. In the picture, taken before the backward that fails, `rest` still holds 2 and 3, and yet the slot is STALE.
 
-# %% tags=["C08.11", "C08.12"]
+# %% tags=["C08.11", "C08.12", "C08.14", "P19"]
 e = torch.ones(1).expand(3)
 with expect_error(RuntimeError, "more than one element of the written-to tensor refers to a single memory"):
     e.add_(1)
@@ -275,23 +279,29 @@ with torch.no_grad():
     v = y[1:]
 with expect_error(RuntimeError, "A view was created in no_grad mode and is being modified inplace"):
     v.mul_(2)
+layer = torch.nn.Linear(3, 3)
+layer.register_full_backward_hook(print)
+with expect_error(RuntimeError, "Output 0 of BackwardHookFunction is a view and is being modified inplace"):
+    layer(x).relu_()
 
 # %% tags=["C08.13"]
 y = x * 1
 first, rest = y[:1], y[1:]
-z = rest.sin()
-cured = rest.clone().sin()
+z, whole, cured = rest.sin(), y.sin(), rest.clone().sin()
 first.mul_(2)
+failing = draw(z)
 with expect_error(RuntimeError, "output 0 of AsStrided, is at version 1; expected version 0"):
     z.sum().backward()
+with expect_error(RuntimeError, "output 0 of torch::autograd::CopySlices, is at version 1"):
+    whole.sum().backward()
 cured.sum().backward()
-print(x.grad, "is the cosine of", x.tolist()[1:])
-draw(z)
+print(x.grad[1:], "is the cosine of", x.tolist()[1:])
+failing
 
 # %% [markdown]
 # ## Exercises
 #
-# **08.1 · Who saw it?** (4 minutes). What does `t` hold after the last line, as a list of two lists, and at which version are `t`, `a` and `d`?
+# **08.1 · Who saw it?** (5 minutes). What does `t` hold after the last line, as a list of two lists, and at which version are `t`, `a` and `d`?
 #
 # ```python
 # t = torch.zeros(2, 3)
@@ -309,11 +319,11 @@ state = {"t": None, "t version": None, "a version": None, "d version": None}
 L.check("08.1", state)
 
 # %% [markdown]
-# **08.2 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the numbers that `y` holds).
+# **08.2 · Which happens?** (9 minutes). In every program `x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the numbers that `y` holds).
 #
 # | | program | | program |
 # | --- | --- | --- | --- |
-# | A | `y = x * 2; y[1:].mul_(10)` | F | `y = x * 2; y.detach()[1:].mul_(10)` |
+# | A | `y = x * 2; y[[1, 2]].mul_(10)` | F | `y = x * 2; y.detach()[1:].mul_(10)` |
 # | B | `x[0] = 5.0; y = x * 2` | G | `h = x * 2; v = h[1:]; h.mul_(10); y = v + 0` |
 # | C | `y = x * 2; a, b, c = y; b.mul_(10)` | H | `h = x * 2; a, b = h.split([1, 2]); h.mul_(10); y = b + 0` |
 # | D | `h = x * 1; v = h[1:]; y = v * v; h[0] = 7.0` | I | `y = x.exp(); y[0] = 5.0` |
@@ -342,7 +352,7 @@ walks = {"y": None, "old": None, "new": None}
 L.check("08.3", walks)
 
 # %% [markdown]
-# **08.4 · The detector's biases** (6 minutes). `b` is a leaf that requires grad and an optimizer already holds it: `anchors` groups of equally many numbers, one after another. Number 4 of each group is to start `prior` higher. Repair the function: afterwards the same `b` holds the new numbers, is still a leaf that requires grad, and its counter has noticed the write.
+# **08.4 · The detector's biases** (4 minutes). `b` is a leaf that requires grad and an optimizer already holds it: `anchors` groups of equally many numbers, one after another. Number 4 of each group is to start `prior` higher. Repair the function: afterwards the same `b` holds the new numbers, is still a leaf that requires grad, and its counter has noticed the write.
 
 # %%
 def start_biases(torch, b, anchors, prior):
@@ -353,7 +363,7 @@ def start_biases(torch, b, anchors, prior):
 L.check("08.4", start_biases)
 
 # %% [markdown]
-# **08.5 · A gate** (6 minutes). Half of the columns decide how much of the other half gets through. `h` is a computed tensor. Repair the function so that it returns the number which it was meant to return, with the right gradient.
+# **08.5 · A gate** (4 minutes). Half of the columns decide how much of the other half gets through. `h` is a computed tensor. Repair the function so that it returns the number which it was meant to return, with the right gradient.
 
 # %%
 def gated(torch, h):
@@ -391,14 +401,15 @@ L.check("08.6", simulate)
 # | C08.6 the gradient is right | two equal lines | `test_c08_6` |
 # | C08.7 assignment | 0 for the replaced, 1 for `w` | `test_c08_7` |
 # | C08.8 old views catch up | Slice, then AsStrided | `test_c08_8` |
-# | C08.9 views of leaves | two errors; under `no_grad` version 2 | `test_c08_9` |
+# | C08.9 views of leaves | two errors; under `no_grad` version 1 | `test_c08_9` |
 # | C08.10 many views from one call | two errors | `test_c08_10` |
 # | C08.11 expanded tensors | stride 0, and an error | `test_c08_11` |
 # | C08.12 views made under `no_grad` | an error | `test_c08_12` |
-# | C08.13 stale views | an error; `clone()` cures it | `test_c08_13` |
+# | C08.13 stale views | two errors; `clone()` cures it | `test_c08_13` |
+# | C08.14 a hook and `relu_` | an error | `test_c08_14` |
 #
 # The tests are in `tests/claims/test_claims_08.py`. They run on our engine and on real PyTorch.
 #
-# **Left out, compared with PyTorch.** PyTorch has more views than we do (`unfold`, `as_strided`, complex and real parts). Where a view cannot be described by strides it keeps a function that takes it again, and uses that in place of `AsStrided`. Filling is let through on an expanded tensor, by item assignment for example, because all elements get the same number. Memory shared with NumPy or made by `detach()` is the same memory too, but no view: writes through it are recorded by nobody. Lesson 09 shows what that costs.
+# **Left out, compared with PyTorch.** PyTorch has more views than we do (`unfold`, `as_strided`, complex and real parts). Where a view cannot be described by strides it keeps a function that takes it again, and uses that in place of `AsStrided`. `fill_` and `zero_` are let through on an expanded tensor, because all elements get the same number. A write to memory shared through `detach()` or with NumPy is recorded by nobody. Lesson 09 shows what that costs.
 #
 # **Next:** lesson 09 puts `detach`, `.data`, `clone` and `no_grad` side by side: who shares memory, who shares the counter, who stays in the graph. To read on here: `grad_fn` in `course_lib/views.py` is the 20 lines by which old views catch up.

@@ -61,6 +61,13 @@ def test_c03_3_rows_and_mixtures(torch):
     table = torch.autograd.functional.jacobian(lambda u, v: torch.stack([u * v, u + v]), (u.detach(), v.detach()))
     assert [column.tolist() for column in table] == [[3.0, 1.0], [2.0, 1.0]]
 
+    if torch.__name__ == "torch":  # the two sentences about PyTorch alone: all rows in one pass, and its forward mode
+        passes = []
+        y.register_hook(lambda grad: passes.append(grad))
+        both = torch.autograd.grad(y, [u, v], torch.eye(2), is_grads_batched=True)
+        assert [column.tolist() for column in both] == [[3.0, 1.0], [2.0, 1.0]] and len(passes) == 1
+        assert all(hasattr(torch.func, name) for name in ("vjp", "jvp", "jacrev", "jacfwd"))
+
 
 def test_c03_4_the_jacobian_is_never_built(torch):
     """For 1000 numbers, exp keeps 4,000 bytes for backward; its Jacobian has 4,000,000, and functional.jacobian
@@ -166,6 +173,11 @@ def test_c03_9_measured_slopes_agree(torch):
         measured = (f(start + 1e-5 * d) - f(start - 1e-5 * d)) / 2e-5
         assert measured.item() == pytest.approx((gradient * d).sum().item(), rel=1e-7)
 
+    d, x = d.float(), start.float()  # float32 has too few digits for it
+    rough = (f(x + 1e-5 * d) - f(x - 1e-5 * d)) / 2e-5
+    assert rough.item() != pytest.approx(measured.item(), rel=1e-5)
+
+    d = d.double()
     wrong = gradient * torch.tensor([1.0, 1.0, 1.001], dtype=torch.float64)  # and notices one per mille
     assert measured.item() != pytest.approx((wrong * d).sum().item(), rel=1e-5)
 

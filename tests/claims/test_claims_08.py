@@ -76,6 +76,12 @@ def test_c08_3_one_base(torch):
     assert detached._base is None and not detached._is_view()
     assert detached[1:]._base is detached
 
+    node = y.grad_fn
+    detached[1:].mul_(10)
+    assert y.tolist() == [1.0, 20.0, 30.0] and y._version == 1 and y.grad_fn is node
+    detached.numpy()[0] = 7.0
+    assert y.tolist() == [7.0, 20.0, 30.0] and y._version == 1
+
 
 def test_c08_4_lost_writes(torch):
     """An in-place operation on a copy, such as `y[[0]].mul_(10)`, raises nothing and leaves y as it was, but
@@ -187,8 +193,8 @@ def test_c08_9_views_of_leaves(torch):
 
 
 def test_c08_10_many_views_from_one_call(torch):
-    """Outputs of unbind, split and chunk that have a history may not be written to, nor used after their base
-    was written to; without a history both are allowed.
+    """While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed
+    with after their base was written to; without a history both are allowed.
     """
     for name, make in [
         ("Unbind", lambda y: y.unbind()), ("Unbind", lambda y: list(y)), ("Split", lambda y: y.split(2)),
@@ -205,6 +211,10 @@ def test_c08_10_many_views_from_one_call(torch):
             RuntimeError, match=f"Output 0 of {name} is a view and its base .* modified inplace. {MANY}"
         ):
             parts[0].sum()
+
+        with torch.no_grad():
+            parts[1].mul_(2)
+            assert parts[0].sum().item() == 3 * sum([2.0, 4.0][: parts[0].numel()])
 
         plain = torch.ones(3)
         parts = make(plain)
@@ -226,9 +236,19 @@ def test_c08_11_expanded_tensors(torch):
         assert e.clone().add_(1).tolist() == [2.0, 2.0, 2.0]
         assert base.tolist() == [1.0] and base._version == 0
 
+    same_everywhere = torch.ones(1).expand(3)
+    assert same_everywhere.fill_(5).tolist() == [5.0, 5.0, 5.0]
+    assert same_everywhere.zero_().tolist() == [0.0, 0.0, 0.0]
+
 
 def test_c08_12_views_made_under_no_grad(torch):
     """A view made under no_grad of a tensor with history may not be written to outside no_grad."""
+    y = leaf(torch) * 2
+    outside, node = y[1:], y.grad_fn
+    with torch.no_grad():
+        outside.mul_(10)
+    assert y.tolist() == [2.0, 40.0, 60.0] and y._version == 1 and y.grad_fn is node
+
     y = leaf(torch) * 2
     with torch.no_grad():
         v = y[1:]
@@ -253,5 +273,29 @@ def test_c08_13_stale_views(torch):
     assert rest.tolist() == numbers
     with pytest.raises(RuntimeError, match=STALE):
         stale.sum().backward()
+    whole = y.sin()
+    first.mul_(2)
+    with pytest.raises(RuntimeError, match="output 0 of torch::autograd::CopySlices, is at version 2; expected"):
+        whole.sum().backward()
     cured.sum().backward()
     assert x.grad.tolist() == pytest.approx([0.0, *torch.tensor(numbers).cos().tolist()])
+
+
+def test_c08_14_a_hook_hands_out_a_view(torch):
+    """A module with a full backward hook hands out its result as a view made by a custom Function, which may not
+    be written to.
+    """
+    for module in (torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(3, 3))):
+        x = leaf(torch).view(1, 3)
+        assert not module(x)._is_view()
+        module(x).relu_()
+
+        handle = module.register_full_backward_hook(lambda *seen: None)
+        out = module(x)
+        assert out._is_view() and short(out.grad_fn) == "BackwardHookFunctionBackward"
+        for write in (lambda t: t.relu_(), lambda t: torch.nn.ReLU(inplace=True)(t)):
+            with pytest.raises(RuntimeError, match="Output 0 of BackwardHookFunction is a view .* custom Function"):
+                write(module(x))
+        module(x).relu().sum().backward()
+        handle.remove()
+        module(x).relu_()

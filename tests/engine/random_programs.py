@@ -75,18 +75,19 @@ VALUES = """
     torch.zeros_like(a) | torch.ones_like(a) | torch.empty_like(a).fill_(2) | a.new_zeros(2) | torch.full_like(a, 2)
     a.grad_fn(torch.ones_like(a)) | a.detach().requires_grad_() | a.clone().detach_() | a.data.requires_grad_()
     a[k:k + 1] | a[0:2][0] | a.T[0] | a.view(-1)[1:] | a.t()[1] | a[..., None] | a[None, :, 0] | a.unsqueeze(0)[0]
-    a.view(-1)[::2] | a.swapaxes(0, -1) | a.expand(3, -1) | a.reshape(1, -1) | a.unflatten(0, (1, -1)) | a.ravel()
-    a.movedim(0, -1) | a.unbind()[0][0] | a.expand(2, 3)[0] | a.squeeze(-1) | a.mT | a.tril() | a.chunk(2, -1)[1]
-    a.split(2)[0][0] | a.roll(1) | a.detach().t() | a.data[0] | a.diagonal()[0] | a.hsplit(2)[0] | a.tile(2)
+    a.view(-1)[::2] | a.swapaxes(0, -1) | a.expand(*a.shape) | a.reshape(1, -1)
+    a.unbind()[0][0] | a.expand(2, 3)[0] | a.squeeze(-1) | a.mT | a.tril() | a.chunk(2, -1)[1]
+    a.split(2)[0][0] | a.detach().t() | a.data[0] | a.diagonal()[0]
     Setup.apply(a, 3) | Scale.apply(a, factor=3) | Scale.apply(x=a) | Scale.apply(a, 2) | Scale.apply(a, shift=1)
     Lazy.apply(a)[0] | Lazy.apply(a)[1] | Lazy.apply(a)[0] + Lazy.apply(a)[1] | Fixed.apply(a) | Cut.apply(a, b)
     Wide.apply(a) | Once.apply(a) | Both.apply(a)[0] | Both.apply(a)[1] | Mixed.apply(a)[0] | Inner.apply(a)
     DirtyTwo.apply(a)[0] | DirtyTwo.apply(a)[1] | DirtyKeep.apply(a) | DirtyTwo.apply(a, b)[1] | Twin.apply(a)[1]
     DirtyView.apply(a) | checkpoint(lambda t: (t * 2).exp(), a, use_reentrant=False)
-    checkpoint(lambda t, u: t * u, a, b, use_reentrant=True) | torch.autograd.grad(a.sum(), [a, b], allow_unused=True)[0]
+    checkpoint(lambda t, u: t * u, a, b, use_reentrant=True)
+    torch.autograd.grad(a.sum(), [a, b], allow_unused=True)[0].clone()
     torch.autograd.grad(a, b, torch.ones_like(a), create_graph=True)[0] * b
     torch.autograd.grad(a, [b, c], torch.ones_like(a), retain_graph=True, allow_unused=True)[1].clone()
-    torch.autograd.grad([a.sum(), b.sum()], c, retain_graph=True)[0].clone() | a.grad | a.grad[0] | a.retain_grad()
+    torch.autograd.grad([a.sum(), b.sum()], c, retain_graph=True)[0].clone() | a.grad | a.grad[0]
     torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64) | a.new_tensor([1.0, 2.0]) | torch.arange(3.0)
     copy.deepcopy(a) | torch.nn.Parameter(a) | torch.nn.Parameter(a.detach()) | torch.zeros(3).to(a) | a.type_as(b)
     a.numpy().sum() and a | torch.from_numpy(a.detach().numpy()) | a.view(a.shape) | torch.tensor(a.tolist())
@@ -127,22 +128,22 @@ CHANGES = """
     a.data.copy_(b) | a.data = b.detach() | a.data = b | a.data = a.data.float() | a.data = a.data[0]
     a.set_(b) | a.set_(b.detach()) | a.detach().requires_grad_().mul_(2) | a.detach().zero_() | a.numpy()[0] = 4.0
     a.detach().numpy().fill(3.0) | a.squeeze_(0) | a.unsqueeze_(-1) | a.t_().mul_(2) | a.view(-1).detach_() | a **= 2
-    a /= b | a.retain_grad() | a.requires_grad_(True) | a.requires_grad = False | a.grad = torch.ones_like(a)
+    a /= b | a.grad_fn; a.retain_grad() | a.requires_grad_(True) | a.requires_grad = False | a.grad = torch.ones_like(a)
     a.grad = torch.zeros(3, dtype=torch.float64) | a.grad = b | a.grad.mul_(2) | a.grad.detach_() | a.grad += 1
     a.grad_fn.register_hook(lambda i, o: seen(i[0], 0)) | a.grad_fn.register_prehook(lambda o: seen(o[0], 0))
     a.grad_fn.next_functions[0][0].register_hook(lambda i, o: seen(o[0], 0))
-    a.grad_fn.next_functions[0][0].register_prehook(lambda o: seen(o[0], 0)) | a.register_hook(seen).remove()
-    torch.autograd.graph.register_multi_grad_hook((a, b), lambda gs: [seen(g) for g in gs] and None)
-    torch.autograd.graph.register_multi_grad_hook((a, b), lambda g: seen(g, 0), mode='any')
-    a.register_hook(lambda g: g.mul_(2) and None) | a.register_hook(lambda g: g[0]) | a.register_hook(lambda g: 3)
-    a.register_hook(lambda g: b.sum().item() * g) | a.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+    a.grad_fn.next_functions[0][0].register_prehook(lambda o: seen(o[0], 0)) | a.grad_fn; a.register_hook(seen).remove()
+    a.grad_fn; b.grad_fn; torch.autograd.graph.register_multi_grad_hook((a, b), lambda gs: [seen(g) for g in gs] and None)
+    a.grad_fn; b.grad_fn; torch.autograd.graph.register_multi_grad_hook((a, b), lambda g: seen(g, 0), mode='any')
+    a.grad_fn; a.register_hook(lambda g: g.mul_(2) and None) | a.grad_fn; a.register_hook(lambda g: g[0])
+    a.grad_fn; a.register_hook(lambda g: 3) | a.grad_fn; a.register_hook(lambda g: b.sum().item() * g) | a.grad_fn._raw_saved_self.register_hooks(pack, unpack)
     a.grad_fn._raw_saved_result.register_hooks(lambda t: seen(t).clone(), unpack)
     a.sum().backward(inputs=[a]) | a.sum().backward(inputs=b, retain_graph=True) | torch.autograd.backward(a, b)
     torch.autograd.backward([a, b], [torch.ones_like(a), None]) | a.backward(torch.ones_like(a), create_graph=True)
     torch.autograd.backward((a.sum(), a.sum())) | a.backward(a, retain_graph=True) | a.max().backward()
     a.sum().backward(create_graph=True); a.grad.sum().backward() | (a.exp() * b).sum().backward()
     a.square().sum().backward() | a[0].sum().backward() | a.softmax(0)[0].sum().backward(retain_graph=True)
-    F.relu(a, inplace=True) | F.leaky_relu_(a) | torch.nn.utils.clip_grad_norm_([a], 1.0) | torch.nn.init.ones_(a)
+    F.relu(a, inplace=True) | torch.nn.utils.clip_grad_norm_([a], 1.0) | torch.nn.init.ones_(a)
     torch.optim.SGD([a], lr=0.5).step() | torch.optim.SGD([a, b], lr=0.5).zero_grad() | note(Mixed.apply(a)[1])
     torch.optim.SGD([a], lr=0.5).zero_grad(set_to_none=False) | torch.optim.SGD([a], lr=0.5, momentum=0.9).step()
     torch.add(a, b, out=c) | torch.set_grad_enabled(True)
@@ -154,7 +155,7 @@ QUESTIONS = """
     a.grad_fn._saved_self is b | a.grad_fn._saved_other is b | a.grad_fn._saved_result is a | a.shape | a.size(-1)
     a.grad_fn.next_functions[0][0] is b.grad_fn | a.grad_fn.next_functions[0][0].variable is b | a.dtype | a.dim()
     a.grad_fn._saved_self._version | a.grad_fn._saved_self.grad_fn is b.grad_fn | a.equal(b) | a.tolist() | a.type()
-    a.grad_fn._saved_result.grad_fn is a.grad_fn | a.is_leaf | a.requires_grad | a._version | a.grad_fn | a.output_nr
+    a.grad_fn._saved_result.grad_fn is a.grad_fn | a.is_leaf | a.requires_grad | a._version | a.grad_fn is None | a.output_nr
     a.grad_fn.requires_grad | len(a.grad_fn.next_functions) | a.is_inference() | a._backward_hooks is None
     torch.is_grad_enabled() | a.numel() | a.element_size() | a.grad_fn._raw_saved_self.data is None | a in [b]
     torch.allclose(a, b) | a.is_floating_point() | f"{a}" | a.numpy().tolist() | a.__array__().dtype | a.nbytes

@@ -2,6 +2,8 @@
 
 import pytest
 
+import course_lib
+
 
 def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
@@ -453,3 +455,19 @@ def test_promotion(torch):
     assert [(f * number).dtype, (f * 2.5).dtype, (i * 2.5).dtype, (f * d).dtype, (i * f).dtype, (i / 2).dtype] == [
         torch.float32, torch.float32, torch.float32, torch.float64, torch.float32, torch.float32,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("plan", ["llll", "lllll", "l" * 13, "ollll", "lloll", "olololll"])
+def test_many_leaves_of_one_node_are_reached_in_the_queue_s_order(real_torch, plan):
+    """Leaves that become complete together are run as std::priority_queue gives out equals: not as they came."""
+
+    def order(torch):
+        reached, inputs = [], []
+        for number, kind in enumerate(plan):
+            leaf = torch.tensor(1.0, requires_grad=True)
+            leaf.register_hook(lambda grad, number=number: reached.append(number))
+            inputs.append(leaf if kind == "l" else leaf * 2)
+        torch.stack(inputs).sum().backward()
+        return reached
+
+    assert order(real_torch) == order(course_lib)

@@ -14,7 +14,7 @@ from pathlib import Path
 import draw_programs
 import pytest
 
-from course_lib.teach import layout
+from course_lib.teach import graphmodel, layout
 from course_lib.teach.draw import Picture, draw
 
 WHY = "torch is not installed: `pip install -e .[torch]` to test pictures of real PyTorch graphs too"
@@ -310,7 +310,7 @@ def test_names_that_match_nothing(torch):
         draw(x, y, names=["a", "a"])
     with pytest.raises(TypeError, match="must pair text with tensors"):
         draw(y, names=[3])
-    with pytest.raises(TypeError, match="must be a list or a dictionary, not str"):
+    with pytest.raises(TypeError, match="must be a list, a dictionary or a module, not str"):
         draw(y, names="y")
 
 
@@ -327,7 +327,7 @@ def test_large_graphs_are_folded(torch):
     """Past 40 nodes repeated runs become one box, and the listing says so."""
     text = draw_programs.repeated(torch).text
 
-    assert "114 nodes, 4 to 117, are folded into one box: 57 more times: SinBackward0, MulBackward0." in text
+    assert "114 nodes, 4 to 117, are folded into one box: 57 × (SinBackward0, MulBackward0)." in text
 
 
 def test_stale_slots_are_counted_when_folded(torch):
@@ -369,3 +369,205 @@ def test_ten_thousand_nodes_in_two_seconds(torch):
 
     assert time.process_time() - begin < 2
     assert "10000 backward nodes" in text
+
+
+# --- modules, hooks, ctx -----------------------------------------------------------------------------------
+
+
+def two_layers(torch):
+    nn = importlib.import_module(torch.__name__ + ".nn")
+    return nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+
+
+def test_a_module_names_its_parameters(torch):
+    """draw(model, loss) and names=model call parameters by their paths."""
+    net = two_layers(torch)
+    loss = net(torch.ones(1, 2)).sum()
+
+    for text in (draw(net, loss).text, draw(loss, net).text, draw(loss, names=net).text):
+        assert text.startswith("The graph of loss:")
+        assert "AccumulateGrad of 0.weight, 0.weight.grad: None" in text
+        assert "AccumulateGrad of 2.bias, 2.bias.grad: None" in text
+
+
+def test_two_modules_keep_their_parameters_apart(torch):
+    """Where two modules are given, a path says which of them it belongs to."""
+    one, two = two_layers(torch), two_layers(torch)
+    loss = (one(torch.ones(1, 2)) + two(torch.ones(1, 2))).sum()
+    text = draw(one, two, loss).text
+
+    assert "Sequential 0: 0.weight" in text and "Sequential 1: 0.weight" in text
+
+
+def test_a_module_alone_is_not_drawn(torch):
+    """There is no graph before the module was called."""
+    with pytest.raises(TypeError, match=r"takes tensors, not Sequential: call it on an input"):
+        draw(two_layers(torch))
+
+
+def test_hooks_are_counted_where_they_are(torch):
+    """Hooks on nodes belong to the node, those on leaves' accumulators to AccumulateGrad."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    z = y.sum()
+    accumulator = y.grad_fn.next_functions[0][0]
+    y.grad_fn.register_hook(lambda grads_in, grads_out: None)
+    y.grad_fn.register_hook(lambda grads_in, grads_out: None)
+    z.grad_fn.register_prehook(lambda grads: None)
+    accumulator.register_prehook(lambda grads: None)
+    text = draw(z).text
+
+    assert "1 MulBackward0 -> [0] AccumulateGrad of x, [1] nothing\n      2 node hooks\n" in text
+    assert "2 SumBackward0 -> 1 MulBackward0\n      1 node prehook\n" in text
+    assert "AccumulateGrad of x, x.grad: None; 1 node prehook" in text
+
+
+def test_asking_for_hooks_leaves_none(torch):
+    """Drawing asks PyTorch's nodes for their hooks by registering one: it is gone afterwards, and calls nothing."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sum()
+    called = []
+    y.grad_fn.register_hook(lambda grads_in, grads_out: called.append(1))
+    before, again = draw(y).text, draw(y).text
+    y.backward()
+
+    assert before == again and before.count("hook") == 1
+    assert called == [1] and x.grad.tolist() == [2.0, 4.0]
+
+
+def test_things_kept_on_ctx(torch):
+    """Tensors that forward put on ctx are shown as unwatched, numbers at detail 2, and cycles do no harm."""
+
+    class Keeper(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(x)
+            ctx.mine, ctx.factor, ctx.pair = x, factor, [x, x]
+            ctx.self, ctx.ring = ctx, []
+            ctx.ring.append(ctx.ring)
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.factor, None
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = Keeper.apply(x, 3)
+    text = draw(y, detail=2).text
+
+    assert "1 saved tensor." in text.splitlines()[0]
+    assert "saved tensors[0] = x: v0, now v0" in text
+    assert "kept ctx.mine = x: no version check" in text
+    assert "kept ctx.pair[1] = x: no version check" in text
+    assert "kept ctx.factor = 3" in text
+    assert "ctx.self" not in text and "ctx.ring" not in text
+
+
+def test_a_graph_that_changes_while_it_is_drawn(torch, monkeypatch):
+    """Another thread may free or extend the graph meanwhile: one picture comes out, and nothing is raised."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    v = y[0:1]
+    z = (v * v).sum()
+    reads = []
+    honest = graphmodel.read_slots
+
+    def meddling(node, names):
+        reads.append(1)
+        if len(reads) == 2:
+            z.backward(retain_graph=False)
+            y.detach().add_(1)
+        return honest(node, names)
+
+    monkeypatch.setattr(graphmodel, "read_slots", meddling)
+    text = draw(z, v).text
+
+    assert len(reads) > 2 and text.startswith("The graph of z, v: ")
+    assert "FREED" in text
+
+
+def test_a_leaf_that_no_gradient_reaches(torch):
+    """Drawn beside a graph that does not lead to it, a leaf is said not to be reached."""
+    x, w = torch.tensor([1.0], requires_grad=True), torch.tensor([1.0], requires_grad=True)
+    y = x * 2
+
+    assert "No gradient reaches w from here" in draw(y, w).text
+    assert "No gradient reaches" not in draw(y, x).text
+
+
+# --- what folds --------------------------------------------------------------------------------------------
+
+
+def blocks(torch):
+    """A model of seven blocks, no two of which look alike."""
+    nn = importlib.import_module(torch.__name__ + ".nn")
+
+    class Block(nn.Module):
+        def __init__(self, turns):
+            super().__init__()
+            self.a, self.b, self.turns = nn.Linear(2, 2), nn.Linear(2, 2), turns
+
+        def forward(self, x):
+            y = self.a(x)
+            for turn in self.turns:
+                y = y.sin() if turn == "s" else y.exp()
+            return x + self.b(y)
+
+    turns = ["s", "ess", "se", "eess", "ses", "e", "sses"]
+    return nn.Sequential(*(Block(t) for t in turns))
+
+
+def test_folding_by_module(torch):
+    """Where nothing repeats, nodes are folded by the module whose parameters they use, and the picture says so."""
+    net = blocks(torch)
+    loss = net(torch.ones(1, 2)).sum()
+    text = draw(net, loss).text
+
+    assert "nodes are folded into 14 boxes, by the module whose parameters they use." in text
+    assert "\n  0.b -> 0.a\n" in text
+    assert "\n  3.a -> 2.b\n" in text
+
+
+def test_a_run_names_its_leaves(torch):
+    """A folded run says which parameters are in it."""
+    nn = importlib.import_module(torch.__name__ + ".nn")
+    net = nn.Sequential(*(nn.Linear(1, 1) for _ in range(30)))
+    text = draw(net, net(torch.ones(1, 1)).sum()).text
+
+    assert "with 54 leaves, 2.weight to 28.bias" in text
+
+
+def test_very_many_views_and_outputs(torch):
+    """A thousand tensors on one memory, or a thousand tensors drawn, give a picture of fifty, which says so."""
+    y = torch.ones(1000, requires_grad=True) * 2
+    views = [y[i] for i in range(1000)]
+    text = draw(*views).text
+
+    assert text.startswith("The graph of views[0], views[1],") and "more: 1001 backward nodes" in text.splitlines()[0]
+    assert len(text.splitlines()) < 200
+    assert "more tensors are left out of the picture." in draw(*(y * 2).unbind()).text
+
+
+def test_very_many_saved_tensors(torch):
+    """Of a hundred saved tensors of one node eight are shown, the stale one among them, and the rest is counted."""
+
+    class Saver(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, *others):
+            ctx.save_for_backward(*others)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return (grad, *(None for _ in ctx.saved_tensors))
+
+    x = torch.ones(1, requires_grad=True)
+    others = [torch.ones(1) for _ in range(100)]
+    y = Saver.apply(x, *others)
+    others[70].add_(1)
+    text = draw(y).text
+
+    assert "100 saved tensors." in text.splitlines()[0]
+    assert text.count("      saved tensors[") <= 8 + 1
+    assert "and 92 more saved tensors" in text
+    assert "STALE" in text

@@ -9,6 +9,7 @@ import sys
 import time
 
 import draw_programs
+import gallery_programs
 import pytest
 
 import course_lib
@@ -16,7 +17,14 @@ from course_lib.teach import lanes, layout
 from course_lib.teach.dotsource import Drawing
 from course_lib.teach.draw import draw
 
-PROGRAMS = pytest.mark.parametrize("program", draw_programs.PROGRAMS, ids=lambda program: program.__name__)
+NOT_PLAIN = (
+    gallery_programs.before_and_after_a_write, gallery_programs.before_and_after_backward,
+    gallery_programs.an_error_explained,
+)  # fmt: skip
+GALLERY = [function for _, function in gallery_programs.GALLERY if function not in NOT_PLAIN]
+PROGRAMS = pytest.mark.parametrize(
+    "program", draw_programs.PROGRAMS + GALLERY, ids=lambda f: f"{f.__module__.partition('_')[0]}-{f.__name__}"
+)
 BOTH_WAYS = pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])
 
 
@@ -114,6 +122,43 @@ def test_arrows_begin_and_end_at_their_boxes(program, lies):
             assert box.near - 0.1 <= c <= box.far + 0.1, (route.kind, box.lines)
             on_edge = min(abs(t - box.front), abs(t - box.rear), abs(c - box.near), abs(c - box.far)) < 0.1
             assert on_edge, (route.kind, box.lines)
+
+
+@BOTH_WAYS
+@PROGRAMS
+def test_labels_of_arrows_are_free(program, lies):
+    """No line runs through the number beside an arrow, no box covers it, and no two of them lie on each other."""
+    drawing = drawing_of(program, lies)
+    labelled = [route for route in drawing.plan.routes if route.label]
+    spots = [label_spot(drawing, route) for route in labelled]
+    for route, spot in zip(labelled, spots, strict=True):
+        for box in drawing.plan.boxes:
+            assert not meet(spot, corners(drawing, (box.front, box.near), (box.rear, box.far))), (spot, box.lines)
+        for other in drawing.plan.routes:
+            path = [drawing.turn(*point) for point in other.points]
+            for (x1, y1), (x2, y2) in zip(path, path[1:], strict=False):
+                line = min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+                assert other.curved or not meet(spot, line), (route.label, route.tail.lines, other.tail.lines)
+    for k, one in enumerate(spots):
+        assert not any(meet(one, other) for other in spots[:k])
+
+
+def label_spot(drawing, route):
+    """The rectangle of an arrow's label: its digits are as high as two thirds of the font."""
+    x, y = drawing.turn(*route.label_at)
+    half = lanes.text_width(route.label, 9) / 2
+    return x - half, y - 3, x + half, y + 3
+
+
+def corners(drawing, one, other):
+    """Two points of the plan as a rectangle of the page."""
+    (x1, y1), (x2, y2) = drawing.turn(*one), drawing.turn(*other)
+    return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+
+
+def meet(a, b):
+    """True when two rectangles have more than an edge in common."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 # --- the SVG -----------------------------------------------------------------------------------------------

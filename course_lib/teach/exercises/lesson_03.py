@@ -34,6 +34,18 @@ def plain(answer):
     return answer if type(answer) in (int, float) else None
 
 
+def untouched(tensors, before):
+    """True if none of the tensors that a rule was given has been written to; `before` holds their values."""
+    return all(tensor.tolist() == values for tensor, values in zip(tensors, before, strict=True))
+
+
+WRITTEN = (
+    "The numbers are right, but a tensor that you were given has been changed in place. The same grad may be on its "
+    "way to other nodes, and a saved operand belongs to the user: make a new tensor, without *=, += or a method "
+    "ending in _."
+)
+
+
 # --- 03.p1 and 03.p2 -------------------------------------------------------------------------------
 
 
@@ -95,6 +107,7 @@ def check_03_p2(answer, torch):
         ([21, 31], "exchanged"),
         ([31, 31], "one answer for both"),
         ([60, 5], "weighted outputs"),
+        ([30, 1], "one output for each"),
     )
     for wrong, name in named:
         if given is not None and same(given, wrong):
@@ -127,6 +140,8 @@ P2 = Exercise(
         Mistake("exchanged", "The slope of u * v for u is v, which is 3, not 2.", "answer = [21, 31]"),
         Mistake("one answer for both", "v has slopes of its own: that of u * v for v is u, which is 2.",
                 "answer = [31, 31]"),
+        Mistake("one output for each", "That pairs u with the first output and v with the second. Both outputs use "
+                "both inputs, so each input gets two shares.", "answer = [30, 1]"),
         Mistake("weighted outputs", "You multiplied the outputs themselves, 6 and 5, by the weights. What travels "
                 "back is slopes.", "answer = [60, 5]"),
     ),
@@ -148,6 +163,8 @@ def check_03_p3(answer, torch):
     named = (
         ([[1, 2], [10, 20]], "not added"),
         ([[11, 22]], "two dimensions"),
+        ([[11], [22]], "two dimensions"),
+        ([1100, 4400], "times the value"),
         ([3, 30], "along the row"),
         ([5.5, 11], "averaged"),
         ([2, 2], "no weights"),
@@ -180,6 +197,8 @@ P3 = Exercise(
                 "gradients are added.", "answer = [[1, 2], [10, 20]]"),
         Mistake("two dimensions", "The numbers are right. c has one dimension, so its gradient has one as well.",
                 "answer = [[11, 22]]"),
+        Mistake("times the value", "You multiplied by the values of c. What c holds does not matter: the slope of an "
+                "addition is 1.", "answer = [1100, 4400]"),
         Mistake("along the row", "You added within the rows. c[0] is used down column 0, in both rows, so its "
                 "weights are 1 and 10.", "answer = [3, 30]"),
         Mistake("averaged", "Two uses of one number add up; nothing divides by two.", "answer = [5.5, 11]"),
@@ -231,6 +250,7 @@ HAPPENS = {
 }
 WRONG_HAPPENS = {
     ("A", "fine"): "guessed sum",
+    ("A", "silently wrong"): "guessed sum",
     ("A", "raises now"): "a backward is a backward",
     ("B", "fine"): "ones are the mean",
     ("B", "raises at backward"): "weights are a cure",
@@ -238,6 +258,7 @@ WRONG_HAPPENS = {
     ("C", "silently wrong"): "one element is enough",
     ("D", "fine"): "weights are broadcast",
     ("D", "silently wrong"): "weights are broadcast",
+    ("D", "raises now"): "compared at the call",
     ("E", "fine"): "somebody sums",
     ("E", "silently wrong"): "somebody sums",
     ("E", "raises at backward"): "assignment is guarded",
@@ -325,6 +346,8 @@ EX1 = Exercise(
                 "and that is enough to start from, with weight 1.", happens_but("C", "raises at backward")),
         Mistake("weights are broadcast", "D: operands of an addition are broadcast, weights are not: one weight for "
                 "two outputs is a mismatch.", happens_but("D", "fine")),
+        Mistake("compared at the call", "D: it raises, but torch.ones(1) alone is an ordinary tensor. Its shape is "
+                "compared in the call of backward.", happens_but("D", "raises now")),
         Mistake("somebody sums", "E: x has two numbers and the gradient six. The engine sums gradients that pass "
                 "through it; one that you assign yourself must fit.", happens_but("E", "fine")),
         Mistake("assignment is guarded", "E: there is no backward in this program. The assignment itself compares "
@@ -355,70 +378,93 @@ def pair_of_tensors(answer, torch):
 
 
 def check_03_2(answer, torch):
-    for rows, inner, columns in ((3, 3, 3), (2, 3, 4), (4, 1, 2)):
-        A, B, grad = (torch.tensor(numbers(*size)) for size in ((rows, inner), (inner, columns), (rows, columns)))
-        leaves = [A.clone().requires_grad_(), B.clone().requires_grad_()]
-        truth = torch.autograd.grad(leaves[0] @ leaves[1], leaves, grad)
-        found = answer(torch, grad, A, B)
+    for rows, inputs, outputs in ((3, 3, 3), (2, 3, 4), (4, 1, 2)):
+        x, W, grad = (torch.tensor(numbers(*size)) for size in ((rows, inputs), (outputs, inputs), (rows, outputs)))
+        leaves = [x.clone().requires_grad_(), W.clone().requires_grad_()]
+        truth = torch.autograd.grad(leaves[0] @ leaves[1].T, leaves, grad)
+        given = [x, W, grad]
+        before = [tensor.tolist() for tensor in given]
+        found = answer(torch, grad, x, W)
         if not pair_of_tensors(found, torch):
-            return not_yet("Return two tensors: the gradient for A, then the one for B.")
+            return not_yet("Return two tensors: the gradient for x, then the one for W.")
         if all(same(got, right) for got, right in zip(found, truth, strict=True)):
+            if not untouched(given, before):
+                return almost("written over")
             continue
-        if rows == inner == columns:  # with square matrices every order of factors runs, and can be recognised
+        if rows == inputs == outputs:  # with square matrices every order of factors runs, and can be recognised
             ones = torch.ones(rows, rows)
             wrong = {
-                "exchanged": (truth[1], truth[0]),
-                "no transpose": (grad @ B, A @ grad),
-                "other side": (B.T @ grad, grad @ A.T),
-                "weights forgotten": (ones @ B.T, A.T @ ones),
-                "slopes only": (B.T, A.T),
-                "element by element": (grad * B.T, A.T * grad),
+                "exchanged": [(truth[1], truth[0])],
+                "the lesson's rule": [(grad @ W.T, x.T @ grad)],
+                "turned over": [(grad @ W, x.T @ grad)],
+                "both turned over": [(W.T @ grad.T, x.T @ grad)],
+                "other side": [(W @ grad, x @ grad.T), (W @ grad, grad.T @ x), (grad @ W, x @ grad.T)],
+                "weights forgotten": [(ones @ W, ones @ x)],
+                "slopes only": [(W, x), (W.T, x.T), (W, x.T)],
+                "element by element": [(grad * W, grad.T * x), (grad * W, grad * x), (grad * W.T, x.T * grad)],
             }
-            for name, pair in wrong.items():
-                if all(same(got, expected) for got, expected in zip(found, pair, strict=True)):
-                    return almost(name)
-        right = [name for name, got, wanted in zip("AB", found, truth, strict=True) if same(got, wanted)]
+            for name, pairs in wrong.items():
+                for pair in pairs:
+                    if all(same(got, expected) for got, expected in zip(found, pair, strict=True)):
+                        return almost(name)
+        for name, got, operand in zip("xW", found, (x, W), strict=True):
+            if got.shape != operand.shape:
+                return not_yet(
+                    f"{name} had shape {tuple(operand.shape)}, and its gradient came back with {tuple(got.shape)}."
+                )
+        right = [name for name, got, wanted in zip("xW", found, truth, strict=True) if same(got, wanted)]
         which = f"only the gradient for {right[0]} is right" if right else "neither gradient is right"
-        return not_yet(f"With {rows} by {inner} times {inner} by {columns}, {which}.")
-    return correct("two products are all that a matrix product needs to run backwards.")
+        return not_yet(f"With x {rows} by {inputs} and W {outputs} by {inputs}, {which}.")
+    return correct("a layer runs backwards by two products, whichever way its weight is written down.")
 
 
-def mm_rule(returned):
-    return f"def mm_vjp(torch, grad, A, B):\n    return {returned}\n"
+def linear_rule(returned):
+    return f"def linear_vjp(torch, grad, x, W):\n    return {returned}\n"
 
 
 EX2 = Exercise(
-    id="03.2", kind="write a row", title="The rule of a matrix product", minutes=4, difficulty=1,
-    question="`grad` holds the weights for `A @ B`. Return the gradients for `A` and for `B`.",
-    name="mm_vjp", starter=mm_rule("None, None"),
+    id="03.2", kind="write a row", title="The rule of a linear layer", minutes=5, difficulty=1,
+    question="`nn.Linear` computes `x @ W.T`. `grad` holds the weights for that product. Return the gradients for "
+    "`x` and for `W`.",
+    name="linear_vjp", starter=linear_rule("None, None"),
     hints=(
-        "Write down the shapes, for A 2 by 3 and B 3 by 4. Which product of grad and B (or B.T) has the shape of A?",
-        "For square matrices the shapes do not decide. Take one element A[i, k]: which outputs does it act on, and "
-        "with which slopes?",
+        "Write down the shapes: x 2 by 3, W 4 by 3, grad 2 by 4. Which product of grad and W has the shape of x?",
+        "Call W.T by the name B and use the rule of the lesson. What you get for B must then be turned over, to be a "
+        "gradient for W.",
+        "For square matrices the shapes do not decide. Output [i, j] adds up x[i, k] * W[j, k] for all k: which "
+        "outputs does W[j, k] act on, and with which slopes?",
     ),
-    solution=mm_rule("grad @ B.T, A.T @ grad"),
-    why="A[i, k] acts on row i of the product with the slopes B[k, :], which makes grad @ B.T; B[k, j] acts on "
-    "column j with the slopes A[:, k], which makes A.T @ grad.",
+    solution=linear_rule("grad @ W, grad.T @ x"),
+    why="With B = W.T the lesson's rule gives grad @ B.T = grad @ W for x, and x.T @ grad for B; turned over, that is "
+    "grad.T @ x for W. No operand has to be turned over that was not.",
     alternatives=(
-        mm_rule("(B @ grad.T).T, (grad.T @ A).T"),
-        "def mm_vjp(torch, grad, A, B):\n"
-        "    for_A = (grad.unsqueeze(1) * B.unsqueeze(0)).sum(2)\n"
-        "    for_B = (A.unsqueeze(2) * grad.unsqueeze(1)).sum(0)\n"
-        "    return for_A, for_B\n",
+        linear_rule("(W.T @ grad.T).T, (x.T @ grad).T"),
+        "def linear_vjp(torch, grad, x, W):\n"
+        "    for_x = (grad.unsqueeze(2) * W.unsqueeze(0)).sum(1)\n"
+        "    for_W = (grad.unsqueeze(2) * x.unsqueeze(1)).sum(0)\n"
+        "    return for_x, for_W\n",
     ),
     mistakes=(
-        Mistake("no transpose", "You multiplied by B and A as they are. The slope from A[i, k] to output [i, j] is "
-                "B[k, j], and you add over j: that is a product with B turned over.", mm_rule("grad @ B, A @ grad")),
-        Mistake("other side", "The factors are right and stand on the wrong sides. A is the left factor, and the "
-                "weights take its place on the left.", mm_rule("B.T @ grad, grad @ A.T")),
+        Mistake("the lesson's rule", "That is the rule of x @ W. Here W is turned over first: with B = W.T, the B.T of "
+                "the rule is W itself.", linear_rule("grad @ W.T, x.T @ grad")),
+        Mistake("turned over", "The gradient for x is right. The other is that of W.T: it has one column an output, "
+                "and W has one row.", linear_rule("grad @ W, x.T @ grad")),
+        Mistake("both turned over", "Every number is right, and both gradients are turned over: each must have the "
+                "shape of its tensor.", linear_rule("W.T @ grad.T, x.T @ grad")),
+        Mistake("other side", "The factors are there, not all of them in their places. x is the left factor of the "
+                "product, and in its gradient the weights take its place on the left.",
+                linear_rule("W @ grad, x @ grad.T")),
         Mistake("weights forgotten", "That is the gradient of the sum of all outputs: every weight is 1. Use the "
-                "weights in grad.", mm_rule("torch.ones(*grad.shape) @ B.T, A.T @ torch.ones(*grad.shape)")),
-        Mistake("exchanged", "Both are right, in the wrong order: first the gradient for A, then the one for B.",
-                mm_rule("A.T @ grad, grad @ B.T")),
-        Mistake("slopes only", "B.T and A.T are what the weights must be multiplied by. The weights themselves are "
-                "missing.", mm_rule("B.T, A.T")),
-        Mistake("element by element", "You multiplied element by element. Each element of A acts on a whole row of "
-                "outputs, so products have to be added: use @.", mm_rule("grad * B.T, A.T * grad")),
+                "weights in grad.", linear_rule("torch.ones(*grad.shape) @ W, torch.ones(*grad.shape).T @ x")),
+        Mistake("exchanged", "Both are right, in the wrong order: first the gradient for x, then the one for W.",
+                linear_rule("grad.T @ x, grad @ W")),
+        Mistake("slopes only", "W and x hold the slopes that the weights must be multiplied by. The weights themselves "
+                "are missing.", linear_rule("W, x")),
+        Mistake("element by element", "You multiplied element by element. Each element of x acts on a whole row of "
+                "outputs, so products have to be added: use @.", linear_rule("grad * W, grad.T * x")),
+        Mistake("written over", WRITTEN,
+                "def linear_vjp(torch, grad, x, W):\n    for_x = grad @ W\n    return for_x, grad.mul_(1).add_(1).T @ x - "
+                "torch.ones(*grad.shape).T @ x\n"),
     ),
     check=check_03_2,
 )  # fmt: skip
@@ -455,10 +501,13 @@ def check_03_3(answer, torch):
         shape = tuple(product.shape)
         grad = torch.tensor(numbers(*shape))
         (truth,) = torch.autograd.grad(product, leaf, grad)
-        found = answer(torch, grad, x, m)
+        given = [x.clone(), m.clone(), grad.clone()]
+        found = answer(torch, given[2], given[0], given[1])
         if not isinstance(found, torch.Tensor):
             return not_yet("Return one tensor: the gradient for x.")
         if found.shape == truth.shape and same(found, truth):
+            if not untouched(given, [x.tolist(), m.tolist(), grad.tolist()]):
+                return almost("written over")
             continue
         copies = math.prod(shape) // math.prod(x_shape)
         if x_shape == (3,):
@@ -467,16 +516,16 @@ def check_03_3(answer, torch):
             if found.shape == (3,):
                 wrong = {"averaged": truth / copies, "first copy": (grad * m)[0], "weights forgotten": m.sum(0),
                          "added apart": grad.sum(0) * m.sum(0), "own factor": (grad * x).sum(0),
-                         "no factor": grad.sum(0)}
+                         "no factor": grad.sum(0), "everything added": (grad * m).sum() + 0 * truth}
                 for name, value in wrong.items():
                     if same(found, value):
                         return almost(name)
-        elif same(found.reshape(-1), (grad * m).sum(0).reshape(-1)) and shape[0] > 1:
-            return almost("always the first")
-        elif found.shape == product.shape:
-            return almost("leading only")
         elif found.numel() == x.numel() and same(found.reshape(-1), truth.reshape(-1)):
             return almost("shape lost")
+        elif same(found.reshape(-1), (grad * m).sum(0).reshape(-1)) and shape[0] > 1:
+            return almost("always the first")
+        elif found.shape == product.shape and same(found, grad * m):
+            return almost("leading only")
         return not_yet(
             f"For x of shape {x_shape} and a product of shape {shape}, a gradient of shape {tuple(found.shape)} came "
             "back, and " + ("its values are not right." if found.shape == x.shape else "x has another shape.")
@@ -532,6 +581,12 @@ EX3 = Exercise(
                 mul_rule("return grad.sum(0)")),
         Mistake("weights forgotten", "That is the gradient of the plain sum of the product. The weights in grad are "
                 "missing.", mul_rule("return m.sum(0)")),
+        Mistake("everything added", "You added all elements of the product. Each element of x has uses of its own, and "
+                "only those are added.",
+                mul_rule("g = (grad * m).sum()", "return g + 0 * x if x.dim() else g")),
+        Mistake("written over", WRITTEN, mul_rule("grad *= m", *LEAD[1:], "for d, size in enumerate(x.shape):",
+                "    if size == 1:", "        g = g.sum(d, keepdim=True)", "return g").replace(
+                "    while g", "    g = grad\n    while g", 1)),
         Mistake("always the first", "You always add along the first dimension. Which dimensions were broadcast "
                 "depends on the shape of x: with (2, 1) it is the last.", mul_rule("return (grad * m).sum(0)")),
         Mistake("leading only", "Dimensions that were put in front are taken back. A dimension of size 1 that was "
@@ -554,20 +609,25 @@ def check_03_4(answer, torch):
         grad = torch.tensor([1.0 + abs(value) for value in numbers(size)])  # its sum is far from 0 and 1
         (truth,) = torch.autograd.grad(shares, x, grad)
         s = shares.detach()
-        found = answer(torch, grad, s)
+        given = [grad.clone(), s.clone()]
+        found = answer(torch, *given)
         if not isinstance(found, torch.Tensor):
             return not_yet("Return one tensor: the gradient for x.")
         if found.shape == truth.shape and same(found, truth):
+            if not untouched(given, [grad.tolist(), s.tolist()]):
+                return almost("written over")
             continue
         mixed = (grad * s).sum()
         wrong = {
             "diagonal only": grad * s * (1 - s), "own share only": grad * s, "others only": -s * mixed,
             "not scaled": grad - mixed, "plain sum": s * (grad - grad.sum()), "added": s * (grad + mixed),
-            "weights forgotten": grad * 0,
+            "weights forgotten": grad * 0, "sign": s * (mixed - grad), "diagonal twice": grad * s * (1 - s) - s * mixed,
         }
         for name, value in wrong.items():
             if found.shape == value.shape and same(found, value):
                 return almost(name)
+        if found.shape == (size, size):
+            return almost("a table")
         if found.shape != truth.shape:
             return not_yet(f"x has shape {tuple(truth.shape)}, what came back has shape {tuple(found.shape)}.")
         return not_yet("The values are not grad times the table. For two numbers, write the table down and multiply.")
@@ -611,8 +671,18 @@ EX4 = Exercise(
                 "share s[i].", softmax_rule("return s * (grad - grad.sum())")),
         Mistake("added", "The sign: off the diagonal the slopes are negative, because the shares compete.",
                 softmax_rule("return s * (grad + (grad * s).sum())")),
-        Mistake("weights forgotten", "With all weights equal the answer is zero, for the shares always add up to 1. "
-                "Use the weights in grad.", softmax_rule("return s * (1 - s.sum())")),
+        Mistake("sign", "Every number is right but for its sign: raise x[j], and its own share s[j] grows.",
+                softmax_rule("return s * ((grad * s).sum() - grad)")),
+        Mistake("diagonal twice", "The slope for i = j is in there twice: s[j] * (1 - s[j]) on the diagonal, and once "
+                "more -s[j] * s[j] in the sum over all i.",
+                softmax_rule("return grad * s * (1 - s) - s * (grad * s).sum()")),
+        Mistake("a table", "A table came back. What is wanted is weights times table: for each x one number, the sum "
+                "over i of grad[i] times the slope of s[i].",
+                softmax_rule("J = torch.eye(len(s)) * s - torch.outer(s, s)", "return grad * J")),
+        Mistake("weights forgotten", "That comes to zero: in each column the slopes alone add up to 0, for the shares "
+                "always add up to 1. Every slope of s[i] must get its own weight, grad[i], before they are added.",
+                softmax_rule("return s * (1 - s.sum())")),
+        Mistake("written over", WRITTEN, softmax_rule("grad -= (grad * s).sum()", "return s * grad")),
     ),
     check=check_03_4,
 )  # fmt: skip
@@ -807,8 +877,8 @@ EX6 = Exercise(
                 "two rows.", cost_but(backwards=2110)),
         Mistake("one direction only", "One forward pass tells what one input does. There are 100.",
                 cost_but(forwards=2110)),
-        Mistake("first step free", "You left out the first step, because multiplying by weights of 1 and 0 is trivial. "
-                "Clever, but a pass does not know that; count its three steps.", cost_but(forwards=11000)),
+        Mistake("first step free", "That is the price of multiplying the Jacobians with each other, without the rows of "
+                "weights 1 and 0. Clever, but a pass starts from weights; count all three steps of each pass.", cost_but(forwards=11000)),
     ),
     check=check_03_6,
 )  # fmt: skip

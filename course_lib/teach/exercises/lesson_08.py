@@ -57,6 +57,7 @@ def check_08_p1(answer, torch):
     if isinstance(answer, str):
         answer = answer.replace(",", "").replace(" ", "")
     given = list(answer) if isinstance(answer, (list, tuple, set, frozenset, str)) else None
+    given = given and [each.lower() if isinstance(each, str) else each for each in given]
     if given is None or not set(given) <= set(MADE):
         return not_yet('Give a list with some of the letters "a" to "h"; it may be empty.')
     truth = set()
@@ -90,7 +91,7 @@ P1 = Exercise(
     solution='answer = ["a", "b", "c", "g"]',
     why="A row, a transposed matrix, the six in a row and a slice are all read in even steps from t's memory. The "
     "transposed rows end to end are not, a list or a mask may pick anything, and clone copies on purpose.",
-    alternatives=('answer = ("g", "c", "b", "a")', 'answer = "a, b, c, g"'),
+    alternatives=('answer = ("g", "c", "b", "a")', 'answer = "A, B, C, G"'),
     mistakes=(
         Mistake("clone", "f: clone() is made to copy. Its memory is its own, and t keeps its zeros.",
                 'answer = ["a", "b", "c", "f", "g"]'),
@@ -121,7 +122,7 @@ P1 = Exercise(
 
 
 def check_08_p2(answer, torch):
-    given = answer
+    given = answer.tolist() if isinstance(answer, torch.Tensor) else answer
     if not isinstance(given, str):
         if not isinstance(given, (list, tuple)) or len(given) != 3:
             return not_yet('Give a list of three numbers, or "error".')
@@ -161,7 +162,7 @@ P2 = Exercise(
     ),
     solution="answer = [2, 20, 20]",
     why="y is [2 x0, 20 x1, 20 x2] after the write, and that is what is differentiated.",
-    alternatives=("answer = (2.0, 20.0, 20.0)",),
+    alternatives=("answer = (2.0, 20.0, 20.0)", "answer = torch.tensor([2.0, 20.0, 20.0])"),
     mistakes=(
         Mistake("not told",
                 "That is the gradient of y before the write: it would be silently wrong. A write through a view is "
@@ -223,6 +224,7 @@ def check_08_1(answer, torch):
             ((4, 4, 4), (5, 5, 6)): "a list shares",
             ((4, 4, 4), (5, 5, 8)): "all share",
             ((2, 0, 1), (0, 0, 1)): "the slice copies",
+            ((2, 5, 6), (0, 5, 6)): "columns for rows",
         }
         named = wrong.get(tuple(tuple(row) for row in given))
         return almost(named) if named else not_yet("t is not right. Go line by line: whose memory is written to?")
@@ -245,7 +247,7 @@ def state_but(**changed):
 
 
 EX1 = Exercise(
-    id="08.1", kind="predict state", title="Who saw it?", minutes=4, difficulty=1,
+    id="08.1", kind="predict state", title="Who saw it?", minutes=5, difficulty=1,
     question=f"What does t hold, and at which version are t, a and d?\n\n```python\n{WRITES}```",
     name="state", starter='state = {"t": None, "t version": None, "a version": None, "d version": None}',
     hints=(
@@ -277,6 +279,9 @@ EX1 = Exercise(
         Mistake("the slice copies",
                 "The fives are missing. t[1:] is a view, and the augmented assignment writes through it.",
                 state_but(t=[[2, 0, 1], [0, 0, 1]])),
+        Mistake("columns for rows",
+                "The fives went to columns. A single slice cuts the first dimension: t[1:] is every row but the first.",
+                state_but(t=[[2, 5, 6], [0, 5, 6]])),
         Mistake("own counters",
                 "The values are right, but you gave the view a its own counter. A view and its base have one between "
                 "them.", state_but(a_version=1)),
@@ -297,7 +302,7 @@ EX1 = Exercise(
 # --- 08.2 -----------------------------------------------------------------------------------------
 
 PROGRAMS = {
-    "A": "y = x * 2; y[1:].mul_(10)",
+    "A": "y = x * 2; y[[1, 2]].mul_(10)",
     "B": "x[0] = 5.0; y = x * 2",
     "C": "y = x * 2; a, b, c = y; b.mul_(10)",
     "D": "h = x * 1; v = h[1:]; y = v * v; h[0] = 7.0",
@@ -309,7 +314,7 @@ PROGRAMS = {
     "J": "f = torch.nn.Linear(3, 3); f.register_full_backward_hook(print); y = f(x).relu_()",
 }
 SLOPES = {  # of the numbers that y holds, at x = [1, 2, 3]; only for programs that run through
-    "A": [2.0, 20.0, 20.0],
+    "A": [2.0, 2.0, 2.0],
     "E": [0.0, math.exp(2), math.exp(3)],
     "F": [2.0, 20.0, 20.0],
     "G": [0.0, 20.0, 20.0],
@@ -327,9 +332,9 @@ HAPPENS = {
     "J": "raises now",
 }
 WRONG_HAPPENS = {
-    ("A", "silently wrong"): "the base is not told",
+    ("A", "silently wrong"): "a lost write lies",
     ("A", "raises at backward"): "every write hurts",
-    ("A", "raises now"): "every view is refused",
+    ("A", "raises now"): "a list is refused",
     ("B", "fine"): "only an element",
     ("B", "raises at backward"): "the leaf waits",
     ("B", "silently wrong"): "only an element",
@@ -337,6 +342,7 @@ WRONG_HAPPENS = {
     ("C", "raises at backward"): "refused later",
     ("D", "fine"): "another part",
     ("D", "silently wrong"): "another part",
+    ("D", "raises now"): "refused at once",
     ("E", "raises at backward"): "exp saves its input",
     ("F", "fine"): "detached writes are recorded",
     ("F", "raises at backward"): "detached writes spoil",
@@ -347,7 +353,10 @@ WRONG_HAPPENS = {
     ("H", "fine"): "split is slicing",
     ("H", "raises at backward"): "unusable later",
     ("I", "fine"): "replaced anyway",
+    ("I", "silently wrong"): "nobody notices",
+    ("I", "raises now"): "results are guarded",
     ("J", "fine"): "a hook only looks",
+    ("J", "silently wrong"): "a hook only looks",
     ("J", "raises at backward"): "relu waits",
 }
 
@@ -371,6 +380,8 @@ def check_08_2(answer, torch):
     def measure(letter):
         return what_happens(letter, torch)
 
+    if isinstance(answer, dict):
+        answer = {letter: each.strip().lower() if isinstance(each, str) else each for letter, each in answer.items()}
     return check_table(
         answer,
         PROGRAMS,
@@ -385,7 +396,7 @@ def happens_but(letter, phrase):
 
 
 EX2 = Exercise(
-    id="08.2", kind="which happens", title="Which happens?", minutes=7, difficulty=2, puzzles=(4, 15, 19),
+    id="08.2", kind="which happens", title="Which happens?", minutes=9, difficulty=2, puzzles=(4, 15, 19),
     question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
     name="happens",
@@ -398,21 +409,22 @@ EX2 = Exercise(
         "Last: was the write recorded? Something that is not a view, and lies in the same memory, is the trap.",
     ),
     solution=f"happens = {HAPPENS!r}",
-    why="A is recorded for the base, and G is an old view that catches up. E saved a result with memory of its own. "
-    "B, C and J write to a view of a leaf, to one of several views, and to a view made by a custom Function; H uses "
-    "one of several views after its base was written to. In D and I memory that somebody saved is written to. In F "
-    "nobody recorded the write.",
+    why="In A a copy was written to, and y is as it was; G is an old view that catches up. E saved a result with "
+    "memory of its own. B, C and J write to a view of a leaf, to one of several views, and to a view made by a custom "
+    "Function; H uses one of several views after its base was written to. In D and I memory that somebody saved is "
+    "written to. In F nobody recorded the write.",
     alternatives=(f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})",),
     mistakes=(
-        Mistake("the base is not told",
-                "A: the write goes through a view, and the base gets CopySlices. Its gradient is that of the "
-                "written numbers.", happens_but("A", "silently wrong")),
+        Mistake("a lost write lies",
+                "A: indexing with a list copies, so the write never reached y. It holds [2, 4, 6], and [2, 2, 2] is "
+                "the gradient of just these numbers: a lost write, but no false gradient.",
+                happens_but("A", "silently wrong")),
         Mistake("every write hurts",
-                "A: x * 2 saved the 2, and nobody saved y. There is nothing that backward could miss.",
+                "A: y[[1, 2]] is a copy that nobody saved. There is nothing that backward could miss.",
                 happens_but("A", "raises at backward")),
-        Mistake("every view is refused",
-                "A: a slice of a computed tensor may be written to. Refused are views of leaves, several views from "
-                "one call, expanded ones, and those made under no_grad.", happens_but("A", "raises now")),
+        Mistake("a list is refused",
+                "A: indexing with a list gives a copy with memory of its own, and such a tensor may be written to.",
+                happens_but("A", "raises now")),
         Mistake("only an element",
                 "B: x[0] = 5.0 is a write through the view x[0] of the leaf x, with grad mode on. One element "
                 "is enough.", happens_but("B", "fine")),
@@ -428,6 +440,9 @@ EX2 = Exercise(
         Mistake("another part",
                 "D: the saved v does not contain h[0], true. But v and h have one counter between them, so v counts "
                 "as changed.", happens_but("D", "fine")),
+        Mistake("refused at once",
+                "D: h is no leaf, and h[0] is a single view of it: this write is allowed, and recorded. Who minds it, "
+                "and when?", happens_but("D", "raises now")),
         Mistake("exp saves its input",
                 "E: exp saves its result, and that has memory of its own. Nobody saved v.",
                 happens_but("E", "raises at backward")),
@@ -452,6 +467,12 @@ EX2 = Exercise(
         Mistake("replaced anyway",
                 "I: y[0] gets no gradient any more, but exp saved the whole result, with one counter. Nobody looks "
                 "which part was written to.", happens_but("I", "fine")),
+        Mistake("nobody notices",
+                "I: y's memory is what exp saved, and it was saved at version 0. That is looked at before it is used.",
+                happens_but("I", "silently wrong")),
+        Mistake("results are guarded",
+                "I: y is no leaf, so the assignment itself is allowed. Saved memory is not guarded; it is compared "
+                "when it is used.", happens_but("I", "raises now")),
         Mistake("a hook only looks",
                 "J: to see gradients, the hook puts a custom Function behind the layer, and what that hands out is a "
                 "view. Writing to it is refused.", happens_but("J", "fine")),
@@ -504,7 +525,13 @@ def check_08_3(answer, torch):
         return almost("from the leaf")
     if all(given[name] == truth[name][:-1] for name in WALKS):
         return almost("no accumulator")
+    known = {name for nodes in truth.values() for name in nodes}
+    for name in (name for nodes in given.values() for name in nodes):
+        if name not in known and name + "Backward0" in known:
+            return not_yet(f'There is no node called {name!r}: write the whole name, as type(node).__name__ gives it.')
     y, old, new = (given[name] for name in WALKS)
+    if y == truth["y"][::-1]:
+        return almost("from the leaf")
     if y != truth["y"]:
         wrong = {
             ("AddBackward0", "MulBackward0", "MulBackward0", "AccumulateGrad"): "mul for CopySlices",
@@ -629,7 +656,7 @@ def start_biases(torch, b, anchors, prior):
 """
 
 EX4 = Exercise(
-    id="08.4", kind="repair", title="The detector's biases", minutes=6, difficulty=1, puzzles=(3, 4),
+    id="08.4", kind="repair", title="The detector's biases", minutes=4, difficulty=1, puzzles=(3, 4),
     question="Add prior to number 4 of each group of b; b stays the same leaf, and the write is counted.",
     name="start_biases", starter=STARTER_4,
     hints=(
@@ -683,6 +710,7 @@ EX4 = Exercise(
 
 
 def check_08_5(answer, torch):
+    kept = True
     for height, half in ((2, 2), (3, 1)):
         values = [numbers(2 * half) for _ in range(height)]
         x = leaf(torch, values, torch.float64)
@@ -717,6 +745,7 @@ def check_08_5(answer, torch):
             wanted += [p * squash(q) * (1 - squash(q)) for p, q in zip(one, two, strict=True)]
         found = flat(x.grad)
         if near(found, wanted, 1e-6):
+            kept = kept and near(flat(h), [value for row in values for value in row], 1e-6)
             continue
         open_gate = [number for row in range(height) for number in found[(2 * row + 1) * half : (2 * row + 2) * half]]
         if not any(open_gate):
@@ -724,6 +753,11 @@ def check_08_5(answer, torch):
         if near(open_gate, [p for p, _ in pairs], 1e-6):
             return almost("unrecorded")
         return not_yet("The number is right, its gradient is not.")
+    if not kept:
+        return correct(
+            "a slice, from a call of its own, may be written to, and the slope is right. But h was overwritten: "
+            "whoever else reads it now finds the sigmoid in its second half. Out of place is kinder."
+        )
     return correct("nothing writes to one of several views, and the gate's own slope is in the gradient.")
 
 
@@ -738,7 +772,7 @@ def gated(torch, h):
     return (a * b).sum()"""
 
 EX5 = Exercise(
-    id="08.5", kind="repair", title="A gate", minutes=6, difficulty=1, puzzles=(19,),
+    id="08.5", kind="repair", title="A gate", minutes=4, difficulty=1, puzzles=(19,),
     question="Repair the function so that it returns the number it was meant to return, with the right gradient.",
     name="gated", starter=STARTER_5,
     hints=(
@@ -748,7 +782,7 @@ EX5 = Exercise(
     ),
     solution=STARTER_5.replace("b.sigmoid_()", "b = b.sigmoid()") + "\n",
     why="Out of place there is no write, so nobody has to rewrite a history. Two slices, each from a call of its own, "
-    "could be written to.",
+    "could be written to, at the price that the caller's h changes.",
     alternatives=(
         STARTER_5.replace("b.sigmoid_()", "b = b.clone().sigmoid_()") + "\n",
         STARTER_5.replace("    a, b = h.chunk(2, dim=1)",
@@ -818,11 +852,13 @@ def check_08_6(answer, torch):
             return almost("copied too early" if "expected version 0" in str(error) else "copied too late")
         wanted_x0 = sum(k * factor**t for t, k in enumerate(weights))
         wanted_w = sum(k * t * start * factor ** max(t - 1, 0) for t, k in enumerate(weights))
-        if x0.grad is not None and w.grad is not None:
-            if near([x0.grad.item(), w.grad.item()], [wanted_x0, wanted_w], 1e-3):
-                continue
+        if w.grad is None:
+            whole = x0.grad is not None and near(flat(x0.grad), [wanted_x0], 1e-3)
+            return almost("w cut" if whole else "unrecorded")
+        if x0.grad is None:
+            return almost("x0 cut")
+        if not near([x0.grad.item(), w.grad.item()], [wanted_x0, wanted_w], 1e-3):
             return almost("numbers")
-        return almost("unrecorded")
     return correct("what the product saves has memory of its own, and every state's history is kept.")
 
 
@@ -864,8 +900,9 @@ EX6 = Exercise(
     ),
     mistakes=(
         Mistake("copied too late",
-                "You copied the product's result. What is stale is its saved operand, the view out[t]: the copy must "
-                "be made of that.", STARTER_6.replace("out[t] * w", "(out[t] * w).clone()")),
+                "Backward still finds a stale view. The product saved out[t], and the loop writes to that memory "
+                "afterwards: it is out[t] that needs memory of its own, before the product saves it.",
+                STARTER_6.replace("out[t] * w", "(out[t] * w).clone()")),
         Mistake("copied too early",
                 "A copy of the whole buffer, and then the product reads it and the write goes into that same copy. "
                 "Reader and writer still share.",
@@ -879,6 +916,12 @@ EX6 = Exercise(
         Mistake("unrecorded",
                 "No error, but w gets no gradient: the products are written into the buffer and nobody "
                 "records it.", STARTER_6.replace("out[t + 1] =", "out.data[t + 1] =")),
+        Mistake("w cut",
+                "No error, and x0 gets its gradient, but w gets none: it takes part in the products as a mere number.",
+                STARTER_6.replace("out[t] * w", "out[t] * w.detach()")),
+        Mistake("x0 cut",
+                "No error, and w gets its gradient, but x0 gets none: the first state has no history.",
+                STARTER_6.replace("= x0", "= x0.item()").replace("out[t] * w", "out[t].clone() * w")),
         Mistake("no history",
                 "The states are right, and the result has no history at all: there is nothing to go back through.",
                 STARTER_6.replace("    return out", "    return out.detach()")),

@@ -1,0 +1,1331 @@
+"""Exercises of lesson 11: custom Functions, ctx and its methods, and four programs that people really write."""
+
+import gc
+import math
+import random
+import weakref
+
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.outcomes import check_table
+
+IN_PLACE = "modified by an inplace operation"
+COUNT = "incorrect number of gradients"
+SHAPE = "returned an invalid gradient"
+UNUSED = "appears to not have been used in the graph"
+
+
+def numbers(count, low=0.5, high=2.0):
+    """Random numbers away from zero, so that no slope is zero by accident."""
+    return [random.uniform(low, high) for _ in range(count)]
+
+
+def array(torch, *shape, low=-1.0, high=1.0, requires_grad=False):
+    """A random float64 tensor."""
+    values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(*shape)
+    return values.detach().requires_grad_(requires_grad)
+
+
+def flat(tensor):
+    return tensor.detach().reshape(-1).tolist()
+
+
+def near(found, wanted, tolerance=1e-5):
+    """Two tensors have one shape and agree."""
+    return tuple(found.shape) == tuple(wanted.shape) and all(
+        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+        for a, b in zip(flat(found), flat(wanted), strict=True)
+    )
+
+
+def is_function(answer, torch):
+    """Is it a Function class that fits this engine?"""
+    return isinstance(answer, type) and issubclass(answer, torch.autograd.Function)
+
+
+NO_FUNCTION = "Keep the class line: the answer is a subclass of torch.autograd.Function."
+
+
+def function(torch, forward, backward, name="Fn"):
+    """A Function class with these two static methods."""
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
+
+
+def slopes(torch, value, inputs, step=1e-6):
+    """The gradients of the number `value(*inputs)` for each input, by central differences."""
+    gradients = []
+    for which, tensor in enumerate(inputs):
+        start, found = flat(tensor), []
+        for place in range(len(start)):
+            ends = []
+            for sign in (1, -1):
+                moved = list(start)
+                moved[place] += sign * step
+                changed = torch.tensor(moved, dtype=torch.float64).reshape(tuple(tensor.shape))
+                ends.append(value(*inputs[:which], changed, *inputs[which + 1 :]))
+            found.append((ends[0] - ends[1]) / (2 * step))
+        gradients.append(torch.tensor(found, dtype=torch.float64).reshape(tuple(tensor.shape)))
+    return gradients
+
+
+# --- 11.p1 ----------------------------------------------------------------------------------------
+
+
+def check_11_p1(answer, torch):
+    if not isinstance(answer, (list, tuple)) or len(answer) != 2:
+        return not_yet('Give a list of two: for the slot, then for the attribute; a number or "error" each.')
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.mine = x
+        return x**3
+
+    truth = []
+    for read in (lambda ctx: ctx.saved_tensors[0], lambda ctx: ctx.mine):
+        x = torch.tensor([2.0], requires_grad=True)
+        h = x * 1
+        y = function(torch, forward, lambda ctx, g, read=read: 3 * read(ctx) ** 2 * g).apply(h)
+        h.mul_(10)
+        try:
+            y.backward()
+            truth.append(x.grad.item())
+        except RuntimeError:
+            truth.append("error")
+    given = [part if isinstance(part, str) else float(part) for part in answer]
+    if given == truth:
+        return correct("a slot knows its version, an attribute knows nothing.")
+    wrong = {
+        ("error", "error"): "both checked",
+        (12.0, 12.0): "copies",
+        ("error", 12.0): "attribute copies",
+        (1200.0, "error"): "swapped",
+        (12.0, "error"): "swapped",
+        (1200.0, 1200.0): "nobody checks",
+        (12.0, 1200.0): "slot copies",
+    }
+    named = wrong.get(tuple(given))
+    return almost(named) if named else not_yet("Which memory does each of them look at, and who notices a write?")
+
+
+P1 = Exercise(
+    id="11.p1", kind="predict", title="Slot and attribute", minutes=2, difficulty=1, puzzles=(17,),
+    question="`h` is 2 when it is kept, and 20 at backward. What is `x.grad` with `ctx.saved_tensors`, and what "
+    'with `ctx.mine`? A list of two, each a number or `"error"`.',
+    name="answer", starter="answer = None",
+    hints=(
+        "Neither of the two copies: both keep h by reference, and h is now 20.",
+        "Lesson 07: who notes a version, and who compares it? What is 3 · 20²?",
+    ),
+    solution='answer = ["error", 1200]',
+    why="The slot noted version 0 and finds version 1. The attribute is any Python attribute: it gives h as it is "
+    "now, and 3 · 20² = 1200.",
+    alternatives=('answer = ("error", 1200.0)',),
+    mistakes=(
+        Mistake("both checked",
+                "An attribute of ctx is a plain Python attribute. Nobody notes a version for it, so nothing can be "
+                "compared.", 'answer = ["error", "error"]'),
+        Mistake("copies",
+                "That would need copies of h. Neither way copies: a copy of every activation would double the memory.",
+                "answer = [12, 12]"),
+        Mistake("attribute copies",
+                "The slot is right. The attribute is only another name for h, and h is 20 by now.",
+                'answer = ["error", 12]'),
+        Mistake("swapped",
+                "The other way round: save_for_backward makes the checked slot, the attribute is unknown to the "
+                "engine.", 'answer = [1200, "error"]'),
+        Mistake("nobody checks",
+                "For the attribute yes. The slot noted the version of h when it was saved, and mul_ has added one.",
+                "answer = [1200, 1200]"),
+        Mistake("slot copies",
+                "The attribute is right. The slot has no copy either; it has the version at which h was saved.",
+                "answer = [12, 1200]"),
+    ),
+    check=check_11_p1,
+)  # fmt: skip
+
+
+# --- 11.p2 ----------------------------------------------------------------------------------------
+
+
+def mix_forward(ctx, x, y, z):
+    w = x * z
+    ctx.save_for_backward(x, y, w)
+    ctx.z = z
+    return x * y + y * z + w * y
+
+
+def mix_backward(ctx, grad):
+    x, y, w = ctx.saved_tensors
+    return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
+
+
+def second_derivatives(torch, apply, x, y, z):
+    """gx by y and gy by x; 0 where the engine sees no path."""
+    gx, gy = torch.autograd.grad(apply(x, y, z), (x, y), create_graph=True)
+    found = []
+    for g, v in ((gx, y), (gy, x)):
+        (second,) = torch.autograd.grad(g, v, retain_graph=True, allow_unused=True)
+        found.append(0.0 if second is None else second.item())
+    return found
+
+
+def scalar(torch, value):
+    return torch.tensor(float(value), dtype=torch.float64, requires_grad=True)
+
+
+def check_11_p2(answer, torch):
+    if not isinstance(answer, (list, tuple)) or len(answer) != 2:
+        return not_yet("Give a pair of numbers: gx by y, and gy by x.")
+    mix = function(torch, mix_forward, mix_backward, "Mix")
+    truth = second_derivatives(torch, mix.apply, scalar(torch, 2), scalar(torch, 3), 4.0)
+    given = [float(part) for part in answer]
+    if given == truth:
+        return correct("an intermediate is a number to whoever differentiates once more.")
+    wrong = {
+        (5.0, 5.0): "as in calculus",
+        (1.0, 5.0): "the wrong one",
+        (1.0, 1.0): "both",
+        (0.0, 0.0): "nothing recorded",
+        (5.0, 0.0): "no path at all",
+        (15.0, 14.0): "first derivatives",
+    }
+    named = wrong.get(tuple(given))
+    return almost(named) if named else not_yet("Write gx and gy with the saved letters, and differentiate those.")
+
+
+P2 = Exercise(
+    id="11.p2", kind="predict", title="The same number twice?", minutes=3, difficulty=2, puzzles=(),
+    question="x = 2, y = 3, z = 4, gx = y + y·z and gy = x + z + w with w saved by forward. gx by y, and gy by x?",
+    name="answer", starter="answer = None",
+    hints=(
+        "x and y are inputs: what was saved is the caller's own tensor, with its history.",
+        "Was forward recorded while it computed w = x * z? Then what does w know of x?",
+    ),
+    solution="answer = (5, 1)",
+    why="gx = y + y·z depends on the input y: 1 + z = 5. gy = x + z + w depends on x twice, but w was computed "
+    "without recording and is a constant: 1 is left.",
+    alternatives=("answer = [5.0, 1.0]",),
+    mistakes=(
+        Mistake("as in calculus",
+                "Calculus says so. But w was computed in forward, where nothing is recorded, so the path from w to x "
+                "is missing.", "answer = (5, 5)"),
+        Mistake("the wrong one",
+                "One of them is 1, but not that one: w stands in gy, and gx is made of the input y alone.",
+                "answer = (1, 5)"),
+        Mistake("both",
+                "gx = y + y·z has no w in it. It loses nothing.", "answer = (1, 1)"),
+        Mistake("nothing recorded",
+                "forward is not recorded, but backward is, with create_graph=True, and saved inputs come back "
+                "with their history.", "answer = (0, 0)"),
+        Mistake("no path at all",
+                "gy = x + z + w: the path through w is gone, the x in front is still there.", "answer = (5, 0)"),
+        Mistake("first derivatives",
+                "Those are gx and gy themselves. Asked is how gx changes with y, and gy with x.",
+                "answer = (15, 14)"),
+    ),
+    check=check_11_p2,
+)  # fmt: skip
+
+
+# --- 11.1 -----------------------------------------------------------------------------------------
+
+PROGRAMS = {
+    "A": "h = x * 1; y = Exp.apply(h, True); h.mul_(10)",
+    "B": "y = Exp.apply(x, True); y.mul_(2)",
+    "C": "y = Exp.apply(x, False); y.mul_(2)",
+    "D": "h = x * 1; y = Cube.apply(h); h.detach().mul_(10)",
+    "E": "y = Pair.apply(x)",
+    "F": "h = x * 1; Triple.apply(h, False); y = h * 1",
+    "G": "y = Triple.apply(x, True)",
+    "H": "y = Times.apply(x, k)",
+}
+SLOPES = {  # of the formula that computed y
+    "A": math.exp,
+    "B": lambda v: 2 * math.exp(v),
+    "C": lambda v: 2 * math.exp(v),
+    "D": lambda v: 3 * v * v,
+    "E": lambda v: 1.0,
+    "F": lambda v: 3.0,
+    "G": lambda v: 3.0,
+    "H": lambda v: 5.0,
+}
+HAPPENS = {
+    "A": "fine",
+    "B": "raises at backward",
+    "C": "silently wrong",
+    "D": "raises at backward",
+    "E": "raises now",
+    "F": "silently wrong",
+    "G": "raises now",
+    "H": "raises at backward",
+}
+WRONG_HAPPENS = {
+    ("A", "raises at backward"): "input for result",
+    ("A", "silently wrong"): "input for result",
+    ("B", "fine"): "only inputs",
+    ("B", "silently wrong"): "only inputs",
+    ("C", "raises at backward"): "attribute checked",
+    ("C", "fine"): "attribute harmless",
+    ("D", "fine"): "detached",
+    ("D", "silently wrong"): "detached",
+    ("E", "fine"): "a number is kept",
+    ("E", "raises at backward"): "a number waits",
+    ("F", "fine"): "unmarked is fine",
+    ("F", "raises at backward"): "unmarked raises",
+    ("G", "fine"): "a leaf",
+    ("G", "raises at backward"): "a leaf",
+    ("H", "raises now"): "counted early",
+    ("H", "fine"): "one is enough",
+    ("H", "silently wrong"): "one is enough",
+}
+
+
+def programs_functions(torch):
+    """The Functions that the programs of 11.1 use."""
+
+    def exp_forward(ctx, x, slot):
+        result = x.exp()
+        ctx.save_for_backward(result if slot else None)
+        ctx.result = None if slot else result
+        return result
+
+    def exp_backward(ctx, grad):
+        (kept,) = ctx.saved_tensors
+        return grad * (ctx.result if kept is None else kept), None
+
+    def cube_forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    def pair_forward(ctx, x):
+        ctx.save_for_backward(x, 3)
+        return x * 1
+
+    def triple_forward(ctx, x, mark):
+        x.mul_(3)
+        if mark:
+            ctx.mark_dirty(x)
+        return x
+
+    def times_forward(ctx, x, k):
+        ctx.save_for_backward(x, k)
+        return x * k
+
+    return {
+        "Exp": function(torch, exp_forward, exp_backward, "Exp"),
+        "Cube": function(torch, cube_forward, lambda ctx, g: 3 * ctx.saved_tensors[0] ** 2 * g, "Cube"),
+        "Pair": function(torch, pair_forward, lambda ctx, g: g, "Pair"),
+        "Triple": function(torch, triple_forward, lambda ctx, g: (3 * g, None), "Triple"),
+        "Times": function(torch, times_forward, lambda ctx, g: g * ctx.saved_tensors[1], "Times"),
+    }
+
+
+def what_happens(program, slope, torch):
+    """Run a program, then backward, and say which of the four outcomes it has."""
+    values = [1.0, 2.0]
+    x = torch.tensor(values, requires_grad=True)
+    space = {"torch": torch, "x": x, "k": torch.tensor([5.0, 5.0], requires_grad=True), **programs_functions(torch)}
+    try:
+        exec(program, space)
+    except (RuntimeError, TypeError):
+        return "raises now"
+    try:
+        space["y"].sum().backward()
+    except RuntimeError:
+        return "raises at backward"
+    pairs = zip(flat(x.grad), values, strict=True)
+    right = all(math.isclose(found, slope(value), rel_tol=1e-4) for found, value in pairs)
+    return "fine" if right else "silently wrong"
+
+
+def check_11_1(answer, torch):
+    def measure(letter):
+        return what_happens(PROGRAMS[letter], SLOPES[letter], torch)
+
+    return check_table(
+        answer, PROGRAMS, measure, WRONG_HAPPENS,
+        shown="you know what ctx guards, what it refuses at once, and where it must believe you.",
+    )  # fmt: skip
+
+
+def happens_but(letter, phrase):
+    return f"happens = {HAPPENS | {letter: phrase}!r}"
+
+
+EX1 = Exercise(
+    id="11.1", kind="which happens", title="Which happens?", minutes=8, difficulty=2, puzzles=(1, 17),
+    question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently wrong?\n\n"
+    + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
+    name="happens", starter="happens = {" + ", ".join(f'"{letter}": None' for letter in PROGRAMS) + "}",
+    hints=(
+        "A to D: what was kept, in a slot or on ctx, and was that memory written to afterwards?",
+        "E to H: when can the engine know? When apply packs what you named, when forward has written into an input, "
+        "or only when backward has returned?",
+    ),
+    solution=f"happens = {HAPPENS!r}",
+    why="Slots are checked when backward reads them (B, D), whatever name the write used. Attributes are not (C). A "
+    "number in a slot and a write into a leaf are seen while apply runs (E, G); a missing gradient only when backward "
+    "has returned (H); a missing mark never (F).",
+    alternatives=(f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})",),
+    mistakes=(
+        Mistake("input for result",
+                "A: Exp keeps its result. h is the input, and nobody needs it any more.",
+                happens_but("A", "raises at backward")),
+        Mistake("only inputs",
+                "B: results are checked as well as inputs. y is the memory that the slot holds, and mul_ wrote "
+                "into it.", happens_but("B", "fine")),
+        Mistake("attribute checked",
+                "C: the result is on ctx, not in a slot. There is no version to compare, so there is no error.",
+                happens_but("C", "raises at backward")),
+        Mistake("attribute harmless",
+                "C: no error indeed, but ctx.result is y itself, and y is twice as large by now: the gradient is too "
+                "large by 2.", happens_but("C", "fine")),
+        Mistake("detached",
+                "D: detach() shares memory and counter with h, so the write is counted, and Cube's slot holds h.",
+                happens_but("D", "silently wrong")),
+        Mistake("a number is kept",
+                "E: save_for_backward takes tensors and None. A number belongs on ctx.", happens_but("E", "fine")),
+        Mistake("a number waits",
+                "E: it is refused earlier, when apply packs the slots after forward, in the line that calls apply.",
+                happens_but("E", "raises at backward")),
+        Mistake("unmarked is fine",
+                "F: without the mark, h keeps its old history, in which nobody multiplied by 3: the gradient says 1.",
+                happens_but("F", "fine")),
+        Mistake("unmarked raises",
+                "F: nothing raises. No slot holds h, and nobody told the engine that forward wrote into it.",
+                happens_but("F", "raises at backward")),
+        Mistake("a leaf",
+                "G: x is a leaf that requires grad. A marked write into it is refused at once, as for x.mul_(3).",
+                happens_but("G", "fine")),
+        Mistake("counted early",
+                "H: before backward has run, nobody can know how many gradients it will return.",
+                happens_but("H", "raises now")),
+        Mistake("one is enough",
+                "H: two arguments, one gradient: the engine will not guess which of the two it belongs to.",
+                happens_but("H", "fine")),
+    ),
+    check=check_11_1,
+)  # fmt: skip
+
+
+# --- 11.2 -----------------------------------------------------------------------------------------
+
+METHODS = ("save_for_backward", "needs_input_grad", "once_differentiable", "mark_dirty", "mark_non_differentiable",
+           "set_materialize_grads")  # fmt: skip
+CURES = dict(zip("ABCDEF", ("save_for_backward", "mark_non_differentiable", "mark_dirty", "needs_input_grad",
+                            "once_differentiable", "set_materialize_grads"), strict=True))  # fmt: skip
+
+
+def memory_waits(torch, method):
+    """A: is the result still alive when nobody has a name for it?"""
+
+    def forward(ctx, x):
+        out = x.exp()
+        if method == "save_for_backward":
+            ctx.save_for_backward(out)
+        else:
+            ctx.out = out
+        return out
+
+    gc.collect()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        result = function(torch, forward, lambda ctx, g: g).apply(scalar(torch, 1))
+        seen = weakref.ref(result)
+        del result
+        return seen() is not None
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def trains_on_places(torch, method):
+    """B: does a loss made of the places run, and teach nothing?"""
+
+    def forward(ctx, x):
+        ctx.set_materialize_grads(method != "set_materialize_grads")
+        places = x * 0 + 1
+        if method == "mark_non_differentiable":
+            ctx.mark_non_differentiable(places)
+        return x * 2, places
+
+    x = scalar(torch, 1)
+    _, places = function(torch, forward, lambda ctx, g, _: None if g is None else 2 * g).apply(x)
+    try:
+        places.backward()
+    except RuntimeError:
+        return False
+    return x.grad is None or x.grad.item() == 0
+
+
+def forgets_the_write(torch, method):
+    """C: does the tensor that was passed in have gradients as if forward had not run?"""
+
+    def forward(ctx, x):
+        x.mul_(3)
+        if method == "mark_dirty":
+            ctx.mark_dirty(x)
+        return x
+
+    x = scalar(torch, 1)
+    h = x * 1
+    function(torch, forward, lambda ctx, g: 3 * g).apply(h)
+    return torch.autograd.grad(h, x)[0].item() == 1
+
+
+def works_for_nothing(torch, method):
+    """D: is the gradient of a frozen weight computed?"""
+    computed = []
+
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x * weight
+
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        if method == "needs_input_grad" and not ctx.needs_input_grad[1]:
+            return grad * weight, None
+        computed.append("weight")
+        return grad * weight, grad * x
+
+    function(torch, forward, backward).apply(scalar(torch, 1), scalar(torch, 2).detach()).backward()
+    return bool(computed)
+
+
+def second_is_wrong(torch, method):
+    """E: does a gradient penalty run, with a term missing?"""
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    def backward(ctx, grad):
+        return grad * 2 * ctx.saved_tensors[0].detach()  # outside the graph, as NumPy is
+
+    if method == "once_differentiable":
+        backward = torch.autograd.function.once_differentiable(backward)
+    x = scalar(torch, 3)
+    y = function(torch, forward, backward).apply(x)
+    (g,) = torch.autograd.grad(y * y, x, create_graph=True)
+    try:
+        (g * g).backward()
+    except RuntimeError:
+        return False
+    return True
+
+
+def fills_with_zeros(torch, method):
+    """F: does backward get tensors for outputs that nobody used?"""
+    got = []
+
+    def forward(ctx, x):
+        ctx.set_materialize_grads(method != "set_materialize_grads")
+        return x * 2, x * 3
+
+    def backward(ctx, first, second):
+        got.append(second)
+        return 2 * first
+
+    function(torch, forward, backward).apply(scalar(torch, 1))[0].backward()
+    return got[0] is not None
+
+
+SYMPTOMS = {"A": memory_waits, "B": trains_on_places, "C": forgets_the_write, "D": works_for_nothing,
+            "E": second_is_wrong, "F": fills_with_zeros}  # fmt: skip
+WRONG_CURES = {
+    ("A", "set_materialize_grads"): "zeros for a ring",
+    ("A", "needs_input_grad"): "asking for keeping",
+    ("B", "set_materialize_grads"): "zeros for nothing",
+    ("B", "needs_input_grad"): "inputs for outputs",
+    ("C", "save_for_backward"): "the slot for the write",
+    ("C", "once_differentiable"): "an error for the write",
+    ("D", "set_materialize_grads"): "outputs for inputs",
+    ("D", "mark_non_differentiable"): "the output marked",
+    ("E", "save_for_backward"): "a slot for NumPy",
+    ("E", "mark_non_differentiable"): "no gradient at all",
+    ("F", "mark_non_differentiable"): "all outputs marked",
+    ("F", "needs_input_grad"): "flags of the inputs",
+}
+
+
+def check_11_2(answer, torch):
+    if not isinstance(answer, dict) or any(not isinstance(answer.get(letter), str) for letter in CURES):
+        return not_yet("Put the name of a method, as text, in the place of each None.")
+    given = {letter: answer[letter].removeprefix("ctx.").strip("@() ") for letter in CURES}
+    strange = [letter for letter, method in given.items() if method not in METHODS]
+    if strange:
+        return not_yet(f"For {', '.join(strange)}, choose one of: {', '.join(METHODS)}.")
+    wrong = [letter for letter, method in given.items() if SYMPTOMS[letter](torch, method)]
+    for letter in wrong:
+        if (letter, given[letter]) in WRONG_CURES:
+            return almost(WRONG_CURES[letter, given[letter]])
+    if wrong:
+        return not_yet(f"We applied your cures. {len(CURES) - len(wrong)} of {len(CURES)} helped; {wrong[0]} did not.")
+    return correct("each report is gone with your cure: we ran all six with it.")
+
+
+def cures_but(letter, method):
+    return f"cures = {CURES | {letter: method}!r}"
+
+
+EX2 = Exercise(
+    id="11.2", kind="diagnose", title="Diagnose", minutes=6, difficulty=2, puzzles=(17,),
+    question="Six bug reports; name the method that is the cure of each.",
+    name="cures", starter="cures = {" + ", ".join(f'"{letter}": None' for letter in CURES) + "}",
+    hints=(
+        "Ask of each report: is it about inputs, about outputs, about what is kept, or about backward itself?",
+        "The table under Break it has a last column, 'left out'. Which line of it does the report describe?",
+    ),
+    solution=f"cures = {CURES!r}",
+    why="A is a ring through ctx. B and F are about outputs: one should have no gradient, the others should cost "
+    "nothing when unused. C is a write the engine was not told of. D asks about an input. E turns a wrong number into "
+    "an error.",
+    alternatives=(f"cures = dict({', '.join(f'{k}={v!r}' for k, v in reversed(CURES.items()))})",),
+    mistakes=(
+        Mistake("zeros for a ring",
+                "A: the zeros are made in backward and soon gone. What waits for the collector is a ring: the result "
+                "holds its node, and ctx, the node, holds the result.", cures_but("A", "set_materialize_grads")),
+        Mistake("asking for keeping",
+                "A: asking who needs a gradient may save work. The ring through ctx.out is still there.",
+                cures_but("A", "needs_input_grad")),
+        Mistake("zeros for nothing",
+                "B: with None instead of zeros the loss still runs and still teaches nothing. The places must not "
+                "require grad at all.", cures_but("B", "set_materialize_grads")),
+        Mistake("inputs for outputs",
+                "B: that flag speaks of forward's inputs. The places are an output.",
+                cures_but("B", "needs_input_grad")),
+        Mistake("the slot for the write",
+                "C: keeping the tensor does not tell anybody that forward wrote into it.",
+                cures_but("C", "save_for_backward")),
+        Mistake("an error for the write",
+                "C: that concerns second derivatives. Here the first is wrong, because the write is missing in the "
+                "history of the tensor.", cures_but("C", "once_differentiable")),
+        Mistake("outputs for inputs",
+                "D: that changes what backward gets for unused outputs. The frozen weight is an input.",
+                cures_but("D", "set_materialize_grads")),
+        Mistake("the output marked",
+                "D: then the layer's output would have no gradient, and nothing before it would learn.",
+                cures_but("D", "mark_non_differentiable")),
+        Mistake("a slot for NumPy",
+                "E: what is kept is not the trouble. backward leaves the graph, so its own derivative is lost.",
+                cures_but("E", "save_for_backward")),
+        Mistake("no gradient at all",
+                "E: the first derivative is right and wanted. Only differentiating it again should raise.",
+                cures_but("E", "mark_non_differentiable")),
+        Mistake("all outputs marked",
+                "F: each of the outputs has a gradient when somebody uses it. Marking them would take it away.",
+                cures_but("F", "mark_non_differentiable")),
+        Mistake("flags of the inputs",
+                "F: those flags speak of inputs. The zeros stand for outputs that nobody used.",
+                cures_but("F", "needs_input_grad")),
+    ),
+    check=check_11_2,
+)  # fmt: skip
+
+
+# --- 11.3 -----------------------------------------------------------------------------------------
+
+
+def random_labels(torch, height, width, regions):
+    """A label map in which every region has a pixel."""
+    labels = list(range(regions)) + [random.randrange(regions) for _ in range(height * width - regions)]
+    random.shuffle(labels)
+    return torch.tensor(labels).reshape(height, width)
+
+
+def region_means(image, labels, regions):
+    """The mean of each region by plain loops, as a nested list's flat form."""
+    names, pixels, means = labels.reshape(-1).tolist(), image.shape[2] * image.shape[3], []
+    for start in range(0, image.numel(), pixels):
+        plane = flat(image)[start : start + pixels]
+        for region in range(regions):
+            inside = [value for value, name in zip(plane, names, strict=True) if name == region]
+            means.append(sum(inside) / len(inside))
+    return means
+
+
+def check_11_3(answer, torch):
+    if not is_function(answer, torch):
+        return not_yet(NO_FUNCTION)
+    for n, c, h, w, regions in ((2, 3, 3, 4, 5), (1, 2, 4, 3, 3), (2, 1, 3, 3, 1)):
+        image, labels = array(torch, n, c, h, w, requires_grad=True), random_labels(torch, h, w, regions)
+        pooled = answer.apply(image, labels)
+        if tuple(pooled.shape) != (n, c, regions) or not near(
+            pooled, torch.tensor(region_means(image, labels, regions), dtype=torch.float64).reshape(n, c, regions)
+        ):
+            return not_yet("forward no longer gives the mean of each region; only backward was missing.")
+        grad = array(torch, n, c, regions)
+        try:
+            (found,) = torch.autograd.grad(pooled, image, grad)
+        except RuntimeError as error:
+            named = {COUNT: "one gradient", SHAPE: "not spread", UNUSED: "none"}
+            found = next((name for phrase, name in named.items() if phrase in str(error)), None)
+            if found is None:
+                raise
+            return almost(found)
+        size = torch.tensor([float((labels == region).sum()) for region in range(regions)], dtype=torch.float64)
+        spread = grad[:, :, labels]
+        if near(found, (grad / size)[:, :, labels]):
+            continue
+        if near(found, spread):
+            return almost("no division")
+        if near(found, spread / labels.numel()):
+            return almost("all pixels")
+        if near(found, (grad * size)[:, :, labels]):
+            return almost("multiplied")
+        return not_yet("backward runs, but finite differences give other numbers.")
+    image, labels = array(torch, 1, 2, 3, 3, requires_grad=True), random_labels(torch, 3, 3, 4)
+    if not torch.autograd.gradcheck(lambda image: answer.apply(image, labels), (image,), raise_exception=False):
+        return not_yet("gradcheck does not agree with it.")
+    return correct("gradcheck agrees: a mean spreads its gradient evenly over its own pixels.")
+
+
+STARTER_3 = """\
+class SuperpixelMean(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, image, labels):
+        member = (labels.reshape(-1, 1) == torch.arange(labels.max().item() + 1)).to(image.dtype)
+        size = member.sum(0)  # pixels in each region
+        ctx.save_for_backward(labels, size)
+        return image.reshape(*image.shape[:2], -1) @ member / size
+
+    @staticmethod
+    def backward(ctx, grad):
+        ..."""
+
+
+def pooling(*lines):
+    """The source of an answer with these lines as the body of backward."""
+    return STARTER_3.replace("        ...", "\n".join(f"        {line}" for line in lines)) + "\n"
+
+
+UNPACK_3 = "labels, size = ctx.saved_tensors"
+EX3 = Exercise(
+    id="11.3", kind="write a Function", title="Superpixel pooling", minutes=8, difficulty=2, puzzles=(),
+    question="Write the backward of a mean over regions: un-pooling, and no gradient for the labels.",
+    name="SuperpixelMean", starter=STARTER_3,
+    hints=(
+        "Move one pixel by d. Which mean moves, and by how much?",
+        "So each pixel needs the number that belongs to its own region. What does table[:, :, labels] do when table is "
+        "(N, C, K) and labels is (H, W)?",
+        "forward has two arguments, so backward returns two things.",
+    ),
+    solution=pooling(UNPACK_3, "return (grad / size)[:, :, labels], None"),
+    why="A pixel moves the mean of its region by 1 / size, so it gets that region's gradient divided by size. Indexing "
+    "with the label map looks up one number for each pixel: that is un-pooling. The image itself was never needed, and "
+    "is not kept.",
+    alternatives=(
+        pooling(
+            UNPACK_3,
+            "member = (labels.reshape(-1, 1) == torch.arange(len(size))).to(grad.dtype)",
+            "return ((grad / size) @ member.T).reshape(*grad.shape[:2], *labels.shape), None",
+        ),
+        pooling(UNPACK_3, "return grad[:, :, labels] / size[labels], None"),
+    ),
+    mistakes=(
+        Mistake("one gradient",
+                "The numbers may be right, but forward has two arguments. labels get None.",
+                pooling(UNPACK_3, "return (grad / size)[:, :, labels]")),
+        Mistake("no division",
+                "That is the gradient of a sum. In a mean each pixel counts only one part in size.",
+                pooling(UNPACK_3, "return grad[:, :, labels], None")),
+        Mistake("all pixels",
+                "You divided by all pixels of the image. Each mean is over its own region.",
+                pooling(UNPACK_3, "return grad[:, :, labels] / labels.numel(), None")),
+        Mistake("not spread",
+                "The gradient has the form of the pooled values; it must have the form of the image: one number for "
+                "each pixel.", pooling(UNPACK_3, "return grad / size, None")),
+        Mistake("multiplied",
+                "You multiplied by the size. A pixel in a large region matters less, not more.",
+                pooling(UNPACK_3, "return (grad * size)[:, :, labels], None")),
+        Mistake("none",
+                "The image got None: nothing flows back to it. The labels are the second argument.",
+                pooling(UNPACK_3, "return None, (grad / size)[:, :, labels]")),
+    ),
+    check=check_11_3,
+)  # fmt: skip
+
+
+# --- 11.4 -----------------------------------------------------------------------------------------
+
+
+def check_11_4(answer, torch):
+    if not is_function(answer, torch):
+        return not_yet(NO_FUNCTION)
+    # A ragged start makes every shifted reading of the gradients visible.
+    for sizes in ((2, 1, 3), (1, 3, 1, 2), (4,), (1, 1, 1)):
+        rank = [3 * segment + 1 for segment, size in enumerate(sizes) for _ in range(size)]
+        segment_of = torch.tensor([segment for segment, size in enumerate(sizes) for _ in range(size)])
+        x, place = array(torch, len(rank), 2, requires_grad=True), array(torch, len(rank), 3)
+        sums, places = answer.apply(x, place, torch.tensor(rank))
+        wanted = torch.stack([x.detach()[segment_of == segment].sum(0) for segment in range(len(sizes))])
+        if not near(sums, wanted):
+            return not_yet("The sums of the cells are wrong now. forward's arithmetic was in order.")
+        if tuple(places.shape) != (len(sizes), 3) or sums.grad_fn is None:
+            return not_yet("Return the sums, and the places of the kept rows.")
+        grad = array(torch, len(sizes), 2)
+        try:
+            (found,) = torch.autograd.grad(sums, x, grad)
+        except IndexError:
+            return almost("marked only" if not places.requires_grad else "out of range")
+        wanted = grad[segment_of]
+        if not near(found, wanted):
+            kept = torch.tensor([a != b for a, b in zip(rank, [*rank[1:], None], strict=True)])
+            row = kept.cumsum(0)
+            only_kept = torch.zeros_like(found)
+            only_kept[kept] = grad
+            if near(found, only_kept):
+                return almost("kept rows only")
+            if near(found, grad[row - 1]):
+                return almost("shifted")
+            if near(found, grad[row.clamp(max=len(sizes) - 1)]):
+                return almost("clamped")
+            return not_yet("backward runs, but some rows get another cell's gradient.")
+        if places.requires_grad:
+            return almost("detached" if mentions_detach(answer) else "unmarked")
+    x, place = array(torch, 6, 2, requires_grad=True), array(torch, 6, 3)
+    rank = torch.tensor([1, 1, 4, 6, 6, 6])
+    if not torch.autograd.gradcheck(lambda x: answer.apply(x, place, rank)[0], (x,), raise_exception=False):
+        return not_yet("gradcheck does not agree with it.")
+    return correct("each row reads its own cell's gradient, and nobody can train on the places by accident.")
+
+
+def mentions_detach(answer):
+    """Does its forward call detach? Only chooses between two sentences."""
+    return "detach" in answer.forward.__code__.co_names
+
+
+STARTER_4 = """\
+class SegmentSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, place, rank):
+        kept = torch.cat((rank[1:] != rank[:-1], torch.ones(1, dtype=torch.bool)))
+        total = x.cumsum(0)[kept]
+        ctx.save_for_backward(kept)
+        return torch.cat((total[:1], total[1:] - total[:-1])), place[kept]
+
+    @staticmethod
+    def backward(ctx, grad, grad_place):
+        (kept,) = ctx.saved_tensors
+        return grad[kept.cumsum(0)], None, None"""
+MARKED_4 = STARTER_4.replace(
+    "        return torch.cat((total[:1], total[1:] - total[:-1])), place[kept]\n",
+    "        place = place[kept]\n        ctx.mark_non_differentiable(place)\n"
+    "        return torch.cat((total[:1], total[1:] - total[:-1])), place\n",
+)
+OLD_4 = "        return grad[kept.cumsum(0)], None, None"
+ROWS_4 = "        row = kept.cumsum(0)\n        row[kept] -= 1\n        return grad[row], None, None"
+
+EX4 = Exercise(
+    id="11.4", kind="repair", title="Repair QuickCumsum", minutes=10, difficulty=3, puzzles=(),
+    question="Sums over cells by one running total. Repair the rows that backward reads, and find what is wrong "
+    "without an error.",
+    name="SegmentSum", starter=STARTER_4,
+    hints=(
+        "Print kept.cumsum(0) for ranks 5, 5, 7, 9, 9, and beside it the rows you want: 0, 0, 1, 2, 2.",
+        "cumsum counts the ends of cells up to and including this row. How many ended before it?",
+        "The second result is of floats and passes through apply. What would a loss made of it do?",
+    ),
+    solution=MARKED_4.replace(OLD_4, ROWS_4) + "\n",
+    why="The number of a row's cell is the number of cells that ended before it: the running count, less one where "
+    "the row itself is an end. The places are a floating-point output, so without the mark they would require grad. "
+    "The mask is a tensor that is neither input nor output, and may be saved all the same. (In float32 a long running "
+    "total loses digits: the price of having no loop.)",
+    alternatives=(
+        MARKED_4.replace(OLD_4, "        return grad[kept.cumsum(0) - kept.to(torch.int64)], None, None"),
+        MARKED_4.replace(
+            OLD_4,
+            "        ends = kept.to(torch.int64)\n"
+            "        before = torch.cat((torch.zeros(1, dtype=torch.int64), ends[:-1].cumsum(0)))\n"
+            "        return grad[before], None, None",
+        ),
+    ),
+    mistakes=(
+        Mistake("marked only",
+                "The places are marked now. backward still counts a cell as ended in its own last row, and reads one "
+                "row too far.", MARKED_4),
+        Mistake("unmarked",
+                "The sums are right, gradients too. But the places still require grad: a loss made of them would run "
+                "and teach nothing.", STARTER_4.replace(OLD_4, ROWS_4)),
+        Mistake("detached",
+                "detach() inside forward does nothing: nothing is recorded there. It is apply that gives every "
+                "floating-point output a node, unless you mark it.",
+                STARTER_4.replace(OLD_4, ROWS_4).replace("place[kept]", "place[kept].detach()")),
+        Mistake("out of range",
+                "You have changed something, but backward still reads a row of the gradient that does not exist.",
+                STARTER_4.replace("grad[kept.cumsum(0)]", "grad[kept.cumsum(0)] * 1")),
+        Mistake("shifted",
+                "One less everywhere: right for the last row of each cell. All other rows now read the cell before, "
+                "and row -1 is the last one.",
+                MARKED_4.replace("kept.cumsum(0)]", "kept.cumsum(0) - 1]")),
+        Mistake("clamped",
+                "The error is gone because the index is cut off. The last row of each cell still reads the next "
+                "cell's gradient.",
+                MARKED_4.replace("kept.cumsum(0)]", "kept.cumsum(0).clamp(max=len(grad) - 1)]")),
+        Mistake("kept rows only",
+                "Only the last row of each cell gets a gradient. All rows were added up, so all of them get it.",
+                MARKED_4.replace(
+                    OLD_4,
+                    "        out = torch.zeros(len(kept), grad.shape[1], dtype=grad.dtype)\n"
+                    "        out[kept] = grad\n        return out, None, None")),
+    ),
+    check=check_11_4,
+)  # fmt: skip
+
+
+# --- 11.5 -----------------------------------------------------------------------------------------
+
+
+def potential(torch, x, weight):
+    """What forward of 11.5 computes before the threshold."""
+    return torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, : x.shape[2]]
+
+
+def through_filter(torch, x, weight, grad_u):
+    """The gradients of the filter alone, for a given gradient of u."""
+    x, weight = x.detach().requires_grad_(), weight.detach().requires_grad_()
+    return torch.autograd.grad(potential(torch, x, weight), (x, weight), grad_u)
+
+
+def draw_neurons(torch, n, c, t, o, k):
+    """Random inputs, weights and a threshold such that some neurons fire and some do not."""
+    while True:
+        x, weight, threshold = array(torch, n, c, t), array(torch, o, c, k), random.uniform(0.2, 0.6)
+        fired = (potential(torch, x, weight) >= threshold).to(torch.float64).mean().item()
+        if 0 < fired < 1:
+            return x.requires_grad_(), weight.requires_grad_(), threshold
+
+
+def check_11_5(answer, torch):
+    if not is_function(answer, torch):
+        return not_yet(NO_FUNCTION)
+    for n, c, t, o, k in ((2, 2, 5, 3, 3), (1, 1, 6, 2, 4), (2, 3, 4, 1, 1)):
+        x, weight, threshold = draw_neurons(torch, n, c, t, o, k)
+        steepness = random.uniform(2.0, 4.0)
+        grad = array(torch, n, o, t, low=0.2, high=1.0)
+        fired = answer.apply(x, weight, threshold, steepness)
+        with torch.no_grad():
+            u = potential(torch, x, weight)
+            if not near(fired, (u >= threshold).to(torch.float64)):
+                return not_yet("forward no longer gives 1 where the potential reaches the threshold, and 0 elsewhere.")
+        try:
+            found = torch.autograd.grad(fired, (x, weight), grad)
+        except RuntimeError as error:
+            named = {COUNT: "two gradients", UNUSED: "nothing"}
+            name = next((name for phrase, name in named.items() if phrase in str(error)), None)
+            if name is None:
+                raise
+            return almost(name)
+
+        def smooth(x, weight, grad=grad, threshold=threshold, steepness=steepness):
+            with torch.no_grad():
+                s = torch.sigmoid(steepness * (potential(torch, x, weight) - threshold))
+                return (grad * s).sum().item()
+
+        wanted = slopes(torch, smooth, (x.detach(), weight.detach()))
+        if all(map(near, found, wanted)):
+            continue
+        named = name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepness)
+        return almost(named) if named else not_yet("backward runs; the smooth neuron's finite differences differ.")
+    frozen = answer.apply(x, weight.detach(), threshold, steepness)
+    (found,) = torch.autograd.grad(frozen, x, grad)
+    if not near(found, wanted[0]):
+        return not_yet("With a frozen weight the gradient of x comes out different.")
+    return correct("the step in forward, the smooth slope in backward: the neuron can learn.")
+
+
+def name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepness):
+    """The name of the mistake that gives these gradients, or None."""
+    s = torch.sigmoid(steepness * (u - threshold))
+    low = torch.sigmoid(steepness * u)
+    fired = (u >= threshold).to(torch.float64)
+    slope_of = {
+        "true slope": fired * 0,
+        "straight through": fired * 0 + 1,
+        "no steepness": s * (1 - s),
+        "no threshold": steepness * low * (1 - low),
+        "slope of the spikes": steepness * fired * (1 - fired),
+        "only where it fired": steepness * s * (1 - s) * fired,
+    }
+    for name, slope in slope_of.items():
+        if all(map(near, found, through_filter(torch, x, weight, grad * slope))):
+            return "true slope" if name == "slope of the spikes" else name
+    if near(found[1], wanted[1]) or near(found[0], wanted[0]):
+        return "half right"
+    return None
+
+
+STARTER_5 = """\
+class Spikes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, threshold, steepness):
+        u = torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, : x.shape[2]]
+        ctx.save_for_backward(x, weight, u)
+        ctx.threshold, ctx.steepness = threshold, steepness  # plain numbers: attributes
+        return (u >= threshold).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        ..."""
+
+
+def spikes(slope, *lines):
+    """The source of an answer: the slope's line, then how it goes on through the filter."""
+    body = ("x, weight, u = ctx.saved_tensors", *slope, *lines)
+    return STARTER_5.replace("        ...", "\n".join(f"        {line}" for line in body)) + "\n"
+
+
+SMOOTH = ("s = torch.sigmoid(ctx.steepness * (u - ctx.threshold))", "grad_u = grad * ctx.steepness * s * (1 - s)")
+RERUN = (
+    "with torch.enable_grad():",
+    "    x, weight = x.detach().requires_grad_(), weight.detach().requires_grad_()",
+    "    again = torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, : x.shape[2]]",
+)
+GRADS = "return *torch.autograd.grad(again, (x, weight), grad_u), None, None"
+BY_HAND = (
+    "conv1d, last = torch.nn.functional.conv1d, weight.shape[2] - 1",
+    "grad_x = conv1d(grad_u, weight.flip(2).transpose(0, 1), padding=last)[:, :, last:]",
+    "grad_weight = conv1d(x.transpose(0, 1), grad_u.transpose(0, 1), padding=last)[:, :, : last + 1]",
+    "return grad_x, grad_weight.transpose(0, 1), None, None",
+)
+
+EX5 = Exercise(
+    id="11.5", kind="write a Function", title="A spiking neuron", minutes=12, difficulty=3, puzzles=(),
+    question="A causal filter and a threshold; write the backward with the slope of a smooth step in place of the "
+    "step's.",
+    name="Spikes", starter=STARTER_5,
+    hints=(
+        "Two parts. First the gradient of u: the gradient of the spikes times the replaced slope at u.",
+        "Then through the filter, whose own derivative is exact. You may let the engine do it: build the filter once "
+        "more from detached x and weight, recorded, and ask torch.autograd.grad for both with the gradient of u.",
+        "forward has four arguments.",
+    ),
+    solution=spikes(SMOOTH, *RERUN, GRADS),
+    why="The slope is replaced in one place only, at the threshold. The filter is run again under enable_grad, so that "
+    "the engine gives its exact gradients; by hand it is a convolution with the weight turned round, and one of the "
+    "inputs with the gradient. threshold and steepness are plain numbers: on ctx, and None at the end.",
+    alternatives=(spikes(SMOOTH, *BY_HAND),),
+    mistakes=(
+        Mistake("true slope",
+                "That is the step's true slope: 0 everywhere. It is honest, and nothing learns.",
+                spikes(("grad_u = grad * 0",), *RERUN, GRADS)),
+        Mistake("straight through",
+                "You passed the gradient on as if the step were not there. Asked is the smooth step's slope, which is "
+                "small far from the threshold.", spikes(("grad_u = grad",), *RERUN, GRADS)),
+        Mistake("no steepness",
+                "Almost: the sigmoid's argument has the factor steepness inside, so the chain rule gives one more.",
+                spikes((SMOOTH[0], "grad_u = grad * s * (1 - s)"), *RERUN, GRADS)),
+        Mistake("no threshold",
+                "The smooth step stands at 0. It must stand at the threshold, where the hard step is.",
+                spikes(("s = torch.sigmoid(ctx.steepness * u)", SMOOTH[1]), *RERUN, GRADS)),
+        Mistake("only where it fired",
+                "Neurons that did not fire get no gradient. Those just below the threshold are the ones that should "
+                "learn most.",
+                spikes((SMOOTH[0], SMOOTH[1] + " * (u >= ctx.threshold).to(u.dtype)"), *RERUN, GRADS)),
+        Mistake("two gradients",
+                "The numbers may be right; forward has four arguments, and the two settings get None.",
+                spikes(SMOOTH, *RERUN, GRADS.replace("*", "").replace(", None, None", ""))),
+        Mistake("half right",
+                "One of the two gradients agrees with finite differences, the other does not. By hand, the weight is "
+                "turned round in time for x, and x and gradient change batch with channels for the weight.",
+                spikes(SMOOTH, *BY_HAND).replace(".flip(2)", "")),
+        Mistake("nothing",
+                "x got None: nothing flows back.", spikes(SMOOTH, "return None, None, None, None")),
+    ),
+    check=check_11_5,
+)  # fmt: skip
+
+
+# --- 11.6 -----------------------------------------------------------------------------------------
+
+
+def check_11_6(answer, torch):
+    if not is_function(answer, torch):
+        return not_yet(NO_FUNCTION)
+    separate = answer.setup_context is not torch.autograd.Function.setup_context
+    for _ in range(2):
+        z = random.uniform(1.0, 3.0)
+        x, y = array(torch, 3, requires_grad=True), array(torch, 3, requires_grad=True)
+        try:
+            out = answer.apply(x, y, z)
+        except TypeError as error:
+            if "can only save variables" in str(error):
+                return almost("number saved")
+            if "missing" in str(error) and "argument: 'z'" in str(error):
+                return almost("who gets ctx")
+            if not separate and "positional arguments but 4 were given" in str(error):
+                return not_yet("forward was called with ctx: apply leaves it out only when there is a setup_context.")
+            raise
+        if not isinstance(out, torch.Tensor):
+            return not_yet("apply should return one tensor, as before.")
+        if not near(out, (x * y + y * z + x * y * z).detach()):
+            return not_yet("The result is no longer x*y + y*z + x*y*z.")
+
+        def apply(x, y, z=z):
+            return answer.apply(x, y, z)
+
+        try:
+            first = torch.autograd.gradcheck(apply, (x, y), raise_exception=False)
+        except RuntimeError as error:
+            if COUNT not in str(error):
+                raise
+            return almost("three arguments")
+        if not first:
+            return not_yet("The first derivatives are wrong: gradcheck does not agree.")
+        if not torch.autograd.gradgradcheck(apply, (x, y), raise_exception=False):
+            return almost(why_not_twice(torch, answer, separate))
+    if not separate:
+        return almost("one method")
+    direct = answer.forward(x, y, z)
+    if not near(direct.detach(), out):
+        return not_yet("forward, called on its own, should give the same result.")
+    return correct("computing and keeping are apart, and all that is kept has a history.")
+
+
+def why_not_twice(torch, answer, separate):
+    """Which mistake leaves the second derivatives wrong."""
+    x, y = scalar(torch, 2), scalar(torch, 3)
+    try:
+        gx, gy = torch.autograd.grad(answer.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
+        (gx + gy).backward()
+    except RuntimeError as error:
+        if "once_differentiable" in str(error):
+            return "an error instead"
+        raise
+    return "still an intermediate" if separate else "one method, and w"
+
+
+STARTER_6 = """\
+class TwoMethods(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y, w = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None"""
+SETUP_6 = """\
+class TwoMethods(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y, z):
+        return x * y + y * z + x * y * z
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.z = inputs
+        ctx.save_for_backward(x, y)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None"""
+WITH_W_6 = (
+    SETUP_6.replace("ctx.save_for_backward(x, y)", "ctx.save_for_backward(x, y, x * ctx.z)")
+    .replace("x, y = ctx.saved", "x, y, w = ctx.saved")
+    .replace("+ x * ctx.z)", "+ w)")
+)
+
+EX6 = Exercise(
+    id="11.6", kind="repair", title="Two methods, and right twice", minutes=6, difficulty=2, puzzles=(),
+    question="Write Mix with setup_context, so that gradcheck and gradgradcheck agree.",
+    name="TwoMethods", starter=STARTER_6,
+    hints=(
+        "forward loses ctx. setup_context(ctx, inputs, output) gets the tuple (x, y, z) and the result, and does what "
+        "forward did with ctx.",
+        "w is out of reach there, and would have no history anyway. From what can backward compute it?",
+    ),
+    solution=SETUP_6 + "\n",
+    why="setup_context sees inputs and outputs, and these have a history. backward computes x * z itself, which is "
+    "recorded whenever somebody wants second derivatives.",
+    alternatives=(
+        SETUP_6.replace(
+            "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n",
+            "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n        w = x * ctx.z\n",
+        ).replace("ctx.z + x * ctx.z)", "ctx.z + w)"),
+        SETUP_6.replace("return x * y + y * z + x * y * z", "return (x + z + x * z) * y"),
+    ),
+    mistakes=(
+        Mistake("still an intermediate",
+                "Two methods, and first derivatives are right. But what you save is still a product without a "
+                "history: setup_context is not recorded either.", WITH_W_6),
+        Mistake("one method",
+                "All derivatives are right. Still asked: forward without ctx, and setup_context for the keeping.",
+                STARTER_6.replace("        w = x * z\n        ctx.save_for_backward(x, y, w)",
+                                  "        ctx.save_for_backward(x, y)")
+                .replace("w * y", "x * y * z").replace("x, y, w =", "x, y =").replace("+ w)", "+ x * ctx.z)")),
+        Mistake("an error instead",
+                "once_differentiable turns the wrong second derivative into an error. Asked is the right one.",
+                WITH_W_6.replace("    @staticmethod\n    def backward",
+                                 "    @staticmethod\n    @torch.autograd.function.once_differentiable\n"
+                                 "    def backward")),
+        Mistake("number saved",
+                "z is a plain number. save_for_backward takes tensors and None; a number becomes an attribute of ctx.",
+                SETUP_6.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
+                                "ctx.save_for_backward(*inputs)")
+                .replace("x, y = ctx", "x, y, z = ctx").replace("ctx.z", "z")),
+        Mistake("three arguments",
+                "forward has three arguments; backward returns three things, and z gets None.",
+                SETUP_6.replace(", None", "")),
+        Mistake("who gets ctx",
+                "With setup_context, forward is called without ctx: forward(x, y, z).",
+                SETUP_6.replace("forward(x, y, z)", "forward(ctx, x, y, z)")),
+        Mistake("one method, and w",
+                "Something has changed, but w is still saved by forward, where nothing is recorded, and there is no "
+                "setup_context yet.", STARTER_6.replace("w * y", "x * z * y")),
+    ),
+    check=check_11_6,
+)  # fmt: skip
+
+
+# --- 11.7 -----------------------------------------------------------------------------------------
+
+
+def check_11_7(answer, torch):
+    if not is_function(answer, torch):
+        return not_yet(NO_FUNCTION)
+    for needs_x, needs_k in ((True, True), (True, False), (False, True)):
+        x, k = array(torch, 4, low=0.5, high=2.0), array(torch, 1, low=1.5, high=2.5).reshape(())
+        x, k = x.detach().requires_grad_(needs_x), k.detach().requires_grad_(needs_k)
+        start, weights = x.detach().clone(), array(torch, 4, low=0.5, high=1.5)
+        h = x * 1
+        try:
+            y = answer.apply(h, k)
+        except RuntimeError as error:
+            if "marked as dirty" in str(error):
+                return almost("not returned")
+            raise
+        wanted = start * k.detach()
+        if near(h.detach(), start):
+            return almost("not in place")
+        if not near(h.detach(), wanted) or not near(y.detach(), wanted):
+            return not_yet("h should hold x · k afterwards, and be returned.")
+        if y is not h:
+            return almost("unmarked")
+        leaves = [leaf for leaf in (x, k) if leaf.requires_grad]
+        kept = [slot for slot in h.grad_fn.saved_tensors if slot is not None]
+        attributes = [value for value in vars_of(h.grad_fn) if isinstance(value, torch.Tensor)]
+        if not needs_k and any(slot.numel() == 4 for slot in kept + attributes):
+            return almost("always a copy")
+        try:
+            found = torch.autograd.grad((h * weights).sum(), leaves)
+        except RuntimeError as error:
+            if UNUSED in str(error) and needs_k:
+                return almost("no gradient for k")
+            if COUNT in str(error):
+                return almost("one gradient")
+            raise
+
+        def value(*moved, x=x, k=k, weights=weights, needs_x=needs_x):
+            with torch.no_grad():
+                values = list(moved)
+                first = values.pop(0) if needs_x else x
+                return (first * (values.pop(0) if values else k) * weights).sum().item()
+
+        for leaf, grad, right in zip(leaves, found, slopes(torch, value, [v.detach() for v in leaves]), strict=True):
+            if not near(grad, right):
+                if leaf is k and near(grad, right * k.detach()):
+                    return almost("saved after the write")
+                return not_yet(f"The gradient of {'k' if leaf is k else 'x'} differs from finite differences.")
+    x, k = array(torch, 3, requires_grad=True), scalar(torch, 2)
+    h = x * 1
+    k_now = k * 1
+    y = answer.apply(h, k_now).sum()
+    k_now.detach().mul_(5)
+    try:
+        y.backward()
+    except RuntimeError as error:
+        if IN_PLACE not in str(error):
+            raise
+        return correct("in place, marked, checked, and without a copy that nobody reads.")
+    return almost("k unchecked")
+
+
+def vars_of(node):
+    """The attributes somebody put on a node."""
+    return list(getattr(node, "__dict__", {}).values())
+
+
+STARTER_7 = """\
+class Scale_(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ...
+
+    @staticmethod
+    def backward(ctx, grad):
+        ..."""
+
+
+def scaled(forward, backward):
+    """The source of an answer with these lines in forward and in backward."""
+    first, second = ("\n".join(f"        {line}" for line in lines) for lines in (forward, backward))
+    return STARTER_7.replace("        ...", first, 1).replace("        ...", second, 1) + "\n"
+
+
+BACK_7 = ("before, k = ctx.saved_tensors", "return grad * k, None if before is None else (grad * before).sum()")
+SAVE_7 = "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)"
+EX7 = Exercise(
+    id="11.7", kind="write a Function", title="In place", minutes=10, difficulty=3, puzzles=(2,),
+    question="Multiply h in place by a tensor k: right gradients for both, also through h; an error when k is "
+    "overwritten; a copy of h only if it is needed.",
+    name="Scale_", starter=STARTER_7,
+    hints=(
+        "The gradient of x needs k. The gradient of k needs x as it was before the write: who asks for it?",
+        "Three things in forward: keep (before you write), write, tell ctx that you wrote. And return x itself.",
+        "save_for_backward accepts None in a place where there is nothing to keep.",
+    ),
+    solution=scaled((SAVE_7, "x.mul_(k)", "ctx.mark_dirty(x)", "return x"), BACK_7),
+    why="mark_dirty moves x itself on to the new node. The old values are copied only when k needs a gradient, since "
+    "only then they are read. k is in a slot, so a later write into it is noticed.",
+    alternatives=(
+        scaled(
+            ("before = x.clone() if ctx.needs_input_grad[1] else None", "x *= k", "ctx.mark_dirty(x)",
+             "ctx.save_for_backward(k, before)", "return x"),
+            ("k, before = ctx.saved_tensors", "return grad * k, grad * before if before is not None else None"),
+        ),
+    ),
+    mistakes=(
+        Mistake("unmarked",
+                "The values are right, but what apply returns is not h itself: unmarked, a returned input becomes a "
+                "view, and h keeps its old history.", scaled((SAVE_7, "x.mul_(k)", "return x"), BACK_7)),
+        Mistake("not in place",
+                "h has not changed: x * k makes a new tensor. Asked is a write into x.",
+                scaled((SAVE_7, "return x * k"), BACK_7)),
+        Mistake("saved after the write",
+                "The gradient of k is too large by k itself: what you kept is x after the write. Keep a copy made "
+                "before it.",
+                scaled(("x.mul_(k)", "ctx.mark_dirty(x)",
+                        "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)", "return x"),
+                       BACK_7)),
+        Mistake("always a copy",
+                "Right, and dearer than need be: when k is frozen nobody reads the old values, and they are still "
+                "kept.", scaled(("ctx.save_for_backward(x.clone(), k)", "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
+                                BACK_7)),
+        Mistake("k unchecked",
+                "Everything is right until somebody overwrites k: on ctx it has no version, and the gradient is wrong "
+                "without an error.",
+                scaled(("ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None)", "ctx.k = k",
+                        "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
+                       ("(before,) = ctx.saved_tensors",
+                        "return grad * ctx.k, None if before is None else (grad * before).sum()"))),
+        Mistake("no gradient for k",
+                "k is a tensor and may require grad, and it gets None.",
+                scaled(("ctx.save_for_backward(None, k)", "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
+                       (BACK_7[0], "return grad * k, None"))),
+        Mistake("not returned",
+                "What was marked must be returned: return x itself, not a copy of it.",
+                scaled((SAVE_7, "x.mul_(k)", "ctx.mark_dirty(x)", "return x.clone()"), BACK_7)),
+        Mistake("one gradient",
+                "forward has two arguments, x and k; backward returns two things.",
+                scaled((SAVE_7, "x.mul_(k)", "ctx.mark_dirty(x)", "return x"), (BACK_7[0], "return grad * k"))),
+    ),
+    check=check_11_7,
+)  # fmt: skip
+
+
+EXERCISES = [P1, P2, EX1, EX2, EX3, EX4, EX5, EX6, EX7]

@@ -1,0 +1,303 @@
+"""`explain()`: what an error says, in sentences with its own facts; a picture with the culprit; cures, real and false.
+
+    explain()                 the last error
+    explain(loss)             the last error, with the graph of these tensors
+    explain(error, loss)      an exception that was caught, or the text of one
+
+The knowledge stands in rows (explain_autograd.py, explain_data.py); this file finds the row, fills its sentences
+with the facts of the message, and looks for the culprit in the graph.
+"""
+
+import html
+import re
+import sys
+import weakref
+
+from course_lib.teach import explain_autograd, explain_data
+from course_lib.teach.dotsource import YELLOW
+from course_lib.teach.draw import Picture, check_tensors, lay_out, names_in, snapshot
+from course_lib.teach.graphmodel import DETACHED, FREED, STALE, ask, is_tensor
+
+ROWS = explain_autograd.ROWS + explain_data.ROWS
+HERE = "HERE"
+NO_CURE = "What only silences it, or does nothing"
+LESSONS = {
+    0: "start here", 1: "a computation is a graph", 2: "leaves and requires_grad", 3: "vector-Jacobian products",
+    4: "the engine", 5: "leaf accumulation", 6: "saved tensors and memory", 7: "version counters",
+    8: "views share memory", 9: "ways out of the graph", 10: "a training loop", 11: "custom Functions", 12: "hooks",
+    13: "double backward", 14: "packing and checkpointing",
+}  # fmt: skip
+TYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "LongTensor": "int64", "CPUBoolType": "bool"}
+
+
+def explain(error=None, *tensors, names=None):
+    """What an error means: an Explanation to be shown.
+
+    Without an error it is the last one: caught by expect_error, or shown by the notebook. An error may also be
+    given as text. With tensors, or if the failing call can still be asked for them, there is a picture.
+    ValueError when there is no error yet; TypeError for what is neither error nor text.
+    """
+    if is_tensor(error):
+        error, tensors = None, (error, *tensors)
+    kind, message, found = told(last_error() if error is None else error)
+    if tensors:
+        check_tensors(tensors)
+    elif (row := find_row(message)[0]) is not None and row.seek:
+        tensors = found
+    known, around = names_in(sys._getframe(1)) if tensors else ({}, [])
+    graph = snapshot(tensors, names, known, around) if tensors else None
+    return Explanation(kind, message, graph)
+
+
+class Explanation(Picture):
+    """An error explained: `text`, `html`, and the picture if there is one."""
+
+    def __init__(self, kind, message, graph):
+        super().__init__(graph, 1)
+        self.kind, self.message = kind, message
+        self.row, self.facts = find_row(message)
+        self._marks = (
+            dict.fromkeys(culprits(self.row, self.facts, graph), HERE) if graph is not None and self.row else {}
+        )
+
+    @property
+    def what(self):
+        """What happened: three sentences."""
+        if self.row is None:
+            return [
+                f"explain() does not know this message; it may come from your own code, or from a part of PyTorch that "
+                f"this course leaves out: {first_line(self.message) or 'it has no words'}.",
+                "Read the last line of the traceback that is yours: that call was refused.",
+                "draw() on the tensors of that line shows what they hang on.",
+            ]
+        return [fill(sentence, self.facts) for sentence in self.row.says]
+
+    @property
+    def cures(self):
+        """What repairs it."""
+        return [fill(cure, self.facts) for cure in self.row.cures] if self.row else []
+
+    @property
+    def silences(self):
+        """(what only makes the message go away, what it costs)."""
+        return list(self.row.silences) if self.row else []
+
+    @property
+    def lesson(self):
+        """'lesson 07 (version counters)', or a sentence that there is none."""
+        number = self.row.lesson if self.row else None
+        if number is None:
+            return (
+                "No lesson is about this message."
+                if self.row is None
+                else "No lesson is about this: it needs no graph."
+            )
+        return f"Read lesson {number:02} ({LESSONS[number]})."
+
+    @property
+    def seen(self):
+        """What is marked in the picture, in a sentence; empty without a picture."""
+        if self._graph is None:
+            return ""
+        if not self._marks:
+            return "The picture shows the graph as it is now."
+        return f"In the picture {HERE} marks {', '.join(self._called(what) for what in self._marks)}."
+
+    def _called(self, what):
+        graph, kind, i = self._graph, *what[:2]
+        if kind == "value":
+            return graph.title(i)
+        node = graph.node_title(i) if graph.nodes[i].folded or graph.nodes[i].accumulates else graph.node_words(i)
+        if kind == "node":
+            return node
+        slot = graph.nodes[i].slots[what[2]]
+        held = slot.content if slot.value is None else graph.title(slot.value)
+        return f"saved {slot.name}{' = ' + held if held else ''} of {node}"
+
+    @property
+    def text(self):
+        """Everything in words; the listing of the picture at the end."""
+        lines = [f"{self.kind}: {first_line(self.message)}", "", "What happened", *map("  {}".format, self.what)]
+        if self.cures:
+            lines += ["", "What cures it", *map("  - {}".format, self.cures)]
+        if self.silences:
+            lines += ["", NO_CURE, *(f"  - {what}: {cost}." for what, cost in self.silences)]
+        lines += ["", self.lesson]
+        if self._graph is not None:
+            lines += ["", self.seen, Picture.text.fget(self)]
+        return "\n".join(lines)
+
+    @property
+    def html(self):
+        """The card that a notebook shows."""
+        parts = [f"<b>{escape(self.kind)}</b>: {escape(first_line(self.message))}"]
+        parts.append(f'<p style="margin:8px 0">{" ".join(map(escape, self.what))}</p>')
+        for title, items in (
+            ("What cures it", [escape(cure) for cure in self.cures]),
+            (NO_CURE, [f"{escape(what)}: {escape(cost)}." for what, cost in self.silences]),
+        ):
+            if items:
+                inside = "".join(f"<li>{item}</li>" for item in items)
+                parts.append(f'<div>{title}</div><ul style="margin:2px 0 8px">{inside}</ul>')
+        parts.append(f"<div>{escape(self.lesson)}</div>")
+        if self._graph is not None:
+            parts.append(f'<div style="margin:8px 0">{escape(self.seen)}</div>{super().html}')
+        return (
+            '<div style="background:#FFFFFF;color:#111111;border:1px solid #BBBBBB;border-left:6px solid '
+            f'{YELLOW};border-radius:6px;padding:10px;max-width:800px">{"".join(parts)}</div>'
+        )
+
+    def _lay_out(self):
+        return (None, "text") if self._graph is None else lay_out(self._graph, self._detail, self._marks)
+
+
+def escape(text):
+    """Text for HTML, with `code` in its own font."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+
+
+def first_line(message):
+    """The first line of a message that holds words."""
+    return next((line.strip() for line in message.splitlines() if line.strip()), "")
+
+
+# --- the row and its facts ---------------------------------------------------------------------------------
+
+
+def find_row(message):
+    """(row, facts) of the first row whose pattern is in the message; (None, {})."""
+    for row in ROWS:
+        found = re.search(row.pattern, message, re.DOTALL)
+        if found:
+            return row, facts_of({k: v for k, v in found.groupdict().items() if v is not None})
+    return None, {}
+
+
+def facts_of(facts):
+    """The facts of a message, and what follows from them."""
+    for name in ("mode", "how"):
+        if name + "2" in facts:
+            facts[name] = facts[name + "2"]
+    if "kind" in facts:
+        facts["kind"] = TYPES.get(facts["kind"].rpartition(".")[2], facts["kind"])
+    if "op" in facts:
+        facts["op"] = facts["op"].rpartition("::")[2]
+    if "now" in facts:
+        times = int(facts["now"]) - int(facts["wanted"])
+        facts["times"] = {1: "once", 2: "twice"}.get(times, f"{times} times")
+        facts["origin"] = (
+            f"“output {facts['output']} of {facts['op']}” says what it is: the result that this operation kept, or a "
+            "tensor whose contents it wrote last."
+            if "op" in facts
+            else "No operation is named, so it is a leaf or a plain tensor: a parameter, data, a mask."
+        )
+        facts["where"] = (
+            f"Anomaly mode knows the lines: {facts['line']} saved it, {facts['change']} changed it."
+            if "line" in facts
+            else "The error appears at backward, far from its cause: look upwards for a write to this tensor, "
+            "a name that ends in _, `+=`, `x[i] = …`, or an optimizer's step."
+        )
+    if "type" in facts:
+        facts |= {"what": f"tensors of {facts['type']}", "instead": "convert the data first."}
+    return facts
+
+
+def fill(sentence, facts):
+    """A sentence with its facts; braces that are not facts stay."""
+    return re.sub(r"\{(\w+)\}", lambda m: facts.get(m[1], m[0]), sentence)
+
+
+# --- the culprit -------------------------------------------------------------------------------------------
+
+
+def culprits(row, facts, graph):
+    """What to mark: keys such as ("slot", i, k), ("node", i), ("value", v)."""
+    slots = [("slot", i, k) for i, node in reversed(list(enumerate(graph.nodes))) for k in range(len(node.slots))]
+    state = {"stale": STALE, "freed": FREED, "detached": DETACHED}.get(row.seek)
+    if state:
+        met = [what for what in slots if slot_at(graph, what).state == state]
+        met = [what for what in met if fits(slot_at(graph, what), facts, graph)] or met
+        folded = [("node", i) for i, node in enumerate(graph.nodes) if node.folded_slots.get(state)]
+        return (met or folded)[:1]
+    asked = list(graph.asked)
+    bases = {graph.values[v].view_of for v in asked} - {None}
+    reached = {node.leaf for node in graph.nodes}
+    chosen = {
+        "asked": asked,
+        "leaf": [v for v in {*asked, *bases} if graph.values[v].leaf and graph.values[v].requires_grad],
+        "view": [v for v in asked if graph.values[v].view_of is not None or graph.values[v].problem],
+        "plain": [v for v in asked if not graph.values[v].requires_grad],
+        "unused": [v for v in asked if graph.values[v].leaf and v not in reached],
+        "hooks": [v for v, value in enumerate(graph.values) if value.hooks or value.post_hooks],
+    }.get(row.seek, [])
+    if row.seek == "node":
+        name = facts.get("node")
+        return [("node", i) for i, node in enumerate(graph.nodes) if name and node.name == name]
+    return [("value", v) for v in sorted(chosen)]
+
+
+def slot_at(graph, what):
+    return graph.nodes[what[1]].slots[what[2]]
+
+
+def fits(slot, facts, graph):
+    """True when a slot has the versions, and as far as it is known the shape, that the message names."""
+    if slot.state != STALE or "now" not in facts:
+        return True
+    shape = "[" + graph.values[slot.value].shape.strip("(),") + "]" if slot.value is not None else facts["shape"]
+    return (str(slot.saved), str(slot.now), shape) == (facts["wanted"], facts["now"], facts["shape"])
+
+
+# --- which error -------------------------------------------------------------------------------------------
+
+_remembered = None  # (type name, message, weak references to tensors, id of sys.last_value then)
+
+
+def remember(error):
+    """Keep what explain() needs of an error that a lesson has caught: words, and no tensor alive."""
+    global _remembered
+    roots = [weakref.ref(tensor) for tensor in tensors_in(error)]
+    _remembered = type(error).__name__, str(error), roots, id(getattr(sys, "last_value", None))
+
+
+def last_error():
+    """The error shown last by the notebook, or the one remembered last, whichever is newer."""
+    shown = getattr(sys, "last_value", None)
+    if _remembered is not None and (shown is None or id(shown) == _remembered[3]):
+        return _remembered
+    if shown is None:
+        raise ValueError(
+            "There is no error to explain yet. Give one: explain(error, loss) after `except RuntimeError as error`, "
+            "or its text."
+        )
+    return shown
+
+
+def told(error):
+    """(type name, message, tensors that the failing call was about)."""
+    if isinstance(error, tuple):
+        kind, message, roots, _ = error
+        return kind, message, tuple(t for t in (ref() for ref in roots) if t is not None)
+    if isinstance(error, BaseException):
+        return type(error).__name__, str(error), tuple(tensors_in(error))
+    if isinstance(error, str):
+        kind, colon, message = error.strip().partition(": ")
+        return (kind, message, ()) if colon and kind.isidentifier() else ("Error", error.strip(), ())
+    raise TypeError(
+        f"explain() takes an error, its text, or tensors, not {type(error).__name__}: explain(), explain(loss) or "
+        "explain(error, loss)."
+    )
+
+
+def tensors_in(error):
+    """What the failing backward() or grad() was given: `loss` of loss.backward()."""
+    step = error.__traceback__
+    while step is not None:
+        held = step.tb_frame.f_locals if step.tb_frame.f_code.co_name in ("backward", "grad") else {}
+        for name in ("tensors", "outputs", "self"):
+            given = held.get(name)
+            given = given if type(given) in (tuple, list) else (given,)
+            if given and all(map(is_tensor, given)):
+                return [tensor for tensor in given if ask(tensor, "shape") is not None]
+        step = step.tb_next
+    return []

@@ -1,0 +1,374 @@
+"""What `explain()` knows about shapes, element types, indexes and arguments: errors of a forward line by itself.
+
+They are raised before any graph is touched, so no lesson is about them; the rows are those of explain_autograd.py.
+"""
+
+from course_lib.teach.explain_autograd import Row
+
+AT_ONCE = "It was raised by the line itself, before anything was recorded: gradients have nothing to do with it."
+
+SHAPES = (
+    Row(
+        "broadcast",
+        r"size of tensor a \((?P<a>\d+)\) must match the size of tensor b \((?P<b>\d+)\) at non-singleton dimension "
+        r"(?P<dim>\d+)",
+        (
+            "Two tensors should be combined element by element, and in dimension {dim} one has length {a}, the other "
+            "{b}.",
+            "Shapes are compared from the last dimension backwards; lengths fit if they are equal or one of them is 1.",
+            AT_ONCE,
+        ),
+        ("Print both shapes.", "Add a dimension where one is missing: `t[:, None]`, `t.unsqueeze(0)`."),
+        (("reshape until it fits", "no error; elements meet that do not belong together"),),
+    ),
+    Row(
+        "write too wide",
+        r"output with shape (?P<got>\[.*?\]) doesn't match the broadcast shape (?P<wanted>\[.*?\])",
+        (
+            "An in-place operation has a result of shape {wanted}, and the tensor that it should be written to has "
+            "{got}.",
+            "An operand may be stretched to fit the tensor written to, never the other way round.",
+            AT_ONCE,
+        ),
+        ("Write out of place: `y = x + t`.", "Expand and clone the target first."),
+    ),
+    Row(
+        "expand",
+        r"expanded size of the tensor|number of sizes provided|in a leading, non-existing dimension|"
+        r"Number of dimensions of repeat dims|does not broadcast|shapes .* cannot be broadcast together",
+        (
+            "A tensor should be stretched to a shape that it does not fit.",
+            "Only dimensions of length 1 can be stretched; new ones can be added in front, and -1 keeps a length.",
+            AT_ONCE,
+        ),
+        ("Compare the shapes from the back.", "`unsqueeze` puts a dimension of length 1 where it is needed."),
+    ),
+    Row(
+        "view of strides",
+        r"view size is not compatible with input tensor's size and stride",
+        (
+            "view() should give the same memory another shape, and the elements do not lie in the order for it.",
+            "After transpose, permute or a slice they lie in another order than they are read in.",
+            AT_ONCE,
+        ),
+        ("`reshape()`: a view where that is possible, a copy where not.", "`t.contiguous().view(…)`: always a copy."),
+        (),
+        8,
+    ),
+    Row(
+        "reshape",
+        r"shape '(?P<wanted>.*?)' is invalid for input of size (?P<got>\d+)|only one dimension can be inferred|"
+        r"cannot reshape "
+        r"tensor of|invalid shape dimension|Trying to create tensor with negative dimension",
+        (
+            "The new shape cannot hold the tensor's elements: the lengths must multiply to their number.",
+            "One length may be -1 and is worked out from the others; no other negative number means anything.",
+            AT_ONCE,
+        ),
+        ("Multiply the lengths and compare with `t.numel()`.", "Keep the first dimension: `t.reshape(len(t), -1)`."),
+    ),
+    Row(
+        "dimension",
+        r"Dimension out of range|Dimension specified as \d+ but tensor has no dimensions|duplicate dims|"
+        r"number of dimensions "
+        r"in the tensor input does not match|expects a tensor with <= 2 dimensions|must have at least 2 dimensions|"
+        r"normalized_"
+        r"shape",
+        (
+            "A dimension was named that the tensor does not have, or too few, too many, or one of them twice.",
+            "Dimensions count from 0, from the back -1, -2 and so on; permute needs each of them once.",
+            AT_ONCE,
+        ),
+        ("Print `t.shape`; a dimension lost by sum() can be kept with keepdim=True.",),
+    ),
+    Row(
+        "join",
+        r"[Ss]izes of tensors must match|same number of dimensions: got|cannot be concatenated|expected a non-empty|"
+        r"non-empty TensorList|stack expects each|each element in list of batch|Size mismatch between tensors",
+        (
+            "Tensors should be joined, and they do not fit.",
+            "cat needs equal lengths in all other dimensions; stack needs equal shapes and adds a dimension; neither "
+            "joins "
+            "nothing.",
+            AT_ONCE,
+        ),
+        ("Print the shapes of the list.", "Numbers are joined by stack, not by cat."),
+    ),
+    Row(
+        "split",
+        r"split_sizes to sum exactly|split_size can only be 0|split expects at least|chunk expects|"
+        r"start \(\d+\) \+ length|"
+        r"start out of range|narrow\(\): length",
+        (
+            "A piece was asked for that the dimension does not have.",
+            "The lengths of pieces must add up to the whole, a start must lie inside of it, and nothing is shorter "
+            "than 0.",
+            AT_ONCE,
+        ),
+        ("Compare with `t.shape[dim]`.",),
+    ),
+    Row(
+        "matrix product",
+        r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same dtype|size mismatch, got input|"
+        r"inconsistent tensor size|1D tensors expected|must be a matrix|vector \+ matrix @ vector|must be a 3D tensor|"
+        r"both arguments to matmul|first two dimensions of batch2|m1 and m2 to have the same dtype|"
+        r"Expected size .* but got",
+        (
+            "Two tensors should be multiplied as matrices, and they cannot.",
+            "The last length of the first must equal the last but one of the second: (n, k) @ (k, m); both have one "
+            "element "
+            "type.",
+            AT_ONCE,
+        ),
+        ("Print both shapes; nn.Linear(k, m) wants inputs of length k.", "Transpose one of them: `a @ b.T`."),
+    ),
+)
+
+INDEXES = (
+    Row(
+        "index",
+        r"index \S+ is out of range|out of bounds for dimension|out of DATA bounds|out of range for tensor|"
+        r"index out of range in self|"
+        r"index -?\d+ is out",
+        (
+            "An element was asked for behind the end of a dimension.",
+            "Indexes run from 0 to length - 1, and from -1 to -length from the back.",
+            AT_ONCE,
+        ),
+        ("Print the index's smallest and largest value and `t.shape`.",),
+    ),
+    Row(
+        "too many indexes",
+        r"too many indices|invalid index of a 0-dim|cannot be applied to a 0-dim|len\(\) of a 0-d|iteration over a 0-d",
+        (
+            "A tensor of no or few dimensions was treated as one with more.",
+            "A tensor without dimensions holds one number: it has no length and no items.",
+            AT_ONCE,
+        ),
+        ("`t.item()` for the number, `t.reshape(1)` for a vector of one.",),
+    ),
+    Row(
+        "no index",
+        r"valid indices|tensors used as indices must be|only integer tensors of a single element|expected dtype "
+        r"int32|Expected dtype int|[Ee]xpected tensor for argument .* to have|dtype int32/int64|step must be greater|"
+        r"slice "
+        r"step cannot",
+        (
+            "Something was used as an index that is none.",
+            "Indexes are integers, slices with a positive step, None, `...`, and tensors of integers or bools.",
+            AT_ONCE,
+        ),
+        ("Convert: `i.long()` for positions, `m > 0` for a mask.", "`t.flip(0)` reads backwards."),
+    ),
+    Row(
+        "mask",
+        r"shape of the mask|expected BoolTensor for mask|only supports boolean masks|condition to be a boolean",
+        (
+            "A mask does not fit: it must be of bools, and of the tensor's shape.",
+            "A tensor of 0 and 1 is a list of positions, not a mask.",
+            AT_ONCE,
+        ),
+        ("Compare to get a mask: `m = t > 0`, or convert with `.bool()`.",),
+    ),
+    Row(
+        "index shapes",
+        r"indexing tensors could not be broadcast|cannot be broadcast to indexing result|"
+        r"Index tensor must have the same number|"
+        r"to be no larger than self|Index is supposed to be a vector|Number of indices|source tensor shape must match|"
+        r"Index put requires|0-dimensional value tensor|0-dimension value tensor|selected index k out of range",
+        (
+            "What is picked, where, and what is written there do not fit together in shape or element type.",
+            "Several index tensors are broadcast against each other; gather and scatter want an index with as many "
+            "dimensions as the tensor.",
+            AT_ONCE,
+        ),
+        ("Print the shapes of tensor, index and value.",),
+    ),
+)
+
+TYPES = (
+    Row(
+        "cast",
+        r"result type (?P<got>\w+) can't be cast to the desired output type (?P<wanted>\w+)",
+        (
+            "An in-place operation has a result of type {got}, and it should be written into a tensor of {wanted}.",
+            "A write keeps the target's element type, and this conversion would lose something.",
+            AT_ONCE,
+        ),
+        ("Write out of place, or convert the target first: `t = t.float()`.",),
+    ),
+    Row(
+        "element type",
+        r"could not infer output dtype|only support floating point|not implemented for '|Boolean inputs not supported|"
+        r"does not "
+        r"support bool|bool tensors? is not supported|on a bool tensor|Integers to negative integer powers|"
+        r"operator\.invert|"
+        r"Expected a floating point|dtype must be a torch\.dtype|target dtype to be|Class values",
+        (
+            "This operation does not exist for this element type.",
+            "Means, roots and everything that is differentiated need floating point; `~ & |` need bools or integers.",
+            AT_ONCE,
+        ),
+        (
+            "Convert first: `t.float()`, `t.long()`, `t.bool()`.",
+            "Write numbers with a point: `torch.tensor([1., 2.])`.",
+        ),
+    ),
+    Row(
+        "integer division",
+        r"ZeroDivisionError",
+        (
+            "Integers were divided by zero.",
+            "Floating point has inf and nan for that, integers have nothing.",
+            AT_ONCE,
+        ),
+        ("Convert to floating point, or keep zeros out.",),
+    ),
+    Row(
+        "nothing to reduce",
+        r"Expected reduction dim|to have non-zero size",
+        (
+            "The largest or smallest element of nothing was asked for.",
+            "A sum of nothing is 0, but there is no largest element.",
+            AT_ONCE,
+        ),
+        ("Handle empty tensors first: `if t.numel():`.",),
+    ),
+    Row(
+        "one number",
+        r"cannot be converted to Scalar|Boolean value of Tensor|truth value",
+        (
+            "A tensor should be turned into one number, or into True or False, and it does not have exactly one "
+            "element.",
+            "`if t > 0` asks one question of many elements.",
+            AT_ONCE,
+        ),
+        ("`(t > 0).all()` or `.any()`; `t.tolist()` for all the numbers.",),
+    ),
+    Row(
+        "making a tensor",
+        r"too many dimensions '|expected sequence of length|not a sequence|must be real number|expected np\.ndarray|"
+        r"object is "
+        r"not iterable|could not determine the shape",
+        (
+            "A tensor cannot be made of this.",
+            "It needs numbers in lists that are equally deep and equally long, or a NumPy array for from_numpy.",
+            AT_ONCE,
+        ),
+        ("Pad lists to one length, or keep a list of tensors.",),
+    ),
+    Row(
+        "argument",
+        r"should be called with|module should be of type|supports only objects|is not an Optimizer|Unexpected keyword|"
+        r"argument '\w+'.*must be|unsupported operand type|cannot be combined with|must be int, not|"
+        r"missing \d+ required|must be "
+        r"(tuple|a tuple)|expected Tensor as element|must not be None|rounding_mode|takes at most|unexpected keyword|"
+        r"must be "
+        r"Tensor|got an unexpected|takes \d+ positional|expected torch\.Tensor",
+        (
+            "A function was called with an argument of a kind or value that it does not take.",
+            "The message names the argument and what is expected.",
+            AT_ONCE,
+        ),
+        ("Look at the function's help: `help(torch.add)`.", "Wrap a number: `torch.tensor(3.)`."),
+    ),
+    Row(
+        "unknown name",
+        r"has no '\w+'|has no attribute|No module named",
+        (
+            "A name was asked for that is not there.",
+            "It is misspelt, belongs to another object, or is a part of PyTorch that this engine leaves out.",
+            AT_ONCE,
+        ),
+        ("`dir(…)` lists what there is.",),
+    ),
+)
+
+NETWORKS = (
+    Row(
+        "loss shapes",
+        r"Target size \(.*\) must be the same|match target batch_size|Expected target size|multi-target not supported|"
+        r"Using a "
+        r"target size|target tensor expected|Target \d+ is out of bounds|weight tensor should be|"
+        r"is not a valid value for "
+        r"reduction|label_smoothing|for beta|for delta",
+        (
+            "A loss got predictions and targets that do not fit.",
+            "cross_entropy wants (N, classes) and N class numbers of type int64; the others want equal shapes.",
+            AT_ONCE,
+        ),
+        ("Print both shapes and element types.", "`target.squeeze(1).long()` is often what is missing."),
+        (("letting it broadcast", "mse_loss of (N, 1) and (N,) is a mean over N² wrong pairs"),),
+    ),
+    Row(
+        "convolution",
+        r"Given (groups|normalized_shape|weight)|[Kk]ernel size|in_channels|out_channels|padding='same'|(un)?batched|"
+        r"Given "
+        r"input size|must be a positive integer|expected .*D.* input|Expected .*input to be|input\.size\(-1\)|"
+        r"input has "
+        r"inconsistent",
+        (
+            "A layer got an input of another shape than it was made for.",
+            "Convolutions want (batch, channels, height, width), recurrent layers a last length of input_size.",
+            AT_ONCE,
+        ),
+        ("Print `x.shape` in front of the layer.",),
+    ),
+    Row(
+        "normalisation",
+        r"more than 1 value per channel|must be defined in evaluation mode|should contain \d+ elements",
+        (
+            "A normalisation layer cannot compute a mean and a spread here.",
+            "In training mode each channel needs more than one value; in evaluation mode the layer needs running "
+            "statistics.",
+            AT_ONCE,
+        ),
+        ("Use larger batches, or `model.eval()` for single samples.",),
+        (),
+        10,
+    ),
+    Row(
+        "module",
+        r"before Module\.__init__\(\) call|missing the required \"forward\"|is not a Module subclass|parameter name|"
+        r"module name|"
+        r"buffer name|already exists|as (parameter|child module|buffer)|Cannot assign|cannot assign|not an nn\.Module|"
+        r"in "
+        r"loading state_dict|state_dict to be dict-like|can't contain \"\.\"|name should be a string|"
+        r"name can't be empty|"
+        r"training mode is expected",
+        (
+            "A module was built or loaded in a way that it cannot keep track of.",
+            "Parameters and modules are noticed when they are assigned as attributes, after super().__init__().",
+            AT_ONCE,
+        ),
+        ("Call `super().__init__()` first.", "Compare `model.state_dict().keys()` with what is loaded."),
+    ),
+    Row(
+        "not written",
+        r"Subclasses of \w+ should implement",
+        (
+            "A method was called that the class itself does not have, only its base class.",
+            "The base class names what a subclass must write, and raises.",
+            AT_ONCE,
+        ),
+        ("Write the method that the message names.",),
+    ),
+    Row(
+        "other value",
+        r"Expects mode to be|1 or more dimensions|should be between 0 and 1|determinism_check should|default_collate|"
+        r"only accepts floating point|Expected \d+ \w+, but got|"
+        r"dropout probability|Padding_idx|num_embeddings|min_val|approximate argument|[Ff]actor|mode .* is unknown|"
+        r"not supported, "
+        r"please use|Unsupported nonlinearity|Unknown nonlinearity|Fan in|2 dimensions are supported|"
+        r"batch_size should|sampler "
+        r"option|is mutually exclusive|index should not exceed|input lengths|At least one of",
+        (
+            "An argument has a value that makes no sense here.",
+            "The message names the argument and what is allowed.",
+            AT_ONCE,
+        ),
+        ("Give it a value in the range that the message names.",),
+    ),
+)
+
+ROWS = SHAPES + INDEXES + TYPES + NETWORKS

@@ -1,0 +1,354 @@
+"""The claims of lesson 11, custom Functions, on our engine and on real PyTorch."""
+
+import gc
+import weakref
+
+import pytest
+
+
+def leaf(torch, *values):
+    return torch.tensor(values or (1.0, 2.0), dtype=torch.float64, requires_grad=True)
+
+
+def make(torch, forward, backward, name="Fn"):
+    """A Function class with these two static methods."""
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
+
+
+def mix_backward(ctx, grad):
+    x, y, w = ctx.saved_tensors
+    return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
+
+
+def mix(torch, backward=mix_backward):
+    """The lesson's x*y + y*z + x*y*z, which saves the intermediate x*z."""
+
+    def forward(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y
+
+    return make(torch, forward, backward, "Mix")
+
+
+def again(torch):
+    """The same with x*z computed again in backward."""
+
+    def backward(ctx, grad):
+        x, y, _ = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None
+
+    return mix(torch, backward)
+
+
+def keep(torch, act):
+    """x * 1, with `act(ctx, x)` called in forward."""
+
+    def forward(ctx, x):
+        act(ctx, x)
+        return x * 1
+
+    return make(torch, forward, lambda ctx, grad: grad, "Keep")
+
+
+def test_c11_1_ctx_is_the_node(torch):
+    """The ctx of a custom Function is the graph node itself, and forward runs with recording off."""
+    seen = []
+    fn = keep(torch, lambda ctx, x: seen.append((ctx, x, torch.is_grad_enabled(), (x * 2).requires_grad)))
+    x = leaf(torch)
+    y = fn.apply(x)
+    ((ctx, given, recording, recorded),) = seen
+
+    assert y.grad_fn is ctx and y.grad_fn.name() == "KeepBackward"
+    assert given is x and x.requires_grad
+    assert not recording and not recorded
+
+
+def test_c11_2_the_last_call_counts(torch):
+    """Every call of save_for_backward replaces the call before; None is kept as None, and anything but a tensor or
+    None is refused when apply records.
+    """
+    x = leaf(torch)
+
+    def twice(ctx, x):
+        ctx.save_for_backward(x, x, x)
+        ctx.save_for_backward(None, x)
+
+    kept = keep(torch, twice).apply(x).grad_fn.saved_tensors
+    assert len(kept) == 2 and kept[0] is None and kept[1] is x
+
+    reached = []
+    for position, wrong in ((1, 3), (1, "text"), (1, [x]), (1, 2.5)):
+
+        def act(ctx, x, wrong=wrong):
+            ctx.save_for_backward(x, wrong)
+            reached.append(wrong)  # the call itself does not raise
+
+        message = f"can only save variables, but argument {position} is of type {type(wrong).__name__}"
+        with pytest.raises(TypeError, match=message):
+            keep(torch, act).apply(x)
+        with torch.no_grad():
+            keep(torch, act).apply(x)  # nothing is recorded, so nothing is packed
+    assert len(reached) == 8
+
+
+def test_c11_3_only_names(torch):
+    """save_for_backward only notes what to keep: inside forward saved_tensors is still empty."""
+    seen = []
+
+    def act(ctx, x):
+        ctx.save_for_backward(x)
+        seen.append(ctx.saved_tensors)
+
+    x = leaf(torch)
+    node = keep(torch, act).apply(x).grad_fn
+    node.save_for_backward(x, x, x)  # after forward there is nobody who packs
+
+    assert seen == [()]
+    assert len(node.saved_tensors) == 1 and node.saved_tensors[0] is x
+
+
+def test_c11_4_slot_or_attribute(torch):
+    """A tensor given to save_for_backward is checked for its version when it is read; the same tensor as an
+    attribute of ctx gives a wrong gradient without an error.
+    """
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.mine = x
+        return x**3
+
+    slot = make(torch, forward, lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad)
+    attribute = make(torch, forward, lambda ctx, grad: 3 * ctx.mine**2 * grad)
+    for edited in (False, True):
+        for fn in (slot, attribute):
+            x = leaf(torch, 2.0)
+            h = x * 1
+            y = fn.apply(h)
+            if edited:
+                h.mul_(10)
+            if edited and fn is slot:
+                with pytest.raises(RuntimeError, match="is at version 1; expected version 0 instead"):
+                    y.backward()
+            else:
+                y.backward()
+                assert x.grad.item() == (1200.0 if edited else 12.0)
+
+
+def test_c11_5_a_result_on_ctx(torch):
+    """A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is
+    freed with its last name.
+    """
+
+    def forward(ctx, x, slot):
+        result = x.exp()
+        ctx.save_for_backward(result if slot else None)
+        ctx.result = None if slot else result
+        return result
+
+    fn = make(torch, forward, lambda ctx, grad: (grad, None))
+    gc.collect()
+    gc.disable()
+    try:
+        held = [weakref.ref(fn.apply(leaf(torch), slot)) for slot in (True, False)]
+        assert [result() is not None for result in held] == [False, True]
+        gc.collect()
+        assert [result() is not None for result in held] == [False, False]
+    finally:
+        gc.enable()
+
+
+def second_derivatives(torch, fn):
+    """gx by y, and gy by x, at x = 2, y = 3, z = 4."""
+    x, y = leaf(torch, 2.0), leaf(torch, 3.0)
+    gx, gy = torch.autograd.grad(fn.apply(x, y, 4.0), (x, y), create_graph=True)
+    assert (gx.item(), gy.item()) == (15.0, 14.0)
+    return [torch.autograd.grad(g, v, retain_graph=True)[0].item() for g, v in ((gx, y), (gy, x))]
+
+
+def test_c11_6_intermediates_are_constants(torch):
+    """An intermediate that forward saved is a constant to the second derivative, which then lacks a term without
+    any error.
+    """
+    assert second_derivatives(torch, mix(torch)) == [5.0, 1.0]
+    assert second_derivatives(torch, again(torch)) == [5.0, 5.0]
+
+    def with_w(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y, w
+
+    def backward(ctx, grad, grad_w):
+        first, second, _ = mix_backward(ctx, grad)
+        return first + grad_w * ctx.z, second, None
+
+    fn = make(torch, with_w, backward)
+    only_first = type("OnlyFirst", (), {"apply": staticmethod(lambda *args: fn.apply(*args)[0])})
+    assert second_derivatives(torch, only_first) == [5.0, 5.0]  # as an output it has a history
+
+
+def test_c11_7_gradgradcheck(torch):
+    """gradcheck passes a Function whose second derivative is wrong, and gradgradcheck does not."""
+    x, y = leaf(torch, 2.0, -1.0), leaf(torch, 3.0, 0.5)
+    found = []
+    for fn in (mix(torch), again(torch)):
+        for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+            found.append(check(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False))
+
+    assert found == [True, False, True, True]
+
+
+def test_c11_8_once_differentiable(torch):
+    """once_differentiable turns a wrong second derivative into an error."""
+    once = mix(torch, torch.autograd.function.once_differentiable(mix_backward))
+    x, y = leaf(torch, 2.0), leaf(torch, 3.0)
+    plain = torch.autograd.grad(mix(torch).apply(x, y, 4.0) ** 2, (x, y))
+    gx, gy = torch.autograd.grad(once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
+
+    assert [gx.item(), gy.item()] == [g.item() for g in plain]
+    with pytest.raises(RuntimeError, match="differentiate twice a function that was marked with @once_different"):
+        gy.backward()
+
+
+def test_c11_9_what_backward_owes(torch):
+    """backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor
+    nothing smaller than it.
+    """
+    refused = {
+        r"incorrect number of gradients \(expected 2, got 1\)": lambda ctx, g: 2 * g,
+        r"incorrect number of gradients \(expected 2, got 3\)": lambda ctx, g: (2 * g, None, g),
+        "gradient different than None at position 2": lambda ctx, g: (2 * g, 0.0),
+        r"invalid gradient at index 0 - got \[\] but expected shape compatible with \[2\]": (
+            lambda ctx, g: (g.sum(), None)
+        ),
+        r"expected Variable or None \(got float\)": lambda ctx, g: (2.0, None),
+    }
+    for message, backward in refused.items():
+        y = make(torch, lambda ctx, x, n: x * n, backward).apply(leaf(torch), 2)
+        with pytest.raises(RuntimeError, match=message):
+            y.sum().backward()
+
+    accepted = {
+        (2.0, 2.0): lambda ctx, g: (2 * g, None, None),  # more Nones are forgiven
+        (6.0, 6.0): lambda ctx, g: (torch.full((3, 2), 2.0), None),  # a wider one is summed
+    }
+    for wanted, backward in accepted.items():
+        x = leaf(torch)
+        make(torch, lambda ctx, x, n: x * n, backward).apply(x, 2).sum().backward()
+        assert tuple(x.grad.tolist()) == wanted
+
+
+def test_c11_10_needs_input_grad(torch):
+    """needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False."""
+    seen = []
+
+    def forward(ctx, x, k, n):
+        seen.append(ctx.needs_input_grad)
+        return x * k * n
+
+    def backward(ctx, grad):
+        seen.append(ctx.needs_input_grad)
+        return grad, grad, None
+
+    fn = make(torch, forward, backward)
+    fn.apply(leaf(torch), torch.ones(2), 3).sum().backward()
+    fn.apply(torch.ones(2), leaf(torch) * 1, 3).sum().backward()
+
+    assert seen == [(True, False, False)] * 2 + [(False, True, False)] * 2
+
+
+def test_c11_11_mark_dirty(torch):
+    """Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it,
+    argument and result are the same tensor.
+    """
+
+    def forward(ctx, x, mark):
+        x.mul_(3)
+        if mark:
+            ctx.mark_dirty(x)
+        return x
+
+    fn = make(torch, forward, lambda ctx, grad: (3 * grad, None), "Triple")
+    for mark, slope in ((False, 1.0), (True, 3.0)):
+        x = leaf(torch, 2.0)
+        h = x * 1
+        y = fn.apply(h, mark)
+
+        assert (y is h) == mark
+        assert h.item() == 6.0
+        assert h.grad_fn.name() == ("TripleBackward" if mark else "MulBackward0")
+        assert torch.autograd.grad(h, x, retain_graph=True)[0].item() == slope
+        assert torch.autograd.grad(y, x)[0].item() == 3.0
+
+
+def with_rounded(torch, tell, log):
+    """Two results, the second of which has no useful gradient; `tell(ctx, it)` is called in forward."""
+
+    def forward(ctx, x):
+        rounded = x.round()
+        tell(ctx, rounded)
+        return x * 2, rounded
+
+    def backward(ctx, grad, grad_rounded):
+        log.append([None if g is None else g.tolist() for g in (grad, grad_rounded)])
+        return None if grad is None else 2 * grad
+
+    return make(torch, forward, backward, "Round")
+
+
+def test_c11_12_mark_non_differentiable(torch):
+    """A floating-point output that is not marked non-differentiable requires grad, and a loss made of it trains
+    nothing without an error.
+    """
+    x = leaf(torch)
+    _, rounded = with_rounded(torch, lambda ctx, rounded: None, []).apply(x)
+    assert rounded.requires_grad
+    rounded.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+
+    doubled, rounded = with_rounded(torch, lambda ctx, rounded: ctx.mark_non_differentiable(rounded), []).apply(x)
+    assert doubled.requires_grad and not rounded.requires_grad
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        rounded.sum().backward()
+
+
+def test_c11_13_set_materialize_grads(torch):
+    """For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False)."""
+    log = []
+    for tell in (lambda ctx, rounded: None, lambda ctx, rounded: ctx.set_materialize_grads(False)):
+        for used in (0, 1):
+            x = leaf(torch)
+            with_rounded(torch, tell, log).apply(x)[used].sum().backward()
+
+    ones, zeros = [1.0, 1.0], [0.0, 0.0]
+    assert log == [[ones, zeros], [zeros, ones], [ones, None], [None, ones]]
+
+
+def test_c11_14_setup_context(torch):
+    """With setup_context, forward takes no ctx, and called on its own it is recorded like any other code."""
+    seen = []
+
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(x, k):
+            return x * k
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            seen.append((inputs, output.tolist()))
+            ctx.k = inputs[1]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.k, None
+
+    x = leaf(torch)
+    direct, applied = Scale.forward(x, 3.0), Scale.apply(x, 3.0)
+
+    assert len(seen) == 1 and seen[0][0][0] is x and seen[0][0][1] == 3.0 and seen[0][1] == [3.0, 6.0]
+    assert direct.grad_fn.name() == "MulBackward0" and applied.grad_fn.name() == "ScaleBackward"
+    for y in (direct, applied):
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [3.0, 3.0]

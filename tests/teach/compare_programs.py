@@ -1,0 +1,134 @@
+"""Small programs that draw, change something, and draw again; each returns the Comparison."""
+
+from course_lib.teach.compare import compare
+from course_lib.teach.draw import draw
+
+
+def write_into_a_view(torch):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    h = x * 2
+    v = h[0:2]
+    before = draw(h, v)
+    v.mul_(3)
+    return compare(before, draw(h, v))
+
+
+def saved_tensor_goes_stale(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    loss = (y * y).sum()
+    before = draw(loss)
+    y.add_(1)
+    return compare(before, draw(loss))
+
+
+def stale_once_more(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0])
+    y = x * w
+    w.add_(1)
+    before = draw(y)
+    w.add_(1)
+    return compare(before, draw(y))
+
+
+def backward(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    loss = (y * y).sum()
+    before = draw(loss)
+    loss.backward()
+    return compare(before, draw(loss))
+
+
+def name_for_another_tensor(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    before = draw(y)
+    y = y + 1
+    return compare(before, draw(y))
+
+
+def detach(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    before = draw(y)
+    d = y.detach()
+    after = draw(y)
+    del d
+    return compare(before, after)
+
+
+def detach_in_place(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 2
+    y = h * h
+    before = draw(y, h)
+    h.detach_()
+    return compare(before, draw(y, h))
+
+
+def data_is_replaced(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    before = draw(y)
+    x.data = torch.tensor([5.0, 6.0])
+    return compare(before, draw(y))
+
+
+def switches(torch):
+    x = torch.tensor([1.0, 2.0])
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 3
+    before = draw(h, x)
+    x.requires_grad_()
+    h.retain_grad()
+    h.register_hook(lambda grad: None)
+    return compare(before, draw(h, x))
+
+
+def name_deleted(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    loss = y.sum()
+    before = draw(loss)
+    del y
+    return compare(before, draw(loss))
+
+
+def nothing(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    return compare(draw(y), draw(y))
+
+
+def two_programs(torch):
+    def overwritten():
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x.exp()
+        y.add_(1)
+        return draw(y)
+
+    def cloned():
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x.exp().clone()
+        y.add_(1)
+        return draw(y)
+
+    return compare(overwritten(), cloned())
+
+
+def longer_loop(torch):
+    h = torch.tensor(1.0, requires_grad=True)
+    for _ in range(60):
+        h = (h * 2).sin()
+    before = draw(h)
+    for _ in range(2):
+        h = (h * 2).sin()
+    return compare(before, draw(h))
+
+
+PROGRAMS = [
+    write_into_a_view, saved_tensor_goes_stale, stale_once_more, backward, name_for_another_tensor, detach,
+    detach_in_place, data_is_replaced, switches, name_deleted, nothing, two_programs, longer_loop,
+]  # fmt: skip

@@ -1,0 +1,216 @@
+"""compare.py: what changed between two drawings, in words and highlighted, in one placement."""
+
+import gc
+import html
+import importlib
+import importlib.util
+import os
+import re
+import weakref
+from pathlib import Path
+
+import compare_programs
+import pytest
+
+import course_lib
+from course_lib.teach import layout
+from course_lib.teach.compare import AFTER, BEFORE, PairDrawing, compare
+from course_lib.teach.dotsource import YELLOW
+from course_lib.teach.draw import draw
+
+WHY = "torch is not installed: `pip install -e .[torch]` to test pictures of real PyTorch graphs too"
+PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
+
+
+@pytest.fixture(params=["course_lib", "torch"])
+def torch(request):
+    """The library whose tensors are drawn."""
+    if request.param == "torch" and importlib.util.find_spec("torch") is None:
+        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
+            pytest.fail("COURSE_REQUIRE_TORCH=1, but " + WHY)
+        pytest.skip(WHY)
+    return importlib.import_module(request.param)
+
+
+def pinned():
+    """{program: text} from compare_listings.txt."""
+    text = (Path(__file__).parent / "compare_listings.txt").read_text(encoding="utf-8")
+    parts = re.split(r"^===== (\w+)\n", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], (part.rstrip("\n") for part in parts[1::2]), strict=True))
+
+
+LISTINGS = pinned()
+
+
+def test_every_program_has_a_text():
+    """The programs and the pinned texts are the same set."""
+    assert sorted(program.__name__ for program in compare_programs.PROGRAMS) == sorted(LISTINGS)
+
+
+@PROGRAMS
+def test_changes_in_words(torch, program):
+    """The same changes, in the same words, whichever library ran the program."""
+    comparison = program(torch)
+
+    assert comparison.text == LISTINGS[program.__name__]
+    for change in comparison.changes:
+        assert f"\n  {change}\n" in comparison.text + "\n"
+
+
+@PROGRAMS
+@pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])
+def test_common_things_stand_at_the_same_place(program, lies):
+    """A box that is in both pictures has the same place and size in both; the corner differs by one shift."""
+    drawing = PairDrawing(program(course_lib)._pair, 1, lies, beside=not lies)
+    found = {}
+    for line in drawing.source().splitlines():
+        box = re.match(r"\s*([ba])([nvs]\d\w*) \[.*width=", line)
+        if box:
+            found[box[1], box[2]] = re.search(r'pos="([\d.]+),([\d.]+)"', line)
+    common = {key for side, key in found if side == "b" and ("a", key) in found}
+    xy = {key: tuple(map(float, place.groups())) for key, place in found.items()}
+    shifts = {tuple(round(p - q, 1) for p, q in zip(xy["b", k], xy["a", k], strict=True)) for k in common}
+
+    assert common
+    assert max(x for x, _ in shifts) - min(x for x, _ in shifts) < 0.35  # written with one decimal
+    assert max(y for _, y in shifts) - min(y for _, y in shifts) < 0.35  # written with one decimal
+
+
+@PROGRAMS
+def test_marks_and_sentences_agree(program):
+    """Whatever has a sentence is marked on its side, and nothing else is; without changes there is no yellow."""
+    comparison = program(course_lib)
+    pair = comparison._pair
+    told = {what for what, _ in pair.changes if what is not None and what[0] != "memory"}
+    marked = {what for side in (BEFORE, AFTER) for what in pair.marks[side] if what[0] != "memory"}
+    new_or_gone = {what for side in pair.marks for what, word in side.items() if word != "CHANGED"}
+
+    assert told <= marked and marked - told <= new_or_gone
+    assert bool(comparison.changes) == (YELLOW.lower() in (comparison.svg or YELLOW).lower())
+
+
+@PROGRAMS
+@pytest.mark.parametrize("engine", ["dot", "wasm"])
+def test_every_word_of_both_sides_is_drawn(program, engine, monkeypatch):
+    """Both sides' words, and the marks, are in the picture that each layout engine makes."""
+    monkeypatch.setenv("COURSE_LAYOUT", engine)
+    if layout.layout_engine()[0] != engine:
+        pytest.skip(f"{engine} is not here: " + layout.layout_engine()[1])
+    pair = program(course_lib)._pair
+    for lies, beside in ((True, False), (False, True), (False, False)):
+        drawing = PairDrawing(pair, 1, lies, beside)
+        svg, _ = layout.render(drawing.source())
+        texts = [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+        squeezed = {" ".join(text.split()) for text in texts}
+
+        assert {" ".join(words.split()) for words in drawing.words()} <= squeezed
+
+
+def test_new_gone_and_changed_are_words():
+    """The second sign beside the colour: NEW after, GONE before, CHANGED on both sides."""
+    pair = compare_programs.write_into_a_view(course_lib)._pair
+    sides = [sorted(set(side.values())) for side in pair.marks]
+
+    assert sides == [["CHANGED", "GONE"], ["CHANGED", "NEW"]]
+
+
+def test_a_comparison_is_a_picture(torch, tmp_path):
+    """It has text and html, is saved, and fits 800 pixels."""
+    comparison = compare_programs.backward(torch)
+    comparison.save(tmp_path / "changes.txt")
+
+    assert (tmp_path / "changes.txt").read_text(encoding="utf-8") == comparison.text + "\n"
+    assert sorted(comparison._repr_mimebundle_()) == ["text/html", "text/plain"]
+    if comparison.svg is not None:
+        assert layout.size(comparison.svg)[0] <= layout.WIDEST
+
+
+def test_without_an_engine_the_changes_are_shown(monkeypatch):
+    """COURSE_LAYOUT=text shows the words."""
+    monkeypatch.setenv("COURSE_LAYOUT", "text")
+    comparison = compare_programs.backward(course_lib)
+
+    assert comparison.svg is None
+    assert "x.grad: None -&gt; [14.78, 109.2]" in comparison.html
+
+
+def test_an_id_that_comes_back_is_another_tensor(torch):
+    """A tensor made where a dead one was is not taken for it, even if Python gives it the same id."""
+    x = torch.tensor([1.0], requires_grad=True)
+    y = x * 2
+    ids = set()
+    before = draw(y)
+    for _ in range(20):
+        ids.add(id(y))
+        del y
+        y = x * 2
+    text = compare(before, draw(y)).text
+
+    assert "gone: y" in text and "new: y" in text
+    assert len(ids) < 20, "no id came back, so this test has shown nothing"
+
+
+def test_compared_drawings_keep_no_tensor_alive(torch):
+    """Neither drawing nor comparing holds on to a tensor."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    gone = weakref.ref(y)
+    comparison = compare(draw(y), draw(y))
+
+    del y
+    gc.collect()
+
+    assert gone() is None
+    assert comparison.changes == []
+
+
+def test_order_of_the_two_matters():
+    """The other way round, what was new is gone."""
+    x = course_lib.tensor([1.0], requires_grad=True)
+    y = x * 2
+    one = draw(y)
+    y = y.exp()
+    two = draw(y)
+
+    assert "new node: 2 ExpBackward0 -> 1 MulBackward0, which saved result" in compare(one, two).changes
+    assert "gone: 2 ExpBackward0 -> 1 MulBackward0, which saved result" in compare(two, one).changes
+
+
+def test_more_detail_wins():
+    """The comparison shows as much as the more detailed of the two drawings."""
+    x = course_lib.tensor([1.0], requires_grad=True)
+    y = x**3
+
+    assert compare(draw(y, detail=0), draw(y, detail=2))._detail == 2
+
+
+@pytest.mark.parametrize("wrong", [3, None, "graph"], ids=["int", "None", "str"])
+def test_not_a_drawing(wrong):
+    """compare() says what it takes."""
+    x = course_lib.tensor([1.0], requires_grad=True)
+    with pytest.raises(TypeError, match=rf"takes two drawings, not {type(wrong).__name__}: before = draw\(y\)"):
+        compare(draw(x), wrong)
+    with pytest.raises(TypeError, match="takes two drawings, not Tensor"):
+        compare(x, draw(x))
+    with pytest.raises(TypeError, match="takes two drawings, not Comparison"):
+        compare(compare(draw(x), draw(x)), draw(x))
+
+
+def test_changes_stand_below_the_pictures():
+    """A sighted reader gets the list too; of many changes the first fifteen."""
+    comparison = compare_programs.backward(course_lib)
+    if comparison.svg is None:
+        pytest.skip("no layout engine here")
+
+    assert "<li>x.grad: None -&gt; [14.78, 109.2]</li>" in comparison.html
+    assert "<ul" not in compare_programs.nothing(course_lib).html
+    leaves = [course_lib.ones(1, requires_grad=True) for _ in range(20)]
+    total = course_lib.cat(leaves).sum()
+    before = draw(total)
+    total.backward()
+    for leaf in leaves:
+        leaf.detach().add_(1)
+    many = compare(before, draw(total))
+
+    assert many.html.count("<li>") == 16
+    assert f"and {len(many.changes) - 15} more" in many.html

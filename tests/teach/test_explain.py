@@ -1,0 +1,308 @@
+"""explain.py: every error of the engine has a row, rows are filled with the error's facts, the culprit is found."""
+
+import gc
+import importlib
+import importlib.util
+import os
+import re
+import sys
+import warnings
+import weakref
+from pathlib import Path
+
+import explain_programs
+import pytest
+
+import course_lib
+from course_lib.teach import explain as explain_module  # the function: it shares its module's name
+from course_lib.teach.cells import expect_error
+from course_lib.teach.explain import LESSONS, ROWS, explain, find_row
+
+WHY = "torch is not installed: `pip install -e .[torch]` to explain real PyTorch's errors too"
+GOLDEN = Path(__file__).parent.parent / "engine" / "golden" / "errors.txt"
+
+# Messages that are the words of whoever wrote the program, so that no row can know them.
+NOT_OURS = {
+    "saved_tensors_hooks_are_disabled": "the text is what was given to disable_saved_tensors_hooks",
+    "saved_tensors_hooks_disabled_inside": "the text is what was given to disable_saved_tensors_hooks",
+    "hook_raises_its_own_error": "the error was raised by a learner's hook",
+}
+
+
+@pytest.fixture(params=["course_lib", "torch"])
+def torch(request):
+    """The library whose errors are explained."""
+    if request.param == "torch" and importlib.util.find_spec("torch") is None:
+        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
+            pytest.fail("COURSE_REQUIRE_TORCH=1, but " + WHY)
+        pytest.skip(WHY)
+    return importlib.import_module(request.param)
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch):
+    """No error of an earlier test is the last one."""
+    monkeypatch.setattr(sys.modules["course_lib.teach.explain"], "_remembered", None)
+    monkeypatch.delattr(sys, "last_value", raising=False)
+
+
+def engine_errors():
+    """{program: (type, message)}: every error of the engine, as pinned by tests/engine/test_errors.py."""
+    lines = GOLDEN.read_text(encoding="utf-8").splitlines()
+    return {name: tuple(said.split(": ", 1)) for name, said in (line.split(" | ", 1) for line in lines)}
+
+
+ERRORS = engine_errors()
+
+
+# --- every error is known ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(ERRORS))
+def test_every_error_of_the_engine_is_explained(name):
+    """Each message that the engine has leads to a row, and its sentences come out whole."""
+    kind, message = ERRORS[name]
+    told = explain(f"{kind}: {message}")
+
+    assert (told.row is None) == (name in NOT_OURS)
+    if told.row is not None:
+        assert len(told.what) == 3 and told.cures
+        assert not re.search(r"\{\w*\}", " ".join([*told.what, *told.cures]))
+        assert all(sentence.endswith(".") for sentence in told.what + told.cures)
+
+
+def test_rows_are_sound():
+    """Keys are unique, patterns compile, three sentences, at least one cure, a lesson that the course has."""
+    keys = [row.key for row in ROWS]
+
+    assert len(keys) == len(set(keys))
+    for row in ROWS:
+        re.compile(row.pattern)
+
+        assert len(row.says) == 3 and row.cures, row.key
+        assert row.lesson is None or row.lesson in LESSONS, row.key
+        for what, cost in row.silences:
+            assert what and cost and not cost.endswith("."), row.key
+
+
+def test_every_row_is_met():
+    """No row stands there for nothing: an engine error or a program below leads to each of them."""
+    met = {find_row(message)[0].key for _, message in ERRORS.values() if find_row(message)[0] is not None}
+    met |= {key for key, _, _ in explain_programs.EXPECTED.values()}
+
+    assert sorted({row.key for row in ROWS} - met) == []
+
+
+@pytest.mark.parametrize("program", explain_programs.EXPECTED, ids=lambda program: program.__name__)
+def test_right_row_lesson_and_culprit(torch, program):
+    """Programs as people write them, on both libraries: which row, which lesson, what is marked in the picture."""
+    key, lesson, marked = explain_programs.EXPECTED[program]
+    given = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            program(torch, lambda *tensors: given.extend(tensors))
+        except Exception as raised:
+            error = raised
+    told = explain(error, *given)
+
+    assert (told.row.key, told.row.lesson) == (key, lesson)
+    assert marked in told.seen
+    if marked:
+        assert told.seen.startswith("In the picture HERE marks ")
+
+
+# --- facts -------------------------------------------------------------------------------------------------
+
+
+def test_facts_of_the_version_error(torch):
+    """Shape, type, versions, how often, and which operation, of this error."""
+    h = torch.tensor([1.0, 2.0, 3.0], requires_grad=True) * 1
+    y = h.sin()
+    h.mul_(2)
+    h.add_(1)
+    with expect_error(RuntimeError):
+        y.sum().backward()
+    first, second, third = explain().what
+
+    assert "shape [3] (float32) when its memory was at version 0;" in first
+    assert "that memory was at version 2, so it had been written to twice" in first
+    assert "“output 0 of Add”" in second
+    assert "look upwards" in third
+
+
+def test_lines_under_anomaly_mode():
+    """Our engine in anomaly mode names the two lines; so does the explanation."""
+    torch = course_lib
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.set_detect_anomaly(True):
+            h = torch.tensor([1.0, 2.0], requires_grad=True) * 1
+            y = h.sin()
+            h.mul_(2)
+            with expect_error(RuntimeError):
+                y.sum().backward()
+    third = explain().what[2]
+
+    assert re.fullmatch(
+        r"Anomaly mode knows the lines: `y = h\.sin\(\)` \(.*line \d+\) saved it, `h\.mul_\(2\)` \(.*\) changed it\.",
+        third,
+    )
+
+
+def test_facts_of_other_errors():
+    """A row repeats what the message names."""
+    told = explain(
+        "RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1"
+    )
+    assert "in dimension 1 one has length 2, the other 3" in told.what[0]
+
+    told = explain("RuntimeError: function FnBackward returned an incorrect number of gradients (expected 2, got 1)")
+    assert told.what[0].startswith("backward of FnBackward returned 1 gradients, and forward takes 2 arguments")
+
+
+# --- which error -------------------------------------------------------------------------------------------
+
+
+def fail(torch):
+    loss = torch.tensor([1.0, 2.0]).sum()
+    loss.backward()
+
+
+def test_the_last_error_is_the_one_caught(torch):
+    """expect_error remembers; explain() finds it, and the tensor that backward was called on."""
+    loss = torch.tensor([1.0, 2.0]).sum()
+    with expect_error(RuntimeError):
+        loss.backward()
+    told = explain()
+
+    assert told.row.key == "no history"
+    assert told.seen == "In the picture HERE marks loss."
+
+
+def test_an_error_shown_later_is_newer(monkeypatch):
+    """An error that the notebook has shown since goes before the remembered one; an older one does not."""
+    monkeypatch.setattr(sys, "last_value", ValueError("shown before"), raising=False)
+    with expect_error(RuntimeError):
+        fail(course_lib)
+    assert explain().row.key == "no history"
+
+    monkeypatch.setattr(sys, "last_value", RuntimeError("grad can be implicitly created only for scalar outputs"))
+    assert explain().row.key == "not a scalar"
+
+
+def test_tensors_alone_mean_the_last_error(torch):
+    """explain(loss) is explain(last error, loss)."""
+    loss = torch.tensor([1.0, 2.0]).sum()
+    with expect_error(RuntimeError):
+        fail(torch)
+
+    assert explain(loss).seen == "In the picture HERE marks loss."
+
+
+def test_remembering_keeps_no_tensor_alive(torch):
+    """The remembered error holds words; the tensors of its traceback are let go of."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x * x).sum()
+    loss.backward()
+    gone = weakref.ref(loss)
+    with expect_error(RuntimeError):
+        loss.backward()
+    del loss
+    gc.collect()
+
+    assert gone() is None
+    assert explain().row.key == "freed" and explain().seen == ""
+
+
+def test_an_unknown_error_is_said_to_be_unknown():
+    """No row: an honest sentence, and no cure."""
+    told = explain(RuntimeError("the moon is full"))
+
+    assert told.row is None and told.cures == told.silences == []
+    assert told.what[0].startswith("explain() does not know this message") and "the moon is full" in told.what[0]
+    assert "explain() does not know" in told.text and "explain() does not know" in told.html
+
+
+def test_an_error_without_words():
+    """Nothing to match is no reason to fail."""
+    assert "it has no words" in explain(KeyError()).text
+
+
+# --- what is shown -----------------------------------------------------------------------------------------
+
+
+def test_text_is_complete(torch):
+    """Message, sentences, cures, false cures, lesson, and the listing of the picture."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x * x).sum()
+    loss.backward()
+    with expect_error(RuntimeError):
+        loss.backward()
+    text = explain().text
+    places = [
+        text.index(part)
+        for part in (
+            "RuntimeError: Trying to backward", "What happened", "What cures it", "What only silences it",
+            "Read lesson 06 (saved tensors and memory).", "In the picture HERE marks saved other of MulBackward0 "
+            "(node 1).",
+            "The graph of loss:", "saved other: FREED",
+        )
+    ]  # fmt: skip
+
+    assert places == sorted(places)
+
+
+def test_html_is_a_card(torch):
+    """The card holds the words and the picture; what the message holds cannot become HTML."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError) as caught:
+        x.add_(1)
+    card = explain(caught.value, x).html
+
+    assert card.startswith("<div") and "<code>y = x + 1</code>" in card
+    assert ("<img alt=" in card) or ("<pre" in card)
+    assert "<script>" not in explain("RuntimeError: <script>alert(1)</script>").html
+
+
+def test_marked_box_has_the_word(torch):
+    """The culprit's box says HERE in the drawing."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x * x).sum()
+    loss.backward()
+    with expect_error(RuntimeError):
+        loss.backward()
+    told = explain()
+    if told.svg is None:
+        pytest.skip("no layout engine here")
+
+    assert told.svg.count(">HERE<") == 1
+
+
+def test_without_tensors_there_is_no_picture():
+    """An error's text alone gives words only."""
+    told = explain("grad can be implicitly created only for scalar outputs")
+
+    assert told.svg is None and told.seen == "" and "<img" not in told.html
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_no_error_yet():
+    """Without any error explain() says what to give."""
+    with pytest.raises(ValueError, match="There is no error to explain yet. Give one: explain"):
+        explain()
+
+
+def test_not_an_error():
+    """What is neither error nor text nor tensor is refused."""
+    with pytest.raises(TypeError, match="explain.. takes an error, its text, or tensors, not int"):
+        explain(3)
+    with pytest.raises(TypeError, match="takes tensors, not str"):
+        explain(RuntimeError("x"), "y")
+
+
+def test_the_name_in_teach_is_the_function():
+    """`from course_lib.teach import explain` gives the function, also after its module was imported."""
+    assert explain_module is explain

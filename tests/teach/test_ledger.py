@@ -1,0 +1,578 @@
+"""ledger(): bytes held by saved tensors, on our engine and on real PyTorch."""
+
+import gc
+import re
+import subprocess
+import sys
+import threading
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+import course_lib
+from course_lib import ops
+from course_lib.grad_mode import ON, state
+from course_lib.teach import ledger, recorder, watch
+
+FLOOR = 64 * (256 + 128 + 10) * 4  # what an MLP step cannot do without: two results of relu, one of log_softmax
+
+
+def nothing_is_attached():
+    """True when no engine is observed any more."""
+    torch = sys.modules.get("torch")
+    hooks = None if torch is None else torch._C._autograd._top_saved_tensors_default_hooks(True)
+    modes = 0 if torch is None else len(torch.overrides._get_current_function_mode_stack())
+    ours = (state.recorders, state.recording, recorder.note_node in ops.INSTRUMENTS, recorder.here.open)
+    return ours == (0, ON, False, []) and hooks is None and modes == 0
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_trace():
+    yield
+    assert nothing_is_attached()
+
+
+def mlp(torch, batch=64):
+    """A function that runs the forward pass of a 784-256-128-10 network and returns its loss."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
+    x, target = torch.ones(batch, 784), torch.zeros(batch, dtype=torch.int64)
+    return lambda: nn.functional.cross_entropy(model(x), target)
+
+
+# --- what is counted ---------------------------------------------------------------------------------------
+
+
+def test_the_table_in_words(torch):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with ledger() as held:
+        y = x * x
+        z = y.exp()
+        z.sum().backward()
+    assert held.table().text.splitlines() == [
+        "ledger: 3 saved tensors in 2 pieces of memory, each piece counted once",
+        "peak: 24 B after event 3 of 6 · now: 0 B",
+        "at the peak: leaves 12 B · ExpBackward0 12 B",
+        "",
+        "   node          slot    tensor    type              bytes  events",
+        "1  MulBackward0  other   x (leaf)  float32 (3,)         12  1 to 5",
+        "2  MulBackward0  self    x (leaf)  float32 (3,)  same as 1  2 to 6",
+        "3  ExpBackward0  result  z         float32 (3,)         12  3 to 4",
+        "",
+        "Events: saved at the first, freed at the second; numbered as below the plot.",
+        "Not counted: gradients and .grad, intermediates that no node keeps, numbers and shapes in nodes, "
+        "Python objects.",
+    ]
+    assert (held.peak, held.now) == (24, 0)
+    assert str(held) == repr(held) == held.table().text
+
+
+def test_an_mlp_step_holds_the_known_floor(torch):
+    forward = mlp(torch)
+    with ledger(leaves=False) as computed, ledger() as everything:
+        loss = forward()
+        assert computed.now == FLOOR
+        # x, two weights (the first layer's input wants no gradient), the target, and its total weight
+        assert everything.now == FLOOR + 4 * (64 * 784 + 256 * 128 + 128 * 10) + 8 * 64 + 4
+        loss.backward()
+        assert computed.now == everything.now == 0
+    assert computed.peak == FLOOR
+
+
+def test_shared_memory_is_counted_once_and_freed_with_its_last_holder(torch):
+    w = torch.ones(100, requires_grad=True)
+    with ledger(leaves=False) as held:
+        h = w + 2.0
+        a, b = h.sin(), h.cos()
+        assert held.now == 400
+        a.sum().backward(retain_graph=False)
+        assert held.now == 400, "the other node still keeps h"
+        b.sum().backward()
+        assert held.now == 0
+    assert held.peak == 400
+    assert "same as 1" in held.table().text
+
+
+def test_a_saved_view_holds_all_of_its_base(torch):
+    w = torch.ones(1000, requires_grad=True)
+    with ledger(leaves=False) as held:
+        base = w * 2.0
+        y = base[:10].sin()
+        del base
+        assert held.now == 4000
+    del y
+    assert held.now == 0, "frees are noticed after the block too"
+
+
+def test_memory_used_again_after_a_release_is_a_new_piece(torch):
+    w = torch.ones(1000, requires_grad=True)
+    with ledger(leaves=False) as held:
+        for _ in range(5):
+            w.exp().sum().backward()
+    assert held.peak == 4000
+    assert held.table().text.startswith("ledger: 5 saved tensors in 5 pieces of memory")
+
+
+@pytest.mark.parametrize("instrument", [ledger, watch])
+def test_a_graph_that_is_dropped_lets_go(torch, instrument):
+    w = torch.ones(10, requires_grad=True)
+    gc.disable()
+    try:
+        with instrument(), ledger() as held:
+            y = w.exp().sin().cos().tanh()
+            assert held.now == 120
+            del y
+            assert held.now == 0, "no record of a slot keeps a node"
+    finally:
+        gc.enable()
+
+
+def test_retained_graphs_still_hold(torch):
+    w = torch.ones(10, requires_grad=True)
+    with ledger() as held:
+        y = w.exp().sum()
+        y.backward(retain_graph=True)
+        assert held.now == 40
+        assert re.search(r"ExpBackward0 +result +its result +float32 \(10,\) +40 +1 to now$", held.table().text, re.M)
+        y.backward()
+    assert held.now == 0
+
+
+def test_in_place_results_views_and_custom_functions(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, None, b)
+            return a * 2 + b
+
+        @staticmethod
+        def backward(ctx, g):
+            a, _, b = ctx.saved_tensors
+            return g * 2, g
+
+    x = torch.ones(10, requires_grad=True)
+    with ledger(leaves=False) as held:
+        h = x * 1.0
+        h.exp_()
+        out = Twice.apply(h, x)
+        assert held.now == 40, "exp_ and the Function keep the same memory"
+        out.sum().backward()
+    assert [row[1:4] for row in held.table()._rows] == [
+        ("ExpBackward0", "result", "h"),
+        ("TwiceBackward", "tensors[0]", "h"),
+        ("TwiceBackward", "tensors[2]", "x (leaf)"),
+    ]
+    assert held.now == 0
+
+
+def test_views_are_named_by_what_they_look_at(torch):
+    """The transposed weight is gone after the backward pass: its name is found before it goes."""
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+    with ledger() as held:
+        model(torch.ones(1, 2)).sum().backward()
+    assert "a view of model.1.weight (leaf)" in held.table().text
+
+
+def test_long_graphs(torch):
+    """Cost grows with the number of operations, not with its square; freeing a deep graph overflows no stack."""
+    x = torch.ones(1, requires_grad=True)
+    with ledger() as held:
+        y = x
+        for _ in range(3000):
+            y = y.sin()
+        assert held.now == 12000
+        del y
+        assert held.now == 0
+    assert held.table().html.count("<tr") == 201
+    assert "Not shown: 2,800 lines in the middle; held.table(rows=None) has all." in held.table().text
+    assert held.table(rows=None).html.count("<tr") == 3001
+    assert "Not shown" not in held.table(rows=None).text
+    with pytest.raises(ValueError, match="a number from 2 up, or None for all rows, not 0"):
+        held.table(rows=0)
+    assert "bytes held after every 30th event, 30 to 6000:" in held.plot().text
+
+
+def test_what_a_node_computed_besides_its_result_is_its_own(torch):
+    """layer_norm keeps the mean and the scale, which nobody else sees: computed memory, not a leaf's."""
+    x = torch.ones(8, 4, requires_grad=True)
+    with ledger(leaves=False) as held:
+        y = torch.nn.functional.layer_norm(x, (4,))
+        assert held.now == 2 * 8 * 4
+        assert held.table().text.count("its result") == 2
+    del y
+
+
+def test_double_backward_is_recorded(torch):
+    x = torch.ones(10, requires_grad=True)
+    with ledger(leaves=False) as held:
+        (g,) = torch.autograd.grad((x.exp() * x).sum(), x, create_graph=True)
+        before = held.now
+        g.sum().backward()
+    assert before > 40
+    assert held.now == 0
+
+
+def test_both_libraries_tell_the_same(real_torch):
+    def text(torch):
+        held = ledger()
+        with held:
+            mlp_loss = mlp(torch, batch=3)()
+            x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+            y = (x @ x).softmax(0) * torch.tensor(2.0) + x.t().tanh()
+            y[0].pow(2).sum().backward()
+            mlp_loss.backward()
+        return held.table().text, held.plot().text, held.plot().svg
+
+    ours, theirs = text(course_lib), text(real_torch)
+    assert ours == theirs
+    assert "AddmmBackward0 (2)" in ours[0]
+
+
+# --- against what Python itself measures -------------------------------------------------------------------
+
+
+def test_within_two_percent_of_tracemalloc():
+    """NumPy reports its arrays to tracemalloc in a domain of their own."""
+    forward = mlp(course_lib)
+    forward().backward()  # whatever is made at first use is there now
+    only_arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
+
+    def arrays():
+        gc.collect()
+        return sum(t.size for t in tracemalloc.take_snapshot().filter_traces([only_arrays]).traces)
+
+    tracemalloc.start()
+    try:
+        before = arrays()
+        with ledger(leaves=False) as held:
+            loss = forward()
+            said, measured = held.now, arrays() - before
+            loss.backward()
+    finally:
+        tracemalloc.stop()
+    assert abs(measured - said) <= 0.02 * measured
+    assert said == FLOOR
+
+
+# --- it changes nothing ------------------------------------------------------------------------------------
+
+
+def stale_programs(torch):
+    """Programs whose backward fails: changed input, changed result, changed view, changed leaf, bool."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def changed_input():
+        h = w * 2.0
+        y = h.sin()
+        h.add_(1)
+        return y
+
+    def changed_result():
+        y = w.exp()
+        y.mul_(2)
+        return y
+
+    def changed_through_view():
+        h = w * 2.0
+        y = h * h
+        h[0] = 5.0
+        return y
+
+    def changed_plain():
+        c = torch.tensor([3.0, 4.0])
+        y = w * c
+        c.zero_()
+        return y
+
+    def changed_leaf():
+        y = w * w
+        with torch.no_grad():
+            w.add_(1.0)
+        return y
+
+    def changed_condition():
+        c = torch.tensor([True, False])
+        y = torch.where(c, w, w * 2)
+        c.fill_(False)
+        return y
+
+    return [changed_input, changed_result, changed_through_view, changed_plain, changed_leaf, changed_condition]
+
+
+@pytest.mark.parametrize("instrument", [ledger, watch])
+@pytest.mark.parametrize("which", range(6))
+def test_stale_tensors_are_refused_as_ever(torch, which, instrument):
+    """PyTorch makes no version check for packed tensors: the recorder has to make it, in PyTorch's words."""
+    program = stale_programs(torch)[which]
+    y = program()
+    with pytest.raises(RuntimeError) as plain:
+        y.sum().backward()
+    program = stale_programs(torch)[which]
+    with instrument(), pytest.raises(RuntimeError) as watched:
+        program().sum().backward()
+    assert str(watched.value) == str(plain.value)
+
+
+@pytest.mark.parametrize("instrument", [ledger, watch])
+def test_gradients_and_versions_are_the_same(torch, instrument):
+    def program():
+        x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        h = x * x
+        h.mul_(x)
+        h[0].exp_()
+        loss = (h.softmax(1) @ x).tanh().sum()
+        loss.backward()
+        return loss.tolist(), x.grad.tolist(), h._version, x._version
+
+    plain = program()
+    with instrument():
+        assert program() == plain
+
+
+def test_slots_still_give_the_very_tensor():
+    """On our engine nothing is packed: slots keep their tensors, and their versions can be read."""
+    x = course_lib.tensor([1.0, 2.0], requires_grad=True)
+    with ledger():
+        y = x.sin()
+        assert y.grad_fn._saved_self is x
+        assert y.grad_fn._raw_saved_self.saved_version == 0
+        assert y.grad_fn._raw_saved_self.unpack_hook is None
+    assert y.grad_fn._saved_self is x
+
+
+def test_nothing_is_kept_alive(torch):
+    def inside():
+        x = torch.ones(10, requires_grad=True)
+        with ledger() as held:
+            h = x * 2.0
+            y = h.exp()
+            loss = y.sum()
+            loss.backward()
+            gone = weakref.ref(h)
+            del h, y, loss
+            return gone() is None, held
+
+    was_gone, held = inside()
+    assert was_gone
+    assert "(10,)" in held.table().text
+
+
+def test_outer_hooks_go_on(torch):
+    """Hooks that were there before the ledger still pack; what they made is what is held."""
+    seen = []
+
+    def pack(tensor):
+        seen.append("pack")
+        return tensor.double()
+
+    def unpack(packed):
+        seen.append("unpack")
+        return packed.float()
+
+    x = torch.ones(10, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack), ledger() as held:
+        x.exp().sum().backward()
+        assert seen == ["pack", "unpack"]
+    assert held.peak == 80
+    assert "packed by hooks" in held.table().text
+    assert x.grad.tolist() == pytest.approx([2.718281745910645] * 10)
+
+
+def test_inner_hooks_on_our_engine():
+    torch = course_lib
+    x = torch.ones(10, requires_grad=True)
+    with ledger() as held, torch.autograd.graph.saved_tensors_hooks(lambda t: "nothing", lambda _: torch.ones(10)):
+        y = x.exp()
+        assert held.now == 0
+        y.sum().backward()
+    assert "packed by hooks" in held.table().text
+
+
+# --- nesting, errors, threads ------------------------------------------------------------------------------
+
+
+def test_nested_ledgers_each_tell_their_own(torch):
+    x = torch.ones(10, requires_grad=True)
+    with ledger() as outer:
+        a = x.exp()
+        with ledger() as inner:
+            b = x.tanh()
+        c = x.sigmoid()
+        assert (outer.now, inner.now) == (120, 40)
+        (a + b + c).sum().backward()
+    assert (outer.now, inner.now, outer.peak, inner.peak) == (0, 0, 120, 40)
+
+
+def test_an_error_inside_leaves_nothing_attached(torch):
+    x = torch.ones(10, requires_grad=True)
+    with pytest.raises(ZeroDivisionError), ledger() as held:
+        y = x.exp()
+        raise ZeroDivisionError
+    assert nothing_is_attached()
+    assert held.now == 40
+    del y
+    assert held.now == 0
+
+
+def test_other_threads_are_not_recorded(torch):
+    x = torch.ones(10, requires_grad=True)
+    own = []
+
+    def work():
+        x.exp()
+        with ledger() as theirs:
+            x.exp().tanh()
+        own.append(theirs.peak)
+
+    with ledger() as held:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert held.now == 0
+    assert own == [80]
+
+
+def test_without_recording_it_says_so(torch):
+    with ledger() as held, torch.no_grad():
+        torch.ones(10, requires_grad=True).exp()
+    assert held.peak == held.now == 0
+    assert str(held) == (
+        "ledger: no tensor was saved in this block: no input required grad, recording was off, or the operations "
+        "needed none for their gradients."
+    )
+    assert str(held.plot()) == str(held)
+    assert "no tensor was saved" in held.plot().html and "<img" not in held.plot().html
+
+
+def test_bad_input_is_answered_in_a_sentence(torch):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(TypeError, match="ledger\\(\\) takes no tensors: open it around"):
+        ledger(x)
+    with pytest.raises(TypeError, match="ledger\\(leaves=…\\) is True or False, not 3"):
+        ledger(leaves=3)
+    with pytest.raises(TypeError, match="takes a dictionary such as"):
+        ledger(names=["x"])
+    with pytest.raises(TypeError, match="must pair text with tensors"):
+        ledger(names={"x": 3})
+    with pytest.raises(ValueError, match="the same name twice"):
+        ledger(names={x: "x", torch.ones(2): "x"})
+    for ask in (ledger().table, ledger().plot, lambda: ledger().now, lambda: ledger().peak):
+        with pytest.raises(RuntimeError, match="was never opened"):
+            ask()
+    assert str(ledger()) == "ledger(), not opened yet"
+    with ledger() as held:
+        pass
+    with pytest.raises(RuntimeError, match="was opened before: make a new one"), held:
+        pass
+
+
+def test_disabled_hooks_are_named(real_torch):
+    with real_torch.autograd.graph.disable_saved_tensors_hooks("not now"):
+        with pytest.raises(RuntimeError, match="disabled here: not now"), ledger():
+            pass
+    assert nothing_is_attached()
+
+
+def test_names_can_be_given(torch):
+    weights = {"first": torch.ones(2, requires_grad=True)}
+    holder = type("Holder", (), {"w": weights["first"]})()
+    del weights
+    with ledger(names={"my weight": holder.w}) as held:
+        holder.w.sin()
+    assert "my weight (leaf)" in held.table().text
+
+
+# --- the picture -------------------------------------------------------------------------------------------
+
+
+def example(torch):
+    x = torch.ones(50, 50, requires_grad=True)
+    with ledger(leaves=False) as held:
+        x.exp().sin().tanh().sigmoid().sum().backward()
+    return held
+
+
+def test_the_plot_in_words_and_as_a_picture(torch):
+    plot = example(torch).plot()
+    bundle = plot._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert bundle["text/plain"].splitlines()[:6] == [
+        "ledger: 4 saved tensors in 3 pieces of memory, each piece counted once, leaves left out",
+        "peak: 30,000 B after event 4 of 8 · now: 0 B",
+        "at the peak: ExpBackward0 10,000 B · TanhBackward0 10,000 B · SigmoidBackward0 10,000 B",
+        "bytes held after each event:",
+        "  10,000 → 10,000 → 20,000 → 30,000 → 20,000 → 10,000 → 10,000 → 0",
+        "Not counted: gradients and .grad, intermediates that no node keeps, numbers and shapes in nodes, "
+        "Python objects.",
+    ]
+    assert bundle["text/html"].startswith('<img alt="ledger: 4 saved tensors')
+    assert 'src="data:image/svg+xml;base64,' in bundle["text/html"]
+    for word in ("peak: 30,000 B", "ExpBackward0", "TanhBackward0", "SigmoidBackward0", "held by saved tensors, kB"):
+        assert f">{word}</text>" in plot.svg
+    for colour in ("#0072b2", "#e69f00", "#009e73"):
+        assert colour in plot.svg.lower()
+    assert "<metadata" not in plot.svg and "DejaVu" not in plot.svg
+
+
+def test_the_same_pass_gives_the_same_picture(torch):
+    assert example(torch).plot().html == example(torch).plot().html
+
+
+def test_many_operations_are_gathered(torch):
+    x = torch.full((10, 10), 0.5, requires_grad=True)
+    names = ("exp", "tanh", "sigmoid", "sqrt", "reciprocal", "rsqrt", "relu", "asin", "log", "cos")
+    with ledger(leaves=False) as held:
+        total = sum(getattr(x * 1.0, name)().sum() for name in names)
+        total.backward()
+    svg = held.plot().svg
+    assert ">other operations</text>" in svg
+    assert svg.count("Backward0</text>") == 6
+
+
+ALONE = """
+import sys
+import course_lib as torch
+from course_lib.teach import ledger
+assert "matplotlib" not in sys.modules
+x = torch.ones(50, 50, requires_grad=True)
+with ledger() as held:
+    x.exp().sum().backward()
+held.table().html
+assert "matplotlib" not in sys.modules, "only a plot needs it"
+import matplotlib
+before = matplotlib.rcParams.copy()
+assert "<img" in held.plot().html
+assert matplotlib.rcParams.copy() == before
+assert "matplotlib.pyplot" not in sys.modules
+print("fine")
+"""
+
+WITHOUT = """
+import sys
+sys.modules["matplotlib"] = None
+import course_lib as torch
+from course_lib.teach import ledger
+x = torch.ones(50, 50, requires_grad=True)
+with ledger() as held:
+    x.exp().sum().backward()
+assert "Without matplotlib this plot is shown as text." in held.plot().html
+assert held.plot().svg is None
+print("fine")
+"""
+
+
+@pytest.mark.parametrize("program", [ALONE, WITHOUT], ids=["no pyplot, no settings", "no matplotlib"])
+def test_matplotlib_is_met_in_plot_only(program):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "fine\n", done.stderr
+
+
+def test_the_card_is_opaque_and_complete(torch):
+    held = example(torch)
+    card = held._repr_mimebundle_()["text/html"]
+    assert "background:#FFFFFF" in card and "<script" not in card
+    plain = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", card))
+    for row in held.table()._rows:
+        assert " ".join(row) in plain

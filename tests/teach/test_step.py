@@ -1,0 +1,884 @@
+"""`step`: the same trace on both libraries, the same gradients as backward(), and nothing left behind."""
+
+import base64
+import gc
+import html
+import importlib.util
+import re
+import shutil
+import time
+import warnings
+import weakref
+
+import pytest
+
+import course_lib
+from course_lib.teach import layout
+from course_lib.teach.lanes import text_width
+from course_lib.teach.step import step
+from course_lib.teach.step_record import Queue
+
+DIAMOND = """\
+The backward pass from y, one node at a time: 5 nodes ran.
+
+Start
+  4 AddBackward0: ready, the pass starts with 1. in its buffer
+  3 MulBackward0: waits for 1
+  2 MulBackward0: waits for 1
+  1 MulBackward0: waits for 2
+  AccumulateGrad of x: waits for 1
+  ready queue: 4 AddBackward0
+
+Step 1 of 5: 4 AddBackward0 runs
+  gets 1.
+  sends [0] 1. to 2 MulBackward0: 1→0, ready
+  sends [1] 1. to 3 MulBackward0: 1→0, ready
+  ready queue: 3 MulBackward0, 2 MulBackward0
+
+Step 2 of 5: 3 MulBackward0 runs
+  gets 1.
+  sends [0] 5. to 1 MulBackward0: 2→1
+  frees other = 5
+  ready queue: 2 MulBackward0
+  buffers of waiting nodes: 1 MulBackward0: 5.
+
+Step 3 of 5: 2 MulBackward0 runs
+  gets 1.
+  sends [0] 4. to 1 MulBackward0: 1→0, ready, 5. + 4. = 9.
+  frees other = 4
+  ready queue: 1 MulBackward0
+
+Step 4 of 5: 1 MulBackward0 runs
+  gets 9.
+  sends [0] 27. to AccumulateGrad of x: 1→0, ready
+  frees other = 3
+  ready queue: AccumulateGrad of x
+
+Step 5 of 5: AccumulateGrad of x runs
+  gets 27.
+  x.grad: None → 27.
+  ready queue: empty
+
+The queue is empty, the pass is over. x.grad: 27."""
+
+
+def leaf(torch, value):
+    return torch.tensor(value, requires_grad=True)
+
+
+def diamond(torch):
+    """One value used twice."""
+    x = leaf(torch, 2.0)
+    h = x * 3
+    y = h * 4 + h * 5
+    return x, h, y
+
+
+# --- programs whose trace must be the same on both libraries -------------------------------------------------
+
+
+def order_matters(torch):
+    """The graph on which a guess at the order gives a wrong gradient."""
+    x = leaf(torch, 2.0)
+    a = x * x
+    c = (a + x) * a
+    e = (c + a + x) * a
+    return step(e)
+
+
+def broadcast(torch):
+    """Gradients are brought to the form of what they go to."""
+    x, w, b = leaf(torch, [1.0, 2.0, 3.0]), leaf(torch, 2.0), leaf(torch, [[1.0], [2.0]])
+    y = (x * w + b) / (b - 4.0)
+    return step(y.sum(), names=["s"])
+
+
+def several_types(torch):
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    w = leaf(torch, 3.0)
+    y = (x * w).sum()
+    return step(y)
+
+
+def two_roots(torch):
+    """A root that another root depends on waits for it."""
+    x = leaf(torch, [1.0, 2.0])
+    y = x * x
+    z = y.sum()
+    return step(y, z, gradient=[torch.tensor([1.0, 10.0]), None])
+
+
+def a_leaf(torch):
+    x = leaf(torch, 2.0)
+    return step(x)
+
+
+def chosen_leaf(torch):
+    x, w = leaf(torch, 2.0), leaf(torch, 3.0)
+    h = x * w
+    y = h * w
+    return step(y, inputs=[x])
+
+
+def chosen_result(torch):
+    x, w = leaf(torch, 2.0), leaf(torch, 3.0)
+    h = x * w
+    y = h * w
+    return step(y, inputs=h)
+
+
+def retained(torch):
+    x = leaf(torch, 2.0)
+    h = x * 3
+    h.retain_grad()
+    y = h * h
+    return step(y)
+
+
+def with_hooks(torch):
+    """Hooks of the user's, of every kind."""
+    x = leaf(torch, 2.0)
+    h = x * 3
+    y = h.exp()
+    h.register_hook(lambda grad: grad * 10)
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+    y.grad_fn.register_hook(lambda grads, _: (grads[0] * 0.5,))
+    x.register_post_accumulate_grad_hook(lambda leaf: None)
+    return step(y)
+
+
+def custom(torch):
+    """A Function with two outputs, one of which is not used."""
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b, power):
+            ctx.save_for_backward(a, b)
+            return a * b, a + b
+
+        @staticmethod
+        def backward(ctx, first, second):
+            a, b = ctx.saved_tensors
+            return first * b + second, first * a + second, None
+
+    a, b = leaf(torch, 2.0), leaf(torch, 3.0)
+    product, total = Two.apply(a, b, 2)
+    y = product * 2
+    return step(y)
+
+
+def loose(torch):
+    """A Function whose gradient is of another type than its input: the engine brings it into form."""
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return torch.stack([a, a])
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.double()
+
+    x = leaf(torch, [1.0, 2.0])
+    h = x * 3
+    y = (Twice.apply(h) * torch.tensor([[1.0], [2.0]])).sum()
+    return step(y)
+
+
+def in_place(torch):
+    """History that was rewritten by writes through views."""
+    x = leaf(torch, [1.0, 2.0, 3.0])
+    h = x * 2
+    v = h[1:]
+    v.mul_(3.0)
+    h[0] = 7.0
+    y = (h * h).sum()
+    return step(y)
+
+
+def several_outputs(torch):
+    x = leaf(torch, [1.0, 2.0, 3.0])
+    a, b, c = x.unbind()
+    y = a * b
+    return step(y)
+
+
+def joined(torch):
+    a, b = leaf(torch, [1.0]), leaf(torch, [2.0])
+    y = torch.cat([a, b, a]).sum()
+    return step(y)
+
+
+def packed(torch):
+    """Saved tensors that hooks turned into something else."""
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
+        x = leaf(torch, 2.0)
+        y = x.exp() * x
+    return step(y)
+
+
+def recorded(torch):
+    """A pass that can itself be differentiated."""
+    x = leaf(torch, 2.0)
+    y = x * x * x
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = step(y, create_graph=True)
+    x.grad = None
+    return result
+
+
+def switched_off(torch):
+    x, w = leaf(torch, 2.0), leaf(torch, 3.0)
+    y = x * w
+    w.requires_grad_(False)
+    return step(y)
+
+
+def large_tensors(torch):
+    w = torch.ones(3, 4, requires_grad=True)
+    b = torch.zeros(4, requires_grad=True)
+    y = ((torch.ones(2, 3) @ w + b).relu() + w.sum()).mean()
+    return step(y)
+
+
+def no_recording(torch):
+    x = leaf(torch, 2.0)
+    y = x.sin()
+    with torch.no_grad():
+        return step(y)
+
+
+def stale(torch):
+    x = leaf(torch, 2.0)
+    u = (x * 3).exp()
+    y = u + x
+    u.add_(1)
+    return step(y)
+
+
+def freed(torch):
+    x = leaf(torch, 2.0)
+    y = (x * x).exp()
+    y.backward()
+    return step(y)
+
+
+def tensor_hook_fails(torch):
+    x = leaf(torch, 2.0)
+    h = x * 3
+    y = h.exp()
+    h.register_hook(refuse)
+    return step(y)
+
+
+def leaf_hook_fails(torch):
+    x = leaf(torch, 2.0)
+    y = (x * 3).exp()
+    x.register_hook(refuse)
+    return step(y)
+
+
+def node_hook_fails(torch):
+    x = leaf(torch, 2.0)
+    h = x * 3
+    y = h.exp()
+    h.grad_fn.register_hook(refuse)
+    return step(y)
+
+
+def hook_after_accumulation_fails(torch):
+    x = leaf(torch, 2.0)
+    y = (x * 3).exp()
+    x.register_post_accumulate_grad_hook(refuse)
+    return step(y)
+
+
+def refuse(*anything):
+    raise ValueError("my hook says no")
+
+
+def wrong_shape(torch):
+    """A Function whose gradient does not fit; seen only after its hooks ran."""
+
+    class Bad(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return torch.ones(3)
+
+    a = leaf(torch, [1.0, 2.0])
+    y = Bad.apply(a * 2).sum()
+    return step(y)
+
+
+def backward_raises(torch):
+    class Bad(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise KeyError("lost")
+
+    a = leaf(torch, [1.0, 2.0])
+    y = Bad.apply(a * 2).sum()
+    return step(y)
+
+
+def found_nan(torch):
+    x = leaf(torch, -1.0)
+    y = x.sqrt() * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.set_detect_anomaly(True):
+            return step(y)
+
+
+FINE = [
+    order_matters, broadcast, several_types, two_roots, a_leaf, chosen_leaf, chosen_result, retained, with_hooks,
+    custom, loose, in_place, several_outputs, joined, packed, recorded, switched_off, large_tensors, no_recording,
+]  # fmt: skip
+FAILING = {
+    stale: "2 ExpBackward0",
+    freed: "2 ExpBackward0",
+    tensor_hook_fails: "1 MulBackward0",
+    leaf_hook_fails: "AccumulateGrad of x",
+    node_hook_fails: "1 MulBackward0",
+    hook_after_accumulation_fails: "AccumulateGrad of x",
+    wrong_shape: "2 BadBackward",
+    backward_raises: "2 BadBackward",
+    found_nan: "1 SqrtBackward0",
+}
+
+
+@pytest.mark.parametrize("program", [*FINE, *FAILING], ids=lambda program: program.__name__)
+def test_one_trace_on_both_libraries(real_torch, program):
+    """The trace of a program is one text, whichever library ran it, and holds no addresses."""
+    ours, theirs = program(course_lib).text, program(real_torch).text
+
+    assert ours == theirs
+    assert "0x" not in ours
+    assert not re.search(r"\d{9,}", ours)
+
+
+@pytest.mark.parametrize("program", FINE, ids=lambda program: program.__name__)
+def test_the_recorded_order_is_the_rule(torch, program):
+    """The order in which nodes really ran is the one that the counts and the queue predict."""
+    recording = program(torch)._recording
+
+    assert [one.node for one in recording.steps] == recording.planned
+    assert recording.strays == []
+
+
+@pytest.mark.parametrize("program", FAILING, ids=lambda program: program.__name__)
+def test_a_failing_pass_ends_in_the_node_that_failed(torch, program):
+    """An error in the pass is not raised; the last frame names the node and the error, and nothing after it ran."""
+    result = program(torch)
+
+    last = result.text.split("\n\n")[-2]
+    assert f": {FAILING[program]} fails\n" in last
+    assert f"  {type(result.error).__name__}: " in last
+    assert result.order[-1] == FAILING[program]
+    assert f"it failed at {FAILING[program]}." in result.text.splitlines()[0]
+    assert "The pass ended in an error." in result.text
+
+
+def test_the_stale_tensor_is_named(torch):
+    """The failing frame says what the node saved, at which version, and at which version it is now."""
+    assert "  It saved its result, u, at version 0; it is now at version 1.\n" in stale(torch).text
+    assert "  An earlier pass freed what it had saved.\n" in freed(torch).text
+
+
+def test_a_diamond_is_counted_down(torch):
+    """Two branches: the node they join in waits for 2, then 1, then 0, and runs once, on the sum."""
+    x, h, y = diamond(torch)
+
+    result = step(y)
+
+    assert result.text == DIAMOND
+    assert result.error is None
+    assert len(result) == 5
+
+
+def test_316(torch):
+    """The graph that tells a true order from a guess: a waits for four gradients, and x gets 316."""
+    x = leaf(torch, 2.0)
+    a = x * x
+    b = a + x
+    c = b * a
+    d = c + b
+    e = d * a
+
+    result = step(e)
+
+    assert x.grad.item() == 316.0
+    assert result.order == [
+        "5 MulBackward0", "4 AddBackward0", "3 MulBackward0", "2 AddBackward0", "1 MulBackward0", "AccumulateGrad of x",
+    ]  # fmt: skip
+    assert re.findall(r"to 1 MulBackward0: (.→.)", result.text) == ["3→2", "2→1", "1→0"]
+    assert re.findall(r"to AccumulateGrad of x: (.→.)", result.text) == ["3→2", "2→1", "1→0"]
+
+
+def model(torch):
+    """A small network with fixed numbers."""
+    numbers = iter(range(1, 100))
+
+    def filled(*shape):
+        count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+        flat = torch.tensor([((next(numbers) * 7) % 11 - 5) / 10 for _ in range(count)])
+        return flat.reshape(shape).clone().requires_grad_()
+
+    return [filled(3, 4), filled(4), filled(4, 2), filled(2)]
+
+
+def loss_of(torch, parameters):
+    w1, b1, w2, b2 = parameters
+    h = (torch.tensor([[1.0, -2.0, 0.5], [0.3, 0.2, -0.1]]) @ w1 + b1).tanh()
+    return ((h @ w2 + b2) * h.sum()).exp().mean()
+
+
+def test_gradients_are_those_of_backward(torch):
+    """step() stores what backward() stores, to the last bit, and adds to what is there."""
+    expected, actual = model(torch), model(torch)
+    for _ in range(2):
+        loss_of(torch, expected).backward()
+        step(loss_of(torch, actual))
+
+    for one, other in zip(expected, actual, strict=True):
+        assert one.grad.tolist() == other.grad.tolist()
+
+
+def test_grad_grows(torch):
+    """A leaf that has a .grad already: the trace shows it before and after."""
+    x = leaf(torch, 2.0)
+    (x * x).backward()
+    y = x * 5
+
+    assert "  x.grad: 4. → 9.\n" in step(y).text
+    assert x.grad.item() == 9.0
+
+
+def test_saved_tensors_are_freed_or_kept(torch):
+    """What a node lets go is named; a second pass then fails. With retain_graph nothing is let go."""
+    x = leaf(torch, 2.0)
+    y = x.exp()
+
+    kept = step(y, retain_graph=True)
+    assert "frees" not in kept.text
+    assert "Saved tensors are kept for another pass." in kept.text
+    assert "  frees result = y\n" in step(y).text
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+
+
+def test_inputs(torch):
+    """With inputs= only these get a gradient, and nodes that lead to none of them do not run."""
+    x, w = leaf(torch, 2.0), leaf(torch, 3.0)
+    h = x * w
+    y = h * w
+
+    result = step(y, inputs=[h])
+
+    assert (x.grad, w.grad) == (None, None)
+    assert h.grad.item() == 3.0
+    assert "  h.grad: None → 3.\n" in result.text
+    assert result.order == ["2 MulBackward0", "1 MulBackward0"]
+    assert "to AccumulateGrad of w: not asked for" in result.text
+
+
+def test_a_pass_that_is_recorded(torch):
+    """With create_graph the gradients have a history of their own."""
+    x = leaf(torch, 2.0)
+    y = x * x * x
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        step(y, create_graph=True)
+
+    assert x.grad.requires_grad
+    assert torch.autograd.grad(x.grad, x)[0].item() == 12.0
+    x.grad = None
+
+
+def test_hooks_see_what_they_saw_before(torch):
+    """The user's hooks run as often, in the same order and on the same gradients as without step()."""
+
+    def program(run):
+        seen = []
+        x = leaf(torch, 2.0)
+        h = x * 3
+        y = h * h
+        h.register_hook(lambda grad: seen.append(("tensor", grad.item())))
+        h.grad_fn.register_prehook(lambda grads: seen.append(("pre", grads[0].item())))
+        h.grad_fn.register_hook(lambda grads, got: seen.append(("post", grads[0].item(), got[0].item())))
+        x.register_post_accumulate_grad_hook(lambda leaf: seen.append(("leaf", leaf.grad.item())))
+        run(y)
+        return seen
+
+    assert program(step) == program(lambda y: y.backward()) != []
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["passes", "fails"])
+def test_no_hooks_are_left(torch, fails):
+    """After step() the nodes have the hooks that they had before, also when the pass failed."""
+    x = leaf(torch, 2.0)
+    h = x * 3
+    y = h.exp() + x
+    nodes = [y.grad_fn, y.grad_fn.next_functions[0][0], h.grad_fn, h.grad_fn.next_functions[0][0]]
+    mine = [node.register_prehook(lambda grads: None) for node in nodes]
+    mine += [node.register_hook(lambda grads, got: None) for node in nodes]
+    if fails:
+        h.register_hook(refuse)
+
+    result = step(y, retain_graph=True)
+
+    assert (result.error is not None) == fails
+    assert [list(hooks_behind(handle)) for handle in mine] == [[handle.id] for handle in mine]
+
+
+def hooks_behind(handle):
+    """The dictionary that a handle's hook is registered in."""
+    return handle.hooks_dict_ref() if hasattr(handle, "hooks_dict_ref") else handle.hooks
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["passes", "fails"])
+def test_nothing_is_kept_alive(torch, fails):
+    """A recording holds words: tensors die with their last name, without help from the garbage collector."""
+
+    def run():
+        x = leaf(torch, [2.0, 3.0])
+        h = x * 3
+        u = h.exp()
+        y = (u * x).sum()
+        if fails:
+            u.add_(1)
+        seen = [weakref.ref(tensor) for tensor in (x, h, u, y)]
+        return step(y), seen
+
+    gc.collect()
+    gc.disable()
+    try:
+        result, seen = run()
+
+        assert [reference() for reference in seen] == [None] * 4
+    finally:
+        gc.enable()
+    assert (result.error is not None) == fails
+    assert "x.grad" in result.text
+
+
+def test_an_interrupt_is_not_swallowed(torch):
+    """Stopping the kernel during the pass ends step() as it would end backward(), and takes the hooks away."""
+    x = leaf(torch, 2.0)
+    y = x.exp()
+
+    def stop(grad):
+        raise KeyboardInterrupt
+
+    handle = x.register_hook(stop)
+    with pytest.raises(KeyboardInterrupt):
+        step(y, retain_graph=True)
+    handle.remove()
+
+    mine = y.grad_fn.register_prehook(lambda grads: None)
+    assert len(hooks_behind(mine)) == 1
+
+
+def test_another_order_is_told(torch):
+    """If an engine ever runs nodes in another order, the recording follows it and says at which steps."""
+    x, h, y = diamond(torch)
+    recording = step(y)._recording
+    first, second = recording.steps[1], recording.steps[2]
+    recording.steps[1:3] = [second, first]
+
+    assert recording.check_order() == [2]
+
+
+def test_the_queue_breaks_ties_by_arrival(torch):
+    """Among AccumulateGrad nodes there is no newest; the rule accepts any of them."""
+    a, b = leaf(torch, 1.0), leaf(torch, 2.0)
+    y = a * b
+    recording = step(y)._recording
+    queue = Queue(recording.graph, recording.queue_order, recording.roots, None)
+    queue.take(recording.steps[0].node)
+    for sent in recording.steps[0].sent:
+        queue.deliver(sent.target)
+
+    assert queue.take(queue.ready[1][2])
+
+
+# --- arguments ---------------------------------------------------------------------------------------------
+
+
+def test_arguments_that_are_no_tensor(torch):
+    """What cannot be stepped through is refused in a sentence that says what to do."""
+    y = leaf(torch, 2.0) * 3
+    with pytest.raises(TypeError, match=r"needs the tensor to start from: step\(loss\)"):
+        step()
+    with pytest.raises(TypeError, match=r"not float: give it the tensor that you would call .backward\(\) on"):
+        step(2.0)
+    with pytest.raises(TypeError, match=r"put a star in front: step\(\*tensors\)"):
+        step([y])
+    with pytest.raises(TypeError, match="give it the tensor whose grad_fn it is"):
+        step(y.grad_fn)
+    with pytest.raises(TypeError, match="call it on an input and give the loss"):
+        step(torch.nn.Linear(1, 1))
+
+
+def test_tensors_that_no_pass_can_start_from(torch):
+    """No history, or several elements and no gradient: the sentence names the tensor and a way out."""
+    plain, many = torch.tensor(2.0), leaf(torch, [1.0, 2.0]) * 3
+    with pytest.raises(ValueError, match=r"plain has no history: .* Create an input with requires_grad=True"):
+        step(plain)
+    with pytest.raises(ValueError, match=r"many has 2 elements.* step through many.sum\(\), or give gradient=.*\(2,\)"):
+        step(many)
+    with pytest.raises(ValueError, match=r"gradient has shape \(3,\), but many has shape \(2,\)"):
+        step(many, gradient=torch.ones(3))
+    with pytest.raises(TypeError, match="gradient must be a tensor of shape .2,., not float"):
+        step(many, gradient=1.0)
+    with pytest.raises(ValueError, match="gradient has 2 entries for 1 tensors"):
+        step(many, gradient=[None, None])
+
+
+def test_inputs_that_cannot_receive_a_gradient(torch):
+    """inputs= must name tensors that require grad."""
+    y, plain = leaf(torch, 2.0) * 3, torch.tensor(1.0)
+    with pytest.raises(ValueError, match="inputs is empty"):
+        step(y, inputs=[])
+    with pytest.raises(ValueError, match="inputs: plain does not require grad"):
+        step(y, inputs=[plain])
+    with pytest.raises(TypeError, match="inputs must be tensors, not int"):
+        step(y, inputs=[3])
+
+
+def test_refused_arguments_change_nothing(torch):
+    """A refused call runs no pass: .grad stays None and the graph can still be used."""
+    x = leaf(torch, 2.0)
+    y = x * x
+    with pytest.raises(ValueError):
+        step(y, gradient=torch.ones(3))
+
+    assert x.grad is None
+    y.backward()
+    assert x.grad.item() == 4.0
+
+
+def test_names(torch):
+    """names= renames what the trace shows; a name that fits nothing is refused as in draw()."""
+    x = leaf(torch, 2.0)
+    text = step(x * x, names={"weight": x}).text
+
+    assert "weight.grad: None → 4." in text
+    with pytest.raises(ValueError, match="names has 2 entries for 1 tensors"):
+        step(x * x, names=["a", "b"])
+    with pytest.raises(ValueError, match="stranger is not in this picture"):
+        step(x * x, names={"stranger": leaf(torch, 1.0)})
+
+
+# --- what a notebook gets ----------------------------------------------------------------------------------
+
+
+def needs_pictures():
+    if layout.layout_engine()[0] == "text":
+        pytest.skip("no layout engine here: " + layout.layout_engine()[1])
+
+
+def pictures(card):
+    """The SVG of every frame."""
+    found = re.findall(r'<img alt="[^"]+" style="[^"]*" src="data:image/svg\+xml;base64,([^"]*)">', card)
+    return [base64.b64decode(data).decode() for data in found]
+
+
+def test_card(torch):
+    """text/plain is the trace; text/html one card, a <details> for each frame with picture, words and table."""
+    needs_pictures()
+    x, h, y = diamond(torch)
+    result = step(y)
+
+    bundle = result._repr_mimebundle_()
+    card = bundle["text/html"]
+
+    assert bundle["text/plain"] == result.text == str(result) == repr(result)
+    assert card.count("<details") == card.count("<table") == card.count("<img ") == 6
+    assert card.count("<details open") == 1
+    assert html.unescape(re.findall(r'alt="([^"]*)"', card)[2]) == (
+        "Step 2 of 5: 3 MulBackward0 runs. ready: 2 MulBackward0. "
+        "waiting: 1 MulBackward0 for 1, AccumulateGrad of x for 1."
+    )
+    assert "http://" not in card and "https://" not in card and " id=" not in card
+    for label in ("gets", "sends", "frees", "ready queue", "waiting", "buffers", ".grad"):
+        assert f">{label}</td>" in card
+
+
+def test_all_frames_share_one_layout(torch):
+    """From frame to frame boxes and arrows stay where they are; words and colours change."""
+    needs_pictures()
+    x, h, y = diamond(torch)
+    drawn = pictures(step(y).html)
+
+    places = [re.findall(r'<rect class="[^"]*" (x=[^/]*)/>', svg) for svg in drawn]
+    paths = [sorted(re.findall(r'<path d="([^"]*)"', svg)) for svg in drawn]
+    assert len(places[0]) == 5
+    assert places == [places[0]] * 6
+    assert paths == [paths[0]] * 6
+    states = [re.search(r'"t\w b"[^>]*>([^<]*)</text><text[^>]*>holds 5.', svg) for svg in drawn]
+    assert [state and state[1] for state in states] == [None, None, "waits for 1", None, None, None]
+    assert ["RUNS" in svg for svg in drawn] == [False] + [True] * 5
+
+
+@pytest.mark.parametrize("program", [*FINE, *FAILING], ids=lambda program: program.__name__)
+def test_words_fit_into_their_boxes(program):
+    """No line of text is wider than its box, no two boxes overlap, and no picture is wider than 800 pixels."""
+    needs_pictures()
+    drawn = pictures(program(course_lib).html)
+
+    assert drawn
+    for svg in drawn:
+        assert float(re.search(r'width="([\d.]+)pt"', svg)[1]) <= 600
+        boxes = []
+        for x, y, width, height, texts in re.findall(
+            r'<rect class="[^"]*" x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)"[^>]*/>((?:<text.*?</text>)*)', svg
+        ):
+            x, y, width, height = map(float, (x, y, width, height))
+            assert all(x + width <= a or a + w <= x or y + height <= b or b + h <= y for a, b, w, h in boxes)
+            boxes.append((x, y, width, height))
+            lines = re.findall(r'y="(.*?)">(.*?)</text>', texts)
+            assert len(lines) >= 2
+            for at, line in lines:
+                assert text_width(html.unescape(line), 10) < width
+                assert y + 8 < float(at) < y + height
+
+
+def test_without_a_layout_engine_the_tables_are_shown(torch, monkeypatch):
+    """COURSE_LAYOUT=text gives the same card without pictures."""
+    monkeypatch.setenv("COURSE_LAYOUT", "text")
+    x, h, y = diamond(torch)
+
+    card = step(y).html
+
+    assert "<img" not in card
+    assert card.count("<table") == 6
+
+
+def test_words_are_escaped(torch):
+    """What comes from outside cannot add elements to the page."""
+    x = leaf(torch, 2.0)
+    y = x * 3
+
+    def bad(grad):
+        raise ValueError("<script>alert(1)</script>")
+
+    x.register_hook(bad)
+    assert "<script>alert" not in step(y, names={"<b>x": x}).html
+
+
+# --- long passes -------------------------------------------------------------------------------------------
+
+
+def chain(torch, length):
+    x, w = leaf(torch, 1.0), leaf(torch, 1.0)
+    y = x
+    for _ in range(length // 2):
+        y = (y * w).sin()
+    return y
+
+
+def test_a_long_pass_shows_its_beginning_and_its_end(torch):
+    """Past 60 steps the frames in the middle are left out; the text says so, and part() shows them."""
+    y = chain(torch, 100)
+    result = step(y)
+
+    assert len(result) == 102
+    assert "Frames left out: 41 to 82. Ask for others with .part(first, last)." in result.text
+    assert "Step 40 of 102" in result.text
+    assert "Step 41 of 102" not in result.text
+    assert "Step 102 of 102" in result.text
+    assert "Step 60 of 102: 41 MulBackward0 runs" in result.part(60, 61).text
+    assert result.part(60, 61).html.count("<details") == 2
+    with pytest.raises(ValueError, match="frames are numbered from 0 .* to 102"):
+        result.part(60, 200)
+
+
+def test_cost(torch):
+    """At 100 nodes step, its text and its card together take less than a second, and the card half a megabyte."""
+    warm_up = step(chain(torch, 10)).html
+    y = chain(torch, 100)
+
+    start = time.perf_counter()
+    result = step(y)
+    card, text = result.html, result.text
+    seconds = time.perf_counter() - start
+
+    assert seconds < 1.0
+    assert len(warm_up) < len(card) < 600_000
+    assert len(text) < 30_000
+
+
+def test_deep_graphs(torch):
+    """A graph of 3,000 nodes is stepped through without recursion, and its card stays as small as that of 100."""
+    result = step(chain(torch, 3000))
+
+    assert len(result) == 3002
+    assert len(result.html) < 600_000
+
+
+# --- in a browser ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if importlib.util.find_spec("playwright") is None or path is None:
+        pytest.skip("no playwright or no Chromium here")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+def opened_card(browser, scripts):
+    x, h, y = diamond(course_lib)
+    page = browser.new_context(java_script_enabled=scripts).new_page()
+    card = step(y).html
+    page.set_content(f"<body>{card}{card}</body>")
+    return page
+
+
+def test_paging_with_script(browser):
+    """One frame at a time: buttons, slider and arrow keys turn the pages, each card on its own."""
+    page = opened_card(browser, True)
+
+    def shown():
+        return [one.inner_text() for one in page.locator("summary").all() if one.is_visible()]
+
+    assert shown() == ["Start", "Start"]
+    first = page.locator(".course-step").first
+    first.get_by_text("next").click()
+    assert shown() == ["Step 1 of 5: 4 AddBackward0 runs", "Start"]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert shown()[0] == "Step 2 of 5: 3 MulBackward0 runs"
+    first.locator("input").fill("5")
+    assert shown()[0] == "Step 5 of 5: AccumulateGrad of x runs"
+    assert first.get_by_text("next").is_disabled()
+    first.locator("summary").last.click()
+    assert shown()[0] == "Step 5 of 5: AccumulateGrad of x runs"
+    page.keyboard.press("Home")
+    assert shown() == ["Start", "Start"]
+
+
+def test_paging_without_script(browser):
+    """Every frame can be opened by hand, and no dead buttons are in the way."""
+    page = opened_card(browser, False)
+
+    assert page.locator("summary:visible").count() == 12
+    assert page.locator("button").count() == page.locator("input").count() == 0
+    assert page.locator("img:visible").count() == 2

@@ -1,0 +1,444 @@
+"""watch(): the log in words, on our engine and on real PyTorch."""
+
+import re
+import subprocess
+import sys
+import threading
+import weakref
+
+import pytest
+
+import course_lib
+from course_lib import ops
+from course_lib.grad_mode import ON, state
+from course_lib.teach import draw, ledger, recorder, watch
+from course_lib.version import VersionCounter
+
+KINDS = "saved, version, unpacked, refused, freed, accumulated"
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_trace():
+    yield
+    torch = sys.modules.get("torch")
+    hooks = None if torch is None else torch._C._autograd._top_saved_tensors_default_hooks(True)
+    modes = 0 if torch is None else len(torch.overrides._get_current_function_mode_stack())
+    assert (state.recorders, state.recording, recorder.note_node in ops.INSTRUMENTS) == (0, ON, False)
+    assert recorder.here.open == [] and recorder._watched == {}
+    assert hooks is None and modes == 0
+
+
+def words(log):
+    """The log's sentences, with line numbers counted from the `with` line of the test."""
+    return [sentence for _, _, sentence, _ in log.lines]
+
+
+def line_here(offset=0):
+    return f"test_watch.py line {sys._getframe(1).f_lineno + offset}"
+
+
+# --- the whole story ---------------------------------------------------------------------------------------
+
+
+def test_the_log_of_a_small_program(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+    with watch() as log:
+        h = x * w
+        e = h.exp()
+        e.sum().backward()
+        here = line_here()
+        with torch.no_grad():
+            w.add_(1.0)
+    first = int(here.rpartition(" ")[2]) - 3
+    assert log.text.splitlines() == [
+        f" 1. saved w for MulBackward0, slot other, at version 0 (test_watch.py line {first})",
+        f" 2. saved x for MulBackward0, slot self, at version 0 (test_watch.py line {first})",
+        f" 3. saved e for ExpBackward0, slot result, at version 0 (test_watch.py line {first + 1})",
+        " 4. unpacked e for ExpBackward0, slot result",
+        " 5. freed e from ExpBackward0, slot result",
+        " 6. unpacked w for MulBackward0, slot other",
+        " 7. unpacked x for MulBackward0, slot self",
+        " 8. freed w from MulBackward0, slot other",
+        " 9. freed x from MulBackward0, slot self",
+        "10. accumulated into x.grad",
+        "11. accumulated into w.grad",
+        f"12. w bumped to version 1 by add_ at test_watch.py line {first + 5}",
+    ]
+    assert str(log) == repr(log) == log.text == log._repr_mimebundle_()["text/plain"]
+    assert len(log) == 12
+
+
+def test_a_stale_tensor_is_refused(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with watch() as log:
+        e = x.exp()
+        e.add_(1)
+        changed = line_here(-1)
+        with pytest.raises(RuntimeError, match="modified by an inplace"):
+            e.sum().backward()
+    assert log.only("version", "refused", "unpacked", "freed", "accumulated").text == (
+        f"2. e bumped to version 1 by add_ at {changed}\n"
+        "3. refused e to ExpBackward0, slot result: saved at version 0, now at version 1"
+    )
+
+
+def all_kinds_of_writes(torch):
+    """(program, operation as the log should name it)."""
+    x = torch.ones(4)
+
+    def augmented():
+        nonlocal x
+        x += 1
+
+    def by_item():
+        x[0] = 5.0
+
+    def through_view():
+        x.view(2, 2)[0].mul_(2)
+
+    def unrecorded():
+        with torch.no_grad():
+            x.zero_()
+
+    def nothing_changes():
+        x.add_(0)
+
+    def with_alpha():
+        x.add_(torch.ones(4), alpha=3)
+
+    def into():
+        torch.add(torch.ones(4), 1, out=x)
+
+    return x, [
+        (augmented, "add_"), (by_item, "item assignment"), (through_view, "mul_"), (unrecorded, "zero_"),
+        (nothing_changes, "add_"), (with_alpha, "add_"), (into, "add with out="),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("which", range(7))
+def test_every_write_is_named(torch, which):
+    x, programs = all_kinds_of_writes(torch)
+    program, name = programs[which]
+    with watch() as log:
+        program()
+    assert words(log.only("version")) == [f"x bumped to version {x._version} by {name}"]
+    ((_, _, _, place),) = log.lines
+    code = program.__code__
+    last = max(line for _, _, line in code.co_lines() if line)
+    assert place == f"test_watch.py line {last}"
+
+
+def test_data_has_a_counter_of_its_own(torch):
+    x = torch.ones(4)
+    apart, shared = x.data, x.detach()
+    with watch() as log:
+        apart.add_(1)
+        shared.add_(1)
+    assert words(log) == ["apart bumped to version 1 by add_", "x bumped to version 1 by add_"]
+    assert (x._version, apart._version) == (1, 1)
+
+
+def test_an_optimizer_is_named(torch):
+    w = torch.ones(2, requires_grad=True)
+    opt = torch.optim.SGD([w], lr=0.1)
+    w.sum().backward()
+    with watch() as log:
+        opt.step()
+        place = line_here(-1)
+    assert log.text == f"1. w bumped to version 1 by add_ in SGD.step at {place}"
+
+
+def test_an_in_place_operation_saves_before_it_writes(torch):
+    w = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        h = w * 1.0
+        h.mul_(w)
+        h.exp_()
+        h.sum().backward()
+    assert words(log.only("saved", "version")) == [
+        "saved w for MulBackward0 (2), slot other, at version 0",
+        "saved the result of CloneBackward0 for MulBackward0 (2), slot self, at version 0",
+        "h bumped to version 1 by mul_",
+        "h bumped to version 2 by exp_",
+        "saved h for ExpBackward0, slot result, at version 2",
+    ]
+
+
+def test_custom_functions_are_seen(torch):
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a * a
+
+        @staticmethod
+        def backward(ctx, g):
+            (a,) = ctx.saved_tensors
+            return 2 * a * g
+
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        y = Square.apply(x)
+        y.sum().backward()
+    assert words(log) == [
+        "saved x for SquareBackward, slot tensors[0], at version 0",
+        "unpacked x for SquareBackward, slot tensors[0]",
+        "freed x from SquareBackward, slot tensors[0]",
+        "accumulated into x.grad",
+    ]
+
+
+def test_a_write_to_a_view_keeps_what_it_needs(torch):
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        b = x * 1.0
+        v = b[0:1]
+        v.mul_(x[0:1])
+        b.sum().backward()
+    kinds = [kind for _, kind, _, _ in log.lines]
+    assert kinds == ["saved"] * 2 + ["version"] + ["unpacked"] * 2 + ["freed"] * 2 + ["accumulated"]
+    assert "CopySlices" in words(log)[0]
+    assert words(log)[2] == "b bumped to version 1 by mul_"
+
+
+def test_results_without_a_name_say_where_they_come_from(torch):
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        (x * 2.0).sin().cos().sum().backward()
+    assert words(log.only("saved")) == [
+        "saved the result of MulBackward0 for SinBackward0, slot self, at version 0",
+        "saved the result of SinBackward0 for CosBackward0, slot self, at version 0",
+    ]
+
+
+def test_a_name_that_moves_on_stays_with_its_tensor(torch):
+    h = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        h = h.exp()
+        h = h.tanh()
+        h.sum().backward()
+    assert words(log.only("saved"))[1] == "saved h for TanhBackward0, slot result, at version 0"
+
+
+def test_modules_parameters_have_names(torch):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    x = torch.ones(1, 2)
+    with watch() as log:
+        model(x).sum().backward()
+    version = model[2].weight._version  # its initialization has written to it
+    assert f"saved a view of model.2.weight for AddmmBackward0 (2), slot mat2, at version {version}" in words(log)
+    assert [w for w in words(log) if w.startswith("accumulated")] == [
+        f"accumulated into model.{name}.grad" for name in ("2.bias", "2.weight", "0.bias", "0.weight")
+    ]
+
+
+def test_names_can_be_given(torch):
+    box = type("Box", (), {"w": torch.ones(2, requires_grad=True)})()
+    with watch(names={"secret": box.w}) as log:
+        box.w.sin().sum().backward()
+    assert words(log)[0] == "saved secret for SinBackward0, slot self, at version 0"
+    assert words(log)[-1] == "accumulated into secret.grad"
+
+
+# --- filters and bad input ---------------------------------------------------------------------------------
+
+
+def test_only_keeps_numbers_and_order(torch):
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        x.exp().sum().backward()
+    some = log.only("freed", "saved")
+    assert [number for number, *_ in some.lines] == [1, 3]
+    assert len(log) == 4, "the log itself is still whole"
+    assert log.only("refused").text == "watch: no event of the kind refused among the 4 in this log."
+
+
+def test_a_long_log_shows_its_ends(torch):
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        for _ in range(300):
+            x.exp()
+    assert len(log) == len(log.lines) == 600
+    lines = log.text.splitlines()
+    assert (len(lines), lines[0][:10], lines[-2][:10]) == (401, "  1. saved", "600. freed")
+    assert lines[-1] == "Not shown: 200 events in the middle; log.lines has them all."
+    assert lines[-1] in log.html
+
+
+def test_bad_input_is_answered_in_a_sentence(torch):
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match="watch\\(\\) takes no tensors: open it around the program"):
+        watch(x)
+    with pytest.raises(TypeError, match="takes a dictionary such as"):
+        watch(names=[x])
+    with watch() as log:
+        pass
+    with pytest.raises(ValueError, match=re.escape(f"there is no kind 'versions'. The kinds are: {KINDS}.")):
+        log.only("versions")
+    with pytest.raises(ValueError, match="it needs at least one kind"):
+        log.only()
+    assert log.text.startswith("watch: nothing happened in this block that it looks for.")
+    once = watch()
+    with once:
+        pass
+    with pytest.raises(RuntimeError, match="was opened before"), once:
+        pass
+
+
+# --- it leaves nothing behind ------------------------------------------------------------------------------
+
+
+def test_nothing_is_left_on_tensors(torch):
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        y = x.exp()
+        with watch() as inner:
+            z = x * y
+        assert words(inner.only("saved"))[0].startswith("saved y for MulBackward0")
+        assert x._post_accumulate_grad_hooks
+    assert not x._post_accumulate_grad_hooks
+    count = len(log)
+    z.sum().backward()
+    with torch.no_grad():
+        x.add_(1)
+    assert len(log) == count, "the block is over"
+
+
+def test_our_counters_are_plain_again():
+    x = course_lib.ones(2, requires_grad=True)
+    with watch():
+        y = x.exp()
+        y.add_(1)
+        assert type(y.version) is not VersionCounter
+    assert type(x.version) is type(y.version) is VersionCounter
+
+
+def test_an_error_inside_closes_the_log(torch):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(ZeroDivisionError), watch() as log:
+        x.exp()
+        raise ZeroDivisionError
+    assert [kind for _, kind, _, _ in log.lines] == ["saved", "freed"]
+    x.exp()
+    assert len(log) == 2
+
+
+def test_other_threads_are_not_in_the_log(torch):
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        thread = threading.Thread(target=lambda: x.exp().tanh())
+        thread.start()
+        thread.join()
+    assert len(log) == 0
+
+
+def test_the_log_keeps_nothing_alive(torch):
+    def inside():
+        x = torch.ones(2, requires_grad=True)
+        with watch() as log:
+            h = x * 2.0
+            loss = h.exp().sum()
+            loss.backward()
+            gone = weakref.ref(h)
+            del h, loss
+            return gone() is None, log
+
+    was_gone, log = inside()
+    assert was_gone and len(log)
+
+
+def test_together_with_a_ledger(torch):
+    x = torch.ones(2, requires_grad=True)
+    with ledger() as held, watch() as log:
+        x.exp().sum().backward()
+    assert held.peak == 8
+    assert [kind for _, kind, _, _ in log.lines] == ["saved", "unpacked", "freed", "accumulated"]
+
+
+def test_looking_is_not_using(torch):
+    """Drawing the graph, or reading a slot, is no use of a saved tensor."""
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        y = x.sin()
+        draw(y)
+        y.grad_fn._saved_self  # noqa: B018
+    assert [kind for _, kind, _, _ in log.lines] == ["saved"]
+
+
+def test_drawing_on_our_engine_shows_what_is_kept():
+    """Slots that are followed are no packed slots: pictures drawn inside the block are complete."""
+    x = course_lib.ones(2, requires_grad=True)
+    with watch():
+        y = x.exp()
+        inside = draw(y).text
+    assert "packed" not in inside and "saved result = y: v0, now v0" in inside
+
+
+# --- both libraries ----------------------------------------------------------------------------------------
+
+
+def test_both_libraries_tell_the_same(real_torch):
+    def story(torch):
+        x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        b = torch.zeros(2, requires_grad=True)
+        target = torch.tensor([0, 1])
+        opt = torch.optim.SGD([x, b], lr=0.1, momentum=0.9)
+        with watch() as log:
+            for _ in range(2):
+                opt.zero_grad()
+                h = torch.nn.functional.relu(x @ x + b)
+                h = h.clone()
+                h[0] *= 2
+                loss = torch.nn.functional.cross_entropy(h, target)
+                loss.backward()
+                opt.step()
+        return log.text
+
+    ours, theirs = story(course_lib), story(real_torch)
+    assert ours == theirs
+    assert "x bumped to version 2 by add_ in SGD.step" in ours
+
+
+# --- in a notebook -----------------------------------------------------------------------------------------
+
+NOTEBOOK = '''
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("import course_lib as torch\\nfrom course_lib.teach import watch, expect_error", store_history=True)
+shell.run_cell("""x = torch.ones(2, requires_grad=True)
+with watch() as log:
+    y = x.exp()
+    y.add_(1)
+print(log)""", store_history=True)
+shell.run_cell("""with torch.autograd.set_detect_anomaly(True):
+    y = x.exp()
+    y.add_(1)
+    with expect_error(RuntimeError):
+        y.sum().backward()""", store_history=True)
+'''
+
+
+def test_lines_of_a_notebook_are_named_by_their_cell():
+    pytest.importorskip("IPython")
+    done = subprocess.run([sys.executable, "-c", NOTEBOOK], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert lines[:2] == [
+        "1. saved y for ExpBackward0, slot result, at version 0 (cell [2] line 3)",
+        "2. y bumped to version 1 by add_ at cell [2] line 4",
+    ], done.stderr
+    assert lines[2].endswith(
+        "Anomaly mode knows more: ExpBackward0 saved the tensor at version 0 in `y = x.exp()` (cell [3] line 2); "
+        "it was first changed after that by `y.add_(1)` (cell [3] line 3)."
+    )
+
+
+def test_the_card_is_opaque_and_complete(torch):
+    x = torch.ones(2, requires_grad=True)
+    with watch() as log:
+        x.exp().sum().backward()
+    card = log._repr_mimebundle_()["text/html"]
+    assert "background:#FFFFFF" in card and "<script" not in card
+    plain = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", card))
+    for number, kind, sentence, _ in log.lines:
+        assert f"{number} {kind} {sentence.removeprefix(kind).strip()}" in plain

@@ -54,7 +54,7 @@ from course_lib import autograd  # isort: skip  (needs Tensor complete)
 float, double, long = float32, float64, int64  # noqa: A001
 concat = cat
 inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _FUNCTIONS = """
     add sub mul div pow remainder square clamp where sum mean prod var std norm max min amax amin argmax argmin all any

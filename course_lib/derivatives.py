@@ -70,6 +70,10 @@ row("select_where(condition: Tensor, self, other)", "np.where(condition, self, o
     elementwise=("self", "other"), in_place=False,
     self="where(condition, grad, 0.0)",
     other="where(condition, 0.0, grad)")
+row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)",
+    node="MaskedFillBackward1", elementwise=False, broadcasts=("self", "value"), in_place=True,
+    self="where(mask, 0.0, grad)",
+    value="where(mask, grad, 0.0)")
 row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
     broadcasts=("self",), in_place=True,
     self="where(mask, 0.0, grad)")

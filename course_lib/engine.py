@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from course_lib import errors, grad_mode
+from course_lib import grad_mode
 from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.hooks import (
     call_tensor_hooks,
@@ -20,7 +20,6 @@ from course_lib.hooks import (
 )
 from course_lib.native.heap import in_turn
 from course_lib.native.sum_to import fit_inputs
-from course_lib.tensor import Tensor, new_tensor
 
 state = grad_mode.state
 SMALL = 256  # below this many elements a new array is made faster than an old one is added to
@@ -284,22 +283,3 @@ def run(task):
     finally:
         state.task = outer
         grad_mode.set_grad_mode(before)
-
-
-def seed(tensor, grad, create_graph, position):
-    """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
-    array = tensor.array
-    if grad is None:
-        if array.size != 1:
-            raise RuntimeError(errors.NOT_A_SCALAR)
-        ones = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else array.dtype.type(1)
-        return new_tensor(ones) if create_graph else ones
-    if not isinstance(grad, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
-    if grad.array.shape != array.shape:
-        raise errors.gradient_shape_mismatch(position, grad.shape, tensor.shape)
-    if create_graph:
-        return grad if grad.array.dtype == array.dtype else grad.to(tensor.dtype)
-    return grad.array.astype(array.dtype, copy=False)
-
-

@@ -9,8 +9,8 @@ import numpy as np
 
 from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
-from course_lib.native.sum_to import fit
 from course_lib.native.arguments import bind_arguments
+from course_lib.native.sum_to import fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
 from course_lib.tensor import Tensor, alias, counter_of, meta_of, new_tensor
@@ -69,7 +69,7 @@ class FunctionCtx(Node):
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
         if self.kept_tensors is None:
             return ()
-        tensors = tuple(None if kept is None else kept.unpack(self) for kept in self.kept_tensors)
+        tensors = tuple(None if kept is None else kept.read(self) for kept in self.kept_tensors)
         if getattr(self._function, "clear_saved_tensors_on_access", False):
             self.kept_tensors = [kept and READ_ONCE for kept in self.kept_tensors]
         return tensors
@@ -88,6 +88,9 @@ class FunctionCtx(Node):
         self._freed = True
         if self.kept_tensors:
             self.kept_tensors = [kept and FREED for kept in self.kept_tensors]
+
+    def __call__(self, *grads):
+        raise TypeError(f"'{type(self).__name__}' object is not callable")
 
     # --- the backward pass ---------------------------------------------------------------------------------
 
@@ -264,6 +267,7 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
         finish_output(ctx, inputs, o, output_nr, recording) if isinstance(o, Tensor) else o
         for output_nr, o in enumerate(outputs)
     )
+    note_views(ctx, [o for o in finished if isinstance(o, Tensor)])
     if recording:
         pack_saved(ctx, inputs, outputs, finished, separate_setup)
         if state.recording == 2:
@@ -291,11 +295,10 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     """One output: fresh, an input changed in place, an input returned as it is, or a view of an input."""
     is_input = any(tensor is i for i in inputs)
     is_dirty = any(tensor is d for d in ctx._dirty)
-    if is_dirty and not recording:
-        counter_of(tensor).value += 1
-    if any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f":
-        return without_history(tensor, is_input, is_dirty)
-    if not recording:
+    constant = any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f"
+    if constant or not recording:
+        if is_dirty:
+            counter_of(tensor).value += 1
         return without_history(tensor, is_input, is_dirty)
     if is_dirty:
         return finish_dirty(ctx, tensor, output_nr)
@@ -303,13 +306,22 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
         tensor = make_view(tensor, tensor.array)
     view = None if tensor.meta is None else tensor.meta.view
     if view is not None:
-        view.origin, view.version = "custom function", tensor.version.value
+        view.version = tensor.version.value
     if tensor.meta is not None and not is_input:
         tensor.meta.requires_grad = False
     if ctx.several_outputs:
         meta_of(tensor)
     set_history(tensor, ctx, output_nr)
     return tensor
+
+
+def note_views(ctx, outputs):
+    """No view that a Function returns may be written to: its own backward would be overridden."""
+    several = sum(output.node is ctx for output in outputs) > 1
+    for output in outputs:
+        view = None if output.meta is None else output.meta.view
+        if view is not None and not any(output is d for d in ctx._dirty):
+            view.origin = "multiple outputs" if several else "custom function"
 
 
 def without_history(tensor, is_input, is_dirty):
@@ -322,14 +334,17 @@ def without_history(tensor, is_input, is_dirty):
 
 
 def finish_dirty(ctx, tensor, output_nr):
-    """An input that forward changed in place takes the Function's node as its new history."""
+    """An input that forward changed in place takes the Function's node as its new history, and loses its `.grad`."""
     meta = tensor.meta
-    if meta is not None and meta.requires_grad and tensor.node is None:
+    if tensor.node is None and requires_grad(tensor):
         counter_of(tensor).value += 1
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if meta is not None:
+        meta.grad = meta.hooks = None
     if meta is not None and meta.view is not None:
         try:
-            check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
+            if ctx.output_count == 1:
+                check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
         finally:
             counter_of(tensor).value += 1
         if ctx.output_count > 1:

@@ -3,12 +3,10 @@
 PyTorch: torch/csrc/autograd/function.h (Node), edge.h, functions/accumulate_grad.h, graph_task.h.
 """
 
-import sys
 import weakref
 from itertools import count
 
-import numpy as np
-
+from course_lib.native.ownership import copy_like, may_be_taken_over
 from course_lib.native.sum_to import fit, fit_inputs
 from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
 
@@ -209,7 +207,7 @@ class AccumulateGrad(Node):
     def accumulate_array(leaf, grad):
         meta, have = leaf.meta, leaf.meta.grad
         if have is None:
-            meta.grad = new_tensor(grad if _may_be_taken_over(grad, leaf.array) else _copy_like(grad, leaf.array))
+            meta.grad = new_tensor(grad if may_be_taken_over(grad, leaf.array) else copy_like(grad, leaf.array))
         else:
             version = counter_of(have)
             have.array += grad  # the same tensor, changed in place: whoever holds it sees the sum
@@ -223,61 +221,6 @@ class AccumulateGrad(Node):
             meta.grad = grad.clone()
         else:
             meta.grad = have + grad
-
-
-def _may_be_taken_over(grad, like):
-    """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
-
-    PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
-    does (its issue 34082): two leaves may then share one `.grad`. Here a view is taken over only when it is the
-    last thing that looks at the whole of its memory, like the transposed gradient of a linear layer's weight.
-    """
-    if type(grad) is not np.ndarray:
-        return True  # a NumPy scalar cannot be changed
-    if sys.getrefcount(grad) > _UNSHARED or grad.strides != like.strides:
-        return False
-    base = grad.base
-    return base is None or (type(base) is np.ndarray and base.size == grad.size and sys.getrefcount(base) <= _ONE_VIEW)
-
-
-def _copy_like(grad, like):
-    """A copy whose memory layout follows the leaf's, when the leaf's elements fill their memory densely."""
-    if like.ndim < 2 or like.flags.c_contiguous:
-        return np.array(grad, order="C")
-    order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
-    copy = np.empty([like.shape[d] for d in order], grad.dtype).transpose(np.argsort(order))
-    if copy.strides != like.strides:
-        return np.array(grad, order="C")
-    copy[...] = grad
-    return copy
-
-
-def _count_references():
-    """What getrefcount says, in `_may_be_taken_over`, of an array that only the engine's own frames hold."""
-    seen = []
-
-    class Probe:
-        base, flags = None, None
-
-    def like_may_be_taken_over(grad):
-        seen.append(sys.getrefcount(grad))
-
-    def like_accumulate(leaf, grad):
-        like_may_be_taken_over(grad)
-
-    def like_apply(leaf, grad):
-        like_accumulate(leaf, grad)
-
-    def like_engine():
-        grad = Probe()
-        like_apply(None, grad)
-
-    like_engine()
-    return seen[0]
-
-
-_UNSHARED = _count_references()
-_ONE_VIEW = 3  # references to an array seen by one view only: the view's, `base` and the argument of getrefcount
 
 
 def accumulator_of(leaf):

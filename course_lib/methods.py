@@ -36,7 +36,7 @@ def _is_view(self):
 def _set_requires_grad(self, value):
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
-    if views.grad_fn(self) is not None:
+    if self.node is not None:  # not grad_fn: of a stale view PyTorch asks no more either
         raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF + ("" if value else errors.USE_DETACH))
     if value:
         if self.array.dtype.kind != "f":
@@ -73,6 +73,8 @@ def detach(self):
 @method()
 def detach_(self):
     """Take this tensor out of the graph. RuntimeError for a view; earlier results stay connected."""
+    if state.inference:
+        return self  # nothing below autograd to do
     if self._is_view():
         raise RuntimeError(errors.DETACH_VIEW)
     self.node = None
@@ -83,7 +85,10 @@ def detach_(self):
 
 
 def _data(self):
-    return new_tensor(memory_of(self))
+    result = new_tensor(memory_of(self))
+    if self.is_inference():
+        meta_of(result).inference = True
+    return result
 
 
 def _set_data(self, new):
@@ -94,6 +99,8 @@ def _set_data(self, new):
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
     self.array = memory_of(new)
+    if new.is_inference() or self.is_inference():
+        meta_of(self).inference = new.is_inference()
 
 
 Tensor.data = property(

@@ -19,7 +19,7 @@ from course_lib.views import check_in_place, gradient_edge, make_view, rebase_hi
 
 state = grad_mode.state
 
-UNIFORM = ("fill", "fill_tensor", "zero", "masked_fill")  # write one value, so that elements may share a place
+UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor")  # write one value, so that elements may share a place
 NAMED_IN_FULL = ("CopyBackwards", "NotImplemented")  # PyTorch writes these by hand, and their names show it
 
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
@@ -252,7 +252,9 @@ def write_results_kept(row, overwriting):
         conditions += ["promoted"] if len(row.operands) > 1 else [
             f"{p}.array.dtype is not {result}.array.dtype" for p in others
         ]
-        forms = ", ".join(f"form({p}, {result})" if p in others else "None" for p in row.formulas)
+        promoted = len(row.operands) > 1 and ", promoted"
+        forms = [f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas]
+        forms = ", ".join(forms)
         if conditions:
             text += [f"shape = {result}.array.shape", f"if {' or '.join(conditions)}:",
                      f"    node.reshaped = ({forms}{',' * (len(row.formulas) == 1)})", "else:"]
@@ -280,7 +282,7 @@ def write_operation(row):
         text.append("    result.node = result.version = result.meta = None")
     returned = ", ".join(results)
     text += ["    recording = state.recording", "    if recording <= 0:",
-             f"        return {returned} if recording == 0 else mark_inference({returned})"]
+             f"        return ({returned}) if recording == 0 else mark_inference({returned})"]
     if not row.formulas:
         return text + [f"    return {returned}"]
     text += ["    " + line for line in write_edges(row)]
@@ -342,6 +344,8 @@ def write_overwriting(row):
     value = on_arrays(row.forward, row.tensors)
     if row.name in UNIFORM:
         others = ", uniform=True"
+    elif row.name == "fill_tensor":
+        others = ""  # the value may be one of self's own elements
     if len(row.operands) < 2:
         return [f"write(self, {value}{others})"]
     text = ["try:", f"    values = {value}", "except ValueError:",
@@ -482,10 +486,13 @@ def source_of(name):
 
 # --- what generated code calls -----------------------------------------------------------------------------
 
-def form(input, result):
-    """(shape, element type) of an input that the engine brings its gradient back to; None if it is the result's."""
+def form(input, result, promoted=False):
+    """(shape, element type) of an input that the engine brings its gradient back to; None if it is the result's.
+
+    With promoted operands the formula for this input may compute in the other's wider type: so the form is noted.
+    """
     shape, dtype = input.array.shape, input.array.dtype
-    return None if shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
+    return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
 
 
 def copy_of(tensor):

@@ -147,7 +147,7 @@ def write(tensor, values, *operands, uniform=False):
     overlaps itself or an operand.
     """
     target = memory_of(tensor)
-    if not uniform:
+    if not uniform and values is not target:  # a tensor copied to itself is left alone
         check_overlap(tensor, operands)
     if getattr(values, "shape", ()) != target.shape:
         wanted = np.broadcast_shapes(values.shape, target.shape)

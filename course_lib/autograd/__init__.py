@@ -5,9 +5,11 @@ PyTorch: torch/autograd/__init__.py.
 
 import warnings
 
+import numpy as np
+
 from course_lib import errors
 from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from course_lib.engine import GraphTask, run, seed
+from course_lib.engine import GraphTask, run
 from course_lib.function import Function
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad, DeadEnd
@@ -21,6 +23,23 @@ from . import function, graph
 def as_list(values):
     """A list from one value or a sequence of them."""
     return list(values) if isinstance(values, list | tuple) else [values]
+
+
+def seed(tensor, grad, create_graph, position):
+    """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
+    array = tensor.array
+    if grad is None:
+        if array.size != 1:
+            raise RuntimeError(errors.NOT_A_SCALAR)
+        ones = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else array.dtype.type(1)
+        return new_tensor(ones) if create_graph else ones
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    if grad.array.shape != array.shape:
+        raise errors.gradient_shape_mismatch(position, grad.shape, tensor.shape)
+    if create_graph:
+        return grad if grad.array.dtype == array.dtype else grad.to(tensor.dtype)
+    return grad.array.astype(array.dtype, copy=False)
 
 
 def begin(outputs, grad_outputs, create_graph):

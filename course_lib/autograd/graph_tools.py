@@ -46,10 +46,10 @@ class disable_saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep copies in (CPU) memory of one's own: here every tensor is on the CPU, so this is a plain copy."""
+    """Keep what nodes save in the CPU's memory: all is there already, so nothing moves, but no version is checked."""
 
     def __init__(self, pin_memory=False, device_type="cuda"):
-        super().__init__(lambda tensor: tensor.detach().clone(), lambda packed: packed)
+        super().__init__(lambda tensor: tensor.detach(), lambda packed: packed)
 
 
 # --- one hook for several tensors --------------------------------------------------------------------------
@@ -76,14 +76,17 @@ class MultiHandle:
 def node_of(tensor):
     """The node that a tensor's gradient arrives at."""
     edge = gradient_edge(tensor) if tensor.requires_grad else None
-    if edge is None:
+    if not edge:
         raise AssertionError("Expected gradient function to be set")
     return edge[0] if isinstance(edge, tuple) else edge
 
 
 def nodes_in(task):
     """All nodes that a backward pass will run, or catch a gradient at."""
-    found, queue = set(), [node for node, _ in task.root.next_functions]
+    roots = [node for node, _ in task.root.next_functions]
+    if len(roots) == 1:  # PyTorch begins with a single root itself, and does not count it among the nodes it will run
+        roots = [node for node, _ in roots[0].next_functions]
+    found, queue = set(), roots
     while queue:
         node = queue.pop()
         if node is not None and node not in found:
@@ -101,7 +104,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = list(tensors)
-    nodes = [node_of(tensor) for tensor in tensors]  # held here, so that a leaf's node and its hooks live on
+    if mode == "any":
+        tensors = [tensor for tensor in tensors if tensor.requires_grad]
+    nodes = [node_of(tensor) for tensor in tensors if mode == "all"]  # held here, so that a leaf's node and its hooks live on
     passes, lock = weakref.WeakKeyDictionary(), threading.Lock()
 
     def collect(position, grad):

@@ -13,6 +13,7 @@ from course_lib.grad_mode import state
 from course_lib.native import creation, kernels
 from course_lib.native.arguments import broadcast_error, operands, promote, tensor_argument
 from course_lib.native.indexing import cat, dimension, stack
+from course_lib.native.memory import check_cast
 from course_lib.ops import ON_TENSORS, mark_inference, rows
 from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.views import requires_grad
@@ -85,11 +86,12 @@ def div_(input, other, *, rounding_mode=None):
 
 def store(name, out, result, *inputs):
     """Write a result into `out`; RuntimeError when an argument requires grad, as that write is not recorded."""
-    if builtins.any(isinstance(t, Tensor) and requires_grad(t) for t in (*inputs, out)):
+    if state.grad_enabled and builtins.any(isinstance(t, Tensor) and requires_grad(t) for t in (*inputs, out)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
+    check_cast(result.array.dtype, out.array.dtype)
     return rows.copy_(out, result.detach())
 
 
@@ -158,6 +160,16 @@ def clamp(input, min=None, max=None):
         if min is None:
             return input
     return rows.clamp(input, min, max)
+
+
+def masked_fill(input, mask, value):
+    """input with `value`, a number or a tensor without dimensions, wherever the mask is True."""
+    return (rows.masked_fill_tensor if isinstance(value, Tensor) else rows.masked_fill)(input, mask, value)
+
+
+def masked_fill_(input, mask, value):
+    """Write `value` wherever the mask is True."""
+    return (rows.masked_fill_tensor_ if isinstance(value, Tensor) else rows.masked_fill_)(input, mask, value)
 
 
 def where(condition, input=None, other=None):
@@ -652,11 +664,9 @@ def squeeze(input, dim=None):
     """Without dimensions of length 1: all of them, or those named."""
     if dim is None:
         return rows.squeeze(input)
-    if input.array.ndim == 0:
-        return rows.squeeze(input)
     if isinstance(dim, int):
         return rows.squeeze_dim(input, dimension(input, dim))
-    result = rows.squeeze_dim(input, dims_of(input, dim))
+    result = rows.squeeze_dim(input, dims_of(input, dim) or ())
     if result.node is not None:
         rename_node(result.node, "SqueezeBackward2")
     return result
@@ -735,6 +745,8 @@ def chunk(input, chunks, dim=0):
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input.array.shape[dimension(input, dim)]
+    if not length:
+        return split(input, [0] * chunks, dim)
     return split(input, builtins.max(1, -(-length // chunks)), dim)
 
 
@@ -812,8 +824,8 @@ def bitwise(name, function):
     def operation(input, other):
         a, b = operands(name, input, other)
         x, y = promote(a, b)
+        kernels.sizes_of_both(x, y)
         if x.dtype.kind == "f":
-            kernels.sizes_of_both(x, y)
             raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'')
         return without_gradient(function(x, y))
 
@@ -853,6 +865,9 @@ def equal(input, other):
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True when all elements agree within atol + rtol * |other|."""
+    if input.array.dtype != other.array.dtype:
+        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
+    kernels.sizes_of_both(input.array, other.array)
     return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
 
 
@@ -869,9 +884,11 @@ def numel(input):
 # --- the forms of kernel functions that take tensors: Note in kernels.py -----------------------------------
 
 
-def _products_of_others(x, dim):
+def _products_of_others(x, result, dim):
     if x.array.ndim == 0:
         return creation.ones_like(x)
+    if x.array.all():
+        return result / x
     line = reshape(x, (1, -1)) if dim is None else transpose(x, dim, -1)
     ones = creation.ones_like(line[..., :1])
     before = cumprod(cat([ones, line[..., :-1]], -1), -1)
@@ -880,7 +897,11 @@ def _products_of_others(x, dim):
     return reshape(others, x.array.shape) if dim is None else transpose(others, dim, -1)
 
 
-def _cumprod_grad(grad, x, dim):
+def _cumprod_grad(grad, x, result, dim):
+    if x.array.size <= 1 or x.array.shape[dim] == 1:
+        return grad
+    if x.array.all():
+        return flip(cumsum(flip(result * grad, dim), dim), dim) / x
     line, g = transpose(x, dim, -1), transpose(grad, dim, -1)
     parts = []
     for i in range(line.array.shape[-1]):
@@ -907,7 +928,7 @@ def _cat_grads(grads, sizes, split_size, dim):
 
 
 def _share_among_equals(grad, x, result, dim, keepdim):
-    equal = x.array == kernels.restore_dim(result.array, x.array.shape, dim, keepdim)
+    equal = kernels.equal_to_extreme(x.array, result.array, dim, keepdim)
     share = equal / np.maximum(np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64), 1)
     return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
 
@@ -937,6 +958,7 @@ ON_TENSORS.update(
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
     deviations=lambda x, dim: x - mean(x, dim, True),
+    no_deviations=lambda x, dim: new_tensor(kernels.no_deviations(x.array, dim)),
     share_among_equals=_share_among_equals,
     put_along=_put_along,
     cat_grads=_cat_grads,

@@ -111,6 +111,8 @@ def from_numpy(array):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     result = new_tensor(array)
     dtypes.of_array(array)
+    if state.inference:
+        meta_of(result).inference = True
     return result
 
 

@@ -95,14 +95,14 @@ row("elu(self, alpha=1.0)",
 # --- reductions --------------------------------------------------------------------------------------------
 
 row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
-    self="grad * products_of_others(self, None)")
+    self="grad * products_of_others(self, result, None)")
 row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
     elementwise=False, keeps=("result",),
-    self="restore_dim(grad, self_sym_sizes, dim, keepdim) * products_of_others(self, dim)")
+    self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
+         " * products_of_others(self, restore_dim(result, self_sym_sizes, dim, keepdim), dim)")
 row("var(self, dim, correction, keepdim=False)", "kernels.spread(np.var, self, dim, correction, keepdim)",
     elementwise=False,
-    self="restore_dim(grad, self_sym_sizes, dim, keepdim) * deviations(self, dim)"
-         " * (2 / degrees(self_sym_sizes, dim, correction))")
+    self="var_grad(grad, self, dim, correction, keepdim)")
 row("std(self, dim, correction, keepdim=False)", "kernels.spread(np.std, self, dim, correction, keepdim)",
     elementwise=False,
     self="std_grad(grad, self, result, dim, correction, keepdim)")
@@ -129,7 +129,7 @@ row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
 row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, keeps=("result",),
-    self="cumprod_grad(grad, self, dim)")
+    self="cumprod_grad(grad, self, result, dim)")
 
 # --- views: the result looks at the same memory ------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from course_lib.native.sum_to import fit
 from course_lib.ops import ON_TENSORS, instrument, mark_inference, rows
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, memory_of, new_tensor
-from course_lib.views import check_in_place, gradient_edge, rebase_history, requires_grad, write
+from course_lib.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state
 
@@ -225,7 +225,7 @@ def setitem(tensor, index, value):
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if indices:
         put_(view, indices, value)
-    elif value.array.ndim == 0:
+    elif value.array.ndim == 0 != view.array.ndim:
         rows.fill_tensor_(view, value)
     else:
         value = drop_leading_ones(value, view)
@@ -292,22 +292,22 @@ def put_(tensor, indices, value, accumulate=False):
             "Index put requires the source and destination dtypes match, got "
             f"{tensor.dtype.title} for the destination and {value.dtype.title} for the source."
         )
-    result, index = np.array(memory_of(tensor)), numpy_index(indices)
+    memory, index = memory_of(tensor), numpy_index(indices)
+    kept = keep_all(indices) if tracked else None
     try:
         if accumulate:
-            np.add.at(result, index, values)
+            np.add.at(memory, index, values)
         else:
-            result[index] = values
+            memory[index] = values
     except IndexError as error:
         raise IndexError(str(error).replace("for axis", "for dimension")) from None
     except ValueError:
-        shape = list(np.shape(result[index]))
+        shape = list(np.shape(memory[index]))
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result "
             f"of shape {shape}"
         ) from None
-    kept = keep_all(indices) if tracked else None
-    write(tensor, result)
+    count_write(tensor)
     if tracked:
         node = init_node(IndexPutBackward0(), edges)
         node.kept_indices, node.kept_accumulate = kept, accumulate

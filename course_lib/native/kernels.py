@@ -72,7 +72,7 @@ def number_power(base, exponent):
 
 def running(function, x, dim):
     """np.cumsum or np.cumprod along a dimension."""
-    return function(x, axis=dim) if x.ndim else np.asarray(x, np.int64 if x.dtype.kind == "b" else x.dtype).copy()
+    return np.ascontiguousarray(function(x, axis=dim)) if x.ndim else np.asarray(x, np.int64 if x.dtype.kind == "b" else x.dtype).copy()
 
 
 def logistic(x):
@@ -289,7 +289,8 @@ def softmax(x, dim):
     if x.ndim == 0:
         return np.exp(x - x)
     e = np.exp(x - np.maximum.reduce(x, axis=dim, keepdims=True, initial=-math.inf))
-    return e / np.add.reduce(e, axis=dim, keepdims=True)
+    result = e / np.add.reduce(e, axis=dim, keepdims=True)
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 def log_softmax(x, dim):
@@ -298,7 +299,8 @@ def log_softmax(x, dim):
     if x.ndim == 0:
         return x - x
     shifted = x - np.maximum.reduce(x, axis=dim, keepdims=True, initial=-math.inf)
-    return shifted - np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True))
+    result = shifted - np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True))
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 def matrix_product(a, b):
@@ -327,6 +329,8 @@ def matrix_product_plus(bias, a, b):
 def same_type(a, b):
     """RuntimeError unless both matrices hold the same element type: products do not promote."""
     if a.dtype != b.dtype:
+        if a.ndim == 3:
+            raise RuntimeError(f"expected scalar type {title(a).title} but found {title(b).title}")
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {title(a).c_name} != {title(b).c_name}"
         )
@@ -334,7 +338,7 @@ def same_type(a, b):
 
 def copy(x):
     """The same values in memory of their own; the layout is kept when it is dense."""
-    return np.array(x, order="K") if type(x) is np.ndarray else x
+    return np.array(x, order="C" if 0 in x.strides else "K") if type(x) is np.ndarray else x
 
 
 def astype(x, dtype):
@@ -356,8 +360,16 @@ def only_number(value, like):
     return broadcast_like(value, like)
 
 
+def same_memory(a, b):
+    """True for two arrays that look at the same elements in the same way."""
+    places = [array.__array_interface__["data"] for array in (a, b)]
+    return places[0] == places[1] and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+
+
 def broadcast_like(x, like):
     """x seen as having the shape and type of `like`; RuntimeError when it does not fit."""
+    if x is like or 0 in like.strides and same_memory(x, like):
+        return like
     try:
         shape = np.broadcast_shapes(x.shape, like.shape)
     except ValueError:
@@ -511,6 +523,8 @@ def take_places(x, dim, index):
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if x.ndim == 0:
+        if index.size != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return x.copy()
     wrong = index[(index < 0) | (index >= x.shape[dim])]
     if wrong.size and dim and not x.shape[dim]:
@@ -665,10 +679,12 @@ def gelu_slope(x):
     return 0.5 * (1 + error_function(x * math.sqrt(0.5))) + x * exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
 
 
-def products_of_others(x, dim):
-    """For each element the product of all the others (along one dimension, or all): right also with zeros."""
+def products_of_others(x, result, dim):
+    """For each element the product of all the others (along one dimension, or all): result / x unless x has zeros."""
     if x.ndim == 0:
         return np.ones_like(x)
+    if x.all():
+        return result / x
     line = x.reshape(1, -1) if dim is None else np.moveaxis(x, dim, -1)
     ones = np.ones_like(line[..., :1])
     before = np.cumprod(np.concatenate([ones, line[..., :-1]], -1), -1)
@@ -677,8 +693,12 @@ def products_of_others(x, dim):
     return others.reshape(x.shape) if dim is None else np.moveaxis(others, -1, dim)
 
 
-def cumprod_grad(grad, x, dim):
-    """The gradient of a running product, from the products of every run without one element."""
+def cumprod_grad(grad, x, result, dim):
+    """The gradient of a running product; where x has zeros, from the products of every run without one element."""
+    if x.size <= 1 or x.shape[dim] == 1:
+        return grad
+    if x.all():
+        return np.flip(np.cumsum(np.flip(result * grad, dim), dim), dim) / x
     line, g = np.moveaxis(x, dim, -1), np.moveaxis(grad, dim, -1)
     result = np.zeros_like(line)
     for i in range(line.shape[-1]):
@@ -700,16 +720,22 @@ def spread(function, x, dim, correction, keepdim):
     return function(x, axis=dim, ddof=correction, keepdims=keepdim)
 
 
-def degrees(sizes, dim, correction):
-    """How many elements a variance averages over, less the correction."""
-    return max(numel(sizes, dim) - correction, 0) or math.nan
-
-
 def std_grad(grad, x, result, dim, correction, keepdim):
     """The gradient of the standard deviation; 0 where all values are equal."""
-    scale = grad / (result * degrees(x.shape, dim, correction))
+    scale = grad / (result * 2)
     scale = where(result == 0, zeros_like(scale), scale)
-    return restore_dim(scale, x.shape, dim, keepdim) * deviations(x, dim)
+    return var_grad(scale, x, dim, correction, keepdim)
+
+
+def var_grad(grad, x, dim, correction, keepdim):
+    """The gradient of the variance; of too few elements it is NaN, or infinite where they differ."""
+    grad, n = restore_dim(grad, x.shape, dim, keepdim), numel(x.shape, dim) - correction
+    return grad * no_deviations(x, dim) if n <= 0 else 2 / n * grad * deviations(x, dim)
+
+
+def no_deviations(x, dim):
+    """The slope of a variance that is no number."""
+    return np.where(x == np.mean(x, axis=dim, keepdims=True), x.dtype.type(math.nan), x.dtype.type(math.inf))
 
 
 def norm_grad(grad, x, result, ord, dim, keepdim):
@@ -727,12 +753,22 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
 
 
 def sign(x):
+    """-1, 0 or 1, and 0 for NaN."""
+    if x.dtype.kind == "f":
+        return np.where(np.isnan(x), x.dtype.type(0), np.sign(x))
     return np.sign(x) if x.dtype.kind != "b" else x.copy()
+
+
+def equal_to_extreme(x, result, dim, keepdim):
+    """Where x attains its extreme value; NaN counts as attained in an extreme of all elements."""
+    if dim is None and np.isnan(result):
+        return np.isnan(x)
+    return x == restore_dim(result, x.shape, dim, keepdim)
 
 
 def share_among_equals(grad, x, result, dim, keepdim):
     """The gradient of an extreme value, divided equally among the elements that attain it."""
-    equal = x == restore_dim(result, x.shape, dim, keepdim)
+    equal = equal_to_extreme(x, result, dim, keepdim)
     count = np.maximum(np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64), 1)
     return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
 

@@ -12,6 +12,7 @@ import itertools
 import numpy as np
 
 from course_lib.native.kernels import (
+    floats,
     index_add,
     logistic,
     mean,
@@ -86,7 +87,7 @@ def gelu_tanh(x):
 
 def log_sigmoid(x):
     """(log(sigmoid(x)), exp(-|x|)): the second is what its gradient is made of."""
-    buffer = np.exp(-np.abs(kernels.floats(x, "log_sigmoid_cpu")))
+    buffer = np.exp(-np.abs(floats(x, "log_sigmoid_cpu")))
     return np.minimum(x, 0) - np.log1p(buffer), buffer
 
 

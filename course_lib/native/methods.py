@@ -47,7 +47,7 @@ class LazyOperation:
 
 ROW_METHODS = """
     neg reciprocal lerp addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
-    cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum masked_fill triu tril masked_select
+    cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum triu tril masked_select
 """.split()
 ROW_OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
@@ -68,7 +68,7 @@ COMPOSITE_METHODS = """
     logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner view reshape
     flatten t
     transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
-    gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose
+    gather scatter_add index_add masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose
     add_ sub_ mul_ div_ pow_ remainder_
 """.split()
 
@@ -535,6 +535,8 @@ def __deepcopy__(self, memo):
         return memo[id(self)]
     copy = memo[id(self)] = new_tensor(np.array(self.array), type(self))
     counter_of(copy).value += self.writes_when_copied
+    if state.inference:
+        meta_of(copy).inference = True
     if requires_grad(self):
         require_grad(copy)
     if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:

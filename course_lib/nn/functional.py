@@ -10,9 +10,10 @@ import warnings
 
 import numpy as np
 
+from course_lib import dtypes
 from course_lib.errors import not_supported
 from course_lib.native import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
-from course_lib.native.arguments import broadcast_error, tensor_argument
+from course_lib.native.arguments import broadcast_error, promote, tensor_argument
 from course_lib.native.indexing import cat
 from course_lib.ops import rows
 from course_lib.tensor import Tensor
@@ -173,7 +174,7 @@ def linear(input, weight, bias=None):
         return composites.addmm(bias, input, turned)
     if bias.array.ndim != 1 and not (input.array.ndim == 3 and input.is_contiguous()):
         return composites.matmul(input, turned).add_(bias)
-    flat = composites.reshape(input, (-1, input.shape[-1]))
+    flat = composites.reshape(input, (math.prod(input.array.shape[:-1]), input.array.shape[-1]))
     return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))
 
 

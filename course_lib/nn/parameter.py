@@ -4,7 +4,7 @@ PyTorch: torch/nn/parameter.py.
 """
 
 from course_lib.native.printing import format_tensor
-from course_lib.tensor import Tensor, alias, new_tensor
+from course_lib.tensor import Tensor, alias, meta_of, new_tensor
 
 
 class Parameter(Tensor):
@@ -25,6 +25,8 @@ class Parameter(Tensor):
             twin = alias(data.detach())
             self.array, self.version = twin.array, twin.version
         self.node = self.meta = None
+        if data is not None and data.is_inference():
+            meta_of(self).inference = True
         if requires_grad:
             if self.array.dtype.kind != "f":
                 raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")

@@ -10,6 +10,7 @@ sequence number (graphmodel.py). One plan places the things of both pictures, th
 
 import copy
 import html
+from collections import Counter
 
 from course_lib.teach import dotsource, lanes, layout, listing
 from course_lib.teach.draw import WIDE_ENOUGH, Picture
@@ -52,7 +53,7 @@ class Comparison(Picture):
         many = listing.count(len(found), "change") if found else "nothing changed"
         lines = [f"Before and after: {many}."]
         if pair.by_name:
-            lines.append("The two drawings have no tensor in common; what has the same name is compared.")
+            lines.append(f"The two drawings have no {pair.apart} in common; what has the same name is compared.")
         lines += ["  " + line for line in found]
         for title, graph in (("Before", pair.given[BEFORE]), ("After", pair.given[AFTER])):
             shown = listing.listing(graph, self._detail) if title == "After" else told_briefly(graph)
@@ -109,30 +110,56 @@ class Pair:
 
     def __init__(self, before, after):
         self.given = before, after
-        tokens = {v.token for v in before.values} & {v.token for v in after.values}
-        keys = {n.key for n in before.nodes} & {n.key for n in after.nodes} - {None}
-        self.by_name = not tokens and not keys
-        self.nodes = self.match_nodes(before, after)
-        self.values = self.match_values(before, after)
+        self.tokens = {v.token for v in before.values} & {v.token for v in after.values}
+        keys = {n.key for n in before.nodes if not n.accumulates} & {n.key for n in after.nodes} - {None}
+        self.apart = "" if keys else "node" if self.tokens else "tensor"  # what they have not in common
+        self.match(by_name=False)
+        if self.apart:  # the same nodes are the same history; two histories may still be two runs of one program
+            self.match_by_name_if_it_explains_more()
         self.slots = [self.match_slots(b, a) for b, a in self.nodes]
         self.sides = self.side(BEFORE), self.side(AFTER)
         self.both = self.union()
         self.changes = list(Differences(self).found())
         self.marks = self.marked(BEFORE), self.marked(AFTER)
 
-    def match_nodes(self, before, after):
-        """Pairs of indexes of nodes (None on one side when it is only in the other), in order."""
+    def match(self, by_name):
+        """Find what is the same thing in both: the same tensor and node, or what has the same name."""
+        self.by_name = by_name
+        self.nodes = self.match_nodes()
+        self.values = self.match_values(*self.given)
 
-        def key(graph, i):
-            node = graph.nodes[i]
+    def match_by_name_if_it_explains_more(self):
+        found = self.met()
+        self.match(by_name=True)
+        if self.apart == "node" and self.met() <= found:
+            self.match(by_name=False)
+
+    def met(self):
+        """How many things are in both."""
+        return sum(None not in pair for pair in self.nodes + self.values)
+
+    def match_nodes(self):
+        """Pairs of indexes of nodes (None on one side when it is only in the other), in order.
+
+        By name, the second MulBackward0 of one side is the second MulBackward0 of the other.
+        """
+
+        def key(graph, node, met):
             if node.accumulates:
                 return "leaf", self.value_key(graph.values[node.leaf])
-            return (node.name, node.number) if self.by_name and not node.folded else node.key
+            if not self.by_name or node.folded:
+                return node.key
+            met[node.name] += 1
+            return node.name, met[node.name]
 
-        return paired(*([key(graph, i) for i in range(len(graph.nodes))] for graph in (before, after)))
+        def keys(graph):
+            met = Counter()
+            return [key(graph, node, met) for node in graph.nodes]
+
+        return paired(*map(keys, self.given))
 
     def value_key(self, value):
-        return value.name if self.by_name else value.token
+        return value.name if self.by_name and value.token not in self.tokens else value.token
 
     def match_values(self, before, after):
         """Pairs of indexes of values: the same tensor, or what the same node made."""

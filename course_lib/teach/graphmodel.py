@@ -142,9 +142,9 @@ def token_of(tensor):
     """A number of the tensor's own: an id alone may come back with another tensor."""
     key = id(tensor)
     known = _tokens.get(key)
-    if known is None or known[0]() is not tensor:
-        known = weakref.ref(tensor, lambda _: _tokens.pop(key, None)), _next_token()
-        _tokens[key] = known
+    if known is None:
+        forget = weakref.ref(tensor, lambda _: _tokens.pop(key, None))  # before the id can come back
+        _tokens[key] = known = forget, _next_token()
     return known[1]
 
 

@@ -9,6 +9,7 @@ pictures and the card).
 """
 
 import sys
+import warnings
 
 from course_lib.teach import step_picture, step_text
 from course_lib.teach.cells import one_line
@@ -61,7 +62,9 @@ def record(torch, reader, graph, tensors, seeds, inputs, retain_graph, create_gr
         started[node] = "; ".join(s.text for s in recorder.buffers[node].values())
     error = None
     try:
-        with recorder:
+        with recorder, warnings.catch_warnings():
+            # The sentence of step_text.notes says the same, where it is read.
+            warnings.filterwarnings("ignore", r"Using backward\(\) with create_graph=True will create", UserWarning)
             torch.autograd.backward(list(tensors), list(seeds), retain_graph, create_graph, inputs=inputs)
         recorder.settle()
     except Exception as problem:

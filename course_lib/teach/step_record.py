@@ -9,6 +9,7 @@ import bisect
 from collections import Counter
 from dataclasses import dataclass, field
 
+from course_lib.native.heap import in_turn
 from course_lib.teach.graphmodel import FREED, PREVIEW, Reader, preview, read_slots, sequence_nr
 
 NOTHING = "nothing"
@@ -67,14 +68,16 @@ class StepReader(Reader):
 class Queue:
     """The engine's bookkeeping, from the graph alone: who waits for how many, who is ready, who is next.
 
-    AccumulateGrad comes before everything else; otherwise the node that was made last goes first.
+    AccumulateGrad comes before everything else; otherwise the node that was made last goes first. Several
+    AccumulateGrad nodes that became ready at once leave PyTorch's queue in the order of its heap, and ours too.
     """
 
     def __init__(self, graph, order, roots, needed):
         self.graph, self.order, self.needed = graph, order, needed
         self.counts = Counter(target for node in graph.nodes for _, target, _ in node.edges if target is not None)
         self.counts.update(node for node, _ in roots)
-        self.ready, self.arrivals, self.done = [], 0, set()
+        self.leaves, self.others, self.done = [], [], set()  # ready: first the leaves in turn, then the newest
+        self.arrived = []  # ... and what became ready since a node was last taken
         for node, _ in roots:
             self.deliver(node)
 
@@ -85,30 +88,42 @@ class Queue:
         if self.needed is not None and node not in self.needed:
             return None
         if before == 1:
-            self.arrivals += 1
-            rank = (0, 0) if self.graph.nodes[node].accumulates else (1, -self.order[node])
-            bisect.insort(self.ready, (rank, self.arrivals, node))
+            self.arrived.append(node)
         return before, before - 1
+
+    def arrange(self):
+        """Give what became ready its place."""
+        arrived, self.arrived = self.arrived, []
+        leaves = [node if self.graph.nodes[node].accumulates else None for node in arrived]
+        self.leaves += in_turn(leaves, len(self.others))
+        for node, leaf in zip(arrived, leaves, strict=True):
+            if leaf is None:
+                bisect.insort(self.others, node, key=lambda i: -self.order[i])
+
+    @property
+    def ready(self):
+        """The nodes that are ready, the next one first."""
+        self.arrange()
+        return self.leaves + self.others
 
     def next(self):
         """The node that the rule chooses; None when the queue is empty."""
-        return self.ready[0][2] if self.ready else None
+        self.arrange()
+        return next(iter(self.leaves or self.others), None)
 
     def take(self, node):
         """Take a node that ran. False when the rule would have chosen another."""
+        expected = self.next()
         self.done.add(node)
-        for place, (rank, _, other) in enumerate(self.ready):
-            if other == node:
-                first = self.ready[0][0]
-                del self.ready[place]
-                return rank == first
-        return False
+        for queue in (self.leaves, self.others):
+            if node in queue:
+                queue.remove(node)
+        return node == expected
 
     def run_on(self):
         """The nodes that would still run, in order."""
         found = []
-        while self.ready:
-            node = self.next()
+        while (node := self.next()) is not None:
             self.take(node)
             found.append(node)
             for _, target, _ in self.graph.nodes[node].edges:
@@ -326,7 +341,7 @@ class Recording:
 
         def frame(number, step, counts):
             return Frame(
-                number, step, counts, [node for _, _, node in queue.ready],
+                number, step, counts, queue.ready,
                 {i: queue.counts[i] for i in self.start_counts if queue.counts[i] > 0 and i not in queue.done},
                 set(queue.done), dict(buffers), dict(grads), dict(freed),
             )  # fmt: skip

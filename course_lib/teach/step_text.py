@@ -48,7 +48,10 @@ def notes(recording, retain_graph, create_graph, chosen):
             + (f"; {count(left, 'node')} of {len(recording.graph.nodes)} stay out." if left else ".")
         )
     if create_graph:
-        found.append("create_graph=True: the pass is itself recorded, so that its result can be differentiated.")
+        found.append(
+            "create_graph=True: the pass is itself recorded, so that its result can be differentiated. A leaf and its "
+            ".grad may now hold each other (PyTorch warns of it): set .grad to None when you are done."
+        )
     if retain_graph or (create_graph and retain_graph is None):
         found.append("Saved tensors are kept for another pass.")
     if recording.strays:

@@ -16,7 +16,9 @@ from course_lib.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from course_lib.autograd.graph import saved_tensors_hooks
 from course_lib.function import Function
 from course_lib.grad_mode import state
+from course_lib.graph import Node
 from course_lib.native import creation
+from course_lib.saved import PackedVariable, SavedVariable
 from course_lib.tensor import Tensor
 
 
@@ -87,7 +89,7 @@ def checkpoint(
     if not is_grad_enabled():
         return function(*args, **kwargs)
     segment = Segment(function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state)
-    return segment.first_run()
+    return segment.first_run(args)
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
@@ -144,11 +146,17 @@ def replayed(saved):
 # --- the form without re-entrance --------------------------------------------------------------------------
 
 
+class _Arguments(Node):
+    """Stands for the node that PyTorch keeps a segment's arguments in."""
+
+    notes = None
+
+
 class Segment:
     """One call of a checkpointed function: its arguments, the forms of what it saved, and what later runs saved."""
 
     def __init__(self, function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state):
-        self.function, self.args, self.kwargs = function, args, kwargs
+        self.function, self.args, self.kwargs = function, [self.keep(arg) for arg in args], kwargs
         self.first_context, self.second_context = context_fn()
         self.check_forms = determinism_check == "default"
         self.early_stop = early_stop and getattr(_settings, "early_stop", True)
@@ -156,10 +164,23 @@ class Segment:
         self.forms = []  # of each saved tensor: shape, type, device
         self.runs = weakref.WeakKeyDictionary()  # backward pass -> the tensors that the second run for it saved
 
-    def first_run(self):
+    def first_run(self, args):
         """Run the function; its nodes keep numbers instead of tensors."""
         with saved_tensors_hooks(self.pack, self.unpack), self.first_context:
-            return self.function(*self.args, **self.kwargs)
+            return self.function(*args, **self.kwargs)
+
+    @staticmethod
+    def keep(arg):
+        """An argument as a node would keep it: tensors with their version, and packed by the hooks around the call."""
+        if not isinstance(arg, Tensor):
+            return arg
+        if state.saved_tensor_hooks:
+            return PackedVariable(arg, *state.saved_tensor_hooks[-1])
+        return SavedVariable.of(arg)
+
+    def arguments(self):
+        """The arguments; RuntimeError for a tensor that was overwritten since."""
+        return [arg.unpack(_Arguments()) if isinstance(arg, SavedVariable) else arg for arg in self.args]
 
     def pack(self, tensor):
         """Note the form of a tensor and keep its number."""
@@ -176,7 +197,7 @@ class Segment:
 
     def second_run(self):
         """Run the function again, recorded, and catch what it saves."""
-        caught = []
+        caught, args = [], self.arguments()
 
         def catch(tensor):
             caught.append(tensor.detach())
@@ -189,7 +210,7 @@ class Segment:
                 replayed(self.random_state), saved_tensors_hooks(catch, lambda tensor: tensor), enable_grad(),
                 self.second_context,
             ):
-                self.function(*self.args, **self.kwargs)
+                self.function(*args, **self.kwargs)
         except _Stop:
             pass
         self.check(caught)

@@ -43,25 +43,40 @@
 # ### How the lessons work
 #
 # You **predict**, **run**, **look** at a picture, and read short paragraphs, each with the cell that proves
-# it. Then you **break** something, and solve **exercises**. The claims above give answers away: predict
-# before you believe them.
+# it. Then you **break** something, and solve **exercises**.
 #
-# The first line below imports our own engine, written to be read. It uses PyTorch's names and words: put
-# `import torch` in its place, and all but a few cells print the same.
+# The first line of the next cell imports our own engine, written to be read. It uses PyTorch's names and
+# words: put `import torch` in its place, and all but a few cells print the same.
 #
 # | lesson | question | minutes |
 # | --- | --- | --- |
 # | **00** start here | what does one line of arithmetic leave behind? | 35 |
+# | **01** a computation is a graph | what points to what, and for how long? | 60 |
+# | **02** leaves and `requires_grad` | who gets a gradient? | 60 |
+# | **03** vector-Jacobian products | what if there is more than one number? | 60 |
+# | **04** the engine | who runs when, and how often? | 60 |
 # | **05** leaf accumulation | where do gradients end up? | 50 |
-# | **06** saved tensors | what does a node remember? | 70 |
+# | **06** saved tensors | what does a node remember, and for how long? | 60 |
 # | **07** version counters | who notices an overwritten value? | 70 |
+# | **08** views share memory | what if the value was written elsewhere? | 60 |
 # | **09** ways out | which exit costs what? | 60 |
+# | **11** custom Functions | what must you say when you write the rule? | 60 |
 #
-# Read them in this order; the gaps are for later editions.
+# Read them in this order; the gaps are for later editions. Your instruments on the way:
+#
+# | you write | you see |
+# | --- | --- |
+# | `draw(y)` | the graph behind `y` |
+# | `compare(before, after)` | two drawings, and what changed in between |
+# | `step(y)` | the backward pass of `y`, one node at a time |
+# | `with ledger() as held:` | how many bytes are kept for backward |
+# | `with watch() as log:` | a log: what was saved, written to, let go |
+# | `explain()` | the last error: what happened, what cures it |
+# | `show("name")` | the source of our engine |
 
 # %%
 import course_lib as torch
-from course_lib.teach import draw, expect_error, lesson, show
+from course_lib.teach import draw, expect_error, explain, lesson, show, step
 
 L = lesson(0)
 
@@ -92,7 +107,7 @@ draw(y)
 # print(x.grad)
 # ```
 #
-# `y` holds 12. Nobody stored the formula. Yet line three finds the slope of x² + x at 3.
+# `y` holds 12, and nobody stored the formula. Yet line three finds the slope of x² + x at 3.
 #
 # ## Predict
 #
@@ -128,9 +143,8 @@ draw(y)
 # %% [markdown]
 # **Notice:**
 #
-# - The black arrows run back, from the result to the input. The number on one says which operand it belongs
-#   to; the number in a box, in which order nodes were made.
-# - Blue arrows run forwards, dotted ones from a tensor to its node, green ones from a green box to its leaf.
+# - Black arrows run back, from the result to the input. The number on one says which operand it belongs to;
+#   the number in a box, in which order nodes were made. Blue arrows run forwards.
 # - `x` stands three times in the formula, and there is one green box for it.
 # - A double border marks a leaf: a tensor that no recorded operation produced.
 # - `MulBackward0` keeps its operands, for its slope depends on them; `AddBackward0` keeps nothing.
@@ -139,8 +153,7 @@ draw(y)
 #
 # **A result remembers how it was made.** `y` was computed from a tensor that requires grad, so the addition
 # hung a *node* on it: an object, named after the operation, that turns a slope for `y` into slopes for the
-# two operands. With plain tensors nobody will ask for slopes, so no node is made; and `x` itself came from
-# no operation.
+# operands. With plain tensors no node is made; and `x` itself came from no operation.
 
 # %% tags=["C00.1"]
 plain = torch.tensor(3.0)
@@ -151,33 +164,23 @@ print(x.grad_fn, x.is_leaf)
 
 # %% [markdown]
 # **Arrows point backwards.** The addition has two operands, `x*x` and `x`, so its node has two arrows, in
-# that order. Each is a pair: a node, and which output of that node is meant (0, when there is only one). An
-# operand that needs no gradient, such as the 2 in `x * 2`, still has its place in the row: an arrow to
-# nothing. The exponent of `x ** 2` is a setting and has none.
+# that order. Each is a pair: a node, and which of its outputs is meant (0, if it has one). An operand without
+# gradient, such as the 2 in `x * 2`, keeps its place: an arrow to nothing. Paths end at `AccumulateGrad`, the
+# node of a leaf. It has no arrows and knows its tensor by `variable`: the very object you hold.
 
-# %% tags=["C00.2"]
+# %% tags=["C00.2", "C00.3"]
 for node, output in y.grad_fn.next_functions:
     print(type(node).__name__, output)
-
-print((x * 2).grad_fn.next_functions[1])
-print(len((x**2).grad_fn.next_functions))
-
-# %% [markdown]
-# **Paths end at accumulators.** `AccumulateGrad` is the node of a leaf. It has no arrows of its own and
-# knows its tensor by `variable`: not a copy, the very object you hold. Multiplication used `x` twice, so
-# both its arrows lead there too.
-
-# %% tags=["C00.3"]
+print((x * 2).grad_fn.next_functions[1])  # to nothing
 product, accumulate = [node for node, output in y.grad_fn.next_functions]
 assert accumulate.variable is x  # the very tensor
 assert all(node is accumulate for node, output in product.next_functions)
 print(accumulate.next_functions)
 
 # %% [markdown]
-# **A node knows one rule.** Given the slope that arrives, it makes one slope per arrow. Addition
-# hands on what it gets, twice. Multiplication multiplies by *the other* operand. `torch.autograd.grad`
-# shows it for one operation at a time. No node knows of another, and there is no formula for x² + x
-# anywhere.
+# **A node knows one rule.** Given the slope that arrives, it makes one per arrow. Addition hands on what it
+# gets, twice. Multiplication multiplies by *the other* operand. `torch.autograd.grad` shows it for one
+# operation. There is no formula for x² + x anywhere.
 
 # %%
 u = torch.tensor(3.0, requires_grad=True)
@@ -188,15 +191,17 @@ for result in (u + v, u * v):
 # %% [markdown]
 # **Backward walks the arrows.** It starts at `y` with slope 1, multiplies along each path, and adds where
 # paths meet. Three paths lead to `x`: two through the product, with 1·3 each, and one directly, with 1. So
-# 3 + 3 + 1, which is what calculus says of 2x + 1 at 3.
+# 3 + 3 + 1, which is 2x + 1 at 3. `step(y)` does what `y.backward()` does and keeps a picture of each step:
+# page through them, and follow what a node *gets* and what it *sends*. (Queue and counts: lesson 04.)
 
 # %% tags=["C00.4"]
-y.backward()
+record = step(y)
 print(x.grad)
 assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term per path
 
-step = 1e-6  # and by the definition of a slope, with plain numbers:
-print(round(((3 + step) ** 2 + (3 + step) - 12) / step, 3))
+tiny = 1e-6  # and by the definition of a slope, with plain numbers:
+print(round(((3 + tiny) ** 2 + (3 + tiny) - 12) / tiny, 3))
+record
 
 # %% [markdown]
 # ## Question
@@ -209,8 +214,7 @@ print(round(((3 + step) ** 2 + (3 + step) - 12) / step, 3))
 #     return y if n > 1 else x.exp()
 # ```
 #
-# A graph has no boxes for loops, conditions and function calls. So where do this function's loop and its
-# `if` end up?
+# A graph has no boxes for loops and conditions. So where do this function's loop and its `if` end up?
 #
 # ## Predict
 #
@@ -250,8 +254,7 @@ draw(triple)
 # ## Explain
 #
 # **The graph is a record, not a program.** Operations write it down while they run, so it holds what
-# happened and nothing that might have happened. Change `n`, and the next graph has another shape: ordinary
-# Python control flow just works.
+# happened and nothing that might have happened. Change `n`, and the next graph has another shape.
 
 # %% tags=["C00.6"]
 print(triple.grad_fn.name(), triple.grad_fn.next_functions[0][0].name())
@@ -259,20 +262,21 @@ print(other.grad_fn.name())
 assert other.grad_fn.next_functions[0][0].variable is x  # no AddBackward0 on the way
 
 # %% [markdown]
-# **Every run is a new record.** Run a line again and you get new nodes; the old ones live as long as some
-# tensor refers to them. The leaf is the same tensor in both runs, and so is its accumulator: this is how
-# two graphs can deliver into one `.grad`.
+# **Every run is a new record.** Run a line again and you get new nodes. The leaf is the same tensor in both
+# runs, and so is its accumulator: this is how two graphs deliver into one `.grad`. What arrives there is
+# *added* to what is there: lesson 05.
 
 # %% tags=["C00.5"]
 first, second = x * x, x * x
 assert first.grad_fn is not second.grad_fn  # new nodes each time
 assert first.grad_fn.next_functions[0][0] is second.grad_fn.next_functions[0][0]  # one accumulator
-print(type(first.grad_fn.next_functions[0][0]).__name__)
+first.backward()
+second.backward()
+print(x.grad)  # the 7 of the first round, and twice a 6
 
 # %% [markdown]
 # **Open our engine.** This is all that stands behind "one accumulator for each leaf". `meta` holds what
-# autograd knows about a tensor; `weakref` means that only graphs keep the node alive. When the last one has
-# gone, the next makes a new node.
+# autograd knows about a tensor; `weakref` means that only graphs keep the node alive.
 
 # %% tags=["engine"]
 show("graph.accumulator_of")
@@ -282,7 +286,7 @@ show("graph.accumulator_of")
 #
 # Leave out `requires_grad=True` and nothing is recorded. That stays silent until somebody asks for slopes.
 # Switching it on afterwards does not help the `y` that was computed without it; *element 0* in the message
-# is the first tensor backward was asked to start from.
+# is the first tensor backward was asked to start from. `explain()` is at hand whenever an error meets you.
 
 # %%
 x = torch.tensor(3.0)
@@ -295,14 +299,15 @@ with expect_error(RuntimeError, "does not require grad and does not have a grad_
     y.backward()
 y = x * x + x
 print(y.grad_fn.name())
+explain()
 
 # %% [markdown]
 # ## Exercises
 #
 # Write your answer into the cell and run it. `L.check` looks at what your code does and says *not
-# attempted*, *error in your code*, *not yet*, *almost* (it names the mistake) or *correct*. Stuck? Run
-# `L.hint("00.1")` in a cell of your own, again for the next hint. `L.solution("00.1")` shows an answer and
-# its reason; `L.progress()` lists what you have solved.
+# attempted*, *error in your code*, *not yet*, *almost* (it names the mistake) or *correct*. In a cell of your
+# own, `L.hint("00.1")` helps, again for the next hint; `L.solution("00.1")` shows an answer and its reason;
+# `L.progress()` lists what you have solved.
 #
 # **00.1 · Make a graph** (2 minutes). A warm-up. Return a one-element tensor whose
 # `grad_fn` is an `ExpBackward0` and behind which exactly one leaf waits for a gradient.
@@ -317,7 +322,7 @@ def make(torch):
 L.check("00.1", make)
 
 # %% [markdown]
-# **00.2 · Give the edges** (5 minutes). `a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List
+# **00.2 · Give the edges** (4 minutes). `a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List
 # every arrow behind `y` as a pair `("from", "to")` of node names, without the arrows to nothing.
 
 # %%
@@ -326,21 +331,26 @@ edges = None
 L.check("00.2", edges)
 
 # %% [markdown]
-# **00.3 · Walk it yourself** (10 minutes). Return the names of all nodes behind `y`, each node exactly
-# once, in any order. Take the name from `type(node).__name__`. A node that two arrows reach is still one
-# node, and a long chain must not end in a `RecursionError`.
+# **00.3 · Repair the walk** (5 minutes). `walk` should list the names of all nodes behind `y`, each node
+# exactly once, in any order, however many arrows reach it. It stumbles over an arrow to nothing, and where
+# two paths meet it goes on twice. Repair both.
 
 
 # %%
 def walk(y):
-    names = []
+    names, waiting = [], [y.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        names.append(type(node).__name__)
+        for below, output in node.next_functions:
+            waiting.append(below)
     return names
 
 
 L.check("00.3", walk)
 
 # %% [markdown]
-# **00.4 · One number per path** (5 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
+# **00.4 · One number per path** (4 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
 # multiplied from the left. Multiply the slopes along each path of arrows from `y` down to `x`. List the
 # products, in any order.
 
@@ -350,6 +360,26 @@ paths = None
 L.check("00.4", paths)
 
 # %% [markdown]
+# **00.5 · Which happens?** (4 minutes). Before each program `x` is a new `torch.tensor(3.0,
+# requires_grad=True)` and `p` a plain `torch.tensor(2.0)`. Its author wants `x.grad` to be the number on the
+# right. Answer `"fine"`, `"raises now"` (another line than a backward), `"raises at backward"`, or
+# `"silently wrong"`: no error, and another number.
+#
+# | | program | wanted |
+# | --- | --- | --- |
+# | A | `y = p * x + p; y.backward()` | 2 |
+# | B | `y = p * p; print(y.grad_fn.name()); y = y * x; y.backward()` | 4 |
+# | C | `y = x * x; y = x * x; y.backward()` | 6 |
+# | D | `y = x * x; y.backward(); y = x * x; y.backward()` | 6 |
+# | E | `x = torch.tensor(3.0); y = x * x; x.requires_grad_(); y.backward()` | 6 |
+# | F | `y = x * p if x > 1 else p * p; y.backward()` | 2 |
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
+
+L.check("00.5", happens)
+
+# %% [markdown]
 # ## What you can now claim
 #
 # | claim | its cell shows | test |
@@ -357,14 +387,14 @@ L.check("00.4", paths)
 # | C00.1 who carries a node | two names, then None | `test_c00_1` |
 # | C00.2 arrows | `MulBackward0` before `AccumulateGrad` | `test_c00_2` |
 # | C00.3 accumulators | `variable` is `x` | `test_c00_3` |
-# | C00.4 paths | 3 + 3 + 1 | `test_c00_4` |
-# | C00.5 new nodes, one accumulator | `is not`, then `is` | `test_c00_5` |
+# | C00.4 paths | 3 + 3 + 1, step by step | `test_c00_4` |
+# | C00.5 new nodes, one accumulator | `is not`, then `is`, and 19 | `test_c00_5` |
 # | C00.6 only what ran | no trace of the other branch | `test_c00_6` |
 #
 # The tests (`tests/claims/test_claims_00.py`) run on our engine and on real PyTorch.
 #
 # **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs
-# may span devices and threads. The names, the arrows and the walk are the same.
-# Lesson 09 has ways to calculate without leaving a node.
+# may span devices and threads. The names and the arrows are the same.
 #
-# **Next:** lesson 05 opens the green box, where gradients come to rest and pile up.
+# **Next:** lesson 01 goes through the graph in depth: who points to whom, who keeps whom alive, and what two
+# programs with the same value do not share.

@@ -17,16 +17,16 @@
 # only in your head? What happens to the graph when you use a name again? And who throws it away?** You can
 # claim afterwards:
 #
-# - **C01.1** From a result, arrows lead back to every leaf that requires grad and was used; from a leaf they lead nowhere.
-# - **C01.2** An operation none of whose operands requires grad leaves no node; an arrow to nothing stands where its result is used.
+# - **C01.1** Arrows lead from a result back to every leaf that requires grad and went into it through recorded operations; from a leaf they lead nowhere.
+# - **C01.2** An operation none of whose operands requires grad leaves no node; where a recorded operation uses its result, an arrow leads to nothing.
 # - **C01.3** The digit in a node's name tells forms of one operation apart: `x ** 2` leaves PowBackward0, `x ** x` PowBackward1, `2 ** x` PowBackward2.
-# - **C01.4** One call leaves as many nodes as operations ran in it: `x.float()` of a float32 tensor none, `x.std()` one, `cross_entropy` two.
+# - **C01.4** One call leaves a node for each recorded operation that runs in it: `x.float()` of a float32 tensor none, `x.std()` one, `cross_entropy` two.
 # - **C01.5** A result that is used twice is one node with two arrows into it; a result that is computed twice is two nodes.
 # - **C01.6** An operation with several results leaves one node, and the second half of an arrow says which result is meant.
 # - **C01.7** Names are not in the graph: giving a name to another tensor, or deleting it, changes no arrow.
 # - **C01.8** An arrow leads to a leaf or to an operation that ran earlier, so no graph has a cycle.
 # - **C01.9** A result keeps the nodes behind it and their leaves alive, but not a tensor in between that no node kept.
-# - **C01.10** With the last reference to a result its graph goes, at once and without the garbage collector.
+# - **C01.10** When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage collector.
 # - **C01.11** A number taken out with `item()` is outside the graph: no arrow leads back through it.
 #
 # **Minutes** 60 · **Needs** lesson 00 · **Opens** the code that runs when you call `exp` · **Out of scope** what
@@ -40,6 +40,7 @@ from course_lib.teach.exercises.lesson_01 import pictures
 L = lesson(1)
 
 import copy
+import gc
 import weakref
 
 # %% [markdown]
@@ -92,8 +93,9 @@ draw(y, detail=0)
 # %% [markdown]
 # **Notice:**
 #
-# - The blue arrows are the drawing on paper, put in for you: no object in memory knows them. Only the black
-#   ones exist, and they run the other way.
+# - The blue arrows are the drawing on paper, put in for you: nothing in memory corresponds to them. The black
+#   ones exist, and run the other way. So do the dotted one (a result's `grad_fn`) and the green one (an
+#   accumulator's `variable`).
 # - `p` is used twice: two black arrows, 0 and 1, run into one box.
 # - `q` is not there. Of the addition's two arrows you see number 0; number 1 leads to nothing.
 #
@@ -131,9 +133,9 @@ print(product.next_functions[1])  # where x was used
 
 # %% [markdown]
 # **Names of nodes.** A node is called after the operation that ran, not after what you typed. One call may
-# run several operations, or none: `float()` makes float32, and hands back what is float32 already. And an
-# operation may have several forms, each with its own rule; the digit tells them apart and means nothing
-# else. (`Rsub` is subtraction with the operands reversed.)
+# run several operations (`cross_entropy`, a loss for classification, runs two), or none: `float()` makes float32, and
+# hands back what is float32 already. And an operation may have several forms, each with its own rule; the digit
+# tells them apart. It is no count. (`Rsub` is subtraction with the operands reversed.)
 
 # %% tags=["C01.3", "C01.4"]
 v = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
@@ -181,8 +183,9 @@ print([output for node, output in (two / one).grad_fn.next_functions])
 # First: start at `y.grad_fn` and follow arrow 0 again and again. Which node names do you meet, in order, before
 # the accumulator? A list of strings.
 #
-# Second: the function has returned, and its local names are gone. Which of `w`, `h`, `unused` are
-# still alive? A list of names.
+# Second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one
+# of that name) and `unused` are still alive? A list of names. (Lesson 00: a node keeps an operand only if its slope
+# depends on it.)
 
 # %%
 L.predict("01.p3", None)
@@ -218,7 +221,7 @@ draw(y, detail=0)
 # **Notice:**
 #
 # - Two tensors were called `h`, one after the other; both have a node here, neither has a name.
-# - A leaf called "unnamed": that is `w`. No variable refers to it any more, but the graph does.
+# - A leaf called "unnamed 1": that is `w`. No variable refers to it any more, but the graph does.
 # - Nothing of `unused`: arrows run from results to operands, and nobody behind `y` used it.
 #
 # ## Explain
@@ -239,26 +242,27 @@ del h  # nobody minds
 print(torch.autograd.grad(y2, x))  # the slope of (2x + 1)² at 4
 
 # %% [markdown]
-# **Who holds whom.** A result holds its node, a node those its arrows lead to, an accumulator its leaf:
-# hence `w` lived on. Nobody holds a tensor in between, unless a node keeps it to compute with: addition and
-# `h / 3` do not keep `h`, `sin` keeps its operand. Let go of the last thing that you hold, a result or one
-# of its nodes, and the rest goes in the same instant. What you hold yourself, like `x`, stays.
+# **Who holds whom.** A result holds its node (dotted arrow), a node those that its black arrows lead to, an
+# accumulator its leaf (green): hence `w` lived on. Nobody holds a tensor in between, unless a node keeps it to
+# compute with: `h / 3` does not keep `h`, `sin` keeps its operand. Let go of the last thing that you hold, a result
+# or one of its nodes, and the rest goes in the same instant: Python counts references, and the garbage
+# collector, switched off here, is not needed.
 
 # %% tags=["C01.9", "C01.10"]
 h = x * 2
 s, looks = h.sin(), [*looks, weakref.ref(h)]
-del h
-node = y.grad_fn
-del y
+node, y, h = y.grad_fn, None, None  # let go of y and h, hold a node
 print([look() is not None for look in looks])  # w, h, unused, the operand of sin
-del node, s
+gc.disable()
+node, s = None, None
 print([look() is not None for look in looks])
+gc.enable()
 
 # %% [markdown]
 # **Open our engine.** This runs when you call `x.exp()`; the engine writes it, from one line of a table. First
-# the value. Then the question whether anybody will ask for slopes: a result without an arrow is returned as
-# it is. Then the node, its arrows and its number. There is no list of nodes and no "current graph": the
-# result's `node` is all. So nobody has to clear up.
+# the value. Then the question whether anybody will ask for slopes: if `self_edge` is None, the result is returned
+# as it is. Then the node, its arrows and its number. The rest belongs to later lessons (`recording` to 09,
+# `kept_result` to 06, `hooks` to 12). There is no list of nodes: the result's `node` is all. So nobody has to clear up.
 
 # %% tags=["engine"]
 show("exp")
@@ -269,11 +273,10 @@ show("exp")
 # `torch.autograd.grad(y, h)` walks the arrows from `y` in search of `h`. Three ways to fail, and a worse one:
 #
 # 1. Asking against the arrows: `h` was used for `y`, not the other way round.
-# 2. Asking with a name that has moved on: the new `h` has the same value and another node. This is how the
-#    message is mostly met.
+# 2. Asking with a name that has moved on: the new `h` has the same value and another node.
 # 3. A deep copy of a result. It would need a copy of the history: results refuse.
-# 4. `item()` gives a plain Python number, which carries no node. Nothing raises. The slope of `x * x * x` at
-#    4 is 48; backward sees "16 times x".
+# 4. `item()` gives a plain Python number, which carries no node. Nothing raises, and the value, 64, is right. The
+#    slope of `x * x * x` at 4 is 48; backward sees "16 times x".
 
 # %% tags=["C01.11"]
 h = x * 2
@@ -286,18 +289,19 @@ with expect_error(RuntimeError, "appears to not have been used in the graph"):
 with expect_error(RuntimeError, "support the deepcopy protocol"):
     copy.deepcopy(h)
 cubed = (x * x).item() * x
-print(cubed.item() == 4**3, torch.autograd.grad(cubed, x))
+print(cubed, torch.autograd.grad(cubed, x))
 
 # %% [markdown]
 # ## Exercises
 #
-# Seven graphs, drawn from programs that you do not see. `a` and `b` require grad, `c` does not.
+# Seven graphs, drawn from programs that you do not see. `a` and `b` require grad, `c` does not. A tensor without a
+# name is drawn only where a node keeps it, and is called after its own box: `#1`. The black arrows say it all.
 
 # %%
 pictures(torch, "ABCDEFG")
 
 # %% [markdown]
-# **01.1 · Give the arrows** (5 minutes). **Picture F**: for each numbered box list where its arrows lead,
+# **01.1 · Give the arrows** (4 minutes). **Picture F**: for each numbered box list where its arrows lead,
 # operand by operand: a box's number, a leaf's name in quotes (for its accumulator), or `None` for an
 # arrow to nothing. Those are not drawn; the operation tells you how many operands there must be.
 
@@ -359,10 +363,10 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("01.4", happens)
 
 # %% [markdown]
-# **01.5 · Was it used?** (10 minutes). Return True if, by the graph, `y` was computed from `t`, directly
+# **01.5 · Was it used?** (12 minutes). Return True if, by the graph, `y` was computed from `t`, directly
 # or through other results; otherwise False. `t` may be a leaf, a result, one of several results of an operation
-# (number `t.output_nr`), or plain. Looking must change nothing, and a long chain must not end in a
-# `RecursionError`.
+# (number `t.output_nr`), or plain. Looking must change nothing. Your walk will meet a chain of 3000 nodes, too long for
+# recursion, and 20 times `y = y + y`: few nodes, with a million paths.
 
 
 # %%

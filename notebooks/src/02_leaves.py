@@ -18,18 +18,18 @@
 # `loss.requires_grad = True`: why does the model stop learning?** One flag and one word decide all three. You can
 # claim afterwards:
 #
-# - **C02.1** A result requires grad as soon as one operand does; comparisons, `argmax` and casts to integers are the exceptions.
+# - **C02.1** A result requires grad as soon as one operand does; among the exceptions are comparisons, `argmax` and casts to integers.
 # - **C02.2** A leaf is a tensor that no recorded operation computed: what you made yourself, and every result that requires no grad.
 # - **C02.3** For a frozen operand nothing is computed: its arrow leads to nothing, its place in the node's answer is None, and what only its gradient needs is not kept.
 # - **C02.4** A frozen weight does not stop gradients on their way to weights further back.
 # - **C02.5** If nothing before an operation requires grad, backward ends there: there is no node further back.
 # - **C02.6** The flag counts when an operation runs: switched on later it adds no arrow; switched off later the arrow stays, and the leaf stores nothing.
-# - **C02.7** Gradients are stored in leaves that require grad; the `.grad` of a result is None, and reading it warns.
-# - **C02.8** `.double()` and `* 0.01` of a leaf give a result, and the gradient arrives at the leaf behind it; `.float()` of a float32 leaf is that leaf itself.
-# - **C02.9** `retain_grad()`, called before backward, keeps a result's gradient too; on a leaf it does nothing.
+# - **C02.7** Gradients are stored in leaves that require grad; the `.grad` of a result stays None unless you ask for it before, and reading that None warns.
+# - **C02.8** `.double()` and `* 0.01` of a float32 leaf that requires grad give a result, and the gradient arrives at the leaf behind it; `.float()` of it is that leaf itself.
+# - **C02.9** `retain_grad()`, called before backward, keeps a result's gradient too; on a leaf that requires grad it does nothing.
 # - **C02.10** Tensors of whole numbers or truth values cannot require grad.
 # - **C02.11** `loss.requires_grad = True` makes a leaf of a loss without history: backward gives it the gradient 1, and no weight anything.
-# - **C02.12** The flag of a result cannot be switched off, and an optimizer refuses a result.
+# - **C02.12** Assigning to the flag of a result raises, and an optimizer refuses a result.
 #
 # **Minutes** 60 · **Needs** lessons 00, 01 · **Opens** `course_lib/views.py`,
 # `course_lib/graph.py` · **Out of scope** switching recording off for a block, and `detach` (lesson 09); what adds up in
@@ -86,6 +86,7 @@ draw(loss)
 # %% [markdown]
 # **Notice:**
 #
+# - `MmBackward0` is the node of a product of two matrices; it calls its operands `self` and `mat2`.
 # - No accumulator for `W2`, and no arrow 1 from the second product.
 # - That product keeps `W2` all the same: the slope for `h1` is made of it. It does not keep `h1`, of which only the
 #   slope for `W2` would be made.
@@ -95,7 +96,7 @@ draw(loss)
 #
 # **One operand is enough.** `requires_grad` is a flag. You set it on tensors of your own; a result has it as soon as one
 # operand does. A *leaf* is what no recorded operation computed: `W1`, plain data, and `x + 1`, which was not recorded. A
-# gradient is stored where both come together. The flag counts when the operation *runs*: switched on later it adds no
+# gradient is stored where both come together, leaf and flag. The flag counts when the operation *runs*: switched on later it adds no
 # arrow; switched off later the arrow stays, but the leaf stores nothing.
 
 # %% tags=["C02.1", "C02.2", "C02.6"]
@@ -105,13 +106,15 @@ on_later, off_later = torch.tensor(2.0), torch.tensor(3.0, requires_grad=True)
 y = on_later * off_later
 on_later.requires_grad_(True), off_later.requires_grad_(False)
 y.backward()
-print(y.grad_fn.next_functions[0], on_later.grad, off_later.grad)
+(nothing, _), (accumulate, _) = y.grad_fn.next_functions
+print(nothing, on_later.grad, "-", accumulate.name(), off_later.grad)
 
 # %% [markdown]
 # **Nothing is computed for what is frozen.** Not computed and dropped: *not computed*. You can call a node
 # yourself, with a slope for its result; it answers with one for each operand. For `W2` it answers None. What
 # only that slope would need was never kept. On a batch of 1000 rows you see what this saves: `ledger`
-# counts the bytes that nodes keep inside a block; at first `W2` requires grad, then it is frozen.
+# counts the bytes that nodes keep inside a block. At first `W2` requires grad: 8000 bytes for the batch, 16 for
+# `W2`. Then it is frozen.
 
 # %% tags=["C02.3"]
 node = h2.grad_fn
@@ -124,9 +127,9 @@ for frozen in (False, True):
     print("frozen" if frozen else "not frozen", held.now, "bytes")
 
 # %% [markdown]
-# **But the way through stays open.** `W1` gets its gradient through the frozen layer, and that costs a product with
-# `W2`. Only if *everything* before an operation is frozen does the graph begin there, and backward ends early. So
-# freezing the first layers saves far more than freezing one in the middle.
+# **But the way through stays open.** `W1` gets its gradient through the frozen layer, by the slope for `h1` that you
+# just saw made. Only if *everything* before an operation is frozen does the graph begin there. So freezing
+# the first layers lets backward end early, as freezing one in the middle does not.
 
 # %% tags=["C02.4", "C02.5"]
 loss.backward()
@@ -138,8 +141,8 @@ print(h2.grad_fn, (h2 @ W3).grad_fn.next_functions[0])
 # %% [markdown]
 # **Open our engine.** `gradient_edge` is the question that every operation asks about every operand: a result
 # answers with its node, a leaf that requires grad with its accumulator, everything else with None. (The lines
-# about views wait for lesson 08.) If all answers are None, nothing is recorded; you saw that line in `exp`.
-# Behind `requires_grad_()`, after the refusals of Break it, is one field.
+# about views wait for lesson 08; a tensor without `meta` is one whose flag nobody set.) If all answers are None, nothing
+# is recorded; you saw that line in `exp`. And behind `requires_grad_()` is one field.
 
 # %% tags=["engine"]
 show("views.gradient_edge")
@@ -170,7 +173,7 @@ L.predict("02.p2", None)
 #
 # Reading `.grad` of something that is not a leaf warns. Here warnings are caught and counted.
 
-# %% tags=["C02.7", "C02.8"]
+# %% tags=["C02.7", "C02.8", "P10"]
 w = torch.tensor([1.0, 2.0], requires_grad=True).double()
 v = torch.tensor([3.0, 4.0], requires_grad=True) * 0.01
 u = torch.tensor([5.0, 6.0], requires_grad=True).float()
@@ -193,15 +196,14 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 #
 # - The gradients did arrive: in two leaves without a name. Each lived for half a line, until `.double()` or `* 0.01` was
 #   done with it, and only the graph still holds it.
-# - `w` and `v` are results, with a node each.
+# - `w` and `v` are results, with a node each. `ToCopyBackward0` is the node of a cast.
 # - `u` is a leaf: there was nothing for `.float()` to do, and it handed back the tensor it was called on.
 #
 # ## Explain
 #
 # **First the values, then the flag.** Finish computing while all is plain, then say `requires_grad_()`: the last
 # tensor is the leaf. If you need the gradient of a *result*, to look at it, ask before backward:
-# `retain_grad()`. It is no cure for `v`: an optimizer would step a result, and the next forward pass would compute it
-# anew from the leaf that nobody stepped.
+# `retain_grad()`. It is no cure for `v`, which stays a result: an optimizer refuses it (see Break it).
 
 # %% tags=["C02.8", "C02.9"]
 good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()
@@ -229,7 +231,8 @@ print(good.retains_grad, h.retains_grad)
 #
 # ## Predict
 #
-# What are `w.grad` and `loss.grad` at the end? A list of two: each a number, or None.
+# What are `w.grad` and `loss.grad` at the end? A list of two: each a number, or None. (Which tensors here require
+# grad, line by line? Where does backward start, and with which slope?)
 
 # %%
 L.predict("02.p3", None)
@@ -268,10 +271,10 @@ compare(before, draw(loss))
 #
 # **The flag makes a leaf, not a history.** Backward starts at `loss`, arrives at `loss`, and stores the 1 it started
 # with. The message was right: something before had cut the way. Here it was `>`: a truth value has no slope, so the
-# result requires no grad, and nothing done later brings the way back. `argmax` and casts to integers are the
+# result requires no grad, and nothing done later brings the way back. `argmax` and casts to integers (`long`) do the
 # same. Look for that line, or for an `item()`; replace it by something with a slope.
 
-# %% tags=["C02.1", "C02.11"]
+# %% tags=["C02.1", "C02.11", "P11"]
 print(w.grad, loss.grad, loss.is_leaf, loss.grad_fn)
 scores = w * x
 for result in (scores > 0.4, scores.argmax(), scores.long(), scores.long().float(), scores.sigmoid()):
@@ -285,8 +288,8 @@ print("\n" + str(w.grad))
 #
 # 1. Whole numbers have no slopes, and so `requires_grad` is refused. Data as integers is common: say
 #    `torch.tensor([1.0, 2.0])`, or `.float()` before you set the flag. Truth values are refused likewise.
-# 2. A result's flag is not yours: it follows from its operands. Switching it off is refused; freeze the leaves, or
-#    take a tensor without history (lesson 09).
+# 2. A result's flag is not yours: it follows from its operands. Assigning to it is refused, True as well as False;
+#    freeze the leaves, or take a tensor without history (lesson 09).
 # 3. `retain_grad()` where no gradient will ever pass.
 # 4. An optimizer is to change what you own. It refuses results, and so catches the trap of the second round, if you use one.
 
@@ -295,6 +298,8 @@ with expect_error(RuntimeError, "floating point"):
     torch.tensor([1, 2], requires_grad=True)
 with expect_error(RuntimeError, "floating point"):
     torch.tensor([True, False]).requires_grad_()
+with expect_error(RuntimeError, "you can only change requires_grad flags of leaf variables"):
+    h.requires_grad = True
 with expect_error(RuntimeError, "you can only change requires_grad flags of leaf variables"):
     h.requires_grad = False
 with expect_error(RuntimeError, "can't retain_grad on Tensor that has requires_grad=False"):
@@ -305,7 +310,7 @@ with expect_error(ValueError, "can't optimize a non-leaf Tensor"):
 # %% [markdown]
 # ## Exercises
 #
-# **02.1 · Who is what?** (6 minutes). After the last line, for each of `c` to `g`: is it a leaf, does it
+# **02.1 · Who is what?** (5 minutes). After the last line, for each of `c` to `g`: is it a leaf, does it
 # require grad, and is its `.grad` something other than None? Three times True or False for each, in this order.
 #
 # ```python
@@ -359,7 +364,7 @@ def small_weights(torch, values):
 L.check("02.3", small_weights)
 
 # %% [markdown]
-# **02.4 · A bug report** (10 minutes). "My model does not learn. First it said *element 0 of tensors does not
+# **02.4 · A bug report** (8 minutes). "My model does not learn. First it said *element 0 of tensors does not
 # require grad*, I added the last line but one, now there is no error, but the loss stays the same." Repair
 # `loss_of`: the same value, and after `loss.backward()` the gradient is in `w.grad`. `w` is a leaf, `xs` and `ts` are lists
 # of plain tensors. (`torch.stack` makes one tensor of a list of tensors, as a recorded operation.)
@@ -379,7 +384,7 @@ def loss_of(torch, w, xs, ts):
 L.check("02.4", loss_of)
 
 # %% [markdown]
-# **02.5 · What is kept?** (6 minutes). `x` is plain, `A` and `C` are frozen, `B` and `D` require grad. For
+# **02.5 · What is kept?** (5 minutes). `x` is plain, `A` and `C` are frozen, `B` and `D` require grad. For
 # each product: which of its two operands does the node keep? A list of names, empty if there is no node or it keeps neither.
 #
 # ```python
@@ -404,13 +409,13 @@ L.check("02.5", kept)
 # | C02.3 nothing for the frozen | `(None, 0)`, None, None; 8016 bytes, then 16 | `test_c02_3` |
 # | C02.4 the way through | `W1.grad`, and None | `test_c02_4` |
 # | C02.5 the graph begins late | None, `(None, 0)` | `test_c02_5` |
-# | C02.6 the flag, when it counts | `(None, 0)`, and no gradients | `test_c02_6` |
+# | C02.6 the flag, when it counts | no arrow; an arrow and no gradient | `test_c02_6` |
 # | C02.7 stored in leaves | None for results, two warnings | `test_c02_7` |
 # | C02.8 the trap | `w`, `v` are results, `u` is a leaf | `test_c02_8` |
 # | C02.9 `retain_grad` | both gradients; False, True | `test_c02_9` |
 # | C02.10 no integers | two refusals | `test_c02_10` |
 # | C02.11 the forum's line | None and 1 | `test_c02_11` |
-# | C02.12 not for results | two more refusals | `test_c02_12` |
+# | C02.12 not for results | three more refusals | `test_c02_12` |
 #
 # The tests (`tests/claims/test_claims_02.py`) run on our engine and on real PyTorch.
 #

@@ -27,7 +27,7 @@
 # - **C03.10** For an input that the outputs do not depend on, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
 # - **C03.11** Weights must have exactly the shape of the outputs: they are not broadcast.
 #
-# **Minutes** 60 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/native/sum_to.py` · **Out of scope** in which order nodes run (lesson 04, the engine), what they keep (06, saved tensors), operations of your own (11, custom functions)
+# **Minutes** 65 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/native/sum_to.py` · **Out of scope** in which order nodes run (lesson 04, the engine), what they keep (06, saved tensors), operations of your own (11, custom functions)
 
 # %%
 import course_lib as torch
@@ -47,7 +47,7 @@ L = lesson(3)
 # y.backward(gradient=torch.tensor([10.0, 1.0]))
 # ```
 #
-# So far everything ended in one number. `y` has two, and two inputs stand behind them.
+# So far everything ended in one number. Here are two, with two inputs behind them.
 #
 # ## Predict
 #
@@ -64,7 +64,7 @@ L.predict("03.p2", None)
 # %% [markdown]
 # ## Run
 #
-# Both lines, and a third that answers what weights are: `(k * y).sum()` is an ordinary weighted sum. A pass uses a graph up (lesson 06); `retain_graph=True` keeps it for the next.
+# A pass uses up its graph (lesson 06); `retain_graph=True` keeps it for the next.
 
 # %% tags=["C03.1", "C03.2"]
 u = torch.tensor(2.0, requires_grad=True)
@@ -76,12 +76,12 @@ with expect_error(RuntimeError, "grad can be implicitly created only for scalar 
 k = torch.tensor([10.0, 1.0])
 y.backward(gradient=k, retain_graph=True)
 print(u.grad, v.grad)
-print(torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True))
+print(torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True))  # an ordinary weighted sum
 
 # %% [markdown]
 # ## See
 #
-# A scalar is a single number. "Implicitly created": for one number backward starts with slope 1 by itself. For two it cannot know what you want. Here is the way of your 10 and 1:
+# A scalar is a single number: for one, backward starts with slope 1 by itself. For two it cannot know what you want. Here is the way of your 10 and 1:
 
 # %%
 draw(y)
@@ -91,9 +91,9 @@ draw(y)
 #
 # - `gradient` enters at `StackBackward0`, which sends 10 along arrow 0 to the product, and 1 along arrow 1 to the sum.
 # - From there on as in lesson 00: multiply along a path, add where paths meet. `u` gets 10·3 + 1·1 = 31, `v` gets 10·2 + 1·1 = 21.
-# - Two numbers went in, two came out. No box holds four slopes: the product keeps `u` and `v`, and makes its two slopes of them when it is asked.
+# - Two numbers went in, two came out. No box holds four slopes: the product keeps `u` and `v`, and uses them when asked.
 #
-# Two inputs and two outputs make four slopes. Written as a table, one row for each output and one column for each input, they are called the *Jacobian*:
+# Two inputs and two outputs: four slopes. Written as a table, one row for each output and one column for each input, they are called the *Jacobian*:
 #
 # ```
 #                      for u   for v
@@ -107,7 +107,7 @@ draw(y)
 #
 # ## Explain
 #
-# **One weight an output.** `gradient` says how much you care about each output: the slopes, for `y`, of whatever will be made of `y`. Weights 1 and 0 show single rows, one pass each. All other weights give mixtures of the rows: double the weights, and the result doubles; add two lists of weights, and the results are added. That is what "linear" means.
+# **One weight an output.** `gradient` says how much you care about each output: the slopes, for `y`, of whatever will be made of `y`. Weights 1 and 0 show single rows, one pass each. Other weights mix the rows: double the weights, and the result doubles; add two lists of weights, and the results are added. That is what "linear" means.
 
 # %% tags=["C03.3"]
 for k in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
@@ -115,7 +115,7 @@ for k in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
     print(k, "gives", [slope.item() for slope in row])
 
 # %% [markdown]
-# **The table is never built.** Apply `exp` to 1000 numbers. Output i depends on input i only, so the Jacobian is a million entries, all zero but the diagonal. The node keeps its 1000 results, which are its slopes, and multiplies by them. Who insists on the table asks `torch.autograd.functional.jacobian`. It calls your function, then fills row after row, one pass for each. A hook on the result counts the passes, the ledger of lesson 02 the bytes kept. (A float takes four.)
+# **The table is never built.** Apply `exp` to 1000 numbers. Output i depends on input i only, so the Jacobian is a million entries, all zero but the diagonal. The node keeps its 1000 results, which are its slopes, and multiplies by them. Who insists on the table asks `torch.autograd.functional.jacobian`. It fills row after row, one pass for each. A hook on the result counts the passes, the ledger of lesson 02 the bytes kept. (A float takes four.)
 
 
 # %% tags=["C03.4"]
@@ -143,7 +143,7 @@ print("Jacobian:", J.numel() * 4, "bytes,", len(passes), "passes; kept by exp:",
 #
 # ## Predict
 #
-# What is `for_c`? Answer with a number, a list of numbers, or a list of lists. (The values of `A`, `B` and `c` do not matter for it.)
+# What is `for_c`? Answer with a number, a list of numbers, or a list of lists. (The values of `A`, `B` and `c` do not matter.)
 
 # %%
 L.predict("03.p3", None)
@@ -177,7 +177,7 @@ draw(y)
 #
 # ## Explain
 #
-# **A copy is a use.** Adding `c` to two rows is called *broadcasting*: each of its numbers is used twice, once in each row. What is used twice has two paths, and slopes of paths are added. So the engine adds the rows of `G`: 1 + 10 and 2 + 20. It does so for every operation that broadcasts, whichever dimension was stretched. The gradient always has the shape of its tensor.
+# **A copy is a use.** Adding `c` to two rows is called *broadcasting*: each of its numbers is used twice, once in each row. What is used twice has two paths, and slopes of paths are added. So the engine adds the rows of `G`: 1 + 10 and 2 + 20. It does so for every operation that broadcasts, and the gradient always has the shape of its tensor.
 
 # %% tags=["C03.6"]
 for shape in ((2,), (1, 2), (2, 1), ()):
@@ -187,7 +187,7 @@ for shape in ((2,), (1, 2), (2, 1), ()):
     print(shape, "gets", gradient.tolist())
 
 # %% [markdown]
-# **The rule of the matrix product, by hand.** The product's element in row i, column j adds up `A[i, k] * B[k, j]` for all k. So `A[i, k]` acts on row i only, on its column j with slope `B[k, j]`. Weigh each slope with `G[i, j]`, and add over j: row i of `G` times row k of `B`, which is element i, k of `G @ B.T`. For `B` the same reasoning gives `A.T @ G`. Two ordinary products, no table.
+# **The rule of the matrix product, by hand.** The product's element in row i, column j adds up `A[i, k] * B[k, j]` for all k. So `A[i, k]` acts on row i only, on its column j with slope `B[k, j]`. Weigh each slope with `G[i, j]`, and add over j: row i of `G` times row k of `B`, which is element i, k of `G @ B.T`. For `B` the same reasoning gives `A.T @ G`. No table.
 
 # %% tags=["C03.7"]
 assert torch.equal(for_A, G @ B.T)
@@ -212,7 +212,7 @@ forwards = times(J3, times(J2, times(J1, torch.eye(4))))  # four inputs, step 1,
 print(torch.equal(backwards, forwards), "backwards", sum(counted[:3]), "forwards", sum(counted[3:]))
 
 # %% [markdown]
-# **Checking a rule.** Step a little along a direction `d` both ways and divide by the distance: a slope, measured without calculus (a *central difference*). It must be the gradient times `d` (multiply and add). Two evaluations, however many inputs. Take a random `d`: a wrong gradient slips through only if its error times `d` happens to be 0. And take float64: two nearly equal numbers are subtracted, which eats most of float32's seven digits.
+# **Checking a rule.** Step a little along a direction `d` both ways and divide by the distance: a slope, measured without calculus (a *central difference*). It must be the gradient times `d` (multiply and add). Take a random `d`: a wrong gradient slips through only if its error times `d` happens to be 0. And take float64: subtracting two nearly equal numbers eats most of float32's seven digits.
 
 # %% tags=["C03.9"]
 def f(x):
@@ -227,7 +227,7 @@ for t, e in ((x, d), (x.float(), d.float())):
     print(f"{measured.item():.6f} measured, {(gradient * d).sum().item():.6f} gradient times d")
 
 # %% [markdown]
-# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (BLAS is a library that multiplies matrices; `fit_tensor` does the same for passes that are recorded, lesson 13.)
+# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (BLAS multiplies matrices fast; `fit_tensor` is for lesson 13.)
 
 # %% tags=["engine"]
 for name in ("exp", "mul", "mv"):
@@ -238,9 +238,9 @@ show("native.sum_to.summed_dims")
 # %% [markdown]
 # ## Break it
 #
-# Weights are not broadcast: a shape that is not that of the outputs is refused. Nor does anybody sum for you when you write a gradient by hand. Assigning `G` to `c.grad` raises, but `c - 0.1 * G` does not: it broadcasts, and your bias has become a matrix. The third error is about an input that the outputs never used: you decide whether to get None instead, or zeros.
+# Weights are not broadcast: a shape that is not that of the outputs is refused. Nor does anybody sum for you when you write a gradient by hand. Assigning `G` to `c.grad` raises, but `c - 0.1 * G` broadcasts, and your bias has become a matrix. The third error is about an input that the outputs never used: ask for None instead, or for zeros.
 #
-# The last cell shows what our engine does not have. With `is_grads_batched`, PyTorch takes a whole stack of weights and runs one pass for all of them.
+# In the last cell, something that our engine lacks: with `is_grads_batched`, PyTorch runs one pass for a whole stack of weights.
 
 # %% tags=["C03.10", "C03.11"]
 y = A @ B + c
@@ -322,7 +322,7 @@ def softmax_vjp(torch, grad, s):
 L.check("03.4", softmax_vjp)
 
 # %% [markdown]
-# **03.5 · Four bug reports** (6 minutes). Which change does what the report wants? Answer with one letter for each report.
+# **03.5 · Four bug reports** (6 minutes). Which change does what the report wants? One letter each.
 #
 # | nr | report | a | b | c |
 # | --- | --- | --- | --- | --- |
@@ -363,7 +363,7 @@ L.check("03.6", cost)
 #
 # The tests, in `tests/claims/test_claims_03.py`, run on our engine and on real PyTorch.
 #
-# **Left out, compared with PyTorch.** `is_grads_batched=True` and `functional.jacobian(vectorize=True)` run many passes as one, by a tool called vmap. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards. PyTorch's table of rules is the file `derivatives.yaml` in its sources.
+# **Left out, compared with PyTorch.** `functional.jacobian(vectorize=True)` runs all passes as one, too. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards. PyTorch's table of rules is `derivatives.yaml`.
 #
 # **Read next in our engine:** ten rows of `course_lib/derivatives.py`, each a VJP that you can now check by hand.
 #

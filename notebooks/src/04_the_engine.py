@@ -15,7 +15,7 @@
 #
 # **Every node has its rule, and no node knows another. Yet their rules must be applied in an order, once each, to the right sum. Who knows the order, if nobody knows the whole formula?**
 #
-# A short loop does: it counts, it waits, it adds. At the end you can run it in your head, you have repaired three engines that get it wrong, and you have written a test that catches five. You can claim:
+# A short loop does: it counts, it waits, it adds. At the end you can run it in your head, you have repaired three broken engines, and you have written a test that catches five. You can claim:
 #
 # - **C04.1** A node needs the gradient of its own result and what it saved, nothing else: called by itself, it gives the numbers that it gives in a pass.
 # - **C04.2** In one pass a node runs once, on the sum of all that arrives, after every consumer behind the root has delivered.
@@ -27,7 +27,7 @@
 # - **C04.8** A loop and an `if` give each run a graph of its own shape, and 100,000 nodes in a row need no recursion.
 # - **C04.9** When a pass fails half-way, leaves that it has reached keep their gradients, and the others get none.
 #
-# **Minutes** 60 · **Needs** lessons 00 to 03 · **Opens** `course_lib/engine.py` · **Out of scope** what happens inside an accumulator (lesson 05), what nodes save (06), hooks in earnest (12)
+# **Minutes** 75 · **Needs** lessons 00 to 03 · **Opens** `course_lib/engine.py` · **Out of scope** what happens inside an accumulator (lesson 05, leaf accumulation), what nodes save (06, saved tensors), more about hooks (12)
 
 # %%
 import course_lib as torch
@@ -72,12 +72,12 @@ q = -h
 y = p + q
 h.grad_fn.register_prehook(lambda grads: print("the node of h runs on", grads[0]))
 y.backward()
-print(x.grad)  # y is x - x*x here, so the slope is 1 - 2x
+print(x.grad)  # for positive x, y is x - x*x: its slope is 1 - 2x
 
 # %% [markdown]
 # ## See
 #
-# `step(y)` runs `y.backward()` and keeps a picture of every moment. Page through it slowly, and watch the box of `h`, number 1. (`print(step(y))` would say the same in words.)
+# `step(y)` runs `y.backward()` and keeps a picture of every moment. Page through it slowly with *next*, and watch the box of `h`, number 1. (`print(step(y))` in its place would say the same in words.)
 
 # %%
 x.grad = None
@@ -98,7 +98,7 @@ step(y)
 #
 # ## Explain
 #
-# **Nodes know nothing of each other.** You can call one yourself: give it the gradient of its result, and it returns one gradient for each operand. The addition hands on what it gets. The square root divides by twice its result, which it saved. Doing by hand what the pass did, you must also do the engine's part: carry results along the arrows, and add the two that meet.
+# **Nodes know nothing of each other.** You can call one yourself: give it the gradient of its result, and it returns one gradient for each operand. The addition hands on what it gets. The square root divides by twice its result, which it saved. Doing by hand what the pass did, you must also do the engine's part: carry results along the arrows, and add the two that meet. (`no_grad` keeps these sums from being recorded themselves; lesson 09.)
 
 # %% tags=["C04.1"]
 h = x * x
@@ -110,20 +110,20 @@ with torch.no_grad():
     print(for_h, h.grad_fn(for_h))
 
 # %% [markdown]
-# **Count first, from the root.** The *root* is the node on whose tensor you call `backward()`. A pass begins with a walk to every node behind it, once. Each arrow counts for the node it points to. Two things do not count. An arrow to nothing, such as that of the 2 below, delivers nothing. And `unused` was computed from `h`, but no arrow leads from `z` to its node: it will not run, so nobody may wait for it.
+# **Count first, from the root.** The *root* is the node of the tensor on which you call `backward()`. A pass first walks to every node behind it, once. Each arrow counts for the node it points to. Two things do not count: arrows to nothing, such as that of the 2 below, and what is not behind the root. `unused` comes from `h`, but no arrow leads from `z` to its node: it will not run, so nobody may wait.
 
 # %% tags=["C04.4"]
 unused, z = h.exp(), y / 2
-found = [z.grad_fn]
+found, waits = [z.grad_fn], Counter()
 for node in found:  # the list grows while we walk along it
-    found += dict.fromkeys(to for to, _ in node.next_functions if to is not None and to not in found)
-arrows = [to for node in found for to, _ in node.next_functions if to is not None]
-print(dict(Counter(type(to).__name__ for to in arrows)))
-z.backward()  # ... and nobody waited for unused
-print(x.grad)  # -3 from step(y), and half as much again
+    for to in [to for to, _ in node.next_functions if to is not None]:
+        waits[type(to).__name__] += 1
+        found += [to] if to not in found else []
+z.backward()  # ... and nobody waits for unused
+print(dict(waits), x.grad)  # -3 from step(y), and half as much again
 
 # %% [markdown]
-# **Newest first, leaves at once.** Often several nodes are ready. Up to rounding, any order would do. Nodes are numbered in the order in which they were made, and the engine takes the newest; so it goes back in time and can let go of saved tensors early. Accumulators go before everything. Below, `a` is ready together with `c`, and still waits until `c` and `b`, which are newer, have run.
+# **Newest first, leaves at once.** Several nodes may be ready. Each has its whole sum, so whichever goes first, the gradients agree, up to rounding. Nodes are numbered in the order in which they were made, and the engine takes the newest: it goes back in time. Accumulators go first. Below, `a` is ready together with `c`, and still waits for `c` and `b`, which are newer. Each name is printed when its node's turn comes: in which order?
 
 # %% tags=["C04.3"]
 u, v = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
@@ -136,7 +136,7 @@ for name, tensor in {"u": u, "v": v, "a": a, "b": b, "c": c, "s": s, "d": d}.ite
 d.backward()
 
 # %% [markdown]
-# **Handed on, not stored.** When a node runs, its buffer is emptied, and what was in it belongs to nobody. So a result has no `.grad`, and a hook is the way to see what passes. The next pass begins with empty buffers: the hook sees the same number again, not twice as much. What remains of both passes is in the leaf: 6, and 6 more. (`retain_graph` as in lesson 03: the graph is used again.)
+# **Handed on, not stored.** When a node runs, its buffer is emptied, and nobody keeps what was in it. So a result has no `.grad`, unless you have asked for it with `retain_grad()` (lesson 02); a hook shows what passes. The next pass begins with empty buffers: the hook sees the same number again, not twice as much. What remains of both passes is in the leaf: 6, and 6 more. (`retain_graph` as in lesson 03.)
 
 # %% tags=["C04.5"]
 x = torch.tensor(1.0, requires_grad=True)
@@ -160,13 +160,13 @@ with warnings.catch_warnings(action="ignore"):  # reading .grad of a result warn
 # e = d * a
 # ```
 #
-# Five lines that tell engines apart. The slope of `e` at 2 is 316. Now let an engine be in a hurry. It keeps a queue, and always takes the node in front. That node sends along its arrows whatever it has got by then. A node joins the end of the queue when its *first* gradient arrives, and it runs once. On chains, and on the diamond above, this engine is right.
+# Five lines that tell engines apart. The slope of `e` at 2 is 316. Now let an engine be in a hurry. It keeps a queue, and always takes the node in front. That node sends along its arrows, 0 first, what it has got by then. A node joins the end of the queue when its *first* gradient arrives, and it runs once. On chains, and on the diamond above, this engine is right.
 #
 # ## Predict
 #
 # First: what does the hasty engine report for `x`? Keep its queue on paper; the slopes you need are `e` to `d`: 4, `e` to `a`: 30, `d` to `c` and `b`: 1, `c` to `b`: 4, `c` to `a`: 6, `b` to `a` and `x`: 1, `a` to `x`: 2, twice.
 #
-# Second: another engine does without counts and without a queue. It calls itself along every arrow, and so comes to a leaf once for each path. It is right, too. Take `h = x`, then ten times `h = h + h`. How many calls will that be, from the last addition down to the accumulator of `x`? And how many nodes does an engine with a queue run? Answer with a pair.
+# Second: another engine does without counts and without a queue. It calls itself along every arrow, and so comes to a leaf once for each path. It is right, too. Take `h = x`, then ten times `h = h + h`. How many calls will that be, from the last addition down to the accumulator of `x`, the first call included? And how many nodes does the real engine run? Answer with a pair.
 
 # %%
 L.predict("04.p2", None)
@@ -187,10 +187,10 @@ def backward(graph, root, patient=True):
     while queue:
         node = queue.pop(0)
         for to, slope in graph[node]:
-            first = to not in grads
-            grads[to] = grads.get(to, 0.0) + slope * grads[node]
             waits[to] -= 1
-            if (waits[to] == 0) if patient else first:
+            first, last = to not in grads, waits[to] == 0
+            grads[to] = grads.get(to, 0.0) + slope * grads[node]
+            if last if patient else first:
                 queue.append(to)
     return grads
 
@@ -208,7 +208,7 @@ print("patient:", backward(graph, "e"))
 print("hasty:  ", backward(graph, "e", patient=False))
 
 # %% [markdown]
-# Read the two lines from the left. They agree on what `a` gets in the end, 74. But the hasty engine ran `a` when only 30 had come, and never told `x` about the other 44: 316 - 44 · 4 = 140. Its result is not an error message; it is a number. Now the walker of paths, on real graphs, beside the runs that PyTorch's kind of engine needs:
+# The two agree on every node but `x`: even in the hasty engine, `a` has got 74 in the end. But `a` ran when only 30 had come, and `x` was never told about the other 44: 316 - 44 · 4 = 140. This is not an error message; it is a number. Now the walker of paths, on real graphs, beside the runs of the real engine:
 
 
 # %% tags=["C04.7"]
@@ -246,11 +246,11 @@ step(e)
 # - The order is one in which every arrow leads from an earlier node to a later one. This is called a *topological order*. Nobody computed it: waiting produces it.
 # - From `e` to `x` lead 10 paths. The engine ran 6 nodes.
 #
-# Back to the table of doublings: each doubles the paths and adds one node. A network in which every layer adds its input to its output, as in residual networks and transformers, is such a chain. With 50 layers a walker of paths would never finish.
+# Back to the table of doublings: each doubles the paths and adds one node. A network in which every layer adds its input to its output, as residual networks and transformers do, is such a chain. For 50 doublings the walker needs 2⁵¹ calls: at ten million a second, seven years.
 #
 # ## Explain
 #
-# **The graph has the shape of the run, and depth costs nothing.** This `if` asks for a value, so the forward pass itself decides which nodes there will be. From 0.75, four steps in seven are additions of `x`, and each adds 1 to the slope; from 3.75 there are fewer. And 100,000 nodes in a row? A function that calls itself stops at Python's recursion limit, about 1000 deep. The engine is a loop around a queue.
+# **The graph has the shape of the run, and depth costs nothing.** This `if` asks for a value, so the forward pass itself decides which nodes there will be. From 0.75, four steps in seven are additions of `x`, and each adds 1 to the slope; from 3.75 there are fewer. And 100,000 nodes in a row? A function that calls itself ends at Python's recursion limit, usually 1000 calls. The engine is a loop around a queue.
 
 # %% tags=["C04.8"]
 def bounce(x, steps):
@@ -263,7 +263,7 @@ for x in [torch.tensor(value, requires_grad=True) for value in (0.75, 3.75)]:
     print([torch.autograd.grad(bounce(x, steps), x)[0].item() for steps in (7, 70, 100_000)])
 
 # %% [markdown]
-# **Now open our engine.** Here is the counting. Its loop variable runs through a list that grows, as yours did above; `visited` takes the place of `not in found`, because searching a list is slow. An arrow to nothing is false. Most nodes wait for one gradient only, so just the larger counts are stored. The other half, `evaluate`, delivers, chooses and runs: read it in `course_lib/engine.py`.
+# **Now open our engine.** Here is the counting. An *edge* is an arrow. The loop variable runs through a list that grows, as above; `visited` takes the place of `not in found`: a mark in the node, where nothing must be searched. An arrow to nothing is false. Most nodes wait for one gradient only, so just the larger counts are stored. The other half, `evaluate`, delivers, chooses and runs: read it in `course_lib/engine.py`.
 
 # %% tags=["engine"]
 show("engine.GraphTask.count_dependencies")
@@ -273,7 +273,7 @@ show("engine.GraphTask.count_dependencies")
 #
 # **Starve the queue.** The toy engine above counts *every* arrow of the dictionary. That was fine, because every node was behind `e`. Now somebody computes one more thing from `a`, for a log file, and does not use it in `e`. `a` waits for a gradient that nobody will ever send. The queue runs empty, and nothing is reported: `x` has the 20 that came from `b`, and the rest never leaves `a`. The real engine counts from the root.
 #
-# **Fail half-way.** Below, a hook divides by zero in the middle of a pass. The error comes out of `backward()` as it is. What was done before it stays done: `early` is a leaf, its gradient was complete at once, and it has been stored. `late` was not reached. Clear the gradients before you try again.
+# **Fail half-way.** Below, a hook divides by zero in the middle of a pass, when the gradient of `h` is ready. The error comes out of `backward()` as it is. What was done before it stays done: `early` is a leaf, its gradient was complete at once, and it has been stored. `late` was not reached. Clear the gradients before you try again.
 
 # %% tags=["C04.9"]
 print(backward(graph | {"log": [("a", 1.0)]}, "e"))
@@ -332,7 +332,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("04.2", happens)
 
 # %% [markdown]
-# **04.3 · Repair the walker of paths** (10 minutes). This toy engine is right, and unusable: it walks every path, and it recurses. Make it look at each node's arrows a few times at most, and do without recursion. It gets graphs like the one above, in which every node is behind the root, and returns the gradients of all nodes; the nodes may be listed in any order.
+# **04.3 · Repair the walker of paths** (10 minutes). This toy engine is right, and unusable: it walks every path, and it recurses. Make it look at each node's arrows a few times at most, and do without recursion. It gets graphs like the one above, in which every node is behind the root, and returns the gradients of all nodes, as now; the nodes may be listed in any order. (The patient engine is one way. Can you do without its counts?)
 
 
 # %%
@@ -380,7 +380,7 @@ def count(graph, root):
 L.check("04.5", count)
 
 # %% [markdown]
-# **04.6 · Write the test they fail** (8 minutes). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice.
+# **04.6 · Write the test they fail** (10 minutes). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice.
 #
 # 1. The hasty engine. It should report a wrong number.
 # 2. An engine that overwrites a node's buffer instead of adding to it. A wrong number.
@@ -412,10 +412,10 @@ L.check("04.6", probe)
 # | C04.8 loop, `if`, depth | 57144 for 100,000 steps | `test_c04_8` |
 # | C04.9 half a pass | 9, and None | `test_c04_9` |
 #
-# The tests, in `tests/claims/test_claims_04.py`, run on our engine and on real PyTorch. A chain of 1,000,000 additions went through both at the default recursion limit, in a few seconds; on the machine where we measured it, the whole process took 850 MB with PyTorch and 220 MB with ours.
+# The tests, in `tests/claims/test_claims_04.py`, run on our engine and on real PyTorch. `make bench ARGS="--only million"` sends a chain of 1,000,000 additions through both, and weighs its nodes.
 #
-# **Left out, compared with PyTorch.** Its engine is C++ and has a ready queue for each device, with a thread that works on each; the CPU's queue is worked on by the thread that called `backward()`. Each queue is a priority queue, ordered by sequence number. Those numbers are counted in each thread by itself, so "made last" holds within one thread. A backward inside a backward, which checkpointing uses, goes on in the same thread there, and from 60 levels on in a thread from a pool; ours simply nests. Gradients that meet from different devices are left out here. The counting, the buffers and the waiting are the same.
+# **Left out, compared with PyTorch.** Its engine is written in C++ and keeps a queue for each device, worked on by a thread of its own; ours has one queue. There, each thread counts its nodes by itself, so "made last" means something within one thread only; ours counts through. The counting, the buffers and the waiting are the same.
 #
 # **Read next in our engine:** `evaluate` in `course_lib/engine.py`, one page in three numbered steps.
 #
-# **Next:** lesson 05. You have seen what becomes of the gradients of results. It opens the one place where gradients stay.
+# **Next:** lesson 05, leaf accumulation. You have seen what becomes of the gradients of results. It opens the one place where gradients stay.

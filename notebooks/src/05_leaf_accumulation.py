@@ -27,13 +27,14 @@
 # - **C05.7** Without clearing, step k moves by the learning rate times the sum of the gradients of steps 1 to k.
 # - **C05.8** `zero_()` overwrites the tensor that others may hold; `.grad = None` lets it go unchanged.
 # - **C05.9** With momentum, a zero gradient still moves the parameter; None leaves it where it is.
+# - **C05.10** A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot.
 #
-# **Minutes** 50 · **Needs** lesson 00 · **Opens** `course_lib/graph.py` · **Out of scope** optimizer
+# **Minutes** 55 · **Needs** lesson 00 · **Opens** `course_lib/graph.py` · **Out of scope** optimizer
 # classes (lesson 10), hooks in earnest (lesson 12)
 
 # %%
 import course_lib as torch
-from course_lib.teach import draw, expect_error, lesson, show
+from course_lib.teach import draw, expect_error, lesson, show, step, watch
 
 L = lesson(5)
 
@@ -62,87 +63,95 @@ L.predict("05.p1", None)
 # %% [markdown]
 # ## Run
 #
-# Everything up to the second backward; that one waits until you have seen the picture.
+# Everything up to the second backward; that one waits for the next cell. `_version` counts how often a tensor
+# was written to in place (lesson 07).
 
 # %%
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 (w * 3).sum().backward()
 g = w.grad
+before = g._version
 second = (w * 5).sum()
 print(g)
 
 # %% [markdown]
 # ## See
+#
+# `step(second)` runs the pass as `second.backward()` would, and shows it one node at a time. Page through it.
 
 # %%
-draw(second)
+step(second)
 
 # %% [markdown]
 # **Notice:**
 #
-# - The first graph has gone; what it left is the `.grad` of `w`, shown in the green box.
-# - The second graph ends at the same leaf. Nothing says "replace": whatever comes along this arrow meets the
-#   3s that are there already.
-# - The sum and the product are passed through; they store no gradient.
+# - In the first frame nothing has run yet. The first graph has gone; what it left is the 3s in the green box of
+#   `w`, which is where this second graph ends too.
+# - The sum and the product take a gradient in and send one on. They store none.
+# - In the last frame the green box runs: 5s arrive, and `.grad` goes from 3s to 8s. Nothing replaced anything.
 #
 # ## Explain
 #
 # **The green box adds, in place.** `AccumulateGrad` does not make a new tensor when one is there: it runs
-# `grad += arriving`. So `g`, which is that tensor and not a copy of it, changes under your hands. The
-# version counter, which counts in-place writes (lesson 07), gives it away.
+# `grad += arriving`. So `g`, which is that tensor and not a copy of it, changed under your hands. The version
+# counter gives it away.
 
-# %% tags=["C05.1"]
-before = g._version
-second.backward()
+# %% tags=["C05.1", "P12"]
 print(g, g is w.grad, g._version - before)
 
 # %% [markdown]
-# **None and zero are different messages.** None says that no gradient has arrived since the field was last
-# cleared. Zeros say that one arrived, and it was zero: multiplying by 0 is a path like any other. An
-# optimizer skips a parameter with None; it steps a parameter with zeros, and you will see below that this
-# can move it.
+# **None and zero are different messages.** None: no gradient has arrived since `.grad` was cleared. Zeros: one
+# arrived, and it was zero, for multiplying by 0 is a path like any other. Two ways to clear: `v.grad.zero_()` writes
+# zeros into the tensor, and so into every name that refers to it, and a gradient that you logged is lost.
+# `v.grad = None` lets the tensor go, and whoever holds it keeps its values. PyTorch's `zero_grad` does the latter
+# by default.
 
-# %% tags=["C05.2"]
-u = torch.ones(2, requires_grad=True)
-v = torch.ones(2, requires_grad=True)
-(u * 0).sum().backward()  # v takes no part
-print(u.grad, v.grad)
+# %% tags=["C05.2", "C05.8"]
+u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
+(u * 0 + v * 7).sum().backward()  # z takes no part
+print(u.grad, z.grad)
+kept, v.grad = v.grad, None
+(v * 7).sum().backward()
+logged = v.grad
+v.grad.zero_()
+print("kept:", kept, " logged:", logged)
 
 # %% [markdown]
-# **One box for each leaf, opened once for each pass.** `a` is used twice, so two gradients travel towards
-# its box. Backward waits for both, adds them, and only then runs the box: the hook on `a` is called once.
-# `b` receives the very same numbers, in a box and a memory of its own. Scaling one `.grad` never scales
-# another here.
+# **Only leaves store, and once a pass.** `a` is used twice, so two gradients travel towards its box. Backward
+# waits for both, adds them, and only then runs the box: the hook on `a` is called once. `h` and `k` are results;
+# their gradients are handed on and dropped. `retain_grad()`, called before the pass, keeps one. Reading the
+# `.grad` of any other result gives None and a warning (silenced here, because None is the point).
 
-# %% tags=["C05.3", "C05.4"]
+# %% tags=["C05.3", "C05.5"]
 a = torch.ones(2, requires_grad=True)
-b = torch.ones(2, requires_grad=True)
-a.register_hook(lambda grad: print("for a:", grad))  # called with what arrives at a
-(a * 3 + a * 5).sum().backward()
-a.grad = None
-(a + b).sum().backward()
-a.grad.mul_(100)
-print(a.grad, b.grad)
-
-# %% [markdown]
-# **Only leaves store.** `h` and `k` are results. Their gradients are computed and handed on, then dropped:
-# nobody needs them once they have been passed on. `retain_grad()`, called before the pass, keeps one.
-# Reading the `.grad` of any other result gives None and a warning (silenced here, because None is the
-# point).
-
-# %% tags=["C05.5"]
-h = w * 3
-k = h * 2
+a.register_hook(lambda grad: print("arrives at a:", grad))
+h, k = a * 3, a * 5
 h.retain_grad()
-k.sum().backward()
+(h + k).sum().backward()
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     print(h.grad, k.grad)
 
 # %% [markdown]
-# **Open our engine.** These lines are the green box. When `.grad` is empty, the arriving gradient moves in:
-# as it is if nobody else can see it, otherwise as a copy, and that is why no two leaves share. When it is
-# not empty, the line with `+=` runs, and the counter goes up.
+# **Whose memory?** One addition sends the same numbers to `a` and to `b`, and each keeps them in a memory of its
+# own. But what *you* hand to backward may travel on uncopied: through `view` it arrives as `given`'s own memory.
+# PyTorch then makes it the leaf's `.grad`, and the next pass adds into your tensor; a test of this lesson shows it.
+# Our engine copies. On both, a clone is safe.
+
+# %% tags=["C05.4", "C05.10", "P26"]
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+(a + b).sum().backward()
+print(a.grad.mul_(100), b.grad)
+x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
+x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
+for gradient in (given, given.clone()):
+    x.view(2, 1).backward(gradient)
+print("arrived in given's memory:", same)
+
+# %% [markdown]
+# **Open our engine.** These lines are the green box. When `.grad` is empty, the arriving gradient moves in: as
+# it is if nobody else can see its memory (a helper finds out), otherwise as a copy. So here no two
+# leaves share. When `.grad` is not empty, the line with `+=` runs, and the counter goes up.
 
 # %% tags=["engine"]
 show("graph.AccumulateGrad.accumulate_array")
@@ -176,15 +185,17 @@ L.predict("05.p2", None)
 parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
 w = torch.tensor(1.0, requires_grad=True)
 first, last = [(w * part).mean() / 2 for part in parts]
-first.backward(retain_graph=True)  # kept only for the picture
-last.backward(retain_graph=True)
+picture = draw(first, last)  # before the passes
+first.backward()
+print(w.grad)
+last.backward()
 print(w.grad)
 
 # %% [markdown]
 # ## See
 
 # %%
-draw(first, last)
+picture
 
 # %% [markdown]
 # **Notice:**
@@ -197,50 +208,39 @@ draw(first, last)
 #
 # **A mean of means is not the mean.** The three small samples weigh 1/6 each and the outlier 1/2, so 6 came
 # out for 4. Decide on the weight of a *sample* instead, here 1/4, and let accumulation add. The mistake bites
-# at the end of every epoch whose last batch is short, and with sentences of unequal length.
+# whenever parts differ in size: a short last batch, sentences of unequal length. The log that `watch` keeps
+# shows what micro-batches are for: what was kept for one part has been freed before it is the next part's turn.
 
-# %% tags=["C05.6"]
+# %% tags=["C05.6", "P14"]
 w.grad = None
 samples = sum(len(part) for part in parts)
-for part in parts:
-    ((w * part).sum() / samples).backward()
+with watch() as log:
+    for part in parts:
+        ((w * part).sum() / samples).backward()
 print(w.grad)
+log.only("freed", "accumulated")
 
 # %% [markdown]
-# **The same rule, unwanted.** Forget to clear, and every step adds its gradient to all earlier ones. On
-# w²/2 with rate 0.5 the right path halves w each time: 0.5, 0.25, 0.125. This loop overshoots and swings
-# instead. Nothing raises. The assert says what the rate is really multiplied with: the sum of all slopes so
-# far.
+# **The same rule, unwanted.** Forget to clear, and every step adds its gradient to all earlier ones. On w²/2 with
+# rate 0.5 each honest step halves w. The forgetful loop overshoots and swings instead, and nothing raises. The
+# last two numbers of a line are what `.grad` holds and the sum of all five slopes (the slope of w²/2 is w itself).
 
-# %% tags=["C05.7"]
-w, total = torch.tensor(1.0, requires_grad=True), 0.0
-for _ in range(5):
-    total += w.item()  # the slope of w*w/2 is w
-    (w * w / 2).backward()
-    with torch.no_grad():
-        w -= 0.5 * w.grad
-    assert w.grad.item() == total  # the sum of all slopes so far
-    print(w.item())
-
-# %% [markdown]
-# **Two ways to clear.** `w.grad.zero_()` writes zeros into the tensor, and so into every name that refers
-# to it: a gradient that you logged turns to zeros. `w.grad = None` lets the tensor go; whoever holds it
-# keeps its values, and the next pass brings a new one. PyTorch's `zero_grad` does the latter by default.
-
-# %% tags=["C05.8"]
-kept = w.grad
-w.grad = None
-(w * 7).backward()
-logged = w.grad
-w.grad.zero_()
-print(kept.item() == total, logged)
+# %% tags=["C05.7", "P12"]
+for forget in (False, True):
+    w, path = torch.tensor(1.0, requires_grad=True), [1.0]
+    for _ in range(5):
+        w.grad = w.grad if forget else None
+        (w * w / 2).backward()
+        with torch.no_grad():
+            path.append(w.sub_(0.5 * w.grad).item())
+    print("forgot: " if forget else "cleared:", path, w.grad.item(), "of", sum(path[:-1]))
 
 # %% [markdown]
-# **Zero is not rest.** SGD with momentum keeps a velocity, in four lines. A first step with gradient 1
+# **Zero is not rest.** SGD with momentum keeps a velocity, here `v`. A first step with gradient 1
 # brings w from 1 to 0. A gradient of *zero* then lets the velocity roll on, to -0.9. None means skip: w
 # stays. Freeze a layer by zeroing its gradients and it drifts; set them to None and it rests.
 
-# %% tags=["C05.9"]
+# %% tags=["C05.9", "P13"]
 w, v = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0)
 for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
     w.grad = gradient
@@ -253,16 +253,20 @@ for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
 # %% [markdown]
 # ## Break it
 #
-# The update is where beginners meet `.grad`, and where a widely copied answer fails. Subtracting in place
-# from a leaf is refused while recording is on, and wrapping the *gradient* in `.data` or `.detach()`
-# changes nothing about that: it is the leaf that is written to. The block `with torch.no_grad():` is the
-# way. A gradient of the wrong shape is refused as well, before it can do harm.
+# The update is where beginners meet `.grad`, and where a widely copied answer, `W -= lr * W.grad.data`, fails.
+# Subtracting in place from a leaf is refused while recording is on, and wrapping the *gradient* in `.data` or
+# `.detach()` changes nothing about that: it is the leaf that is written to. The block `with torch.no_grad():` is
+# the way. A gradient of the wrong shape is refused as well, before it can do harm.
 
-# %%
+# %% tags=["P12"]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 (w * w).sum().backward()
-with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
-    w -= 0.1 * w.grad.data
+for gradient in (w.grad, w.grad.data, w.grad.detach()):
+    with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
+        w -= 0.1 * gradient
+with torch.no_grad():
+    w -= 0.1 * w.grad
+print(w)
 with expect_error(RuntimeError, "attempting to assign a gradient of size '[3]'"):
     w.grad = torch.ones(3)
 
@@ -329,7 +333,7 @@ def accumulate(torch, w, parts):
 L.check("05.3", accumulate)
 
 # %% [markdown]
-# **05.4 · Put the lines in order** (5 minutes). These four lines are the body of a training loop that
+# **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that
 # starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop
 # one honest step of gradient descent.
 #
@@ -353,12 +357,28 @@ L.check("05.4", order)
 
 
 # %%
-def step(torch, p, v, lr, mu):
+def momentum(torch, p, v, lr, mu):
     v = mu * v + p.grad
     p = p - lr * v
 
 
-L.check("05.5", step)
+L.check("05.5", momentum)
+
+# %% [markdown]
+# **05.6 · The gradient that was used again** (6 minutes). `x` is a leaf with n numbers, `g` a tensor of shape
+# (n, 1), and `x.grad` is to gain `times` times the numbers of `g`, one backward for each. In PyTorch, with
+# `x.grad` None and `times` 3, this leaves `x.grad` with 4 times `g`, and the caller's `g` with other numbers.
+# Work out why, then repair it: no gradient that arrives at `x` may lie in memory that another one or the caller
+# can see. (The check looks at what arrives, so that it can judge on our engine too.)
+
+
+# %%
+def passes(torch, x, g, times):
+    for _ in range(times):
+        x.view(-1, 1).backward(g)
+
+
+L.check("05.6", passes)
 
 # %% [markdown]
 # ## What you can now claim
@@ -367,20 +387,21 @@ L.check("05.5", step)
 # | --- | --- | --- |
 # | C05.1 added in place | the same tensor, one version on | `test_c05_1` |
 # | C05.2 None is not zero | zeros for `u`, None for `v` | `test_c05_2` |
-# | C05.3 two paths, one arrival | the hook prints one 8 | `test_c05_3` |
+# | C05.3 two paths, one arrival | the hook prints 8s, once | `test_c05_3` |
 # | C05.4 no shared gradient memory | ×100 stays with `a` | `test_c05_4` |
 # | C05.5 results keep nothing | `h` was asked to, `k` was not | `test_c05_5` |
 # | C05.6 weigh samples, not parts | 4, where parts gave 6 | `test_c05_6` |
-# | C05.7 forgotten clearing is a sum | the assert, five times | `test_c05_7` |
+# | C05.7 forgotten clearing is a sum | the last two numbers agree | `test_c05_7` |
 # | C05.8 `zero_()` writes, None lets go | the logged gradient is 0 | `test_c05_8` |
 # | C05.9 zero moves, None rests | 0, -0.9, -0.9 | `test_c05_9` |
+# | C05.10 handed in, passed on | True, then False | `test_c05_10` |
 #
 # The tests run on our engine and on real PyTorch: `tests/claims/test_claims_05.py`.
 #
 # **Left out, compared with PyTorch.** C05.4 says "from one addition" with reason. PyTorch takes over an
-# arriving gradient that nobody else *refers to*, even when it is a view of memory that somebody can see,
-# and in rare programs two leaves then do share one memory. Our engine always copies a view. Sparse
-# gradients, and gradients kept in another dtype than their leaf's, exist there and not here. In both, a
-# backward with `create_graph=True` does not add in place: the sum is a new tensor.
+# arriving gradient that nobody else *refers to*, even when it is a view of memory that somebody can see. That is
+# why a tensor handed to backward can change, and in rare programs two leaves come to share one memory. Our
+# engine always copies such a view. Sparse gradients, and gradients kept in another dtype than their leaf's, exist
+# there and not here. In both, a backward with `create_graph=True` does not add in place: the sum is a new tensor.
 #
 # **Next:** lesson 06, about the bottom row of the pictures: what a node keeps for later, and for how long.

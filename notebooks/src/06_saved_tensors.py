@@ -26,16 +26,16 @@
 # - **C06.7** With retain_graph=True nothing is released, and the second pass adds its gradients to the first.
 # - **C06.8** A part of the graph that is built once before a loop is released by the loop's first backward.
 # - **C06.9** A saved activation lives on after its last name is deleted, and dies when backward releases it.
-# - **C06.10** When two nodes save the same tensor, its memory is held only once.
-# - **C06.11** Tensors given to ctx.save_for_backward are released by backward; a tensor stored as a plain attribute of ctx is not.
+# - **C06.10** When two nodes save the same tensor, its memory is held once, until the last of them has run.
+# - **C06.11** In a network with one hidden layer, freezing the first weight saves memory, freezing the second saves none, and under no_grad nothing is kept.
 #
-# **Minutes** 70 · **Needs** lessons 00 and 05 · **Opens** `course_lib/saved.py` · **Out of scope** how a changed saved tensor is noticed (lesson 07), how to store less (checkpointing, lesson 14), everything else about custom Functions (lesson 11)
+# **Minutes** 60 · **Needs** lessons 00 to 05 · **Opens** `course_lib/saved.py` · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions keep (lesson 11), how to store less (lesson 14)
 
 # %%
 import course_lib as torch
 import weakref
 
-from course_lib.teach import draw, expect_error, lesson, show
+from course_lib.teach import compare, draw, expect_error, explain, ledger, lesson, show, step
 
 L = lesson(6)
 
@@ -90,7 +90,7 @@ draw(p, e)
 #
 # - The product's node keeps `c`, the tensor that needs no gradient, and not `x`, the one that does.
 # - The exponential's node keeps what it produced, not what it was given.
-# - Each note says at which version its tensor was saved. That number is the subject of lesson 07.
+# - Each note names the version at which its tensor was saved: lesson 07.
 #
 # ## Explain
 #
@@ -119,22 +119,23 @@ print(slot)
 # ## Question
 #
 # ```python
-# a = (x + 1).sum()
+# h = torch.relu(X @ W1)  # X: 100 x 20 plain data, W1: 20 x 30
+# loss = (h @ W2).sum()   # W2: 30 x 1, float32 everywhere
+# loss.backward()
+#
+# a = (x + 1).sum()       # four small results
 # b = (x * x).sum()
 # e = x.exp().sum()
 # v = x.view(3, 1).sum()
-#
-# h = torch.relu(X @ W1)  # X: 100 x 20 plain data, W1: 20 x 30
-# loss = (h @ W2).sum()   # W2: 30 x 1, float32 everywhere
 # ```
 #
-# Four small results, and a network with one hidden layer. How long does a node keep what it keeps, and how much is that?
+# A network with one hidden layer, and four small results. How much is kept, and for how long?
 #
 # ## Predict
 #
-# First: call backward **twice** on each of the four small results. Which second calls raise? Answer with a list of letters.
+# First: how many **bytes** do the nodes behind `loss` keep? A float32 takes four. Ask at each node what its formulas will read, and count a memory once even if two nodes keep it. Then backward runs, `sum` first. How many bytes are still kept when the node of `sum` has run? The second product? `relu`? The first product? Answer with a list of five numbers.
 #
-# Second: how many **bytes** do the nodes behind `loss` keep alive? A float32 takes four. Ask at each node what its formulas will read, and count a memory once even if two nodes keep it.
+# Second: call backward **twice** on each of the four small results. Which second calls raise? Answer with a list of letters.
 
 # %%
 L.predict("06.p2", None)
@@ -145,72 +146,66 @@ L.predict("06.p3", None)
 # %% [markdown]
 # ## Run
 #
-# The same two calls on two graphs, and a look at a third after its backward. Read the whole message: it is one of the two that people meet most.
+# `ledger` writes down every tensor that a node begins or ceases to keep. In its table, *events* are numbered in the order in which that happened: "1 to 8" means kept from the first event to the eighth. `MmBackward0` is the node of a matrix product.
 
-# %% tags=["C06.4", "C06.6"]
-a = (x + 1).sum()
-a.backward()
-a.backward()
-print("x + 1 ran twice:", x.grad)
-
-b = (x * x).sum()
-b.backward()
-with expect_error(RuntimeError, "backward through the graph a second time"):
-    b.backward()
-
-cube = x**3
-cube.sum().backward()
-print("after backward, x ** 3 still knows its exponent:", cube.grad_fn._saved_exponent)
+# %% tags=["C06.10"]
+X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
+W2 = torch.ones(30, 1, requires_grad=True)
+with ledger() as held:
+    h = torch.relu(X @ W1)
+    loss = (h @ W2).sum()
+    print("after forward:", held.now, "bytes")
+    loss.backward()
+print("after backward:", held.now, "bytes, and the peak was", held.peak)
+held.table()
 
 # %% [markdown]
 # ## See
-#
-# The graph of `b` after its one successful pass:
 
 # %%
-draw(b)
+held.plot()
 
 # %% [markdown]
 # **Notice:**
 #
-# - Nodes and arrows are all still there. "The graph is freed" is a common way to put it, and wrong.
-# - Only the slots of `MulBackward0` are empty: FREED. Addition and sum had nothing to lose, which is why `a` ran twice.
-# - `x.grad` is the sum of all passes of the Run cell: 2, 2x and 3x².
+# - Forward only climbs, backward only falls. The peak lies between the two.
+# - Four slots, three memories: `h` is kept by `relu` as its result and by the second product as an input. Its 12000 bytes go with event 7, when `relu` has run, not with event 6.
+# - `X @ W1` is not in the table: `relu` keeps its result. `W1` is not there either, for nobody wants a gradient for `X`.
+# - Grey is memory that your program holds anyway: data and parameters. The coloured part is there only because of the graph.
 #
 # ## Explain
 #
-# **Slots are emptied one node at a time.** As soon as a node has run, its saved tensors go; the node that comes next still has its own. A hook on `h` runs between `sin` and `exp`, and sees it. So memory falls step by step during backward. Numbers, like the exponent above, stay. Careful: the 2 in `x * 2` is wrapped into a tensor before it is saved, so it goes too, and a second backward raises.
+# **Slots are emptied one node at a time.** As soon as a node has run, its saved tensors go; the next one still has its own. Page through the steps and look for *frees*: `sum` has nothing to let go, the power its operand, `sigmoid` its result. Numbers, such as an exponent, stay. Careful: the 2 in `x * 2` is wrapped into a tensor before it is saved, so it goes too.
 
-# %% tags=["C06.5"]
-h = x.exp()
-s = h.sin()
-
-
-def look(grad):
-    print("exp still keeps", saved(h))
-    with expect_error(RuntimeError, "after they have already been freed"):
-        saved(s)
-
-
-h.register_hook(look)
-s.sum().backward()
+# %% tags=["C06.4", "C06.5"]
+cube = w.sigmoid() ** 3
+y = cube.sum()
+passed = step(y)
+print("the exponent is still there:", cube.grad_fn._saved_exponent)
+with expect_error(RuntimeError, "after they have already been freed"):
+    cube.grad_fn._saved_self
+passed
 
 # %% [markdown]
-# **`retain_graph=True` switches the release off** for one pass. The next pass finds everything in its place, and does what every pass does: it *adds* to `.grad` (lesson 05). So the option has a price in bytes, and a meaning that people rarely want: the same gradient twice. It is right when two different losses share one graph, and the last of them needs no flag.
+# **Nobody asks, nothing is kept.** Freeze `W1`, and everything up to `h` is plain: only `h` is kept, for the slope of `W2`. Freeze `W2` instead, and the second product no longer needs `h`. But `relu` does, on the way to `W1`, so nothing is won. Freezing pays when it begins at the input. Under `no_grad` no operation leaves a node.
 
-# %% tags=["C06.7"]
-x.grad = None
-b = (x * x).sum()
-b.backward(retain_graph=True)
-print("after one pass:  ", x.grad)
-b.backward()
-print("after two passes:", x.grad)
+# %% tags=["C06.11"]
+def held_by(W1, W2):
+    with ledger() as held:
+        loss = (torch.relu(X @ W1) @ W2).sum()
+    return held.now  # while loss is alive
+
+
+print("both learn:", held_by(W1, W2), "- W1 frozen:", held_by(W1.detach(), W2))
+print("W2 frozen: ", held_by(W1, W2.detach()))
+with torch.no_grad():
+    print("under no_grad:", held_by(W1, W2))
 
 # %% [markdown]
-# **A saved activation outlives its name.** `doubled` below has no name after `del`, but `sin` saved it as an input, so the graph holds it. A weak reference lets us look without holding it ourselves. The moment backward empties the slot, the object dies: no garbage collector, no waiting. This is what people mean by "activations are freed during backward", and why memory peaks just before it.
+# **A saved activation outlives its name.** `doubled` below has no name after `del`, but `sin` saved it as an input, so the graph holds it. A weak reference lets us look without holding it ourselves. The moment backward empties the slot, the object dies: no garbage collector, no waiting.
 
 # %% tags=["C06.9"]
-doubled = x * 2
+doubled = w * 2
 s = doubled.sin().sum()
 alive = weakref.ref(doubled)
 del doubled
@@ -219,17 +214,17 @@ s.backward()
 print("after backward:", "alive" if alive() is not None else "gone")
 
 # %% [markdown]
-# **Count bytes by memory, not by slot.** Inside the `with` block below, every tensor that a node is about to keep passes through the first function, so we can list them all. Four slots, three memories: `X`, which `W1`'s formula reads; `W2`, which `h`'s formula reads; and `h`, kept twice, by `relu` as its result and by the second product as an input. `X @ W1` is not kept, and neither is `W1`, because nobody wants a gradient for `X`.
+# **A second pass needs what the first one used.** Addition kept nothing, so its graph runs as often as you like. `x * x` kept `x`, and its slots are empty now. "The graph is freed" is a common way to put it, and wrong: compare the two pictures. All nodes and arrows are still there.
 
-# %% tags=["C06.10"]
-X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
-W2 = torch.ones(30, 1, requires_grad=True)
-kept = []
-with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
-    loss = (torch.relu(X @ W1) @ W2).sum()
-memories = {t.data_ptr(): t.nbytes for t in kept}
-print(len(kept), "slots,", len(memories), "memories:", sorted(memories.values()))
-print(sum(memories.values()), "bytes")
+# %% tags=["C06.6", "P5"]
+a, b = (x + 1).sum(), (x * x).sum()
+a.backward()
+a.backward()  # fine
+before = draw(b)
+b.backward()
+with expect_error(RuntimeError, "backward through the graph a second time"):
+    b.backward()
+compare(before, draw(b))
 
 # %% [markdown]
 # **Now open our engine.** A slot that holds a result is a `SavedOutput`. `of` makes a *twin*: a tensor on the same memory that knows nothing of the node. `read` is what you call when you read a slot; it makes a fresh tensor and gives it the node as its history. PyTorch does the same in `saved_variable.cpp`.
@@ -240,51 +235,49 @@ show("saved.SavedOutput")
 # %% [markdown]
 # ## Break it
 #
-# **One part outside the loop.** To save time, somebody computes `scale` once and uses it in every step. The first backward releases what `scale`'s node kept, and the second step falls over it, although its own part of the graph is new. `retain_graph=True` would silence the message and keep every byte. Exercise 06.3 asks for a better repair.
+# **One part outside the loop.** To save time, somebody computes `scale` once and uses it in every step. The first backward releases what `scale`'s node kept, and the second step falls over it, although its own part of the graph is new. Ask `explain` about `scale`: it marks the culprit.
 
-# %% tags=["C06.8"]
+# %% tags=["C06.8", "P6"]
 scale = x.exp()
 with expect_error(RuntimeError, "backward through the graph a second time"):
-    for step in range(3):
+    for batch in range(3):
         loss = (scale * c).sum()
         loss.backward()
-        print("step", step, "is done")
+        print("step", batch, "is done")
+explain(scale)
 
 # %% [markdown]
-# **Keep a tensor yourself, in two ways.** In a `torch.autograd.Function` you write both passes, and `ctx` carries what backward needs; in fact `ctx` *is* the node. `ctx.save_for_backward` puts tensors into slots like those above, and `ctx.saved_tensors` reads them. Nothing stops you from writing `ctx.stash = result` as well. Below are both, so that you can watch the difference.
+# **The famous cure.** The message itself proposes `retain_graph=True`. It switches the release off for one pass. So the bytes stay; and the next pass does what every pass does, it *adds* to `.grad` (lesson 05): twice the gradient, without a word. And it cures only until the next optimizer step. That writes into `x`, a tensor which the graph keeps, and the next error is about versions: lesson 07. The flag is right when two *different* losses share a graph, on all of them but the last.
 #
-# After backward the slot is empty and the attribute is not. Worse, the attribute closes the ring that repacking avoids: `y` holds its node, the node holds `y`. So `del y` frees nothing; the memory waits for Python's garbage collector, which may come late. Numbers and shapes belong on `ctx`. Tensors belong in `save_for_backward`.
+# **A false alarm.** In print one reads that after `y = x * 2` a write into `x.data`, or `y.add_(1)`, breaks backward. Ask the node: it keeps the 2, and neither `x` nor `y`. The last cell makes both writes.
 
-# %%
-class Exp(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        result = x.exp()
-        ctx.save_for_backward(result)  # a slot: repacked, checked, released
-        ctx.stash = result  # a plain attribute: none of these
-        return result
-
-    @staticmethod
-    def backward(ctx, grad):
-        (result,) = ctx.saved_tensors
-        return grad * result
-
-
-# %% tags=["C06.11"]
+# %% tags=["C06.7", "P8"]
 x.grad = None
-y = Exp.apply(x)
+with ledger() as held:
+    b = (x * x).sum()
+    for _ in range(2):
+        b.backward(retain_graph=True)
+        print(held.now, "bytes are still kept, and x.grad is", x.grad)
+with torch.no_grad():
+    x -= 0.1 * x.grad  # an optimizer's step
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    b.backward(retain_graph=True)
+
+# %% tags=["P1"]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x * 2
+print("kept:", y.grad_fn._saved_self, y.grad_fn._saved_other)
+y.add_(1)
+x.data[0] = 999.0
 y.sum().backward()
-print(x.grad)
-with expect_error(RuntimeError, "directly access saved tensors after they have already been freed"):
-    y.grad_fn.saved_tensors
-print("the attribute is still there:", y.grad_fn.stash is y)
+print(x.grad)  # still 2, 2, 2
 
 # %% [markdown]
 # ## Exercises
 #
 # Every answer is checked by what it does. `L.hint("06.1")` helps, `L.solution("06.1")` explains, `L.progress()` lists what you have solved.
 #
-# **06.1 · Who keeps what** (6 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node keeps: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
+# **06.1 · Who keeps what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node keeps: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
 
 # %%
 keeps = {
@@ -332,38 +325,35 @@ def collect(torch, w, batches):
 L.check("06.3", collect)
 
 # %% [markdown]
-# **06.4 · Save exactly one tensor** (12 minutes). Write the sigmoid, s = 1 / (1 + exp(-x)), as a `Function` of your own. Its slope is s · (1 - s). It must keep one tensor, its result, in the way that gets checked and released.
+# **06.4 · The bill** (8 minutes). `x` is `torch.ones(1000, requires_grad=True)` and `c` is `torch.ones(1000)`, so each takes 4000 bytes. For each program: what is the **peak**, the most bytes that nodes keep at one time? As in the table, memory of leaves counts, and a memory counts once and whole, even if only a slice of it is kept; a number such as 3 counts as nothing.
+#
+# | | program |
+# | --- | --- |
+# | A | `y = (x + c).sin().exp().sum()` |
+# | B | `y = (x * c * 3 + 1).sum(); y.backward(); y = (x * c).sum()` |
+# | C | `h = x.exp(); y = h.sin() + h.cos()` |
+# | D | `with torch.no_grad(): h = x.exp()`, then `y = h * x` |
+# | E | `y = x[:10] * c[:10]` |
+# | F | three times `y = (x * c).exp().sum(); y.backward()` |
+# | G | `total = 0`, three times `total = total + (x * c).exp().sum()`, then `total.backward()` |
 
 # %%
-class Sigmoid(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ...
+peaks = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
 
-    @staticmethod
-    def backward(ctx, grad):
-        ...
-
-
-L.check("06.4", Sigmoid)
+L.check("06.4", peaks)
 
 # %% [markdown]
-# **06.5 · Count the bytes** (12 minutes). `held(torch, y)` should say how many bytes the nodes behind `y` keep in saved tensors. It reports too much as soon as a tensor is saved twice or a node is reached twice, and it crashes after a backward, when a released slot holds 0 bytes. Repair all three; a node that is reached twice should also be *visited* only once.
+# **06.5 · Same gradient, fewer bytes** (6 minutes). `x` requires grad; `mask`, `weight` and `scale` are plain tensors of its shape, and belong to the caller. The nodes behind the result keep four memories. Rewrite `loss_of` so that they keep two, with the same value and the same gradient.
 
 # %%
-def held(torch, y):
-    total, waiting = 0, [y.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        for name in [name for name in dir(node) if name.startswith("_saved_")]:
-            value = getattr(node, name)
-            if isinstance(value, torch.Tensor):
-                total += value.nbytes
-        waiting += [after for after, _ in node.next_functions if after is not None]
-    return total
+def loss_of(torch, x, mask, weight, scale):
+    h = x * mask
+    h = h * weight
+    h = h / scale
+    return h.sin().sum()
 
 
-L.check("06.5", held)
+L.check("06.5", loss_of)
 
 # %% [markdown]
 # ## What you can now claim
@@ -373,17 +363,17 @@ L.check("06.5", held)
 # | C06.1 kept by need | `['other']`, both, `['self']`, nothing | `test_c06_1` |
 # | C06.2 an input by reference | `is c` | `test_c06_2` |
 # | C06.3 a result repacked | `is not e`, same memory, same `grad_fn` | `test_c06_3` |
-# | C06.4 numbers stay | the exponent 3 after backward | `test_c06_4` |
-# | C06.5 released node by node | `exp` keeps while `sin` is empty | `test_c06_5` |
+# | C06.4 numbers stay | the exponent, after backward | `test_c06_4` |
+# | C06.5 released node by node | what each step frees | `test_c06_5` |
 # | C06.6 twice, unless something is missing | x + 1 ran, x * x raised | `test_c06_6` |
-# | C06.7 retaining adds | 2, 4, 6 and then 4, 8, 12 | `test_c06_7` |
+# | C06.7 retaining adds | 12 bytes; 2, 4, 6 and then 4, 8, 12 | `test_c06_7` |
 # | C06.8 a part outside the loop | step 0 is done, step 1 raises | `test_c06_8` |
 # | C06.9 alive until released | alive, then gone | `test_c06_9` |
-# | C06.10 one memory, counted once | 4 slots, 3 memories, 20120 bytes | `test_c06_10` |
-# | C06.11 slot or attribute | the slot raises, the attribute is there | `test_c06_11` |
+# | C06.10 one memory, counted once | "same as 2", 20120 bytes | `test_c06_10` |
+# | C06.11 who learns decides | 20120, 12000, 20120, 0 | `test_c06_11` |
 #
 # The tests are in `tests/claims/test_claims_06.py`. They run on our engine and on real PyTorch.
 #
-# **Left out, compared with PyTorch.** On a GPU freed memory goes back to a caching allocator, so `nvidia-smi` shows no change. Some kernels keep more than a formula needs (`x ** c` with a tensor `c` keeps base, exponent and result). A saved slice keeps the whole memory behind it alive. Saved-tensor hooks, which you used for counting, may also store something smaller: lesson 14.
+# **Left out, compared with PyTorch.** On a GPU freed memory goes back to a caching allocator, so `nvidia-smi` shows no change. Some kernels keep more than a formula needs (`x ** c` with a tensor `c` keeps base, exponent and result). Gradients that are on their way cost memory too; the ledger leaves them out. Saved tensors can be packed into something smaller: lesson 14.
 #
 # **Next:** a saved tensor is kept by reference. So what if somebody writes into it before backward reads it? Lesson 07.

@@ -15,7 +15,7 @@
 #
 # **`v = y[1:]` copies nothing: `v` is a second way to look at the memory of `y`. Now write into `v`. The numbers of `y` have changed, so its gradient must change as well, although no line ever assigned to `y`. How does `y` learn of it? And why are some views refused when you write to them?**
 #
-# Three questions decide everything in this lesson. Is it a view or a copy? Who recorded the write? Who had saved that memory before? At the end you can read every error message about views that this lesson provokes, and you can claim, with a cell that proves it:
+# Three questions decide everything in this lesson. Is it a view or a copy? Who recorded the write? Who had saved that memory before? At the end you can read PyTorch's error messages about views, and you can claim, with a cell that proves it:
 #
 # - **C08.1** Slices, single rows, transpose, unsqueeze, expand and unbind give views, which share memory and version counter with their base; clone, arithmetic, and indexing with a list or a mask give copies.
 # - **C08.2** reshape gives a view where strides can describe the result and a copy where they cannot; contiguous() gives back the tensor itself when it is contiguous already, and a copy when it is not.

@@ -46,8 +46,8 @@ def alive(looks):
 
 
 def test_c01_1_arrows_run_back(torch):
-    """From a result, arrows lead back to every leaf that requires grad and was used; from a leaf they lead
-    nowhere."""
+    """Arrows lead from a result back to every leaf that requires grad and went into it through recorded operations;
+    from a leaf they lead nowhere."""
     a, b, unused = leaf(torch), leaf(torch, 3.0), leaf(torch, 4.0)
     plain = torch.tensor(5.0)
     for _ in range(20):
@@ -65,8 +65,8 @@ def test_c01_1_arrows_run_back(torch):
 
 
 def test_c01_2_plain_operands_leave_nothing(torch):
-    """An operation none of whose operands requires grad leaves no node; an arrow to nothing stands where its
-    result is used."""
+    """An operation none of whose operands requires grad leaves no node; where a recorded operation uses its result,
+    an arrow leads to nothing."""
     w, x = leaf(torch), torch.tensor(5.0)
     for q in (x + 1, x * x, x.exp(), torch.stack([x, x]).sum()):
         assert q.grad_fn is None
@@ -88,8 +88,8 @@ def test_c01_3_digits_tell_forms_apart(torch):
 
 
 def test_c01_4_as_many_nodes_as_operations(torch):
-    """One call leaves as many nodes as operations ran in it: `x.float()` of a float32 tensor none, `x.std()`
-    one, `cross_entropy` two."""
+    """One call leaves a node for each recorded operation that runs in it: `x.float()` of a float32 tensor none,
+    `x.std()` one, `cross_entropy` two."""
     x = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
     loss = torch.nn.functional.cross_entropy(x, torch.tensor([0, 1]))
 
@@ -171,7 +171,8 @@ def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
 
 @pytest.mark.parametrize("held", ["the result", "one of its nodes"])
 def test_c01_10_gone_at_once(torch, held):
-    """With the last reference to a result its graph goes, at once and without the garbage collector."""
+    """When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage
+    collector."""
 
     def run(x):
         w = leaf(torch)
@@ -202,4 +203,5 @@ def test_c01_11_item_leaves_the_graph(torch):
     assert [type(node).__name__ for node in nodes_behind(y)] == ["MulBackward0", "AccumulateGrad"]
     (slope,) = torch.autograd.grad(y, x)
     assert slope.item() == 16.0
+    assert y.item() == 64.0
     assert torch.tensor((x * x).item()).grad_fn is None

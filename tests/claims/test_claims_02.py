@@ -23,8 +23,8 @@ def quietly(read):
 
 
 def test_c02_1_one_operand_is_enough(torch):
-    """A result requires grad as soon as one operand does; comparisons, `argmax` and casts to integers are the
-    exceptions."""
+    """A result requires grad as soon as one operand does; among the exceptions are comparisons, `argmax` and casts to
+    integers."""
     a, b = leaf(torch), torch.tensor([3.0, 4.0])
     for one, two in [(a, a), (a, b), (b, a), (b, b)]:
         expected = one is a or two is a
@@ -109,7 +109,8 @@ def test_c02_6_the_flag_counts_when_the_operation_runs(torch):
 
 
 def test_c02_7_gradients_are_stored_in_leaves(torch):
-    """Gradients are stored in leaves that require grad; the `.grad` of a result is None, and reading it warns."""
+    """Gradients are stored in leaves that require grad; the `.grad` of a result stays None unless you ask for it
+    before, and reading that None warns."""
     a, b = leaf(torch), torch.tensor([3.0, 4.0])
     h = a * b
     h.sum().backward()
@@ -123,8 +124,8 @@ def test_c02_7_gradients_are_stored_in_leaves(torch):
 
 
 def test_c02_8_scaled_and_cast_leaves_are_results(torch):
-    """`.double()` and `* 0.01` of a leaf give a result, and the gradient arrives at the leaf behind it; `.float()` of a
-    float32 leaf is that leaf itself."""
+    """`.double()` and `* 0.01` of a float32 leaf that requires grad give a result, and the gradient arrives at the
+    leaf behind it; `.float()` of it is that leaf itself."""
     for make in (lambda a: a.double(), lambda a: a * 0.01, lambda a: a.to(torch.float64)):
         behind = leaf(torch)
         w = make(behind)
@@ -134,12 +135,16 @@ def test_c02_8_scaled_and_cast_leaves_are_results(torch):
         assert behind.grad is not None and behind.grad.dtype == torch.float32
     a = leaf(torch)
     assert a.float() is a
+    assert torch.nn.Parameter(torch.tensor([1.0])).is_leaf and torch.nn.Parameter(torch.tensor([1.0])).requires_grad
+    assert not torch.nn.Parameter(torch.tensor([1.0]), requires_grad=False).requires_grad
+    assert not any(p.requires_grad for p in torch.nn.Linear(2, 2).requires_grad_(False).parameters())
     good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()
     assert good.is_leaf
 
 
 def test_c02_9_retain_grad(torch):
-    """`retain_grad()`, called before backward, keeps a result's gradient too; on a leaf it does nothing."""
+    """`retain_grad()`, called before backward, keeps a result's gradient too; on a leaf that requires grad it does
+    nothing."""
     a = leaf(torch)
     a.retain_grad()
     h, late = a * 10, a * 3
@@ -185,10 +190,12 @@ def test_c02_11_the_flag_makes_a_leaf_of_a_loss(torch):
 
 
 def test_c02_12_results_are_not_yours(torch):
-    """The flag of a result cannot be switched off, and an optimizer refuses a result."""
+    """Assigning to the flag of a result raises, and an optimizer refuses a result."""
     h = leaf(torch) * 2
     with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
         h.requires_grad = False
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+        h.requires_grad = True
     with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
         h.requires_grad_(False)
     assert h.requires_grad

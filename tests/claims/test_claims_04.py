@@ -1,6 +1,7 @@
 """The claims of lesson 04, the engine, on our engine and on real PyTorch."""
 
 import sys
+import threading
 import warnings
 
 import pytest
@@ -24,6 +25,11 @@ def nodes_behind(y):
     for node in found:
         found += dict.fromkeys(to for to, _ in node.next_functions if to is not None and to not in found)
     return found
+
+
+def paths(node):
+    """The number of ways along arrows from a node to leaves."""
+    return sum(paths(to) for to, _ in node.next_functions) if node.next_functions else 1
 
 
 def test_c04_1_nodes_by_themselves(torch):
@@ -83,6 +89,12 @@ def test_c04_3_newest_first(torch):
     ran = watch({"a": a, "b": b})
     s.backward()
     assert ran == ["a", "b"]
+
+    numbers = [s.grad_fn._sequence_nr()]  # PyTorch counts in each thread anew, we count through
+    maker = threading.Thread(target=lambda: numbers.append(u.exp().grad_fn._sequence_nr()))
+    maker.start()
+    maker.join()
+    assert (numbers[1] > numbers[0]) == (torch.__name__ != "torch")
 
 
 def test_c04_4_counted_from_the_root(torch):
@@ -149,6 +161,7 @@ def test_c04_6_first_arrival(torch):
         with torch.no_grad():
             slopes = [slope.item() for slope in tensor.grad_fn(torch.tensor(1.0))]
         assert slopes == [slope for _, slope in FIVE[name]]
+    assert paths(e.grad_fn) == 10  # from e to x, as the lesson counts
     grads, queue = {"e": 1.0}, ["e"]
     for node in queue:
         for to, slope in FIVE[node]:
@@ -159,10 +172,6 @@ def test_c04_6_first_arrival(torch):
 
 def test_c04_7_paths_and_runs(torch):
     """Behind n doublings `h = h + h` lie 2ⁿ paths, and a pass runs n + 1 nodes."""
-
-    def paths(node):
-        return sum(paths(to) for to, _ in node.next_functions) if node.next_functions else 1
-
     for n in (1, 4, 9, 60):
         x, runs = leaf(torch, 1.0), []
         x.register_hook(runs.append)

@@ -24,6 +24,11 @@ def test_c05_1_added_in_place(torch):
     assert g.tolist() == [9.0, 9.0]
     assert g._version == before + 2
 
+    with warnings.catch_warnings():  # the exception, named under "left out": here the sum is a new tensor
+        warnings.simplefilter("ignore")
+        (w * 1).sum().backward(create_graph=True)
+    assert w.grad is not g and w.grad.tolist() == [10.0, 10.0] and g.tolist() == [9.0, 9.0]
+
 
 def test_c05_2_none_until_a_gradient_arrives(torch):
     """`.grad` is None until a gradient arrives; a gradient of zero that arrived is a tensor of zeros."""
@@ -123,6 +128,9 @@ def test_c05_8_zero_writes_and_none_lets_go(torch):
     assert kept is not w.grad
     assert (kept.item(), w.grad.item()) == (7.0, 3.0)
 
+    torch.optim.SGD([w], lr=1.0).zero_grad()
+    assert w.grad is None
+
 
 def test_c05_9_momentum_zero_moves_none_rests(torch):
     """With momentum, a zero gradient still moves the parameter; None leaves it where it is."""
@@ -149,3 +157,36 @@ def test_c05_9_momentum_zero_moves_none_rests(torch):
             sgd.step()
             again.append(round(w.item(), 6))
         assert again == path
+
+
+def test_c05_10_whose_memory_arrives(torch):
+    """A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot."""
+    x, given, same = leaf(torch, [1.0, 1.0]), torch.tensor([[1.0], [2.0]]), []
+    hook = x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
+    for gradient in (given, given.clone()):
+        x.view(2, 1).backward(gradient)
+    assert same == [True, False]
+    hook.remove()
+
+    x.grad, given = None, torch.tensor([[1.0], [2.0]])
+    for _ in range(3):
+        x.view(2, 1).backward(given.clone())
+    assert (x.grad.tolist(), given.tolist()) == ([3.0, 6.0], [[1.0], [2.0]])
+
+    x.grad = None
+    for _ in range(3):
+        x.view(2, 1).backward(given)
+    if owned(torch):  # our engine copies what is a view of memory that somebody sees
+        assert (x.grad.tolist(), given.tolist()) == ([3.0, 6.0], [[1.0], [2.0]])
+    else:  # PyTorch takes it over: x.grad and the caller's tensor are one memory, which is added to itself
+        assert (x.grad.tolist(), given.tolist()) == ([4.0, 8.0], [[4.0], [8.0]])
+        assert x.grad.data_ptr() == given.data_ptr()
+
+    a, b = leaf(torch, [1.0, 1.0]), leaf(torch, [1.0, 1.0])
+    (a.view(2, 1) + b.view(2, 1)).backward(torch.ones(2, 1))
+    assert (a.grad.data_ptr() == b.grad.data_ptr()) is not owned(torch)
+
+
+def owned(torch):
+    """Does this engine copy a gradient that is a view of somebody's memory?"""
+    return torch.__name__ == "course_lib"

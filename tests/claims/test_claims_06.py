@@ -1,9 +1,10 @@
 """The claims of lesson 06, saved tensors and memory, on our engine and on real PyTorch."""
 
-import gc
 import weakref
 
 import pytest
+
+from course_lib.teach import ledger
 
 FREED = "Trying to backward through the graph a second time"
 
@@ -152,58 +153,44 @@ def test_c06_9_alive_until_released(torch):
 
 
 def test_c06_10_one_memory(torch):
-    """When two nodes save the same tensor, its memory is held only once."""
+    """When two nodes save the same tensor, its memory is held once, until the last of them has run."""
     X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
     W2 = torch.ones(30, 1, requires_grad=True)
-    kept = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
-        h = torch.relu(X @ W1)
+    seen = {}
+    with ledger() as held:
+        product = X @ W1
+        h = torch.relu(product)
         out = h @ W2
 
-    assert len(kept) == 4
-    assert sum({t.data_ptr(): t.nbytes for t in kept}.values()) == X.nbytes + h.nbytes + W2.nbytes == 20120
-    h = torch.relu(X @ W1)
-    out = h @ W2
-    assert out.grad_fn._saved_self.data_ptr() == h.grad_fn._saved_result.data_ptr()
-    out.sum().backward()
+        assert out.grad_fn._saved_self.data_ptr() == h.grad_fn._saved_result.data_ptr()
+        assert held.now == X.nbytes + h.nbytes + W2.nbytes == 20120
+        for name, result in (("sum", out), ("second product", h), ("relu", product)):
+            result.register_hook(lambda grad, name=name: seen.update({name: held.now}))
+        out.sum().backward()
+
+    assert seen == {"sum": 20120, "second product": X.nbytes + h.nbytes, "relu": X.nbytes}
+    assert held.now == 0
     for node, slot in ((out.grad_fn, "self"), (out.grad_fn, "mat2"), (h.grad_fn, "result")):
         with pytest.raises(RuntimeError, match=FREED):
             getattr(node, "_saved_" + slot)
 
 
-def test_c06_11_slot_or_attribute(torch):
-    """Tensors given to ctx.save_for_backward are released by backward; a tensor stored as a plain attribute
-    of ctx is not.
+def test_c06_11_who_learns_decides(torch):
+    """In a network with one hidden layer, freezing the first weight saves memory, freezing the second saves none,
+    and under no_grad nothing is kept.
     """
+    X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
+    W2 = torch.ones(30, 1, requires_grad=True)
 
-    class Exp(torch.autograd.Function):
-        stash = False
+    def held_by(W1, W2):
+        with ledger() as held:
+            h = torch.relu(X @ W1)
+            loss = (h @ W2).sum()
+            assert loss.grad_fn is None or h.nbytes <= held.now
+        return held.now
 
-        @staticmethod
-        def forward(ctx, x):
-            result = x.exp()
-            ctx.save_for_backward(result)
-            if Exp.stash:
-                ctx.kept = result
-            return result
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0]
-
-    gc.collect()
-    gc.disable()
-    try:
-        for Exp.stash in (False, True):
-            y = Exp.apply(leaf(torch))
-            y.sum().backward()
-            with pytest.raises(RuntimeError, match=FREED):
-                read(y, "saved_tensors")
-            assert hasattr(y.grad_fn, "kept") == Exp.stash
-            alive = weakref.ref(y)
-            del y
-            assert (alive() is not None) == Exp.stash  # the attribute closed a ring
-        gc.collect()
-        assert alive() is None
-    finally:
-        gc.enable()
+    both = held_by(W1, W2)
+    assert held_by(W1.detach(), W2) == 100 * 30 * 4 < both
+    assert held_by(W1, W2.detach()) == both
+    with torch.no_grad():
+        assert held_by(W1, W2) == 0

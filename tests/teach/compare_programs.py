@@ -118,6 +118,19 @@ def two_programs(torch):
     return compare(overwritten(), cloned())
 
 
+def two_passes(torch):
+    """Two forward passes over one input: no node in common, and not a word about what is the same."""
+    x = torch.tensor([[1.0, 2.0]])
+    w1 = torch.tensor([[1.0, -1.0], [2.0, 0.5]], requires_grad=True)
+
+    def forward(frozen):
+        w2 = torch.tensor([[0.5, 1.0], [-1.0, 2.0]], requires_grad=not frozen)
+        loss = ((x @ w1).sin() @ w2 if frozen else (x @ w1) @ w2).sum()
+        return draw(loss)
+
+    return compare(forward(False), forward(True))
+
+
 def longer_loop(torch):
     h = torch.tensor(1.0, requires_grad=True)
     for _ in range(60):
@@ -130,5 +143,5 @@ def longer_loop(torch):
 
 PROGRAMS = [
     write_into_a_view, saved_tensor_goes_stale, stale_once_more, backward, name_for_another_tensor, detach,
-    detach_in_place, data_is_replaced, switches, name_deleted, nothing, two_programs, longer_loop,
+    detach_in_place, data_is_replaced, switches, name_deleted, nothing, two_programs, two_passes, longer_loop,
 ]  # fmt: skip

@@ -1,38 +1,35 @@
-"""The gallery: pictures that a gallery notebook and the tests share, one of every kind.
+"""The gallery: one picture of every kind. From here come notebooks/90_gallery.ipynb and the tests of its pictures.
 
-Each entry is (title, function); a function gets the library, course_lib or torch, and returns what a cell would
-show. The same calls give the same words on both; what differs is listed in DIFFERENT, with the reason.
+A function here is one picture: it gets the library, course_lib or torch, and returns what its cell shows; its
+docstring is what to notice. Both libraries give the same words; what differs is listed in DIFFERENT, with the reason.
+
+    python tests/teach/gallery_programs.py         # writes notebooks/src/90_gallery.py
+    python tools/build_notebooks.py 90             # runs it
 """
 
 import inspect
+import sys
 import textwrap
-from importlib import import_module
+from pathlib import Path
 
-from course_lib.teach.cells import expect_error
-from course_lib.teach.compare import compare
-from course_lib.teach.draw import draw
-from course_lib.teach.explain import explain
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "notebooks" / "src" / "90_gallery.py"
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
 
-
-def leaf(torch, *values):
-    return torch.tensor(values, requires_grad=True)
-
-
-def even(torch, model):
-    """The model with the same weights everywhere: the two libraries' random numbers differ."""
-    for parameter in model.parameters():
-        parameter.data.fill_(0.25)
-    return model
+from course_lib.teach import compare, draw, expect_error, explain, ledger, step, watch  # noqa: E402
 
 
 def tensor_twice(torch):
-    x = leaf(torch, 3.0)
+    """`x * x` saves x two times, as `self` and as `other`: two slots, one tensor."""
+    x = torch.tensor([3.0], requires_grad=True)
     y = x * x
     return draw(y)
 
 
 def diamond(torch):
-    x = leaf(torch, 2.0)
+    """x is used by one node, a by two: two arrows end at SinBackward0, so it waits for two gradients."""
+    x = torch.tensor([2.0], requires_grad=True)
     a = x.sin()
     b = a * 3
     c = a.exp()
@@ -41,7 +38,8 @@ def diamond(torch):
 
 
 def leaves_and_constants(torch):
-    w = leaf(torch, 1.0, 2.0)
+    """Only w has an AccumulateGrad. c and i are grey: they require no grad, but c is saved all the same, for w."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
     c = torch.tensor([3.0, 4.0])
     i = torch.tensor([0, 1])
     loss = (w * c)[i].sum()
@@ -49,7 +47,8 @@ def leaves_and_constants(torch):
 
 
 def after_backward(torch):
-    x = leaf(torch, 1.0, 2.0)
+    """The slot of ExpBackward0 says FREED; x has its `.grad`, and so has h, because it was asked to retain it."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     h = x.exp()
     h.retain_grad()
     loss = h.sum()
@@ -58,25 +57,34 @@ def after_backward(torch):
 
 
 def stale_input(torch):
-    w = leaf(torch, 1.0, 2.0)
-    x = torch.tensor([3.0, 4.0])
-    loss = (w * x).sum()
+    """x was saved at version 0 and is now at version 1: STALE, in words and with a thick border. Nothing has failed so
+    far.
+    """
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = torch.tensor([0.5, 0.25])
+    loss = (w * x).exp().sum()
     x.add_(1)
     return draw(loss)
 
 
 def stale_after_the_failing_backward(torch):
-    w = leaf(torch, 1.0, 2.0)
-    loss = (w * w).sum()
-    with torch.no_grad():
-        w.sub_(0.5)
+    """The same program, one line further. Backward reached ExpBackward0, which ran and let go of its result (FREED),
+    and failed at MulBackward0, which still holds the stale x.
+    """
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = torch.tensor([0.5, 0.25])
+    loss = (w * x).exp().sum()
+    x.add_(1)
     with expect_error(RuntimeError, "modified by an inplace operation"):
         loss.backward()
     return draw(loss)
 
 
 def view_and_base(torch):
-    x = leaf(torch, 1.0, 2.0, 3.0)
+    """h and its view v stand in one dashed outline: one memory and one version counter. A dotted arrow leads from h to
+    v.
+    """
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     h = x * 2
     v = h[0:2]
     loss = v.sum()
@@ -84,7 +92,10 @@ def view_and_base(torch):
 
 
 def write_through_a_view(torch):
-    x = leaf(torch, 1.0, 2.0, 3.0)
+    """`v.mul_` wrote into the memory of h, so h has a new history: CopySlices, which knows which part was written. The
+    grad_fn of v was made anew.
+    """
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     h = x * 2
     v = h[0:2]
     v.mul_(10)
@@ -93,7 +104,10 @@ def write_through_a_view(torch):
 
 
 def in_place_history(torch):
-    x = leaf(torch, 1.0, 2.0)
+    """Each write moved y on to a new node. Of the four tensors that y was in turn, the graph still holds what backward
+    needs.
+    """
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x.exp()
     y.mul_(2)
     y.add_(1)
@@ -102,7 +116,10 @@ def in_place_history(torch):
 
 
 def ways_out(torch):
-    x = leaf(torch, 1.0, 4.0)
+    """d shares memory and counter with y, p shares the memory only (a counter of its own: writes through p are not
+    noticed), c shares neither.
+    """
+    x = torch.tensor([1.0, 4.0], requires_grad=True)
     y = x * 3
     d = y.detach()
     p = y.data
@@ -112,14 +129,18 @@ def ways_out(torch):
 
 
 def several_outputs(torch):
-    x = leaf(torch, 1.0, 4.0)
+    """UnbindBackward0 has two outputs; the arrows say which one each tensor is."""
+    x = torch.tensor([1.0, 4.0], requires_grad=True)
     a, b = (x * 2).unbind()
     loss = a * b
     return draw(loss)
 
 
 def a_view_that_is_unusable(torch):
-    x = leaf(torch, 1.0, 4.0)
+    """a came from `unbind`, then its base was written to. PyTorch refuses to use a from now on, and the picture says
+    so.
+    """
+    x = torch.tensor([1.0, 4.0], requires_grad=True)
     y = x * 2
     a, b = y.unbind()
     y.add_(1)
@@ -128,7 +149,10 @@ def a_view_that_is_unusable(torch):
 
 
 def hooks_everywhere(torch):
-    x = leaf(torch, 1.0, 4.0)
+    """Each hook stands on what it was registered on: on h and x (tensor hooks), on the node of h, and on the
+    AccumulateGrad of x.
+    """
+    x = torch.tensor([1.0, 4.0], requires_grad=True)
     h = x * 3
     h.register_hook(lambda grad: None)
     h.grad_fn.register_prehook(lambda grads: None)
@@ -140,13 +164,15 @@ def hooks_everywhere(torch):
 
 
 def packed(torch):
-    x = leaf(torch, 1.0, 4.0)
+    """What a pack hook returned is no tensor of the graph any more: `packed by hooks`, without a version to check."""
+    x = torch.tensor([1.0, 4.0], requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
         loss = (x * x).sum()
     return draw(loss)
 
 
 def custom_function(torch):
+    """What `save_for_backward` kept has slots with versions, like that of any node."""
     class Scale(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, y, factor):
@@ -159,12 +185,14 @@ def custom_function(torch):
             x, y = ctx.saved_tensors
             return grad * y * ctx.factor, grad * x * ctx.factor, None
 
-    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.tensor([3.0, 4.0], requires_grad=True)
     z = Scale.apply(x, y, 10)
     return draw(z)
 
 
 def kept_on_ctx(torch):
+    """A tensor put on `ctx` by hand is held as well, but nothing checks its version."""
     class Remember(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -175,44 +203,54 @@ def kept_on_ctx(torch):
         def backward(ctx, grad):
             return 2 * ctx.x * grad
 
-    x = leaf(torch, 1.0, 2.0)
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     loss = Remember.apply(x).sum()
     return draw(loss)
 
 
 def graph_of_a_gradient(torch):
-    x = leaf(torch, 2.0)
+    """With `create_graph=True` the gradient g has a graph of its own, made of the nodes of its backward pass."""
+    x = torch.tensor([2.0], requires_grad=True)
     y = x**3
     (g,) = torch.autograd.grad(y, x, create_graph=True)
     return draw(g)
 
 
 def not_reached(torch):
-    w, v = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    """`detach()` cut the graph: no gradient reaches v from here, and the text above the picture says so."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    v = torch.tensor([3.0, 4.0], requires_grad=True)
     h = (v * 2).detach()
     loss = (w * h).sum()
     return draw(loss, v)
 
 
 def only_a_leaf(torch):
-    x = leaf(torch, 1.0, 2.0)
+    """A leaf has no grad_fn, so there is nothing behind it."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     return draw(x)
 
 
 def without_history(torch):
+    """Nothing here requires grad, so nothing was recorded."""
     c = torch.ones(2)
     s = c.sum()
     return draw(s)
 
 
 def linear_model(torch):
-    nn = import_module(torch.__name__ + ".nn")
-    model = even(torch, nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)))
+    """Give `draw` the model as well, and the parameters have their names in it."""
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+    for weights in model.parameters():
+        weights.data.fill_(0.25)
     loss = model(torch.ones(5, 3)).mean()
     return draw(model, loss)
 
 
 def training_step(torch):
+    """In a training step no weight is stale: backward is over before the optimizer writes. The version of each weight
+    is 1 now, so this graph could not be used again: the two weights that were saved are STALE.
+    """
     X, target = torch.ones((4, 3)), torch.zeros((4, 2))
     w1, b1 = torch.ones((3, 5), requires_grad=True), torch.zeros(5, requires_grad=True)
     w2, b2 = torch.ones((5, 2), requires_grad=True), torch.zeros(2, requires_grad=True)
@@ -227,15 +265,20 @@ def training_step(torch):
 
 
 def two_hundred_layers(torch):
-    nn = import_module(torch.__name__ + ".nn")
-    layers = [layer for _ in range(200) for layer in (nn.Linear(2, 2), nn.ReLU())]
-    model = even(torch, nn.Sequential(*layers, nn.Linear(2, 1)))
+    """1,004 nodes. What repeats is folded, and the picture says how many times; the first and the last layers stand in
+    full.
+    """
+    layers = [layer for _ in range(200) for layer in (torch.nn.Linear(2, 2), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(2, 1))
+    for weights in model.parameters():
+        weights.data.fill_(0.25)
     loss = model(torch.ones(3, 2)).sum()
     return draw(model, loss)
 
 
 def a_long_loop(torch):
-    x = leaf(torch, 1.0)
+    """A loop of 60 rounds is folded as well; the unfolded ends show what one round looks like."""
+    x = torch.tensor([1.0], requires_grad=True)
     h = x
     for _ in range(60):
         h = (h * 2).sin()
@@ -243,24 +286,30 @@ def a_long_loop(torch):
 
 
 def many_leaves(torch):
-    total = torch.stack([leaf(torch, 1.0) for _ in range(100)]).sum()
+    """A hundred leaves of one kind are one box."""
+    total = torch.stack([torch.tensor([1.0], requires_grad=True) for _ in range(100)]).sum()
     return draw(total)
 
 
 def more_detail(torch):
-    x = leaf(torch, 1.0, 2.0)
+    """`detail=2` adds element types, shapes, and the numbers that a node keeps besides tensors."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x**3).sum(0, keepdim=True)
     return draw(y, detail=2)
 
 
 def less_detail(torch):
-    x = leaf(torch, 1.0, 2.0)
+    """`detail=0` leaves out contents and saved tensors: the bare graph."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x**3).sum()
     return draw(y, detail=0)
 
 
 def before_and_after_a_write(torch):
-    x = leaf(torch, 1.0, 2.0)
+    """Two pictures in one layout. Yellow and a word mark what changed: y has another grad_fn, and the result saved by
+    ExpBackward0 is stale.
+    """
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x.exp()
     loss = (y * 3).sum()
     before = draw(loss)
@@ -269,7 +318,8 @@ def before_and_after_a_write(torch):
 
 
 def before_and_after_backward(torch):
-    x = leaf(torch, 1.0, 2.0)
+    """Backward changed two things: it let go of both slots, and x has a `.grad`."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     loss = (x * x).sum()
     before = draw(loss)
     loss.backward()
@@ -277,13 +327,51 @@ def before_and_after_backward(torch):
 
 
 def an_error_explained(torch):
-    x = leaf(torch, 1.0, 4.0)
+    """What happened, the culprit in the picture (HERE), what cures it, and what only silences it."""
+    x = torch.tensor([1.0, 4.0], requires_grad=True)
     y = x.sqrt()
     loss = y.sum()
     y += 1
     with expect_error(RuntimeError, "modified by an inplace operation"):
         loss.backward()
     return explain()
+
+
+def a_diamond_step_by_step(torch):
+    """Turn the pages with the buttons or the arrow keys. SinBackward0 waits for 2, then for 1, then it runs, once, on
+    the sum of what arrived.
+    """
+    x = torch.tensor([2.0], requires_grad=True)
+    a = x.sin()
+    b = a * 3
+    c = a.exp()
+    loss = b * c
+    return step(loss)
+
+
+def a_ledger_of_bytes(torch):
+    """Forward saves, backward lets go. Each operation has a colour of its own; leaves are left out here, because the
+    program holds them anyway.
+    """
+    x, target = torch.ones(64, 100), torch.zeros(64, 10)
+    w1 = torch.zeros(100, 50, requires_grad=True)
+    w2 = torch.zeros(50, 10, requires_grad=True)
+    with ledger(leaves=False) as held:
+        loss = ((x @ w1).sigmoid() @ w2 - target).exp().mean()
+        loss.backward()
+    return held.plot()
+
+
+def a_log_of_events(torch):
+    """Who saved x, which line wrote to it, and which node then refused it: in the order in which it happened."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with watch() as log:
+        y = x * x
+        with torch.no_grad():
+            x.add_(1)
+        with expect_error(RuntimeError, "modified by an inplace operation"):
+            y.sum().backward()
+    return log
 
 
 GALLERY = [
@@ -316,6 +404,9 @@ GALLERY = [
     ("detail=0", less_detail),
     ("What a write changed", before_and_after_a_write),
     ("What backward changed", before_and_after_backward),
+    ("A diamond, step by step", a_diamond_step_by_step),
+    ("Who holds how many bytes", a_ledger_of_bytes),
+    ("What happened, line by line", a_log_of_events),
     ("An error explained", an_error_explained),
 ]
 
@@ -329,36 +420,56 @@ DIFFERENT = {
 }
 
 
-# --- the gallery as cells of a notebook --------------------------------------------------------------------
+# --- the gallery as a notebook -----------------------------------------------------------------------------
 
+HEADER = """\
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+"""
+FIRST = """\
+# Gallery: one picture of every kind
+
+An appendix to look things up in, not a lesson: each picture has the program that makes it above it, and a sentence on
+what to notice. With `import torch` in the next cell the same pictures show real PyTorch's graphs."""
 IMPORTS = """\
-from importlib import import_module
-
 import course_lib as torch
-from course_lib.teach import compare, draw, expect_error, explain"""
+from course_lib.teach import compare, draw, expect_error, explain, ledger, step, watch"""
 
 
-def cells():
-    """(title, code) for each picture; the first entry, without a title, holds imports and helpers."""
-    helpers = "\n\n\n".join(inspect.getsource(function).rstrip() for function in (leaf, even))
-    found = [("", f"{IMPORTS}\n\n\n{helpers}")]
-    for title, function in GALLERY:
-        lines = inspect.getsource(function).splitlines()[1:]
-        code = textwrap.dedent("\n".join(lines)).strip()
-        before, _, shown = code.rpartition("\nreturn ")
-        found.append((title, f"{before}\n{shown}"))
-    return found
+def code_of(function):
+    """The program of a picture, as a cell: without `def`, docstring and `return`."""
+    lines = inspect.getsource(function).splitlines()
+    first = next(i for i, line in enumerate(lines) if i and line.endswith('"""')) + 1
+    before, _, shown = textwrap.dedent("\n".join(lines[first:])).rpartition("\nreturn ")
+    return f"{before}\n{shown}".strip()
+
+
+def notice(function):
+    """What to notice in a picture, on one line."""
+    return " ".join(function.__doc__.split())
 
 
 def notebook_source():
     """The gallery as a notebook source in percent format."""
-    parts = [
-        "# %% [markdown]\n# # Gallery: one picture of every kind\n#\n"
-        "# Nothing to learn by heart: look at a picture, then at the lines above it. With `import torch` in the first "
-        "cell the pictures show real PyTorch's graphs."
-    ]
-    for title, code in cells():
-        if title:
-            parts.append(f"# %% [markdown]\n# ## {title}")
-        parts.append(f"# %%\n{code}")
-    return "\n\n".join(parts) + "\n"
+    cells = [(FIRST, "", IMPORTS)]
+    for title, function in GALLERY:
+        tags = ' tags=["engine"]' if function in DIFFERENT else ""
+        cells.append((f"## {title}\n\nNotice: {notice(function)}", tags, code_of(function)))
+    parts = [HEADER.rstrip()]
+    for words, tags, code in cells:
+        parts += ["# %% [markdown]\n" + textwrap.indent(words, "# ", lambda line: True), f"# %%{tags}\n{code}"]
+    return "\n\n".join(part.replace("# \n", "#\n") for part in parts) + "\n"
+
+
+if __name__ == "__main__":
+    SOURCE.write_text(notebook_source(), encoding="utf-8", newline="\n")
+    print(f"{SOURCE.relative_to(ROOT)}: {len(GALLERY)} pictures")

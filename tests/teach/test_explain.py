@@ -131,6 +131,21 @@ def test_facts_of_the_version_error(torch):
     assert "look upwards" in third
 
 
+def test_the_culprit_has_the_versions_of_the_message(torch):
+    """Of two stale tensors the one that the message describes is marked, even if another was saved later."""
+    w, c = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])
+    loss = (w * c).sum()
+    c.add_(1)
+    with expect_error(RuntimeError):
+        loss.backward()
+    d = torch.tensor([5.0, 6.0])
+    other = (w * d).sum()
+    d.add_(1)
+    d.add_(1)
+
+    assert explain(loss, other).seen == "In the picture HERE marks saved other = c of MulBackward0 (node 1)."
+
+
 def test_lines_under_anomaly_mode():
     """Our engine in anomaly mode names the two lines; so does the explanation."""
     torch = course_lib

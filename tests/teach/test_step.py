@@ -16,7 +16,6 @@ import course_lib
 from course_lib.teach import layout
 from course_lib.teach.lanes import text_width
 from course_lib.teach.step import step
-from course_lib.teach.step_record import Queue
 
 DIAMOND = """\
 The backward pass from y, one node at a time: 5 nodes ran.
@@ -221,9 +220,7 @@ def recorded(torch):
     """A pass that can itself be differentiated."""
     x = leaf(torch, 2.0)
     y = x * x * x
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = step(y, create_graph=True)
+    result = step(y, create_graph=True)
     x.grad = None
     return result
 
@@ -496,9 +493,10 @@ def test_a_pass_that_is_recorded(torch):
     x = leaf(torch, 2.0)
     y = x * x * x
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        step(y, create_graph=True)
+        warnings.simplefilter("error")
+        result = step(y, create_graph=True)
 
+    assert "set .grad to None when you are done." in result.text
     assert x.grad.requires_grad
     assert torch.autograd.grad(x.grad, x)[0].item() == 12.0
     x.grad = None
@@ -598,17 +596,27 @@ def test_another_order_is_told(torch):
     assert recording.check_order() == [2]
 
 
-def test_the_queue_breaks_ties_by_arrival(torch):
-    """Among AccumulateGrad nodes there is no newest; the rule accepts any of them."""
-    a, b = leaf(torch, 1.0), leaf(torch, 2.0)
-    y = a * b
-    recording = step(y)._recording
-    queue = Queue(recording.graph, recording.queue_order, recording.roots, None)
-    queue.take(recording.steps[0].node)
-    for sent in recording.steps[0].sent:
-        queue.deliver(sent.target)
+@pytest.mark.parametrize("leaves, order", [("ab", "ab"), ("abc", "abc"), ("abcd", "acbd"), ("abcdefgh", "acgfhebd")])
+def test_leaves_leave_the_queue_as_its_heap_gives_them(torch, leaves, order):
+    """Among AccumulateGrad nodes there is no newest: what counts is the heap that the queue is."""
+    named = {name: leaf(torch, [1.0]) for name in leaves}
+    y = torch.cat(list(named.values())).sum()
+    result = step(y, names=named)
+    recording = result._recording
 
-    assert queue.take(queue.ready[1][2])
+    assert result.order[2:] == [f"AccumulateGrad of {name}" for name in order]
+    assert [one.node for one in recording.steps] == recording.planned and recording.strays == []
+    waiting = ", ".join(result.order[2:])
+    assert f"\n  ready queue: {waiting}\n" in result.text
+
+
+def test_a_leaf_that_is_used_again_arrives_later(real_torch):
+    """A leaf is ready when its last gradient is there, not its first; so PyTorch's queue says."""
+    named = {name: leaf(real_torch, [1.0]) for name in "abcd"}
+    result = step(real_torch.cat([named[name] for name in "abcda"]).sum(), names=named)
+
+    assert "".join(title[-1] for title in result.order[2:]) == "bdca"
+    assert result._recording.strays == []
 
 
 # --- arguments ---------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The exercises of lesson 00: start here, with the graph idea."""
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.outcomes import check_table
 
 # --- what the checks measure --------------------------------------------------------------------------------
 
@@ -202,9 +203,7 @@ def check_00_3(answer, torch):
         return almost("recursion")
     if deep != 3001:
         return not_yet(f"A chain of 3000 additions has 3001 nodes, with its leaf; you listed {deep}.")
-    return correct(
-        "Your walk visits each node once, however many arrows reach it: the engine needs the same care."
-    )
+    return correct("Your walk visits each node once, however many arrows reach it: the engine needs the same care.")
 
 
 def _names(answer, y):
@@ -245,6 +244,59 @@ def check_00_4(answer, torch):
     return not_yet(seen + " Check each product on its own.")
 
 
+PROGRAMS = {  # letter: (program, the number its author wants in x.grad)
+    "A": ("y = p * x + p; y.backward()", 2.0),
+    "B": ("y = p * p; print(y.grad_fn.name()); y = y * x; y.backward()", 4.0),
+    "C": ("y = x * x; y = x * x; y.backward()", 6.0),
+    "D": ("y = x * x; y.backward(); y = x * x; y.backward()", 6.0),
+    "E": ("x = torch.tensor(3.0); y = x * x; x.requires_grad_(); y.backward()", 6.0),
+    "F": ("y = x * p if x > 1 else p * p; y.backward()", 2.0),
+}
+HAPPENS = {
+    "A": "fine",
+    "B": "raises now",
+    "C": "fine",
+    "D": "silently wrong",
+    "E": "raises at backward",
+    "F": "fine",
+}
+WRONG_HAPPENS = {
+    ("A", "raises at backward"): "the plain summand",
+    ("B", "fine"): "None has no name",
+    ("B", "raises at backward"): "before the pass",
+    ("C", "silently wrong"): "computed twice",
+    ("D", "fine"): "added up",
+    ("E", "fine"): "too late",
+    ("E", "raises now"): "the line itself",
+    ("F", "raises at backward"): "the other branch",
+}
+
+
+def what_happens(program, wanted, torch):
+    """Run a program one statement at a time and say which of the four outcomes it has."""
+    space = {"torch": torch, "x": torch.tensor(3.0, requires_grad=True), "p": torch.tensor(2.0)}
+    for statement in program.split("; "):
+        try:
+            exec(statement, space)
+        except (RuntimeError, AttributeError):
+            return "raises at backward" if ".backward(" in statement else "raises now"
+    grad = space["x"].grad
+    return "fine" if grad is not None and grad.item() == wanted else "silently wrong"
+
+
+def check_00_5(answer, torch):
+    """Compare the table with what each program does when it is run."""
+    return check_table(
+        answer, PROGRAMS, lambda letter: what_happens(*PROGRAMS[letter], torch), WRONG_HAPPENS,
+        shown="you can tell what a line records, what it does not, and what each pass leaves in `.grad`.",
+    )  # fmt: skip
+
+
+def happens_but(letter, phrase):
+    """The source of a table that is right but for one letter."""
+    return f"happens = {HAPPENS | {letter: phrase}!r}\n"
+
+
 MAKE = "def make(torch):\n"
 WALK = "def walk(y):\n"
 
@@ -253,9 +305,7 @@ EXERCISES = [
         id="00.p1",
         kind="predict",
         title="What is the slope?",
-        question=(
-            "`x` is 3 and `y = x * x + x`. After `y.backward()`, what does `print(x.grad)` show? One number."
-        ),
+        question=("`x` is 3 and `y = x * x + x`. After `y.backward()`, what does `print(x.grad)` show? One number."),
         minutes=1,
         difficulty=1,
         name="answer",
@@ -295,9 +345,7 @@ EXERCISES = [
         id="00.p2",
         kind="predict",
         title="How many nodes?",
-        question=(
-            "How many backward nodes hang behind `y = x * x + x`, counting one for each leaf that waits?"
-        ),
+        question=("How many backward nodes hang behind `y = x * x + x`, counting one for each leaf that waits?"),
         minutes=1,
         difficulty=1,
         name="answer",
@@ -357,8 +405,7 @@ EXERCISES = [
             ),
             Mistake(
                 "n times",
-                "`range(n - 1)` runs the body n - 1 times: the first summand is x itself, without any "
-                "operation.",
+                "`range(n - 1)` runs the body n - 1 times: the first summand is x itself, without any operation.",
                 'answer = ["AddBackward0"] * 3\n',
             ),
             Mistake(
@@ -368,8 +415,7 @@ EXERCISES = [
             ),
             Mistake(
                 "forward names",
-                "The right operations, but not their nodes' full names: operation, then `Backward`, then "
-                "a 0.",
+                "The right operations, but not their nodes' full names: operation, then `Backward`, then a 0.",
                 'answer = ["Add", "Add"]\n',
             ),
             Mistake(
@@ -403,9 +449,7 @@ EXERCISES = [
         ),
         solution=MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x.exp()\n",
         why="The leaf asks for a gradient, so the one operation on it is recorded, and it is the last one.",
-        alternatives=(
-            MAKE + "    x = torch.zeros(1)\n    x.requires_grad_()\n    return torch.exp(x * 2)\n",
-        ),
+        alternatives=(MAKE + "    x = torch.zeros(1)\n    x.requires_grad_()\n    return torch.exp(x * 2)\n",),
         mistakes=(
             Mistake(
                 "plain",
@@ -445,14 +489,13 @@ EXERCISES = [
             "`a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List every arrow behind `y` as a "
             'pair `("from", "to")` of node names, without arrows to nothing.'
         ),
-        minutes=5,
+        minutes=4,
         difficulty=2,
         name="edges",
         starter="edges = None\n",
         hints=(
             "Start at `y` and go back: which operation ran last? What were its operands?",
-            "Every operand gives one arrow, unless it needs no gradient. The name at a leaf is "
-            "`AccumulateGrad`.",
+            "Every operand gives one arrow, unless it needs no gradient. The name at a leaf is `AccumulateGrad`.",
         ),
         solution=(
             "edges = [\n"
@@ -480,8 +523,7 @@ EXERCISES = [
             ),
             Mistake(
                 "a node for b",
-                "`b` does not require grad, so it has no accumulator: its place in the row is an arrow to "
-                "nothing.",
+                "`b` does not require grad, so it has no accumulator: its place in the row is an arrow to nothing.",
                 "edges = [\n"
                 '    ("ExpBackward0", "AddBackward0"),\n'
                 '    ("AddBackward0", "MulBackward0"),\n'
@@ -492,8 +534,7 @@ EXERCISES = [
             ),
             Mistake(
                 "one path only",
-                "`a` is used twice: once in the product and once, directly, in the sum. One arrow is "
-                "missing.",
+                "`a` is used twice: once in the product and once, directly, in the sum. One arrow is missing.",
                 "edges = [\n"
                 '    ("ExpBackward0", "AddBackward0"),\n'
                 '    ("AddBackward0", "MulBackward0"),\n'
@@ -502,8 +543,7 @@ EXERCISES = [
             ),
             Mistake(
                 "no leaves",
-                "The operations are right, but the graph does not stop there: where do a leaf's slopes "
-                "arrive?",
+                "The operations are right, but the graph does not stop there: where do a leaf's slopes arrive?",
                 'edges = [("ExpBackward0", "AddBackward0"), ("AddBackward0", "MulBackward0")]\n',
             ),
             Mistake(
@@ -532,22 +572,29 @@ EXERCISES = [
     ),
     Exercise(
         id="00.3",
-        kind="edges",
-        title="Walk it yourself",
+        kind="repair",
+        title="Repair the walk",
         question=(
-            "Return the names (`type(node).__name__`) of all nodes behind `y`, each node exactly once, in "
-            "any order. Two arrows into one node are still one node; long chains must not end in a "
-            "RecursionError."
+            "`walk` should list the names of all nodes behind `y`, each node exactly once, in any order. It "
+            "stumbles over an arrow to nothing, and where two paths meet it goes on twice."
         ),
-        minutes=10,
+        minutes=5,
         difficulty=2,
         name="walk",
-        starter=WALK + "    names = []\n    return names\n",
+        starter=(
+            WALK
+            + "    names, waiting = [], [y.grad_fn]\n"
+            + "    while waiting:\n"
+            + "        node = waiting.pop()\n"
+            + "        names.append(type(node).__name__)\n"
+            + "        for below, output in node.next_functions:\n"
+            + "            waiting.append(below)\n"
+            + "    return names\n"
+        ),
         hints=(
-            "Keep a list of nodes still to visit, starting with `y.grad_fn`, and a set of nodes you have "
-            "seen.",
-            "Take a node from the list; if it is new, note its name and put the nodes its arrows lead to on "
-            "the list. An arrow may lead to None.",
+            "Two questions to ask of a node before you note its name: is it one at all, and have I been here?",
+            "`waiting` is the list of what is still to visit. Beside it, keep a set of the nodes you have "
+            "seen; names will not do, for two nodes may have the same name.",
         ),
         solution=(
             WALK
@@ -575,8 +622,7 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "one entry per path",
-                "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you have "
-                "seen.",
+                "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you have seen.",
                 WALK
                 + "    names, waiting = [], [y.grad_fn]\n"
                 + "    while waiting:\n"
@@ -587,8 +633,7 @@ EXERCISES = [
             ),
             Mistake(
                 "recursion",
-                "Right on small graphs; a chain of 3000 operations is deeper than Python's call stack "
-                "allows.",
+                "Right on small graphs; a chain of 3000 operations is deeper than Python's call stack allows.",
                 WALK
                 + "    seen = []\n"
                 + "    def visit(node):\n"
@@ -639,8 +684,7 @@ EXERCISES = [
             ),
             Mistake(
                 "another name",
-                "The nodes are right. `node.name()` has a longer name for accumulators; take the type's "
-                "name.",
+                "The nodes are right. `node.name()` has a longer name for accumulators; take the type's name.",
                 WALK
                 + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
                 + "    while waiting:\n"
@@ -676,7 +720,7 @@ EXERCISES = [
             "`y = x * x * x + 2 * x` at `x = 2`, evaluated as `((x * x) * x) + (2 * x)`. For every path of "
             "arrows from `y` down to `x`, give the product of the slopes along it, in any order."
         ),
-        minutes=5,
+        minutes=4,
         difficulty=2,
         name="paths",
         starter="paths = None\n",
@@ -738,5 +782,71 @@ EXERCISES = [
             ),
         ),
         check=check_00_4,
+    ),
+    Exercise(
+        id="00.5",
+        kind="which happens",
+        title="Which happens?",
+        question="Six programs: fine, raises now, raises at backward, or silently wrong?\n\n"
+        + "\n".join(f"- {letter}: `{text}`, wanted {wanted:g}" for letter, (text, wanted) in PROGRAMS.items()),
+        minutes=4,
+        difficulty=2,
+        name="happens",
+        starter='happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}\n',
+        hints=(
+            "For each line ask first: does one of its operands require grad? If none does, it leaves no node.",
+            "Then count the backward passes: each of them adds what it finds to `x.grad`.",
+        ),
+        solution=f"happens = {HAPPENS!r}\n",
+        why=(
+            "A graph is what ran (C, F), on operands one of which requires grad (A, B, E), and every pass "
+            "adds to the gradient (D)."
+        ),
+        alternatives=(f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})\n",),
+        mistakes=(
+            Mistake(
+                "the plain summand",
+                "A: `p` needs no gradient, so its arrows lead to nothing. That is no error; the path to `x` is there.",
+                happens_but("A", "raises at backward"),
+            ),
+            Mistake(
+                "None has no name",
+                "B: `p * p` left no node, so `grad_fn` is None, and None has no `name()`. That line raises.",
+                happens_but("B", "fine"),
+            ),
+            Mistake(
+                "before the pass",
+                "B: something raises, but which line? The program does not get as far as its backward.",
+                happens_but("B", "raises at backward"),
+            ),
+            Mistake(
+                "computed twice",
+                "C: the line ran twice and left two graphs, but backward went through one, that of the second `y`.",
+                happens_but("C", "silently wrong"),
+            ),
+            Mistake(
+                "added up",
+                "D: two graphs, two passes, one accumulator: 6 arrives, and then 6 more is added to it.",
+                happens_but("D", "fine"),
+            ),
+            Mistake(
+                "too late",
+                "E: the product had run before `x` required grad. What is switched on later records nothing "
+                "backwards in time.",
+                happens_but("E", "fine"),
+            ),
+            Mistake(
+                "the line itself",
+                "E: `requires_grad_()` is allowed on a leaf at any time, and it works, for what comes "
+                "afterwards. Who finds out that `y` has no node?",
+                happens_but("E", "raises now"),
+            ),
+            Mistake(
+                "the other branch",
+                "F: the branch with `p * p` would leave no node. It did not run.",
+                happens_but("F", "raises at backward"),
+            ),
+        ),
+        check=check_00_5,
     ),
 ]

@@ -6,6 +6,7 @@ import html
 import math
 import random
 import re
+import sys
 import weakref
 
 from course_lib.teach.draw import draw
@@ -273,6 +274,8 @@ def check_01_p3(answer, torch):
         return almost("the old h")
     if found and "AccumulateGrad" in found[-1]:
         return almost("accumulator")
+    if [name.rstrip("0123456789") for name in found] == [name.rstrip("0123456789") for name in truth]:
+        return almost("counted")
     if [name.lower().removesuffix("0").removesuffix("backward") for name in found] in (["div", "add", "mul"],):
         return almost("forward names")
     return not_yet("Begin with the operation that made y, then the one that made its first operand, and so on.")
@@ -302,6 +305,9 @@ P3 = Exercise(
                 'answer = ["DivBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad"]'),
         Mistake("forward names", "The right operations. Their nodes' names end in Backward0.",
                 'answer = ["Div", "Add", "Mul"]'),
+        Mistake("counted", "The right operations in the right order. The digit at the end tells forms of one "
+                "operation apart; it counts nothing.",
+                'answer = ["DivBackward2", "AddBackward1", "MulBackward0"]'),
     ),
     check=check_01_p3,
 )  # fmt: skip
@@ -375,10 +381,18 @@ def arrows_of(program, torch):
     return {number[node]: [name(after) for after, _ in node.next_functions] for node in made}
 
 
+def target(entry):
+    """Where an arrow leads, however it was written: 3, "3" and the pair (3, 0) are one target."""
+    if isinstance(entry, (list, tuple)) and len(entry) == 2 and entry[1] == 0:
+        entry = entry[0]
+    return int(entry) if isinstance(entry, str) and entry.isdigit() else entry
+
+
 def check_01_1(answer, torch):
     if not isinstance(answer, dict) or set(answer) != {1, 2, 3, 4}:
         return not_yet("Keep the dictionary with the keys 4, 3, 2, 1, and put a list in the place of each None.")
     lists = {box: list(to) if isinstance(to, (list, tuple)) else [to] for box, to in answer.items()}
+    lists = {box: [target(entry) for entry in to] for box, to in lists.items()}
     truth = arrows_of(DRAWN["F"], torch)
     if lists == truth:
         return correct("you read every arrow, the invisible one among them.")
@@ -401,7 +415,7 @@ def check_01_1(answer, torch):
 
 
 EX1 = Exercise(
-    id="01.1", kind="edges", title="Give the arrows", minutes=5, difficulty=1,
+    id="01.1", kind="edges", title="Give the arrows", minutes=4, difficulty=1,
     question="For each numbered box of picture F: where do its arrows lead, operand by operand? A box's "
     "number, a leaf's name in quotes, or None for an arrow to nothing.",
     name="arrows", starter="arrows = {4: None, 3: None, 2: None, 1: None}",
@@ -415,7 +429,8 @@ EX1 = Exercise(
     why="The picture is b / exp(a * c) - a * c with the product computed once: two arrows meet in box 1. c "
     "is plain, so the product's second arrow leads to nothing.",
     alternatives=('arrows = {1: ("a", None), 2: (1,), 3: ("b", 2), 4: (3, 1)}',
-                  'arrows = {1: ["a", None], 2: 1, 3: ["b", 2], 4: [3, 1]}'),
+                  'arrows = {1: ["a", None], 2: 1, 3: ["b", 2], 4: [3, 1]}',
+                  'arrows = {4: [(3, 0), (1, 0)], 3: [("b", 0), (2, 0)], 2: [("1", 0)], 1: [("a", 0), (None, 0)]}'),
     mistakes=(
         Mistake("turned round", "You list for each box who leads *to* it. An arrow belongs to the box it "
                 "starts from, and starts at the result.", "arrows = {4: [], 3: [4], 2: [3], 1: [2, 4]}"),
@@ -448,24 +463,36 @@ WRONG_PROGRAMS = {
 }
 
 
+def choices(answer):
+    """The program numbers in one entry of an answer: one number, or several where several are right; or []."""
+    several = list(answer) if isinstance(answer, (list, tuple, set)) else [answer]
+    several = [int(each) if isinstance(each, str) and each.isdigit() else each for each in several]
+    return several if all(type(each) is int for each in several) else []
+
+
 def check_01_2(answer, torch):
     if not isinstance(answer, dict) or set(answer) != set("ABCDE"):
         return not_yet("Keep the dictionary with the letters A to E.")
-    strange = [letter for letter in "ABCDE" if answer[letter] not in PROGRAMS]
+    given_numbers = {letter: choices(answer[letter]) for letter in "ABCDE"}
+    strange = [letter for letter, chosen in given_numbers.items() if not chosen or not set(chosen) <= set(PROGRAMS)]
     if strange:
         return not_yet(f"For {', '.join(strange)}, give the number of a program, 1 to 12.")
-    wrong = []
+    wrong = []  # (letter, number)
     for letter in "ABCDE":
         space = given(torch)
         leaves = dict(space)
         drawn = shape_of(run_program(DRAWN[letter], dict(space)), leaves)
-        if shape_of(run_program(PROGRAMS[answer[letter]], dict(space)), leaves) != drawn:
-            wrong.append(letter)
-    for letter in wrong:
-        if (letter, answer[letter]) in WRONG_PROGRAMS:
-            return almost(WRONG_PROGRAMS[letter, answer[letter]])
+        for number in given_numbers[letter]:
+            if shape_of(run_program(PROGRAMS[number], dict(space)), leaves) != drawn:
+                wrong.append((letter, number))
+    for one in wrong:
+        if one in WRONG_PROGRAMS:
+            return almost(WRONG_PROGRAMS[one])
     if wrong:
-        return not_yet(f"{5 - len(wrong)} of 5 are right. Look again at {wrong[0]}: count its boxes first.")
+        letter, number = wrong[0]
+        right = 5 - len({letter for letter, _ in wrong})
+        return not_yet(f"{right} of 5 are right. Draw the boxes of program {number} and compare with picture "
+            f"{letter}: their names, then for each arrow where it starts and where it leads.")
     return correct("from the picture to the program: only order, sharing and what requires grad decide.")
 
 
@@ -490,7 +517,7 @@ EX2 = Exercise(
     why="A: one node with two arrows into it. B: two products with c, each with an arrow to nothing. C: "
     "minus is a node of its own. D: a loop is what its body ran. E: z is not behind y, and program 11 "
     "leaves the same graph.",
-    alternatives=(matched_but(E=11),),
+    alternatives=(matched_but(E=11), matched_but(E=[10, 11]), matched_but(A="1")),
     mistakes=(
         Mistake("computed twice", "A: program 2 computes a * b twice and leaves three products. In the "
                 "picture two arrows run into one box.", matched_but(A=2)),
@@ -536,7 +563,16 @@ def check_01_3(answer, torch):
         if found == shape_of(run_program(program, dict(space)), leaves):
             return almost(name)
     boxes = [name for name, _ in found]
-    return not_yet(f"Behind your y are the boxes {', '.join(boxes)}. Compare names, then arrows, with picture G.")
+    if sorted(boxes) != sorted(name for name, _ in wanted):
+        return not_yet(f"Behind your y are the boxes {', '.join(boxes)}. Compare their names with picture G.")
+    ends = [to for _, arrows in found for to, _ in arrows]
+    if None in ends:
+        return not_yet("The boxes are those of picture G. But one of your arrows leads to nothing, and in the picture "
+            "every operand has an arrow.")
+    if "another leaf" in ends:
+        return not_yet("The boxes are those of picture G. But one of your arrows ends in a leaf that is neither the a "
+            "nor the b that was given.")
+    return not_yet("The boxes are those of picture G, the arrows are not. For each box, where do arrows 0 and 1 lead?")
 
 
 BUILD = "def build(torch, a, b):\n"
@@ -550,7 +586,10 @@ EX3 = Exercise(
     ),
     solution=BUILD + "    e = b.exp()\n    return e * (a + e)\n",
     why="One call of exp, used twice. Writing b.exp() twice would have the same value and one box more.",
-    alternatives=(BUILD + "    e = torch.exp(b)\n    return torch.mul(e, torch.add(a, e))\n",),
+    alternatives=(
+        BUILD + "    e = torch.exp(b)\n    return torch.mul(e, torch.add(a, e))\n",
+        BUILD + "    e = b.exp()\n    e.sin()  # leaves nothing behind y\n    s = a.add(e)\n    return e.mul(s)\n",
+    ),
     mistakes=(
         Mistake("computed twice", "You call exp twice, and so there are two boxes. In the picture both "
                 "arrows run into one.", BUILD + "    return b.exp() * (a + b.exp())\n"),
@@ -610,17 +649,20 @@ def check_01_4(answer, torch):
         ("B", "raises now"): "numbers refused",
         ("B", "raises at backward"): "numbers refused",
         ("C", "fine"): "copies of results",
+        ("C", "silently wrong"): "copies of results",
         ("C", "raises at backward"): "copies late",
         ("D", "raises now"): "a cycle",
         ("D", "raises at backward"): "a cycle",
         ("D", "silently wrong"): "a cycle",
         ("E", "silently wrong"): "an if in the way",
         ("E", "raises now"): "an if in the way",
+        ("E", "raises at backward"): "an if in the way",
         ("F", "fine"): "a tensor is enough",
         ("F", "silently wrong"): "nothing to start from",
         ("F", "raises now"): "plain is allowed",
         ("G", "silently wrong"): "float cuts",
         ("G", "raises at backward"): "float cuts",
+        ("G", "raises now"): "float cuts",
     }
     measure = functools.partial(what_happens, torch)
     return check_table(answer, HAPPENS, measure, mistakes, "you know what a graph remembers, and what it never sees.")
@@ -683,11 +725,57 @@ EX4 = Exercise(
 # --- 01.5 ---------------------------------------------------------------------------------------------------
 
 
+USES = {  # what a case is about: was t used for y
+    "near leaf": (True, "a leaf that is an operand of y's own operation"),
+    "near result": (True, "a result that is an operand of y's own operation"),
+    "straight leaf": (True, "a leaf several operations behind y, always along arrow 0"),
+    "straight result": (True, "a result several operations behind y, always along arrow 0"),
+    "last leaf": (True, "a leaf two operations behind y, along arrow 1"),
+    "leaf": (True, "a leaf several operations behind y"),
+    "result": (True, "a result several operations behind y"),
+    "past nothing": (True, "a leaf behind operations that also have an arrow to nothing"),
+    "stranger": (False, "a leaf that y never saw"),
+    "other leaf": (False, "a leaf that y never saw, equal to one that it did see"),
+    "twin": (False, "a result that y never saw, computed like one that y was computed from"),
+    "aside": (False, "a result that y never saw, computed from the same leaf as y"),
+    "plain": (False, "a plain tensor"),
+    "forwards": (False, "a t that was computed from y"),
+    "output": (False, "the first result of an operation of which y saw the third"),
+}
+USED = {about for about, (truth, _) in USES.items() if truth}
+LEAF_CASES = {about for about in USED if about.endswith("leaf")} | {"past nothing"}
+MOST_LINES = 50_000  # lines of Python for 20 sums; a walk that sees each node once needs some hundreds
+
+
+class TooManyLines(BaseException):
+    """A walk that visits a node once for each path to it."""
+
+
+def within_lines(call):
+    """What `call()` gives; TooManyLines when it runs more than MOST_LINES lines of Python."""
+    ran = 0
+
+    def trace(frame, event, argument):
+        nonlocal ran
+        ran += 1
+        if ran > MOST_LINES:
+            raise TooManyLines
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return call()
+    finally:
+        sys.settrace(before)
+
+
 def cases_of_use(torch):
-    """(what the case is about, y, t, was t used for y) for exercise 01.5."""
+    """(what the case is about, y, t) for exercise 01.5."""
     space = given(torch)
     a, b, c = (space[name] for name in "abc")
     other = torch.tensor(a.item(), requires_grad=True)
+    stranger = torch.tensor(a.item() + 3, requires_grad=True)
     h, twin, aside = a.exp(), a.exp(), a.sin()
     k = b - h
     y = c * (k * b)
@@ -695,34 +783,71 @@ def cases_of_use(torch):
     one, two, three = rows.unbind()
     third = (three * b).exp()
     return [
-        ("leaf", y, a, True),
-        ("leaf", y, b, True),
-        ("result", y, k, True),
-        ("result", y, h, True),
-        ("other leaf", y, other, False),
-        ("twin", y, twin, False),
-        ("aside", y, aside, False),
-        ("plain", y, c, False),
-        ("forwards", h, y, False),
-        ("forwards", k, y, False),
-        ("leaf", third, rows, True),
-        ("result", third, three, True),
-        ("output", third, one, False),
-        ("output", third, two, False),
+        ("leaf", y, a),
+        ("near leaf", h, a),
+        ("near result", -h, h),
+        ("last leaf", y, b),
+        ("result", y, k),
+        ("result", y, h),
+        ("straight leaf", third, rows),
+        ("straight result", third, three),
+        ("past nothing", (h * 1) * 1, a),
+        ("stranger", y, stranger),
+        ("other leaf", y, other),
+        ("twin", y, twin),
+        ("aside", y, aside),
+        ("plain", y, c),
+        ("forwards", h, y),
+        ("forwards", k, y),
+        ("output", third, one),
+        ("output", third, two),
     ]
+
+
+def what_went_wrong(wrong):
+    """The verdict on a walk that answers these kinds of case wrongly."""
+    missed, invented = wrong & USED, wrong - USED
+    if missed == USED:
+        if "forwards" in invented:
+            return almost("turned round")
+        return not_yet("You say False wherever y was computed from t. Where does your walk begin?")
+    if not missed:
+        if wrong == {"output"}:
+            return almost("which output")
+        if wrong == {"other leaf"}:
+            return almost("an equal leaf")
+        if "plain" in wrong and wrong <= {"plain", "other leaf", "stranger", "output"}:
+            return almost("nothing is nothing")
+        if "twin" in wrong and wrong <= {"twin", "aside", "output", "forwards"}:
+            return almost("same names" if "forwards" not in wrong and "aside" not in wrong else "a leaf in common")
+    if missed == {"near result", "straight result", "result"} and not invented:
+        return almost("leaves only")
+    if missed == LEAF_CASES and invented <= {"output", "plain"}:
+        return almost("results only")
+    if missed == USED - {"near leaf", "near result"}:
+        return almost("one step")
+    straight = {"straight leaf", "straight result"}
+    if "past nothing" in missed and not missed & (straight | {"near leaf", "near result"}):
+        return almost("stopped by nothing")
+    first_only = missed == {"leaf", "last leaf", "result"}
+    if not invented - {"output"} and (first_only or (missed >= straight and "last leaf" not in missed)):
+        return almost("one arrow only")
+    about = next(about for about in USES if about in wrong)
+    truth, words = USES[about]
+    return not_yet(f"You say {not truth} for {words}. Draw such a graph, and follow your walk by hand.")
 
 
 def check_01_5(answer, torch):
     wrong, used_up = set(), False
     for _ in range(2):
         cases = cases_of_use(torch)
-        for about, y, t, truth in cases:
+        for about, y, t in cases:
             found = answer(torch, y, t)
             if found is None:
                 return not_yet("Return True or False.")
-            if bool(found) != truth:
+            if bool(found) != USES[about][0]:
                 wrong.add(about)
-        if any(t.grad is not None for _, _, t, _ in cases if t.is_leaf):
+        if any(t.grad is not None for _, _, t in cases if t.is_leaf):
             return almost("gradients left behind")
         try:
             cases[0][1].backward()
@@ -730,31 +855,28 @@ def check_01_5(answer, torch):
             used_up = True
     if used_up:
         return almost("used up")
-    if not wrong:
-        x = torch.tensor(1.0, requires_grad=True)
-        y = x
-        for _ in range(3000):
-            y = y * 1
-        try:
-            found = answer(torch, y, x)
-        except RecursionError:
-            return almost("recursion")
-        if not found:
-            return not_yet("A chain of 3000 operations leads back to x, and you say it does not.")
-        return correct("a walk over the graph answers it: the arrows are the history.")
-    if wrong == {"output"}:
-        return almost("which output")
-    if "plain" in wrong and wrong <= {"plain", "other leaf", "output"}:
-        return almost("nothing is nothing")
-    if wrong == {"result"}:
-        return almost("leaves only")
-    if wrong <= {"leaf", "output", "plain"} and "leaf" in wrong:
-        return almost("results only")
-    if wrong <= {"twin", "aside", "output", "forwards"} and "twin" in wrong:
-        return almost("same names" if "forwards" not in wrong and "aside" not in wrong else "a leaf in common")
-    if "leaf" in wrong or "result" in wrong:
-        return almost("first arrow only")
-    return not_yet(f"Wrong in {len(wrong)} kinds of case. Draw a small graph and follow your walk by hand.")
+    if wrong:
+        return what_went_wrong(wrong)
+    x, other = (torch.tensor(1.0, requires_grad=True) for _ in range(2))
+    y = x
+    for _ in range(3000):
+        y = y * 1
+    try:
+        found = answer(torch, y, x)
+    except RecursionError:
+        return almost("recursion")
+    if not found:
+        return not_yet("A chain of 3000 operations leads back to x, and you say it does not.")
+    y = x
+    for _ in range(20):
+        y = y + y
+    try:
+        found = within_lines(lambda: answer(torch, y, other))
+    except TooManyLines:
+        return almost("every path")
+    if found:
+        return not_yet("Twenty times y = y + y, and you find a leaf that was never used.")
+    return correct("a walk over the graph answers it: the arrows are the history.")
 
 
 DEPENDS = "def depends(torch, y, t):\n"
@@ -770,12 +892,13 @@ FOLLOW = "        waiting += node.next_functions\n    return False\n"
 LEAF = "        if getattr(node, 'variable', None) is t:\n            return True\n"
 RESULT = "        if t.grad_fn is not None and node is t.grad_fn and output == t.output_nr:\n            return True\n"
 EX5 = Exercise(
-    id="01.5", kind="edges", title="Was it used?", minutes=10, difficulty=3,
+    id="01.5", kind="edges", title="Was it used?", minutes=12, difficulty=3,
     question="Return True if, by the graph, `y` was computed from `t`, directly or through other results. "
     "`t` may be a leaf, a result, one of several results of one operation, or plain.",
     name="depends", starter=DEPENDS + "    return y.grad_fn is t.grad_fn",
     hints=(
-        "Walk back from y.grad_fn as in exercise 00.3: a list of what is still to visit, a set of what was seen.",
+        "Walk back from y.grad_fn as in exercise 00.3: a list of what is still to visit, a set of what was seen. "
+        "You hold the nodes in that set, and so they can be compared.",
         "How do you recognise t when you arrive? A leaf by its accumulator's variable, a result by its node.",
         "When t is one of several results, the node alone does not decide; the arrow has a second half.",
     ),
@@ -808,7 +931,7 @@ EX5 = Exercise(
                 DEPENDS + WALK.replace("node is None or ", "").replace("node, output = waiting.pop()\n",
                 "node, output = waiting.pop()\n        if node is t.grad_fn and output == t.output_nr:\n"
                 "            return True\n        if node is None:\n            continue\n") + LEAF + FOLLOW),
-        Mistake("first arrow only", "You follow one arrow of each node. An operation has one for each operand.",
+        Mistake("one arrow only", "You follow one arrow of each node. An operation has one for each operand.",
                 DEPENDS + WALK + LEAF + RESULT + FOLLOW.replace("node.next_functions", "node.next_functions[:1]")),
         Mistake("same names", "A second result of the same operation, that y never saw, gets a yes: you "
                 "compare names, and many nodes carry one name.",
@@ -822,6 +945,24 @@ EX5 = Exercise(
                 "                found.add(node.variable)\n"
                 "            waiting += [n for n, _ in node.next_functions if n] if node else []\n"
                 "        return found | ({z} if z.is_leaf else set())\n    return bool(leaves(y) & leaves(t))\n"),
+        Mistake("turned round", "You walk from t in search of y. Arrows lead from a result back to what it was "
+                "computed from: the walk begins at y.",
+                DEPENDS + "    y, t = t, y\n" + WALK + LEAF + RESULT + FOLLOW),
+        Mistake("one step", "You look at the arrows of y's own node. The nodes that they lead to have arrows as well.",
+                DEPENDS + "    for node, output in y.grad_fn.next_functions if y.grad_fn else ():\n"
+                + LEAF + RESULT + "    return False\n"),
+        Mistake("stopped by nothing", "At the first arrow to nothing your walk ends. Only that path ends there; "
+                "the others go on.",
+                DEPENDS + WALK.replace("        if node is None or (node, output) in seen:\n            continue\n",
+                "        if node is None:\n            return False\n") + LEAF + RESULT + FOLLOW),
+        Mistake("an equal leaf", "You say yes to a leaf that y never saw: it only has the value of one that was used. "
+                "A tensor is known by `is`.",
+                DEPENDS + WALK + LEAF.replace("getattr(node, 'variable', None) is t",
+                "t.requires_grad and t.is_leaf and hasattr(node, 'variable') and torch.equal(node.variable, t)")
+                + RESULT + FOLLOW),
+        Mistake("every path", "Right on small graphs. But you visit a node once for each path that leads to it, and "
+                "twenty sums y + y have a million paths.",
+                DEPENDS + WALK.replace(" or (node, output) in seen", "") + LEAF + RESULT + FOLLOW),
         Mistake("recursion", "Right on small graphs. A chain of 3000 operations is deeper than Python's "
                 "calls may go.",
                 DEPENDS + "    seen = set()\n    def visit(node, output):\n"

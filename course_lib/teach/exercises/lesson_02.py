@@ -161,14 +161,18 @@ def check_02_p3(answer, torch):
     loss.requires_grad = True
     loss.backward()
     truth = [None if each is None else each.item() for each in (w.grad, loss.grad)]
+    if any(isinstance(each, (bool, str)) for each in answer):
+        return not_yet("A number, or None without quotes, is wanted for each of the two.")
     if list(answer) == truth:
         return correct("the error is gone, and so is the learning.")
-    named = {(0, 1): "zero", (None, None): "nothing at all", (1, None): "passed on", (1, 1): "through"}
+    named = {(0, 1): "zero", (0, 0): "zero", (None, None): "nothing at all", (1, None): "passed on", (1, 1): "through"}
     first, second = answer
     if (first, second) in named:
         return almost(named[first, second])
     if isinstance(first, (int, float)) and second in (None, 1):
         return almost("through")
+    if first is None and isinstance(second, (int, float)):
+        return almost("its own slope")
     return not_yet("Begin at the loss, with slope 1. Is there an arrow? And which tensor stores what arrives?")
 
 
@@ -194,6 +198,8 @@ P3 = Exercise(
                 "hand it on along.", "answer = [1.0, None]"),
         Mistake("through", "You expect a way from loss to w. Had there been one, the line from the forum "
                 "would not have been needed.", "answer = [-0.5, None]"),
+        Mistake("its own slope", "w gets nothing, right. loss.grad is the slope of loss for loss itself, not its "
+                "value.", "answer = [None, 1 / 3]"),
     ),
     check=check_02_p3,
 )  # fmt: skip
@@ -228,6 +234,8 @@ def check_02_1(answer, torch):
     given = {name: list(three) for name, three in answer.items()}
     if given == truth:
         return correct("leaf, flag and gradient are three different questions.")
+    if {name: [three[1], three[0], three[2]] for name, three in given.items()} == truth:
+        return not_yet("Right, if you meant the flag first. The order asked for is: leaf, requires grad, has a .grad.")
     if given["g"] != truth["g"] and given["g"][0]:
         return almost("the cast")
     if given["f"] != truth["f"]:
@@ -236,9 +244,11 @@ def check_02_1(answer, torch):
         return almost("every result is no leaf" if not given["d"][0] else "plain")
     if given["e"] != truth["e"]:
         return almost("flag on a result")
-    if given["c"] != truth["c"] or given["g"] != truth["g"]:
-        return almost("results store")
-    return not_yet("Take the names one by one.")
+    if given["c"][0]:
+        return almost("a recorded leaf")
+    if not (given["c"][1] and given["g"][1]):
+        return almost("two are needed")
+    return almost("results store")
 
 
 STATE = {
@@ -255,7 +265,7 @@ def state_but(**changed):
 
 
 EX1 = Exercise(
-    id="02.1", kind="predict state", title="Who is what?", minutes=6, difficulty=1, puzzles=(10,),
+    id="02.1", kind="predict state", title="Who is what?", minutes=5, difficulty=1, puzzles=(10,),
     question="For each of c to g, after the last line: is it a leaf, does it require grad, has it a .grad?"
     "\n\n```python\n"
     + STATE_PROGRAM + "```",
@@ -283,6 +293,10 @@ EX1 = Exercise(
                 "there goes on to a.", state_but(g=[True, True, True])),
         Mistake("results store", "Gradients pass through c and g, and are not stored there: nobody called "
                 "retain_grad().", state_but(c=[False, True, True])),
+        Mistake("a recorded leaf", "c was computed from a, which requires grad, so the product was recorded: c is a "
+                "result.", state_but(c=[True, True, True])),
+        Mistake("two are needed", "c and g were computed from a, which requires grad. One such operand is enough.",
+                state_but(c=[False, False, False])),
     ),
     check=check_02_1,
 )  # fmt: skip
@@ -335,16 +349,20 @@ def check_02_2(answer, torch):
         ("B", "silently wrong"): "nothing to start from",
         ("B", "raises now"): "the flag is allowed",
         ("C", "silently wrong"): "float is a result",
+        ("C", "raises now"): "float is a result",
+        ("C", "raises at backward"): "float is a result",
         ("D", "fine"): "a truth value has a slope",
         ("D", "silently wrong"): "a flat step",
         ("D", "raises now"): "comparing is allowed",
         ("E", "fine"): "the forum",
         ("E", "raises at backward"): "still an error",
+        ("E", "raises now"): "a refused flag",
         ("F", "fine"): "a way to freeze",
         ("F", "raises at backward"): "refused later",
         ("F", "silently wrong"): "a way to freeze",
         ("G", "silently wrong"): "retain_grad does nothing",
         ("G", "raises now"): "retain_grad does nothing",
+        ("G", "raises at backward"): "retain_grad does nothing",
         ("H", "fine"): "whole numbers",
         ("H", "raises at backward"): "whole numbers later",
         ("H", "silently wrong"): "whole numbers",
@@ -398,9 +416,11 @@ EX2 = Exercise(
                 happens_but(E="fine")),
         Mistake("still an error", "E: with the flag, loss is a leaf that requires grad, and backward has "
                 "something to start from: loss itself.", happens_but(E="raises at backward")),
-        Mistake("a way to freeze", "F: a result's flag follows from its operands, and cannot be switched off.",
+        Mistake("a refused flag", "E: a result would refuse the flag. But this loss is a leaf: no recorded operation "
+                "computed it, for the comparison had cut the way.", happens_but(E="raises now")),
+        Mistake("a way to freeze", "F: a result's flag follows from its operands; the line that sets it raises.",
                 happens_but(F="silently wrong")),
-        Mistake("refused later", "F: it is refused, but not by backward: the line that sets the flag raises.",
+        Mistake("refused later", "F: it is refused, but not by backward. Who sets the flag of a result is told at once.",
                 happens_but(F="raises at backward")),
         Mistake("retain_grad does nothing", "G: w is a result, and retain_grad() was called on it before "
                 "backward. That is just what it is for.", happens_but(G="silently wrong")),
@@ -430,9 +450,7 @@ def check_02_3(answer, torch):
     if w.dtype != torch.float64:
         return almost("single precision")
     if not w.is_leaf:
-        if w.retains_grad:
-            return almost("kept, not a leaf")
-        return almost("flag on a result" if called(answer, "requires_grad_") else "another result")
+        return almost("kept, not a leaf" if w.retains_grad else "another result")
     (w * w).sum().backward()
     if not near(w.grad.tolist(), [2 * each for each in w.tolist()], 1e-6):
         return not_yet("Backward from (w * w).sum() leaves another gradient than 2 * w.")
@@ -459,19 +477,15 @@ EX3 = Exercise(
     ),
     mistakes=(
         Mistake("kept, not a leaf", "With retain_grad() one can read its gradient, but it is still a "
-                "result: an optimizer refuses it, and the next forward pass computes it anew.",
+                "result: an optimizer refuses it, and the leaf behind it has no name any more.",
                 SMALL + "    w = torch.tensor(values, requires_grad=True).double() * 0.01\n    w.retain_grad()\n"
                 "    return w\n"),
-        Mistake("another result", "The cast is gone, or has moved, but something recorded still comes after "
-                "the flag: what is returned is a result.",
+        Mistake("another result", "After the flag was first set something was still computed and recorded. What you "
+                "return is a result, and no flag makes a leaf of it.",
                 SMALL + "    return torch.tensor(values, dtype=torch.float64, requires_grad=True) * 0.01\n"),
-        Mistake("flag on a result", "requires_grad_() on a result changes nothing: its flag is on already, "
-                "and it does not become a leaf.",
-                SMALL + "    w = torch.tensor(values, requires_grad=True)\n"
-                "    return (w.double() * 0.01).requires_grad_()\n"),
-        Mistake("single precision", "A leaf that requires grad, with the right values, but in float32.",
+        Mistake("single precision", "It requires grad and has the right values, but in float32.",
                 SMALL + "    return (torch.tensor(values) * 0.01).requires_grad_()\n"),
-        Mistake("no flag", "The values and the type are right, and it is a leaf; but it does not require grad.",
+        Mistake("no flag", "It has the right values; but it does not require grad.",
                 SMALL + "    return torch.tensor(values).double() * 0.01\n"),
         Mistake("not scaled", "A leaf with the values as they were given; they were to be multiplied by 0.01.",
                 SMALL + "    return torch.tensor(values).double().requires_grad_()\n"),
@@ -507,7 +521,12 @@ def check_02_4(answer, torch):
         start, xs, ts = numbers(2), [numbers(2) for _ in range(count)], numbers(count, 3.0, 5.0)
         w = torch.tensor(start, requires_grad=True, dtype=torch.float64)
         rows = [torch.tensor(x, dtype=torch.float64) for x in xs]
-        loss = answer(torch, w, rows, [torch.tensor(t, dtype=torch.float64) for t in ts])
+        try:
+            loss = answer(torch, w, rows, [torch.tensor(t, dtype=torch.float64) for t in ts])
+        except RuntimeError as error:
+            if "can only change requires_grad flags" not in str(error):
+                raise
+            return almost("the flag left in")
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
             return not_yet("Return the loss as a tensor with one element.")
         value, wanted = mean_squared(start, xs, ts), slopes_of(start, xs, ts)
@@ -516,9 +535,16 @@ def check_02_4(answer, torch):
                 return almost("a sum")
             return not_yet("Its value is not the mean of the squares.")
         if not loss.requires_grad:
-            return almost("the error again" if called(answer, "item") else "numbers again")
+            if called(answer, "item"):
+                return almost("the error again")
+            if called(answer, "tensor"):
+                return almost("numbers again")
+            return not_yet("The loss has no history: somewhere between w and the loss the way still ends. Print "
+                "requires_grad of each step.")
         if loss.is_leaf:
             return almost("the forum's line")
+        if w.grad is not None:
+            return almost("backward inside")
         loss.backward()
         if w.grad is None:
             return almost("a leaf of errors")
@@ -547,7 +573,7 @@ SOLVED = (
 )
 
 EX4 = Exercise(
-    id="02.4", kind="diagnose", title="A bug report", minutes=10, difficulty=2, puzzles=(11,),
+    id="02.4", kind="diagnose", title="A bug report", minutes=8, difficulty=2, puzzles=(11,),
     question="“My model does not learn.” Repair loss_of: the same value, and after loss.backward() the "
     "gradient is in w.grad.",
     name="loss_of", starter=LOSS,
@@ -573,14 +599,19 @@ EX4 = Exercise(
         Mistake("numbers again", "item() is gone, and still the loss has no history: torch.tensor reads the "
                 "numbers out of what it is given and makes a new leaf.",
                 LOSS.replace("(error * error).item()", "error * error").replace(FLAG, "") + "\n"),
-        Mistake("a leaf of errors", "Now the list of errors is a leaf that requires grad, and gets the "
-                "gradient. From there no arrow leads to w.",
+        Mistake("a leaf of errors", "The arrows now end in a leaf that your function made. That leaf gets "
+                "the gradient, and no arrow leads on to w.",
                 LOSS.replace("torch.tensor(errors)", "torch.tensor(errors, requires_grad=True)").replace(FLAG, "")
                 + "\n"),
-        Mistake("half a gradient", "A gradient arrives, but only half of it: one of the two factors of the "
-                "square is still a number.",
+        Mistake("half a gradient", "A gradient arrives, but only half of it: for one of the two factors of "
+                "the square no arrow leads back.",
                 SOLVED.replace("error * error", "error * error.item()")),
-        Mistake("a sum", "There is a way to w now; but the value is the sum of the squares, where it was the mean.",
+        Mistake("the flag left in", "The loss has a history now, and a result refuses the flag. Is the line still "
+                "needed?", SOLVED.replace("    return loss", FLAG + "    return loss")),
+        Mistake("backward inside", "A gradient is in w.grad before the caller has called backward. Return the loss, "
+                "and leave that to the caller.",
+                SOLVED.replace("    return loss", "    loss.backward()\n    return loss")),
+        Mistake("a sum", "The value is the sum of the squares, where it was the mean.",
                 SOLVED.replace(".mean()", ".sum()")),
     ),
     check=check_02_4,
@@ -627,6 +658,8 @@ def check_02_5(answer, torch):
         return almost("frozen counts")
     if not given["h3"]:
         return almost("frozen cuts")
+    if not given["h2"]:
+        return almost("plain is left out")
     if given["h4"] != truth["h4"]:
         return almost("one of two")
     return not_yet("Which slopes does each product have to make?")
@@ -640,7 +673,7 @@ def kept_but(**changed):
 
 
 EX5 = Exercise(
-    id="02.5", kind="predict saved", title="What is kept?", minutes=6, difficulty=2,
+    id="02.5", kind="predict saved", title="What is kept?", minutes=5, difficulty=2,
     question="`h1 = x @ A; h2 = h1 @ B; h3 = h2 @ C; h4 = h3 @ D`; only B and D require grad. Which of its "
     "two operands does each node keep?",
     name="kept", starter='kept = {"h1": None, "h2": None, "h3": None, "h4": None}',
@@ -665,6 +698,8 @@ EX5 = Exercise(
         Mistake("frozen counts", "h3: h2 would be kept for a slope for C, and C is frozen.", kept_but(h3=["h2", "C"])),
         Mistake("frozen cuts", "h3: C wants no slope, but h2 does, and its slope is made of C. Being frozen "
                 "does not mean being left out.", kept_but(h3=[])),
+        Mistake("plain is left out", "h2: h1 is plain and wants no slope. But B wants one, and it is made of h1.",
+                kept_but(h2=[])),
         Mistake("one of two", "h4: both factors require grad, h3 because of B. So two slopes are wanted.",
                 kept_but(h4=["h3"])),
     ),

@@ -397,7 +397,7 @@ def check_03_2(answer, torch):
                 "exchanged": [(truth[1], truth[0])],
                 "the lesson's rule": [(grad @ W.T, x.T @ grad)],
                 "turned over": [(grad @ W, x.T @ grad)],
-                "both turned over": [(W.T @ grad.T, x.T @ grad)],
+                "x turned over": [(W.T @ grad.T, x.T @ grad), (W.T @ grad.T, grad.T @ x)],
                 "other side": [(W @ grad, x @ grad.T), (W @ grad, grad.T @ x), (grad @ W, x @ grad.T)],
                 "weights forgotten": [(ones @ W, ones @ x)],
                 "slopes only": [(W, x), (W.T, x.T), (W, x.T)],
@@ -449,8 +449,8 @@ EX2 = Exercise(
                 "the rule is W itself.", linear_rule("grad @ W.T, x.T @ grad")),
         Mistake("turned over", "The gradient for x is right. The other is that of W.T: it has one column an output, "
                 "and W has one row.", linear_rule("grad @ W, x.T @ grad")),
-        Mistake("both turned over", "Every number is right, and both gradients are turned over: each must have the "
-                "shape of its tensor.", linear_rule("W.T @ grad.T, x.T @ grad")),
+        Mistake("x turned over", "Every number is right, but the gradient for x is turned over: each gradient "
+                "must have the shape of its tensor.", linear_rule("W.T @ grad.T, x.T @ grad")),
         Mistake("other side", "The factors are there, not all of them in their places. x is the left factor of the "
                 "product, and in its gradient the weights take its place on the left.",
                 linear_rule("W @ grad, x @ grad.T")),
@@ -462,9 +462,7 @@ EX2 = Exercise(
                 "are missing.", linear_rule("W, x")),
         Mistake("element by element", "You multiplied element by element. Each element of x acts on a whole row of "
                 "outputs, so products have to be added: use @.", linear_rule("grad * W, grad.T * x")),
-        Mistake("written over", WRITTEN,
-                "def linear_vjp(torch, grad, x, W):\n    for_x = grad @ W\n    return for_x, grad.mul_(1).add_(1).T @ x - "
-                "torch.ones(*grad.shape).T @ x\n"),
+        Mistake("written over", WRITTEN, linear_rule("grad @ W, grad.t_() @ x")),
     ),
     check=check_03_2,
 )  # fmt: skip
@@ -877,8 +875,9 @@ EX6 = Exercise(
                 "two rows.", cost_but(backwards=2110)),
         Mistake("one direction only", "One forward pass tells what one input does. There are 100.",
                 cost_but(forwards=2110)),
-        Mistake("first step free", "That is the price of multiplying the Jacobians with each other, without the rows of "
-                "weights 1 and 0. Clever, but a pass starts from weights; count all three steps of each pass.", cost_but(forwards=11000)),
+        Mistake("first step free", "That is the price of multiplying the Jacobians with each other, without the rows "
+                "of weights 1 and 0. Clever, but a pass starts from weights; count all three steps of each pass.",
+                cost_but(forwards=11000)),
     ),
     check=check_03_6,
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 import math
 import random
+import sys
+from collections import Counter
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table
@@ -24,6 +26,13 @@ class TooOften(Exception):
     """A toy engine has looked at the edges of a small graph more often than any sensible engine would."""
 
 
+class TooDeep(Exception):
+    """A toy engine calls itself for each node on the way."""
+
+
+DEEPEST = 3000  # calls within calls: more than Python allows by itself, fewer than the long chain has nodes
+
+
 class Edges(list):
     """The edges of one node; iterating over them takes one from the budget that a whole graph shares."""
 
@@ -35,7 +44,11 @@ class Edges(list):
         self.budget[0] -= 1
         if self.budget[0] < 0:
             raise TooOften
-        return super().__iter__()
+        try:
+            sys._getframe(DEEPEST)
+        except ValueError:  # the stack is not that deep
+            return super().__iter__()
+        raise TooDeep
 
 
 def guarded(graph, looks=10):
@@ -96,6 +109,11 @@ def gradients(graph, root):
             if to is not None:
                 grads[to] = grads.get(to, 0.0) + slope * grads[node]
     return grads
+
+
+def plain(answer):
+    """A one-element tensor as its number; anything else as it is."""
+    return answer.item() if hasattr(answer, "item") and hasattr(answer, "numel") and answer.numel() == 1 else answer
 
 
 def near(one, other):
@@ -166,7 +184,7 @@ def check_04_p1(answer, torch):
     seen = []
     h.grad_fn.register_prehook(lambda grads: seen.append(grads[0].item()))
     (h.sqrt() + (-h)).backward()
-    times, grad = answer
+    times, grad = map(plain, answer)
     if times == len(seen) and near(grad, seen[0]):
         return correct("two gradients arrive, they are added, and the node runs once.")
     if times == len(seen) and near(grad, -3.0):
@@ -179,9 +197,15 @@ def check_04_p1(answer, torch):
         return almost("multiplied")
     if times == 2 and any(near(grad, g) for g in (0.25, -1.0)):
         return almost("once for each")
-    if times == 2:
+    if times == len(seen) and near(grad, 1.25):
+        return almost("the minus")
+    if times == 2 and near(grad, seen[0]):
         return almost("the sum twice")
-    return not_yet("What does the root's node send, what the minus's, and who adds?")
+    if near(times, seen[0]):
+        return not_yet("The other way round: first how often, then which gradient.")
+    if times != len(seen):
+        return not_yet("Each further run of this node would cost one of all that is behind it. How many need be?")
+    return not_yet("What does the node of the square root send, what that of the minus, and who adds?")
 
 
 P1 = Exercise(
@@ -210,9 +234,12 @@ P1 = Exercise(
         Mistake("multiplied",
                 "Along a path slopes are multiplied, but these two come along different paths, and those are "
                 "added.", "answer = (1, -0.25)"),
+        Mistake("the minus",
+                "0.25 comes through the square root. What comes through the minus has its sign turned: the slope of "
+                "-h is -1.", "answer = (1, 1.25)"),
         Mistake("the seed",
-                "1 is what the pass starts with at y. On the way to h it has gone through the root and the "
-                "minus.", "answer = (1, 1.0)"),
+                "1 is what the pass starts with at y. On the way to h it has gone through the square root, and "
+                "through the minus.", "answer = (1, 1.0)"),
         Mistake("one node on",
                 "-3 is what arrives at x, one node further: the node of h multiplies what it is given by 2x.",
                 "answer = (1, -3.0)"),
@@ -237,10 +264,12 @@ def hasty(graph, root):
 
 
 def check_04_p2(answer, torch):
+    answer = plain(answer)
     truth = hasty(FIVE, "e")["x"]
     if near(answer, truth):
         return correct("a ran on 30 when 44 more was still to come, and nobody told x.")
-    wrong = {316.0: "the slope", 120.0: "x stands still", 80.0: "depth first", 10.0: "paths", 74.0: "a itself"}
+    wrong = {316.0: "the slope", 120.0: "x stands still", 80.0: "depth first", 10.0: "paths", 74.0: "a itself",
+             124.0: "half of b", 176.0: "what is lost", 272.0: "lost at a"}
     for value, name in wrong.items():
         if near(answer, value):
             return almost(name)
@@ -270,8 +299,17 @@ P2 = Exercise(
                 "120 is what a sends to x. x has one more consumer, b, which adds 20: only a node that has "
                 "already run ignores what comes late.", "answer = 120.0"),
         Mistake("depth first",
-                "You went all the way down along the first arrow, e to d to c to b, before looking at the "
-                "second. A queue takes the one that has waited longest.", "answer = 80.0"),
+                "There are two ways to 80. Either you went all the way down along first arrows, e to d to c to b, "
+                "but a queue takes the one that has waited longest. Or you used one arrow from a to x, and there are "
+                "two.", "answer = 80.0"),
+        Mistake("half of b",
+                "b ran on the 4 from d alone. But c stands before b in the queue, and has sent its 16 by then.",
+                "answer = 124.0"),
+        Mistake("what is lost",
+                "176 is what x misses, 44 times 4. The question is what it gets.", "answer = 176.0"),
+        Mistake("lost at a",
+                "44 never leaves a, that is right. But each 1 at a is worth 4 at x, for two arrows of slope 2 lead "
+                "there.", "answer = 272.0"),
         Mistake("paths",
                 "10 is the number of paths from e to x. The question is for the number at x.",
                 "answer = 10.0"),
@@ -299,18 +337,21 @@ def check_04_p3(answer, torch):
     def calls(node):
         return 1 + sum(calls(to) for to, _ in node.next_functions)
 
-    if tuple(answer) == (calls(h.grad_fn), len(runs)):
+    answer = tuple(map(plain, answer))
+    if answer == (calls(h.grad_fn), len(runs)):
         return correct("2 to the power of 11, less 1, against 11: the engine's work grows with the graph.")
     wrong = {
         (1024, 11): "ends only",
         (1023, 10): "no leaf",
+        (1023, 11): "no leaf",
+        (2046, 11): "the first call",
         (2047, 10): "the leaf's node",
         (2047, 2047): "the engine walks too",
         (21, 11): "arrows",
         (20, 11): "arrows",
         (11, 11): "nodes",
     }
-    named = wrong.get(tuple(answer))
+    named = wrong.get(answer)
     return almost(named) if named else not_yet("Try n = 1 and n = 2 on paper, and count every call.")
 
 
@@ -332,8 +373,11 @@ P3 = Exercise(
                 "1024 is the number of paths, so of calls that reach x. Every addition on the way is called "
                 "as well, again and again.", "answer = (1024, 11)"),
         Mistake("no leaf",
-                "You counted the additions only. x has a node too, an AccumulateGrad, at the end of every "
+                "1023 is the number of calls at additions. x has a node too, an AccumulateGrad, at the end of every "
                 "path.", "answer = (1023, 10)"),
+        Mistake("the first call",
+                "2046 calls come from within the function, two for each addition. The first one, from outside, "
+                "counts as well.", "answer = (2046, 11)"),
         Mistake("the leaf's node",
                 "The calls are right. The engine runs one node more than the ten additions: that of the leaf.",
                 "answer = (2047, 10)"),
@@ -362,6 +406,7 @@ e = -a
 f = d + b
 g = f * v
 """
+USES = {"f": "g", "v": "g", "d": "f", "b": "f", "c": "d", "a": "bc", "x": "da", "w": "a"}  # node -> its consumers
 WAITS = {"a": 2, "b": 1, "c": 1, "d": 1, "f": 1, "v": 1, "w": 1, "x": 2}
 QUEUE = {"waits": WAITS, "order": "gvfdcbawx"}
 
@@ -389,7 +434,7 @@ def check_04_1(answer, torch):
         order = "".join(order)
     if not isinstance(order, str) or not order.strip():
         return not_yet('Write the order as a text of letters, "g" first.')
-    order = order.replace(" ", "").replace(",", "")
+    order = "".join(letter for letter in order.lower() if letter.isalpha())
     truth = measured_queue(torch)
     if waits["a"] == 3:
         return almost("waits for ever")
@@ -400,14 +445,24 @@ def check_04_1(answer, torch):
     if any(waits[name] != WAITS[name] for name in WAITS):
         wrong = next(name for name in WAITS if waits[name] != WAITS[name])
         return not_yet(f"The count of {wrong} is another one. Which lines behind g use it?")
-    if order.count("a") > 1 or order.count("x") > 1:
+    if len(set(order)) < len(order):
         return almost("twice")
-    if sorted(order) != sorted(truth):
-        return not_yet("Every node behind g runs once, those of the three leaves included.")
+    if missing := sorted(set(truth) - set(order)):
+        return not_yet(f"Every node behind g runs once, g's own and those of the three leaves included. Not in your "
+                       f"order: {', '.join(missing)}.")
+    if strange := sorted(set(order) - set(truth)):
+        return not_yet(f"No node behind g is called {', '.join(strange)}.")
+    early = [(node, use) for node, uses in USES.items() for use in uses if order.index(node) < order.index(use)]
+    if early and order.index("g"):
+        return not_yet("A pass begins at g; from there everything else gets its gradient.")
+    if any(node == "x" for node, _ in early):
+        return almost("x before its time")
+    if any(node == "a" for node, _ in early):
+        return almost("before its time")
+    if early:
+        return not_yet("In your order {} runs before {} has run, which has to send it a gradient.".format(*early[0]))
     if order in (truth, truth[:-2] + truth[:-3:-1]):  # two accumulators that are ready together: either first
         return correct("you can run the queue in your head: counts first, then newest first, leaves at once.")
-    if order.index("a") < max(order.index("b"), order.index("c")):
-        return almost("before its time")
     if order.index("b") < order.index("d"):
         return almost("oldest first")
     if order.index("b") < order.index("c"):
@@ -450,8 +505,11 @@ EX1 = Exercise(
                 "A node that two arrows reach is run once, on the sum. Your order has one letter twice.",
                 queue_but(order="gvfdcabawx")),
         Mistake("before its time",
-                "In your order a runs when only one of b and c has delivered. Its count is at 1 then, not at "
-                "0.", queue_but(order="gvfdcabwx")),
+                "In your order a runs before both b and c have delivered. Its count is not yet at 0 then.",
+                queue_but(order="gvfdcabwx")),
+        Mistake("x before its time",
+                "x has two consumers behind g, d and a. In your order its accumulator runs before both have sent it "
+                "something; at once means as soon as its count is 0.", queue_but(order="gvfdxcbaw")),
         Mistake("oldest first",
                 "When f has run, d and b are both ready. You took the older one; the one made last goes "
                 "first.", queue_but(order="gvfbdcawx")),
@@ -492,10 +550,13 @@ WRONG_HAPPENS = {
     ("D", "fine"): "item is recorded",
     ("D", "raises at backward"): "item breaks",
     ("E", "fine"): "a list of answers",
+    ("E", "silently wrong"): "a list of answers",
     ("E", "raises at backward"): "if waits",
     ("F", "silently wrong"): "names",
     ("F", "raises at backward"): "names",
     ("G", "fine"): "which of the two",
+    ("G", "silently wrong"): "which of the two",
+    ("G", "raises now"): "two may be computed",
     ("H", "silently wrong"): "while",
     ("H", "raises at backward"): "while",
 }
@@ -574,6 +635,9 @@ EX2 = Exercise(
         Mistake("which of the two",
                 "G: y has two elements, and backward without an argument starts from one.",
                 happens_but("G", "fine")),
+        Mistake("two may be computed",
+                "G: a result of two elements is nothing special; this line runs. What cannot start from it comes "
+                "later.", happens_but("G", "raises now")),
         Mistake("while",
                 "H: the loop runs until h is 64, which leaves the nodes of x⁶. However a node came to be "
                 "made, it is a node like any other.", happens_but("H", "silently wrong")),
@@ -591,45 +655,74 @@ def at(answer, graph, root, node):
     return grads.get(node) if isinstance(grads, dict) else None
 
 
+SHARED = (  # r uses h twice and p uses it once; the three arrows are listed in two ways
+    {"r": [("h", 1.0), ("h", 1.0), ("p", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []},
+    {"r": [("p", 1.0), ("h", 1.0), ("h", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []},
+)
+
+
 def check_04_3(answer, torch):
+    limit = sys.getrecursionlimit()
+    try:
+        return judge_04_3(answer, torch)
+    except TooOften:
+        return almost("looks too often")
+    except TooDeep:
+        return almost("too deep" if sys.getrecursionlimit() <= limit else "limit raised")
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def judge_04_3(answer, torch):
     if not isinstance(answer(guarded(CHAIN, 1000), "y"), dict):
         return not_yet("Return the dictionary {node: gradient}.")
+    if not near(at(answer, CHAIN, "y", "x"), 6.0):
+        return not_yet("A chain of two nodes with slopes 3 and 2 should give 6 at its end.")
+    twice = at(answer, TWICE, "y", "x")
+    if near(twice, 3.0) or near(twice, 2.0):
+        return almost("overwritten")
+    if not near(twice, 5.0):
+        return not_yet(f"Two arrows with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
+    five = at(answer, FIVE, "e", "x")
+    if five is None:
+        return not_yet("On the graph of the lesson, x gets no gradient at all: the queue has run dry.")
+    if not near(five, 316.0):
+        return almost("hasty" if five < 316 else "sent again")
+    if not near(at(answer, backwards(FIVE), "e", "x"), 316.0):
+        return almost("as written down")
+    if any(near(at(answer, graph, "r", "x"), 2.0) for graph in SHARED):
+        return almost("two arrows as one")
     try:
-        if not near(at(answer, CHAIN, "y", "x"), 6.0):
-            return not_yet("A chain of two nodes with slopes 3 and 2 should give 6 at its end.")
-        twice = at(answer, TWICE, "y", "x")
-        if near(twice, 3.0) or near(twice, 2.0):
-            return almost("overwritten")
-        if not near(twice, 5.0):
-            return not_yet(f"Two edges with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
-        five = at(answer, FIVE, "e", "x")
-        if five is None:
-            return not_yet("On the graph of the lesson, x gets no gradient at all: the queue has run dry.")
-        if not near(five, 316.0):
-            return almost("hasty" if five < 316 else "sent again")
-        if not near(at(answer, backwards(FIVE), "e", "x"), 316.0):
-            return almost("as written down")
-        for _ in range(4):
-            y = random_program(torch)
-            graph, root, leaves = read(torch, y)
-            y.backward()
-            grads = answer(guarded(shuffled(without_nothing(graph))), root)
-            for name, leaf in leaves.items():
-                if not near(grads.get(name), leaf.grad.item()):
-                    return not_yet("On a random program, a leaf gets another gradient than backward() gives.")
+        last = at(answer, doublings(30), "h30", "h0")
     except TooOften:
-        return almost("every path")
-    try:
-        if not near(at(answer, doublings(30), "h30", "h0"), 2.0**30):
-            return not_yet("Thirty doublings should give 2 to the power of 30.")
-    except TooOften:
-        return almost("every path")
+        try:
+            answer(guarded(doublings(30), 200), "h30")
+        except TooOften:
+            return almost("every path")
+        raise
+    if not near(last, 2.0**30):
+        return not_yet("Thirty doublings should give 2 to the power of 30.")
+    given = guarded(FIVE)
+    grads, truth = answer(given, "e"), gradients(FIVE, "e")
+    if wrong := [node for node in grads if node in truth and not near(grads[node], truth[node])]:
+        node = wrong[0]
+        return not_yet(f"On the graph of the lesson, x gets its 316. But {node} does not get its {truth[node]:g}.")
+    if set(truth) - set(grads):
+        return almost("nodes missing")
+    if given != FIVE:
+        return almost("taken apart")
+    for _ in range(4):
+        y = random_program(torch)
+        graph, root, leaves = read(torch, y)
+        y.backward()
+        grads = answer(guarded(shuffled(without_nothing(graph))), root)
+        for name, leaf in leaves.items():
+            if not near(grads.get(name), leaf.grad.item()):
+                return not_yet("On a random program, a leaf gets another gradient than backward() gives.")
     try:
         last = at(answer, long_chain(20_000), 20_000, 0)
     except RecursionError:
         return almost("too deep")
-    except TooOften:
-        return almost("every path")
     if not near(last, 1.0):
         return not_yet("A chain of 20,000 nodes with slope 1 should hand its 1 through.")
     return correct("each node once, on its sum: 30 doublings cost 31 runs, and depth is no limit.")
@@ -671,16 +764,16 @@ def backward(graph, root):
 
 EX3 = Exercise(
     id="04.3", kind="repair", title="Repair the walker of paths", minutes=10, difficulty=2,
-    question="The engine is right and walks every path. Make it look at each node's edges a few times at "
-    "most, without recursion, and with the same numbers.",
+    question="The engine is right and walks every path. Make it look at each node's arrows a few times at "
+    "most, without recursion, and with the same numbers for all nodes.",
     name="backward", starter=STARTER_3,
     hints=(
         "What must be true of a node before it may send anything on? How can you know, without walking?",
-        "A first loop over the graph can count the edges that lead to each node. A second loop delivers, and "
+        "A first loop over the graph can count the arrows that lead to each node. A second loop delivers, and "
         "counts down.",
     ),
     solution=COUNTED,
-    why="The counts say when a node's sum is complete. Then it sends once, so every edge is used once, "
+    why="The counts say when a node's sum is complete. Then it sends once, so every arrow is used once, "
     "however many paths run over it; and a list takes the place of the calls.",
     alternatives=(
         # a topological order first, by a depth-first walk with its own stack
@@ -706,7 +799,7 @@ EX3 = Exercise(
     mistakes=(
         Mistake("every path",
                 "The numbers are right, and the recursion may be gone, but every path is still walked: on 30 "
-                "doublings the edges of a node are looked at a billion times.",
+                "doublings the accumulator would be reached a billion times.",
                 "def backward(graph, root):\n"
                 "    grads, todo = {}, [(root, 1.0)]\n"
                 "    while todo:\n"
@@ -725,8 +818,52 @@ EX3 = Exercise(
                 "Some gradients are counted twice: a node that gets more sends its whole sum again, although "
                 "a part of it has been sent before.",
                 STARTER_3.replace("visit(to, slope * grad)", "visit(to, slope * grads[node])")),
+        Mistake("looks too often",
+                "Every node is run once, but to find out which is ready, the arrows of the whole graph are looked at "
+                "again and again. Count once; then each delivery lowers one count.",
+                "def backward(graph, root):\n"
+                "    grads, done = {root: 1.0}, set()\n"
+                "    while len(done) < len(graph):\n"
+                "        for node in graph:\n"
+                "            uses = [one for one in graph if any(to == node for to, slope in graph[one])]\n"
+                "            if node not in done and all(one in done for one in uses):\n"
+                "                for to, slope in graph[node]:\n"
+                "                    grads[to] = grads.get(to, 0.0) + slope * grads[node]\n"
+                "                done.add(node)\n"
+                "    return grads\n"),
+        Mistake("two arrows as one",
+                "A node that uses another twice, as x * x does, sends two gradients. You wait for one from each "
+                "consumer, and a node that is used so can run before the others have delivered.",
+                COUNTED.replace("for to, slope in edges:", "for to in {to for to, slope in edges}:")),
+        Mistake("nodes missing",
+                "What is in your dictionary is right, but nodes are missing from it. The walker reports a gradient "
+                "for each, root and results included.",
+                COUNTED.replace("return grads", "return {node: grads[node] for node in grads if not graph[node]}")),
+        Mistake("taken apart",
+                "The numbers are right, but the graph that you were given is no longer what it was. A second pass "
+                "would find nothing to walk.",
+                COUNTED.replace("in graph[node]:", "in graph.pop(node):")),
+        Mistake("limit raised",
+                "You raised Python's recursion limit. That changes it for the whole program, and the next chain is "
+                "longer: a list of what is to be done next has no limit.",
+                "import sys\n\n\ndef backward(graph, root):\n"
+                "    sys.setrecursionlimit(100_000)\n"
+                "    order, done = [], set()\n\n"
+                "    def visit(node):\n"
+                "        if node not in done:\n"
+                "            done.add(node)\n"
+                "            for to, slope in graph[node]:\n"
+                "                visit(to)\n"
+                "            order.append(node)\n\n"
+                "    visit(root)\n"
+                "    grads = dict.fromkeys(order, 0.0)\n"
+                "    grads[root] = 1.0\n"
+                "    for node in reversed(order):\n"
+                "        for to, slope in graph[node]:\n"
+                "            grads[to] += slope * grads[node]\n"
+                "    return grads\n"),
         Mistake("overwritten",
-                "Where two edges meet, the second gradient takes the place of the first. They must be added: "
+                "Where two arrows meet, the second gradient takes the place of the first. They must be added: "
                 "x * x has the slope 2x, not x.",
                 COUNTED.replace("grads.get(to, 0.0) + slope", "slope")),
         Mistake("as written down",
@@ -785,12 +922,14 @@ def check_04_4(answer, torch):
     if near(twice, 8.0):
         return almost("added too often")
     if not near(twice, 5.0):
-        return not_yet(f"Two edges with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
+        return not_yet(f"Two arrows with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
     once, again = (after(answer, FIVE, "e", {}, passes).get("x") for passes in (1, 2))
     if not near(once, 316.0):
         return not_yet(f"One pass over the lesson's graph should leave 316 for x, and leaves {once}.")
     if near(again, once):
         return almost("overwritten between passes")
+    if set(after(answer, FIVE, "e", {})) <= {"x"} and near(again, 3 * once):
+        return almost("counted again")
     if not near(again, 2 * once):
         return almost("survivors")
     stored = after(answer, CHAIN, "y", {"z": 7.0})
@@ -798,6 +937,8 @@ def check_04_4(answer, torch):
         return almost("cleared for all")
     if set(stored) - {"x", "z"}:
         return almost("stored results")
+    if "v" in after(answer, CHAIN | {"u": [("v", 1.0)], "v": []}, "y", {}):
+        return almost("never reached")
     for _ in range(3):
         y = random_program(torch)
         graph, root, leaves = read(torch, y)
@@ -864,12 +1005,23 @@ EX4 = Exercise(
                 "The second pass is too large: it began with what the first had left in the entries of the "
                 "results. A result's gradient must not survive its pass.",
                 STARTER_4 + "\n    del grad[order[0]]"),
+        Mistake("counted again",
+                "The second pass is too large: its buffers began with what was stored, so the leaf's entry is added "
+                "to itself. Buffers begin empty.",
+                BUFFERED.replace("buffers = {order[0]: 1.0}", "buffers = grad | {order[0]: 1.0}")),
+        Mistake("never reached",
+                "A leaf that is not behind this root has got an entry. Nothing arrived there: its entry should be "
+                "missing, as a .grad stays None.",
+                BUFFERED.replace("        if not graph[node]:\n            grad[node] = grad.get(node, 0.0) + "
+                                 "buffers[node]\n",
+                                 "    for node in graph:\n        if not graph[node]:\n            grad[node] = "
+                                 "grad.get(node, 0.0) + buffers.get(node, 0.0)\n")),
         Mistake("overwritten between passes",
                 "The second pass leaves what the first had left: the leaf's entry was replaced. Passes add "
                 "up, so that a batch can be cut in parts.",
                 BUFFERED.replace("grad.get(node, 0.0) + buffers[node]", "buffers[node]")),
         Mistake("overwritten inside a pass",
-                "Within one pass, where two edges meet, the second gradient takes the place of the first: "
+                "Within one pass, where two arrows meet, the second gradient takes the place of the first: "
                 "x * x gets half its slope.",
                 BUFFERED.replace("buffers.get(to, 0.0) + slope", "slope")),
         Mistake("added too often",
@@ -906,8 +1058,8 @@ EX4 = Exercise(
                 "    for node in old:\n"
                 "        grad[node] = old[node] + buffers[node]\n"),
         Mistake("another dictionary",
-                "The caller's dictionary is as empty as before. grad = … inside a function gives the name to "
-                "a new dictionary; write into the one you were given.",
+                "The caller's dictionary is as empty as before. Neither return nor grad = … reaches it: write "
+                "into the dictionary that you were given.",
                 STARTER_4.replace("    grad[order[0]] = 1.0", "    grad = {order[0]: 1.0}")),
     ),
     check=check_04_4,
@@ -933,10 +1085,64 @@ def run_with(waits, graph, root):
 def with_dead_edges(graph, names):
     """The graph with edges to nothing, and with consumers that nothing behind the root leads to."""
     nodes = list(graph)
-    graph = {node: [*edges, (None, 2.0)] if edges else [] for node, edges in graph.items()}
+    graph = {node: list(edges) for node, edges in graph.items()}
+    for edges in graph.values():
+        if edges:
+            edges.insert(random.randrange(len(edges) + 1), (None, 2.0))
     uses = [random.choice(nodes) for _ in names]
     outside = {name: [(use, 5.0)] for name, use in zip(names, uses, strict=True)}
     return shuffled(outside | graph)
+
+
+def arrivals(graph, nodes):
+    """How many edges of these nodes lead to each node."""
+    return Counter(to for node in nodes for to, _ in graph[node] if to is not None)
+
+
+def listed_once(graph, root):
+    """The nodes that one look along the dictionary, as it is listed, finds behind the root."""
+    found = {root}
+    for node in graph:
+        if node in found:
+            found |= {to for to, _ in graph[node] if to is not None}
+    return [node for node in graph if node in found and graph[node]]
+
+
+def cut_at_nothing(graph, root):
+    """The nodes that a walk finds which leaves a node at its first edge to nothing, with the edges it sees."""
+    seen, todo = {}, [root]
+    for node in todo:
+        places = [to for to, _ in graph[node]]
+        seen[node] = [(to, 1.0) for to in (places[: places.index(None)] if None in places else places)]
+        todo += dict.fromkeys(to for to, _ in seen[node] if to not in todo)
+    return arrivals(seen, seen)
+
+
+def walked_paths(graph, root):
+    """How often a walk of all paths comes to each node."""
+    visits = Counter({root: 1})
+    for node in consumers_first(graph, root):
+        for to, _ in graph[node]:
+            if to is not None:
+                visits[to] += visits[node]
+    return visits
+
+
+def wrong_counts(graph, root):
+    """The counts of plausible wrong answers: {name of the mistake: {node: count}}."""
+    truth = behind(graph, root)
+    everybody = arrivals(graph, graph)
+    return {
+        "still starving": everybody,
+        "not used": arrivals(graph, [node for node in graph if node == root or node in everybody]),
+        "two arrows as one": Counter(to for node in truth for to in {to for to, _ in graph[node]} if to is not None),
+        "one for each": dict.fromkeys(truth, 1),
+        "one step": arrivals(graph, [root]),
+        "the wrong end": {node: sum(to is not None for to, _ in graph[node]) for node in truth},
+        "stops at nothing": cut_at_nothing(graph, root),
+        "as listed": arrivals(graph, listed_once(graph, root)),
+        "paths counted": walked_paths(graph, root),
+    }
 
 
 def judge_counts(answer, graph, root):
@@ -946,40 +1152,38 @@ def judge_counts(answer, graph, root):
     except TooOften:
         return almost("paths counted")
     if not isinstance(waits, dict) or not all(type(n) is int for n in waits.values()):
-        return not_yet("Return a dictionary {node: number of edges to wait for}.")
+        return not_yet("Return a dictionary {node: how many gradients it waits for}, with whole numbers.")
     truth = behind(graph, root)
-    if all(waits.get(node, 0) == truth.get(node, 0) for node in (set(truth) | set(waits)) - {root}):
-        return None
+
+    def agrees(counts):
+        return all(waits.get(node, 0) == counts.get(node, 0) for node in set(graph) - {root})
+
     if waits.get(None):
         return almost("edges to nothing")
-    edges_in = {node: [one for one in truth for to, _ in graph[one] if to == node] for node in truth}
-    wrong = {node for node in truth if node != root and waits.get(node, 0) != truth[node]}
-    if all(waits.get(node, 0) == len(set(edges_in[node])) for node in wrong) and wrong:
-        return almost("two edges as one")
-    if all(waits.get(node, 0) <= 1 for node in truth):
-        near_root = {to for to, _ in graph[root]}
-        return almost("one for each" if any(waits.get(n) for n in set(truth) - near_root - {root}) else "one step")
-    if all(waits.get(node, 0) in (0, truth[node]) for node in truth):
-        return almost("one step")
-    if any(waits.get(node, 0) > truth[node] for node in wrong):
-        everything = [to for edges in graph.values() for to, _ in edges]
-        outside = all(waits.get(node, 0) <= everything.count(node) for node in wrong)
-        return almost("still starving" if outside else "paths counted")
-    return not_yet(f"{len(wrong)} of {len(truth)} counts differ from the edges behind the root.")
+    if agrees(truth):
+        return None
+    for name, counts in wrong_counts(graph, root).items():
+        if agrees(counts):
+            return almost(name)
+    wrong = [node for node in graph if node != root and waits.get(node, 0) != truth.get(node, 0)]
+    return not_yet(
+        f"{len(wrong)} of {len(graph)} counts are not the number of arrows that arrive from nodes behind the root."
+    )
 
 
 def check_04_5(answer, torch):
-    plain = FIVE | {"log": [("a", 1.0)]}
-    found = judge_counts(answer, plain, "e")
+    plain_graph = FIVE | {"log": [("a", 1.0)]}
+    found = judge_counts(answer, plain_graph, "e")
     if found:
         return found
     renamed = FIVE | {"norm": [("b", 0.5), (None, 1.0)], "trace": [("norm", 1.0), ("a", 1.0)]}
+    renamed["d"] = [(None, 2.0), *FIVE["d"]]
     found = judge_counts(answer, renamed, "e")
     if found:
-        known = behind(renamed, "e")
-        given = answer(dict(renamed), "e")
-        by_name = isinstance(given, dict) and any(given.get(node, 0) > known[node] for node in known)
-        return almost("by name") if by_name and found != almost("edges to nothing") else found
+        return almost("by name") if found == almost("still starving") else found
+    found = judge_counts(answer, backwards(renamed), "e")
+    if found:  # right a moment ago, when consumers were listed first
+        return almost("as listed") if found == almost("one step") else found
     for _ in range(4):
         y = random_program(torch)
         graph, root, leaves = read(torch, y)
@@ -1017,17 +1221,17 @@ def count(graph, root):
 
 EX5 = Exercise(
     id="04.5", kind="repair", title="Feed the starving queue", minutes=6, difficulty=2, puzzles=(25,),
-    question="count(graph, root) counts edges that will never deliver: those of nodes that are not behind the "
+    question="count(graph, root) counts arrows that will never deliver: those of nodes that are not behind the "
     "root, and those to nothing, whose place holds None. Count the others only.",
     name="count", starter=STARTER_5,
     hints=(
-        "Which nodes will run at all? Start at the root and go where edges lead.",
-        "A list that grows while you loop over it makes a walk. A node joins it once; an edge counts every "
+        "Which nodes will run at all? Start at the root and go where arrows lead.",
+        "A list that grows while you loop over it makes a walk. A node joins it once; an arrow counts every "
         "time.",
     ),
     solution=WALKED,
-    why="Only nodes that the walk from the root meets will run, so only their edges are counted: each node "
-    "walked over once, each edge counted once. Two edges to the same node are two deliveries.",
+    why="Only nodes that the walk from the root meets will run, so only their arrows are counted: each node "
+    "walked over once, each arrow counted once. Two arrows to the same node are two deliveries.",
     alternatives=(
         "def count(graph, root):\n"
         "    found, todo = {root}, [root]\n"
@@ -1055,8 +1259,49 @@ EX5 = Exercise(
                 STARTER_5.replace("for node in graph:", 'for node in set(graph) - {"log"}:')
                 .replace("            waits[to] =", "            if to is not None:\n"
                          "                waits[to] =")),
+        Mistake("not used",
+                "You leave out nodes that no other node uses. In the second graph of the check, norm is used, by "
+                "trace; but neither of them is behind the root. Ask whether the root leads there.",
+                "def count(graph, root):\n"
+                "    used = {to for edges in graph.values() for to, _ in edges}\n"
+                "    waits = {}\n"
+                "    for node in graph:\n"
+                "        if node == root or node in used:\n"
+                "            for to, _ in graph[node]:\n"
+                "                if to is not None:\n"
+                "                    waits[to] = waits.get(to, 0) + 1\n"
+                "    return waits\n"),
+        Mistake("the wrong end",
+                "You counted the arrows that leave a node. It waits for those that arrive.",
+                WALKED.replace("    return waits", "    return {node: sum(to is not None for to, _ in graph[node]) "
+                               "for node in todo}")),
+        Mistake("stops at nothing",
+                "At an arrow to nothing you leave the node, and the arrows after it are not counted. With c * x and a "
+                "plain c, the arrow to nothing is the first.",
+                "def count(graph, root):\n"
+                "    waits, todo = {}, [root]\n"
+                "    for node in todo:\n"
+                "        for to, _ in graph[node]:\n"
+                "            if to is None:\n"
+                "                break\n"
+                "            waits[to] = waits.get(to, 0) + 1\n"
+                "            if to not in todo:\n"
+                "                todo.append(to)\n"
+                "    return waits\n"),
+        Mistake("as listed",
+                "You go through the dictionary once, as it is listed. A node that stands before the one that leads to "
+                "it is missed: walk along the arrows instead.",
+                "def count(graph, root):\n"
+                "    waits, found = {}, {root}\n"
+                "    for node in graph:\n"
+                "        if node in found:\n"
+                "            for to, _ in graph[node]:\n"
+                "                if to is not None:\n"
+                "                    found.add(to)\n"
+                "                    waits[to] = waits.get(to, 0) + 1\n"
+                "    return waits\n"),
         Mistake("edges to nothing",
-                "None has a count in your dictionary. An edge to nothing is there to keep the place of an "
+                "None has a count in your dictionary. An arrow to nothing is there to keep the place of an "
                 "operand; nothing waits at its end.",
                 "def count(graph, root):\n"
                 "    waits, todo = {root: 0}, [root]\n"
@@ -1067,7 +1312,7 @@ EX5 = Exercise(
                 "            waits[to] = waits.get(to, 0) + 1\n"
                 "    return waits\n"),
         Mistake("paths counted",
-                "You walk into a node again each time an edge leads there, and so count paths. Each edge "
+                "You walk into a node again each time an arrow leads there, and so count paths. Each arrow "
                 "delivers once; the counts are too large, and the queue starves again.",
                 "def count(graph, root):\n"
                 "    waits, todo = {root: 0}, [root]\n"
@@ -1081,7 +1326,7 @@ EX5 = Exercise(
                 "Every node waits for a single gradient, so it runs on the first that arrives. That is the "
                 "hasty engine again.",
                 WALKED.replace("waits.get(to, 0) + 1", "1")),
-        Mistake("two edges as one",
+        Mistake("two arrows as one",
                 "A node that uses another twice, as x * x does, sends two gradients. You count the pair as "
                 "one, and the node runs when half has come.",
                 "def count(graph, root):\n"
@@ -1093,7 +1338,7 @@ EX5 = Exercise(
                 "            waits[to] = waits.get(to, 0) + 1\n"
                 "    return waits\n"),
         Mistake("one step",
-                "You count the edges of the root and stop there. What it leads to leads further.",
+                "You count the arrows of the root and stop there. What it leads to leads further.",
                 "def count(graph, root):\n"
                 "    waits = {}\n"
                 "    for to, _ in graph[root]:\n"
@@ -1177,14 +1422,14 @@ def probe(torch, x):
     return y"""
 
 EX6 = Exercise(
-    id="04.6", kind="diagnose", title="Write the test they fail", minutes=8, difficulty=3,
+    id="04.6", kind="diagnose", title="Write the test they fail", minutes=10, difficulty=3,
     question="Return a one-element result, computed from x by at most 40 nodes, on which five broken engines "
     "all differ from the right one.",
     name="probe", starter=STARTER_6,
     hints=(
         "One engine at a time: which shape of graph does it get wrong? Which of these shapes can be one?",
-        "Haste needs a node that one short way and one long way lead to. A loop can make such a shape again "
-        "and again.",
+        "Haste needs a node between the result and x that one short way and one long way lead to; the short one "
+        "first. A loop can make such a shape again and again.",
     ),
     solution="def probe(torch, x):\n"
     "    y = x\n"
@@ -1216,8 +1461,8 @@ EX6 = Exercise(
                 "the right number. It passes every test made of chains.",
                 "def probe(torch, x):\n    return (x * 3).sin().exp()\n"),
         Mistake("haste slips through",
-                "All ways to a node are equally long in your graph, so each node happens to have its whole "
-                "sum when its turn comes. Without topological order the number is still right.",
+                "The hasty engine gets your graph right: whenever a node sends something on, its whole sum happens to "
+                "be there. (What comes late to x does no harm, for x sends nothing on.)",
                 "def probe(torch, x):\n    y = x\n    for _ in range(10):\n        y = y + y\n    return y\n"),
         Mistake("paths slip through",
                 "Every number that should differ does. But there are so few paths that walking them all "
@@ -1233,7 +1478,8 @@ EX6 = Exercise(
                 "def probe(torch, x):\n    y = x\n    for _ in range(30):\n        y = (y + y * 0.5) * 0.6\n"
                 "    return y\n"),
         Mistake("nothing to see",
-                "The gradient of x is zero here, or no number at all. Zero times a mistake is zero.",
+                "The gradient of x is zero here, or next to it, or too large to be a number. Zero times a mistake is "
+                "zero.",
                 "def probe(torch, x):\n    y = x - x\n    for _ in range(9):\n        y = y + y * 0.5\n"
                 "    return y\n"),
     ),

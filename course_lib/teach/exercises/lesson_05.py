@@ -1,6 +1,7 @@
 """The exercises of lesson 05: leaf accumulation."""
 
 import random
+import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.lesson_00 import as_number
@@ -48,6 +49,9 @@ def compare_verdicts(answer, truth, named):
     """
     if not isinstance(answer, dict) or set(answer) != set(truth):
         return not_yet(f"Keep the dictionary with the keys {', '.join(truth)}.")
+    if waiting := [letter for letter in truth if answer[letter] is None]:
+        return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
+    answer = {letter: said.strip().lower() if isinstance(said, str) else said for letter, said in answer.items()}
     for letter, verdict in answer.items():
         if verdict not in OUTCOMES:
             return not_yet(f"{letter}: {verdict!r} is none of {', '.join(map(repr, OUTCOMES))}.")
@@ -56,9 +60,7 @@ def compare_verdicts(answer, truth, named):
         if (letter, answer[letter]) in named:
             return named[letter, answer[letter]]
     if wrong:
-        return not_yet(
-            f"{len(truth) - len(wrong)} of {len(truth)} agree with what happens; look again at {wrong[0]}."
-        )
+        return not_yet(f"{len(truth) - len(wrong)} of {len(truth)} agree with what happens; look again at {wrong[0]}.")
     return None
 
 
@@ -102,7 +104,8 @@ def check_05_p2(answer, torch):
     w = torch.tensor(1.0, requires_grad=True)
     for part in (x[:3], x[3:]):
         ((w * part).mean() / 2).backward()
-    value = as_number(answer)
+    alone = isinstance(answer, list | tuple) and len(answer) == 1
+    value = as_number(answer[0] if alone else answer)
     if value is None:
         return not_yet("One number is wanted.")
     if value == w.grad.item():
@@ -155,6 +158,52 @@ def check_05_1(answer, torch):
     if given["early is p.grad"] is not True:
         return not_yet("`early is p.grad` is a question with the answer True or False.")
     return correct("Added in place, cleared by None, zeros where a zero arrived, None where nothing did.")
+
+
+def check_05_6(answer, torch):
+    """Keep everything that arrives at x and compare memories; then count, with nobody watching."""
+    times = 3
+    x, g = torch.ones(2, requires_grad=True), _column(torch)
+    arrived, wanted = [], g.tolist()
+    x.register_hook(arrived.append)  # kept alive, so that equal places mean one memory
+    answer(torch, x, g, times)
+    places = [place(grad) for grad in arrived]
+    if not places:
+        return not_yet("No gradient arrived at x by a backward pass.")
+    if place(g) in places:
+        only_first = len(places) > 1 and place(g) not in places[1:]
+        return almost("handed over at first" if only_first else "still the caller's")
+    if len(set(places)) < len(places):
+        return almost("one clone for all")
+    if len(places) != times:
+        return almost("one pass for all")
+    for before in (None, [[random.uniform(1, 2)], [random.uniform(1, 2)]]):
+        x, g = torch.ones(2, requires_grad=True), _column(torch)
+        x.grad = None if before is None else torch.tensor(before).view(2)
+        wanted = g.tolist()
+        answer(torch, x, g, times)
+        base = [0.0, 0.0] if before is None else [row[0] for row in before]
+        if x.grad is None:
+            return not_yet("Afterwards x.grad is None.")
+        if not close(g.tolist(), wanted):
+            return almost("g used up")
+        if close(x.grad.tolist(), [a + times * row[0] for a, row in zip(base, wanted, strict=True)]):
+            continue
+        if close(x.grad.tolist(), [row[0] for row in wanted]):
+            return almost("only the last")
+        if close(x.grad.tolist(), [times * row[0] for row in wanted]):
+            return almost("what was there")
+        return not_yet(f"For g = {wanted}, x.grad should gain {times} times these numbers; it is {x.grad.tolist()}.")
+    return correct("each pass hands over a memory of its own, so whatever becomes x.grad, nobody else's numbers move.")
+
+
+def _column(torch):
+    return torch.tensor([[random.uniform(1, 2)], [random.uniform(1, 2)]])
+
+
+def place(tensor):
+    """Where the whole memory of a tensor begins."""
+    return tensor.untyped_storage().data_ptr()
 
 
 WHICH = {
@@ -215,9 +264,14 @@ def check_05_2(answer, torch):
         ("B", "fine"): "put aside is not copied",
         ("C", "silently wrong"): "leaf written silently",
         ("C", "fine"): "leaf may be written",
+        ("C", "raises at backward"): "leaf refuses later",
         ("D", "fine"): "shared part survives",
+        ("D", "silently wrong"): "shared part is forgotten",
+        ("D", "raises now"): "nothing is written",
         ("F", "fine"): "w for s",
+        ("F", "raises now"): "s is asked for",
         ("E", "silently wrong"): "retain does nothing",
+        ("E", "raises now"): "retain is refused",
     }
     found = compare_verdicts(answer, truth, named)
     if found is None:
@@ -232,33 +286,41 @@ def check_05_3(answer, torch):
         parts = [_pair(torch, size) for size in sizes]
         start, before = random.uniform(-1, 1), random.uniform(-2, 2)
         count = sum(sizes)
-        terms = [
-            [2 * (a * start - b) * a for a, b in zip(x.tolist(), y.tolist(), strict=True)] for x, y in parts
-        ]
+        terms = [[2 * (a * start - b) * a for a, b in zip(x.tolist(), y.tolist(), strict=True)] for x, y in parts]
         w = torch.tensor(start, requires_grad=True)
         w.grad = torch.tensor(before)
-        arrivals, begun, at_once = [], set(), []
+        arrivals, begun, at_once, held, late = [], set(), [], weakref.WeakSet(), []
 
-        def note(tensor, begun=begun):
+        def note(tensor, begun=begun, held=held, late=late):
             """Parts differ in size, so the size of a saved tensor tells whose graph has been begun."""
-            begun.add(tensor.numel())
-            return tensor
+            size = tensor.numel()
+            begun.add(size)
+            late.extend(other for other in held if 1 != other.tensor.numel() != size != 1)
+            kept = Held(tensor)
+            held.add(kept)
+            return kept
 
         def arrived(grad, arrivals=arrivals, begun=begun, at_once=at_once):
             arrivals.append(grad.item())
             at_once.append(len(begun - {1}) - len(arrivals) + 1)
 
         w.register_hook(arrived)
-        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda kept: kept.tensor):
             answer(torch, w, parts)
         if w.grad is None:
             return not_yet("Afterwards w.grad is None.")
+        if w.item() != torch.tensor(start).item():
+            return not_yet("w itself has changed. Only its gradient is asked for; stepping is somebody else's work.")
         got, truth = w.grad.item(), before + sum(map(sum, terms)) / count
         means = [sum(term) / len(term) for term in terms]
         if close(got, truth) and len(arrivals) == len(parts):
             if max(at_once) > 1:
                 return almost("all built first")
+            if late:
+                return almost("retained")
             continue
+        if not arrivals and got == torch.tensor(before).item():
+            return not_yet("Nothing arrived at w: is there a backward for each part?")
         named = (
             (truth, "one big graph"),
             (before + sum(means) / len(means), "mean of means"),
@@ -268,16 +330,20 @@ def check_05_3(answer, torch):
             (means[-1] * sizes[-1] / count, "last part only"),
             ((before + sum(map(sum, terms))) / count, "divides what was there"),
             (before + sum(means) / count, "divided twice"),
+            (before + sum(map(sum, terms)) / len(parts), "parts counted for samples"),
         )
         for value, name in named:
             if close(got, value):
                 return almost(name)
-        return not_yet(
-            f"With parts of sizes {sizes}, w.grad is {got:.4f}, and the full batch gives {truth:.4f}."
-        )
-    return correct(
-        "Every sample weighs the same, whatever part it was in, and each graph died before the next."
-    )
+        return not_yet(f"With parts of sizes {sizes}, w.grad is {got:.4f}, and the full batch gives {truth:.4f}.")
+    return correct("Every sample weighs the same, whatever part it was in, and each graph died before the next.")
+
+
+class Held:
+    """A saved tensor, in a box that can be watched."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
 
 
 def _pair(torch, size):
@@ -297,6 +363,8 @@ def check_05_4(answer, torch):
     """Run the lines in the given order, three times, and compare with gradient descent done by hand."""
     if not isinstance(answer, str | list | tuple):
         return not_yet('A string of letters is wanted, such as "ABCD".')
+    if isinstance(answer, str):
+        answer = [letter for letter in answer if letter not in " ,;->→"]
     order = [str(letter).strip().upper() for letter in answer]
     if any(letter not in LINES for letter in order):
         return not_yet("Only the letters A, B, C and D name lines.")
@@ -333,8 +401,8 @@ def check_05_5(answer, torch):
     worlds = {name: (list(at), list(speed)) for name in WORLDS}
     for lr, size in ((0.1, 2), (0.5, 2), (0.2, None), (0.3, 2), (0.1, 0), (0.1, None), (0.2, 2)):
         gradient = None if size is None else [random.uniform(0.5, 1) * size for _ in range(2)]
-        p.grad = None if gradient is None else torch.tensor(gradient)
-        before, speed_before = p.tolist(), v.tolist()
+        p.grad = given = None if gradient is None else torch.tensor(gradient)
+        before, speed_before, memory = p.tolist(), v.tolist(), (p.data_ptr(), v.data_ptr())
         try:
             answer(torch, p, v, lr, mu)
         except RuntimeError as error:
@@ -345,14 +413,18 @@ def check_05_5(answer, torch):
             if gradient is None:
                 return almost("None is not handled")
             raise
+        if (p.data_ptr(), v.data_ptr()) != memory:
+            return almost("memory exchanged")
         if gradient is None:
             if not close(p.tolist(), before):
                 return almost("None as zero")
             if not close(v.tolist(), speed_before):
                 return almost("velocity decays on None")
             continue
-        if p.grad is not None and not close(p.grad.tolist(), gradient):
+        if not close(given.tolist(), gradient):
             return almost("writes into the gradient")
+        if p.grad is not given:
+            return almost("gradient taken away")
         speed = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
         at = [a - lr * s for a, s in zip(at, speed, strict=True)]
         _other_worlds(worlds, gradient, lr, mu)
@@ -365,19 +437,22 @@ def check_05_5(answer, torch):
         for name, (where, _) in worlds.items():
             if close(p.tolist(), where):
                 return almost(name)
-        return not_yet(
-            f"With lr={lr}, p went from {_short(before)} to {_short(p.tolist())}, not to {_short(at)}."
-        )
+        return not_yet(f"With lr={lr}, p went from {_short(before)} to {_short(p.tolist())}, not to {_short(at)}.")
     if not p.requires_grad or p.grad_fn is not None or v.grad_fn is not None:
-        return not_yet(
-            "Afterwards `p` should still be a leaf that requires grad, and `v` should have no history."
-        )
-    return correct(
-        "A velocity in place, and rest on None: SGD with momentum, as PyTorch's optimizer does it."
-    )
+        return not_yet("Afterwards `p` should still be a leaf that requires grad, and `v` should have no history.")
+    return correct("A velocity in place, and rest on None: SGD with momentum, as PyTorch's optimizer does it.")
 
 
-WORLDS = ("lr inside the velocity", "damped", "uphill", "velocity too late")
+WORLDS = {  # name of the misreading -> (the velocity's factor, the gradient's, the step's); each from mu and lr
+    "lr inside the velocity": lambda mu, lr: (mu, lr, -1.0),
+    "damped": lambda mu, lr: (mu, 1 - mu, -lr),
+    "uphill": lambda mu, lr: (mu, 1.0, lr),
+    "no friction": lambda mu, lr: (1.0, 1.0, -lr),
+    "no momentum": lambda mu, lr: (0.0, 1.0, -lr),
+    "friction on the gradient": lambda mu, lr: (mu, mu, -lr),
+    "no rate": lambda mu, lr: (mu, 1.0, -1.0),
+    "velocity too late": None,
+}
 
 
 def _other_worlds(worlds, gradient, lr, mu):
@@ -387,9 +462,8 @@ def _other_worlds(worlds, gradient, lr, mu):
             where[:] = [a - lr * s for a, s in zip(where, speed, strict=True)]
             speed[:] = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
             continue
-        scale = {"lr inside the velocity": lr, "damped": 1 - mu, "uphill": 1.0}[name]
-        speed[:] = [mu * s + scale * g for s, g in zip(speed, gradient, strict=True)]
-        move = {"lr inside the velocity": -1.0, "damped": -lr, "uphill": lr}[name]
+        keep, take, move = WORLDS[name](mu, lr)
+        speed[:] = [keep * s + take * g for s, g in zip(speed, gradient, strict=True)]
         where[:] = [a + move * s for a, s in zip(where, speed, strict=True)]
 
 
@@ -398,7 +472,9 @@ def _short(numbers):
 
 
 ACC = "def accumulate(torch, w, parts):\n"
-STEP = "def step(torch, p, v, lr, mu):\n"
+PASSES = "def passes(torch, x, g, times):\n"
+LOOP = "    for _ in range(times):\n"
+STEP = "def momentum(torch, p, v, lr, mu):\n"
 STATE = 'state = {{"p.grad": {}, "q.grad": {}, "r.grad": {}, "early is p.grad": {}}}\n'
 
 EXERCISES = [
@@ -424,8 +500,7 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "put aside",
-                "[3, 3] would be right if `g` were a copy; it is a second name for the tensor that is added "
-                "to.",
+                "[3, 3] would be right if `g` were a copy; it is a second name for the tensor that is added to.",
                 "answer = [3, 3]\n",
             ),
             Mistake(
@@ -474,8 +549,7 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "same as the batch",
-                "4 is the mean over four samples; here each part counts one half, however few samples it "
-                "has.",
+                "4 is the mean over four samples; here each part counts one half, however few samples it has.",
                 "answer = 4\n",
             ),
             Mistake(
@@ -490,8 +564,7 @@ EXERCISES = [
             ),
             Mistake(
                 "overwritten",
-                "10 is the mean of the last part, undivided and alone. Mind the `/ 2`, and mind the first "
-                "part.",
+                "10 is the mean of the last part, undivided and alone. Mind the `/ 2`, and mind the first part.",
                 "answer = 10\n",
             ),
             Mistake(
@@ -508,8 +581,7 @@ EXERCISES = [
         kind="predict state",
         title="Read the state",
         question=(
-            "After the program, give `p.grad`, `q.grad` and `r.grad` as lists (or None), and whether `early "
-            "is p.grad`."
+            "After the program, give `p.grad`, `q.grad` and `r.grad` as lists (or None), and whether `early is p.grad`."
         ),
         minutes=5,
         difficulty=2,
@@ -520,10 +592,7 @@ EXERCISES = [
             "`p` takes part in two passes. `q` is cleared, and then takes part in one more, multiplied by 0.",
         ),
         solution=STATE.format("[5, 5]", "[0, 0]", "None", "True"),
-        why=(
-            "2 + 3 arrive at p, added in place; a zero arrives at q after it was cleared; nothing ever "
-            "reaches r."
-        ),
+        why=("2 + 3 arrive at p, added in place; a zero arrives at q after it was cleared; nothing ever reaches r."),
         alternatives=(STATE.format("torch.tensor([5.0, 5.0])", "(0.0, 0.0)", "None", "True"),),
         mistakes=(
             Mistake(
@@ -565,8 +634,7 @@ EXERCISES = [
         name="verdicts",
         starter='verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}\n',
         hints=(
-            "First ask of each program: is a leaf that requires grad written to in place while recording is "
-            "on?",
+            "First ask of each program: is a leaf that requires grad written to in place while recording is on?",
             "Then ask: of which tensor is `got` the gradient, and who writes to that memory afterwards? For "
             "D, look at what `w * w` has to keep, and until when.",
         ),
@@ -587,8 +655,7 @@ EXERCISES = [
             ),
             Mistake(
                 "put aside is not copied",
-                "B: `got` is a second name for w.grad, and `zero_()` and the next pass write into that "
-                "tensor.",
+                "B: `got` is a second name for w.grad, and `zero_()` and the next pass write into that tensor.",
                 verdict_sources("verdicts", SOLVED, {"B": "fine"}),
             ),
             Mistake(
@@ -600,6 +667,31 @@ EXERCISES = [
                 "leaf may be written",
                 "C: the update needs `with torch.no_grad():`; with recording on, the leaf refuses it.",
                 verdict_sources("verdicts", SOLVED, {"C": "fine"}),
+            ),
+            Mistake(
+                "leaf refuses later",
+                "C: it does raise, but at the write itself. Backward was over by then, and nothing was wrong in it.",
+                verdict_sources("verdicts", SOLVED, {"C": "raises at backward"}),
+            ),
+            Mistake(
+                "shared part is forgotten",
+                "D: what the first pass released is missed aloud. Backward does not go on with numbers it lacks.",
+                verdict_sources("verdicts", SOLVED, {"D": "silently wrong"}),
+            ),
+            Mistake(
+                "nothing is written",
+                "D: it does raise, but none of the lines is refused for what it writes. Which call needs what is gone?",
+                verdict_sources("verdicts", SOLVED, {"D": "raises now"}),
+            ),
+            Mistake(
+                "s is asked for",
+                "F: nothing asks for s.grad, which would be None with a warning. `got` is w.grad, and that exists.",
+                verdict_sources("verdicts", SOLVED, {"F": "raises now"}),
+            ),
+            Mistake(
+                "retain is refused",
+                "E: retain_grad() may be called on any result that requires grad, as in the lesson.",
+                verdict_sources("verdicts", SOLVED, {"E": "raises now"}),
             ),
             Mistake(
                 "shared part survives",
@@ -639,8 +731,7 @@ EXERCISES = [
         ),
         hints=(
             "What does one sample weigh in the mean over everything? And in your loop?",
-            "Count all samples before the loop. A sum over a part, divided by that count, has the right "
-            "weights.",
+            "Count all samples before the loop. A sum over a part, divided by that count, has the right weights.",
         ),
         solution=(
             ACC
@@ -711,6 +802,21 @@ EXERCISES = [
                 + "        (((x * w - y) ** 2).mean() / count).backward()\n",
             ),
             Mistake(
+                "parts counted for samples",
+                "You divide the sums by the number of parts. A sample weighs one over the number of all samples.",
+                ACC + "    for x, y in parts:\n" + "        (((x * w - y) ** 2).sum() / len(parts)).backward()\n",
+            ),
+            Mistake(
+                "retained",
+                "The number is right, but with retain_graph=True a part's tensors are still kept when the next part "
+                "begins.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    for x, y in parts:\n"
+                + "        loss = ((x * w - y) ** 2).sum() / count\n"
+                + "        loss.backward(retain_graph=True)\n",
+            ),
+            Mistake(
                 "all built first",
                 "The number is right, but all losses are computed before the first backward: at that moment "
                 "all the graphs are alive.",
@@ -722,8 +828,7 @@ EXERCISES = [
             ),
             Mistake(
                 "one big graph",
-                "The number is right, but one backward over everything keeps all the parts' graphs alive at "
-                "once.",
+                "The number is right, but one backward over everything keeps all the parts' graphs alive at once.",
                 ACC
                 + "    count = sum(len(x) for x, y in parts)\n"
                 + "    total = sum(((x * w - y) ** 2).sum() for x, y in parts)\n"
@@ -741,7 +846,7 @@ EXERCISES = [
             "A: `w.grad = None`, B: `loss.backward()`, C: the update, D: the loss. Give an order, as a "
             "string, that makes every pass of the loop one honest step of gradient descent."
         ),
-        minutes=5,
+        minutes=3,
         difficulty=1,
         name="order",
         starter="order = None\n",
@@ -751,7 +856,7 @@ EXERCISES = [
         ),
         solution='order = "DBCA"\n',
         why="The gradient is made from this pass's loss, used, and then cleared before the next one arrives.",
-        alternatives=('order = "ADBC"\n', 'order = "DABC"\n', 'order = ["D", "B", "C", "A"]\n'),
+        alternatives=('order = "A, D, B, C"\n', 'order = "DABC"\n', 'order = ["D", "B", "C", "A"]\n'),
         mistakes=(
             Mistake(
                 "cleared too early",
@@ -787,7 +892,7 @@ EXERCISES = [
         ),
         minutes=8,
         difficulty=2,
-        name="step",
+        name="momentum",
         starter=STEP + "    v = mu * v + p.grad\n    p = p - lr * v\n",
         hints=(
             "`v = …` gives a new tensor a name inside your function; the caller's tensor does not change. "
@@ -803,10 +908,7 @@ EXERCISES = [
             + "        v.mul_(mu).add_(p.grad)\n"
             + "        p.sub_(lr * v)\n"
         ),
-        why=(
-            "In-place operations write into the caller's tensors; no_grad lets a leaf be written; None means "
-            "skip."
-        ),
+        why=("In-place operations write into the caller's tensors; no_grad lets a leaf be written; None means skip."),
         alternatives=(
             STEP
             + "    if p.grad is not None:\n"
@@ -827,8 +929,7 @@ EXERCISES = [
             ),
             Mistake(
                 "zero as None",
-                "A gradient of zero was skipped. It did arrive, and the velocity rolls on; only None means "
-                "skip.",
+                "A gradient of zero was skipped. It did arrive, and the velocity rolls on; only None means skip.",
                 STEP
                 + "    if p.grad is None or (p.grad == 0).all():\n"
                 + "        return\n"
@@ -868,16 +969,12 @@ EXERCISES = [
             Mistake(
                 "recording is on",
                 "The in-place write to the leaf is refused while recording is on.",
-                STEP
-                + "    if p.grad is not None:\n        v.mul_(mu).add_(p.grad)\n        p.sub_(lr * v)\n",
+                STEP + "    if p.grad is not None:\n        v.mul_(mu).add_(p.grad)\n        p.sub_(lr * v)\n",
             ),
             Mistake(
                 "None is not handled",
                 "Right while there is a gradient; with None the arithmetic itself fails.",
-                STEP
-                + "    with torch.no_grad():\n"
-                + "        v.mul_(mu).add_(p.grad)\n"
-                + "        p.sub_(lr * v)\n",
+                STEP + "    with torch.no_grad():\n" + "        v.mul_(mu).add_(p.grad)\n" + "        p.sub_(lr * v)\n",
             ),
             Mistake(
                 "None as zero",
@@ -926,8 +1023,137 @@ EXERCISES = [
                 + "            v.mul_(mu).add_(p.grad)\n"
                 + "            p.add_(lr * v)\n",
             ),
+            Mistake(
+                "no friction",
+                "The velocity only grows: before it takes in the gradient it is multiplied by mu.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.add_(p.grad)\n"
+                + "            p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "no momentum",
+                "p moved by the gradient alone. It should move by the velocity, which remembers earlier gradients.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).add_(p.grad)\n"
+                + "            p.sub_(lr * p.grad)\n",
+            ),
+            Mistake(
+                "friction on the gradient",
+                "mu multiplied the new gradient too. Only what was in the velocity before is multiplied.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.add_(p.grad).mul_(mu)\n"
+                + "            p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "no rate",
+                "p moved by the whole velocity; the learning rate is missing.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).add_(p.grad)\n"
+                + "            p.sub_(v)\n",
+            ),
+            Mistake(
+                "gradient taken away",
+                "The step is right, but afterwards p.grad is not the tensor it was. Clearing it is the caller's "
+                "business.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).add_(p.grad)\n"
+                + "            p.sub_(lr * v)\n"
+                + "            p.grad = None\n",
+            ),
+            Mistake(
+                "memory exchanged",
+                "Through .data the tensor was given other memory: a view of it, made before, does not see the step.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        v.data = mu * v + p.grad\n"
+                + "        p.data = p.data - lr * v\n",
+            ),
         ),
         check=check_05_5,
         puzzles=(13,),
+    ),
+    Exercise(
+        id="05.6",
+        kind="repair",
+        title="The gradient that was used again",
+        question=(
+            "`times` passes hand the same `g` to backward. Repair it so that x.grad gains `times` times `g`, and no "
+            "gradient that arrives at x lies in memory that another one or the caller can see."
+        ),
+        minutes=6,
+        difficulty=2,
+        name="passes",
+        starter=PASSES + LOOP + "        x.view(-1, 1).backward(g)\n",
+        hints=(
+            "Write down what is in g's memory after each pass, if this memory is x.grad from the first pass on.",
+            "Backward through a view hands on the memory that it was given. What could you give it that nobody else "
+            "has, in each pass anew?",
+        ),
+        solution=PASSES + LOOP + "        x.view(-1, 1).backward(g.clone())\n",
+        why=(
+            "In PyTorch the first pass makes g's memory x.grad; the second adds g to itself (2g), the third again "
+            "(4g). A clone in each pass belongs to nobody else, so it may become x.grad or be added to it."
+        ),
+        alternatives=(
+            PASSES + LOOP + "        (x.view(-1, 1) * g).sum().backward()\n",
+            PASSES + LOOP + "        (x * 1.0).view(-1, 1).backward(g)\n",
+            PASSES + LOOP + "        x.backward((g + 0).view(-1))\n",
+        ),
+        mistakes=(
+            Mistake(
+                "still the caller's",
+                "What arrives at x still lies in g's memory. detach(), .data, a view and contiguous() give one memory "
+                "another name; something has to be copied or computed.",
+                PASSES + LOOP + "        x.view(-1, 1).backward(g.detach())\n",
+            ),
+            Mistake(
+                "handed over at first",
+                "The first pass has handed over the caller's own memory before anything was copied.",
+                PASSES + LOOP + "        x.view(-1, 1).backward(g)\n        g = g.clone()\n",
+            ),
+            Mistake(
+                "one clone for all",
+                "The caller's g is safe, but all passes are given one clone. In PyTorch it becomes x.grad in the first "
+                "pass, and the later ones add it to itself.",
+                PASSES + "    g = g.clone()\n" + LOOP + "        x.view(-1, 1).backward(g)\n",
+            ),
+            Mistake(
+                "one pass for all",
+                "`times` passes were asked for, each with a gradient of its own; another number of gradients arrives "
+                "at x.",
+                PASSES + "    x.view(-1, 1).backward(g * times)\n",
+            ),
+            Mistake(
+                "only the last",
+                "Only the last pass is left in x.grad: clearing inside the loop throws the others away.",
+                PASSES + LOOP + "        x.grad = None\n        x.view(-1, 1).backward(g.clone())\n",
+            ),
+            Mistake(
+                "what was there",
+                "x.grad holds the gain alone: what was in it before the call has been lost.",
+                PASSES + "    x.grad = None\n" + LOOP + "        x.view(-1, 1).backward(g.clone())\n",
+            ),
+            Mistake(
+                "g used up",
+                "x.grad is right, but the caller's g holds other numbers now: your own code writes into it.",
+                PASSES
+                + "    part = g.clone()\n"
+                + LOOP
+                + "        x.view(-1, 1).backward(part.clone())\n"
+                + "    g.mul_(times)\n",
+            ),
+        ),
+        check=check_05_6,
+        puzzles=(26,),
     ),
 ]

@@ -1,12 +1,11 @@
 """Exercises of lesson 06: what nodes keep, and until when."""
 
-import gc
 import math
 import random
-import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table
+from course_lib.teach.ledger import ledger
 
 # --- what is asked about tensors, by looking at them ----------------------------------------------
 
@@ -25,17 +24,13 @@ def saved_tensors_of(node, torch):
     return found
 
 
-def memories_of(y, torch):
-    """{address: bytes} of every memory that the nodes behind y keep."""
-    memories, seen, waiting = {}, [], [y.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.append(node)
-        memories.update((tensor.data_ptr(), tensor.nbytes) for tensor in saved_tensors_of(node, torch))
-        waiting += [after for after, _ in node.next_functions if after is not None]
-    return memories
+def as_numbers(answer, count):
+    """The answer as a list of `count` floats; None when it is something else."""
+    if not isinstance(answer, (list, tuple)) or len(answer) != count:
+        return None
+    if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in answer):
+        return None
+    return [float(number) for number in answer]
 
 
 def as_names(answer):
@@ -115,8 +110,128 @@ P1 = Exercise(
 
 # --- 06.p2 ----------------------------------------------------------------------------------------
 
+BATCH, FEATURES, HIDDEN = 100, 20, 30
+SIZES = {
+    "X": 4 * BATCH * FEATURES,
+    "W1": 4 * FEATURES * HIDDEN,
+    "h": 4 * BATCH * HIDDEN,
+    "W2": 4 * HIDDEN,
+    "out": 4 * BATCH,
+}
+
+
+def bytes_over_time(torch):
+    """The bytes kept after forward, and when each of the four nodes has run."""
+    X, W1 = torch.ones(BATCH, FEATURES), torch.ones(FEATURES, HIDDEN, requires_grad=True)
+    W2 = torch.ones(HIDDEN, 1, requires_grad=True)
+    with ledger() as held:
+        product = X @ W1
+        h = torch.relu(product)
+        out = h @ W2
+        loss = out.sum()
+        kept = [held.now]
+        for result in (out, h, product):  # its hook runs when the node that used it has run
+            result.register_hook(lambda grad: kept.append(held.now))
+        loss.backward()
+    return [*kept, held.now]
+
 
 def check_06_p2(answer, torch):
+    truth = bytes_over_time(torch)
+    given = as_numbers(answer, len(truth))
+    if given is None:
+        return not_yet("Give a list of five numbers: after forward, and when each of the four nodes has run.")
+    if given == truth:
+        return correct("you can read a network's memory off its formulas, and say when it is let go.")
+    first, rest = given[0], given[1:]
+    wrong = {
+        truth[0] + SIZES["h"]: "twice",
+        truth[0] + SIZES["W1"]: "frozen input",
+        truth[0] + SIZES["out"]: "output",
+        truth[0] / 4: "elements",
+        SIZES["h"]: "activation only",
+        truth[0] - SIZES["W2"]: "weights are free",
+        truth[0] - SIZES["X"]: "data is free",
+    }
+    if first in wrong:
+        return almost(wrong[first])
+    if first != truth[0]:
+        return not_yet("Begin with the first number: a list of nodes, what their formulas read, elements times four.")
+    if rest[-1] != 0:
+        return almost("something stays")
+    if rest == [first, first, first, 0]:
+        return almost("all at the end")
+    if rest[0] != first:
+        return almost("sum lets go")
+    if rest[1] == SIZES["X"]:
+        return almost("gone with its first reader")
+    if rest[1] == first - SIZES["X"]:
+        return almost("first made, first freed")
+    right = sum(one == other for one, other in zip(given, truth, strict=True))
+    return not_yet(f"{right} of the five are right. Write beside each memory the nodes that keep it.")
+
+
+P2 = Exercise(
+    id="06.p2", kind="predict", title="Bytes behind a small network", minutes=4, difficulty=2,
+    question="How many bytes do the nodes behind `loss = (torch.relu(X @ W1) @ W2).sum()` keep: after forward, and "
+    "when sum, the second product, relu, and the first product have run?",
+    name="answer", starter="answer = None",
+    hints=(
+        "There are four nodes: two products, relu and sum. Ask of each which tensors its formulas read.",
+        "relu keeps its result. The second product keeps its first operand. Is that one memory or two?",
+        "A memory that two nodes keep is let go when both of them have run.",
+    ),
+    solution="answer = [8000 + 12000 + 120, 20120, 8000 + 12000, 8000, 0]",
+    why="X for W1's gradient, h once for relu and for W2's gradient, W2 for h's gradient: 8000 + 12000 + 120 bytes. "
+    "sum keeps nothing. The second product lets W2 go, and its hold on h; relu holds h a little longer.",
+    alternatives=("answer = (20120.0, 20120.0, 20000.0, 8000.0, 0.0)",),
+    mistakes=(
+        Mistake("twice",
+                "After forward, 12000 too many. Either you counted h for relu and again for the product, which keep "
+                "the same memory, or you counted X @ W1, which relu does not keep.",
+                "answer = [32120, 32120, 20000, 8000, 0]"),
+        Mistake("frozen input",
+                "You let the first product keep W1. W1 is read only by the formula for X's gradient, "
+                "and X is plain data: nobody asks for that gradient.", "answer = [22520, 22520, 22400, 10400, 0]"),
+        Mistake("output",
+                "You let sum keep its input. Each slope of a sum is 1; the node needs the shape, and a shape "
+                "is no tensor.", "answer = [20520, 20120, 20000, 8000, 0]"),
+        Mistake("elements", "You counted elements. A float32 takes four bytes.",
+                "answer = [5030, 5030, 5000, 2000, 0]"),
+        Mistake("activation only",
+                "h is kept, but not alone: W1's gradient is made of X, and h's gradient of W2.",
+                "answer = [12000, 12000, 12000, 0, 0]"),
+        Mistake("weights are free",
+                "W2 is a leaf that lives anyway, so keeping it costs nothing new; but the node "
+                "does hold it, and if you drop your own name for it, it stays.",
+                "answer = [20000, 20000, 20000, 8000, 0]"),
+        Mistake("data is free",
+                "You left out X. It needs no gradient, but W1's gradient is made of it, so the first product "
+                "keeps it.", "answer = [12120, 12120, 12000, 0, 0]"),
+        Mistake("something stays",
+                "The first number is right. The last is 0: when the first product has run too, no node has "
+                "anything left to read.", "answer = [20120, 20120, 20000, 8000, 8000]"),
+        Mistake("all at the end",
+                "You let everything go at the end of the pass. Each node lets go when it has run itself, and the "
+                "memory that only it kept is free from then on.", "answer = [20120, 20120, 20120, 20120, 0]"),
+        Mistake("sum lets go",
+                "After forward you are right. sum runs first, but it kept no tensor, so nothing can go with it.",
+                "answer = [20120, 8120, 8000, 8000, 0]"),
+        Mistake("gone with its first reader",
+                "You let h go with the second product. relu keeps the same memory, and has not run yet.",
+                "answer = [20120, 20120, 8000, 8000, 0]"),
+        Mistake("first made, first freed",
+                "You let X go first, in the order of the forward pass. Backward runs the other way: what was kept "
+                "last goes first.", "answer = [20120, 20120, 12120, 120, 0]"),
+    ),
+    check=check_06_p2,
+)  # fmt: skip
+
+
+# --- 06.p3 ----------------------------------------------------------------------------------------
+
+
+def check_06_p3(answer, torch):
     given = as_names(answer)
     if given is None or not given <= set("abev"):
         return not_yet('Give a list with some of the letters "a", "b", "e" and "v"; it may be empty.')
@@ -140,12 +255,11 @@ def check_06_p2(answer, torch):
         frozenset("bev"): "a view keeps its base",
     }
     named = wrong.get(frozenset(given))
-    return almost(named) if named else not_yet("Go through them one by one: which tensor does its slope "
-    "contain?")
+    return almost(named) if named else not_yet("Go through them one by one: which tensor does its slope contain?")
 
 
-P2 = Exercise(
-    id="06.p2", kind="predict", title="Backward twice", minutes=2, difficulty=1, puzzles=(5,),
+P3 = Exercise(
+    id="06.p3", kind="predict", title="Backward twice", minutes=2, difficulty=1, puzzles=(5,),
     question="Backward is called twice on each of four results. Which second calls raise?",
     name="answer", starter="answer = None",
     hints=(
@@ -175,78 +289,6 @@ P2 = Exercise(
         Mistake("a view keeps its base",
                 "v looks at x's memory, but that is the tensor. Its node only puts the slope back into the "
                 "old shape, and a shape is not a tensor.", 'answer = ["b", "e", "v"]'),
-    ),
-    check=check_06_p2,
-)  # fmt: skip
-
-
-# --- 06.p3 ----------------------------------------------------------------------------------------
-
-BATCH, FEATURES, HIDDEN = 100, 20, 30
-SIZES = {
-    "W1": 4 * FEATURES * HIDDEN,
-    "h": 4 * BATCH * HIDDEN,
-    "W2": 4 * HIDDEN,
-    "out": 4 * BATCH,
-}
-
-
-def check_06_p3(answer, torch):
-    if isinstance(answer, bool) or not isinstance(answer, (int, float)):
-        return not_yet("Give one number: the bytes.")
-    X, W1 = torch.ones(BATCH, FEATURES), torch.ones(FEATURES, HIDDEN, requires_grad=True)
-    W2 = torch.ones(HIDDEN, 1, requires_grad=True)
-    h = torch.relu(X @ W1)
-    loss = (h @ W2).sum()
-    truth = sum(memories_of(loss, torch).values())
-    if answer == truth:
-        return correct("you can read a network's memory off its formulas.")
-    wrong = {
-        truth + SIZES["h"]: "twice",
-        truth + SIZES["W1"]: "frozen input",
-        truth + SIZES["out"]: "output",
-        truth // 4: "elements",
-        SIZES["h"]: "activation only",
-        truth - SIZES["W2"]: "weights are free",
-        truth - 4 * BATCH * FEATURES: "data is free",
-    }
-    if answer in wrong:
-        return almost(wrong[answer])
-    return not_yet("Make a list: node, what its formulas read, number of elements times four.")
-
-
-P3 = Exercise(
-    id="06.p3", kind="predict", title="Bytes behind a small network", minutes=4, difficulty=2,
-    question="How many bytes do the nodes behind `loss = (torch.relu(X @ W1) @ W2).sum()` keep alive?",
-    name="answer", starter="answer = None",
-    hints=(
-        "There are four nodes: two products, relu and sum. Ask of each which tensors its formulas read.",
-        "relu keeps its result. The second product keeps its first operand. Is that one memory or two?",
-    ),
-    solution="answer = 4 * (100 * 20 + 100 * 30 + 30)",
-    why="X for W1's gradient, h once for relu and for W2's gradient, W2 for h's gradient: 8000 + 12000 + "
-    "120 bytes.",
-    alternatives=("answer = 20120.0", "answer = 8000 + 12000 + 120"),
-    mistakes=(
-        Mistake("twice",
-                "12000 too many. Either you counted h for relu and again for the product, which keep the "
-                "same memory, or you counted X @ W1, which relu does not keep.", "answer = 32120"),
-        Mistake("frozen input",
-                "You let the first product keep W1. W1 is read only by the formula for X's gradient, "
-                "and X is plain data: nobody asks for that gradient.", "answer = 22520"),
-        Mistake("output",
-                "You let sum keep its input. Each slope of a sum is 1; the node needs the shape, and a shape "
-                "is no tensor.", "answer = 20520"),
-        Mistake("elements", "You counted elements. A float32 takes four bytes.", "answer = 5030"),
-        Mistake("activation only",
-                "h is kept, but not alone: W1's gradient is made of X, and h's gradient of W2.",
-                "answer = 12000"),
-        Mistake("weights are free",
-                "W2 is a leaf that lives anyway, so keeping it costs nothing new; but the node "
-                "does hold it, and if you drop your own name for it, it stays.", "answer = 20000"),
-        Mistake("data is free",
-                "You left out X. It needs no gradient, but W1's gradient is made of it, so the first product "
-                "keeps it.", "answer = 12120"),
     ),
     check=check_06_p3,
 )  # fmt: skip
@@ -319,7 +361,7 @@ def keeps_but(expression, names):
 
 
 EX1 = Exercise(
-    id="06.1", kind="predict saved", title="Who keeps what", minutes=6, difficulty=1, puzzles=(1,),
+    id="06.1", kind="predict saved", title="Who keeps what", minutes=5, difficulty=1, puzzles=(1,),
     question="For each expression, list what its node keeps: any of x, y, c, r (the result), or nothing.",
     name="keeps",
     starter="keeps = {\n" + "".join(f'    "{e}": None,\n' for e in EXPRESSIONS) + "}",
@@ -411,7 +453,10 @@ def check_06_2(answer, torch):
         return what_happens(PROGRAMS[letter], SLOPES[letter], torch)
 
     return check_table(
-        answer, PROGRAMS, measure, WRONG_HAPPENS,
+        answer,
+        PROGRAMS,
+        measure,
+        WRONG_HAPPENS,
         shown="you can tell, before running it, whether a second pass has what it needs.",
     )
 
@@ -614,130 +659,130 @@ def collect(torch, w, batches):
 
 # --- 06.4 -----------------------------------------------------------------------------------------
 
+BILLS = {  # x and c have 1000 elements each
+    "A": "y = (x + c).sin().exp().sum()",
+    "B": "y = (x * c * 3 + 1).sum(); y.backward(); y = (x * c).sum()",
+    "C": "h = x.exp(); y = h.sin() + h.cos()",
+    "D": "with torch.no_grad(): h = x.exp()\ny = h * x",
+    "E": "y = x[:10] * c[:10]",
+    "F": "for _ in range(3): y = (x * c).exp().sum(); y.backward()",
+    "G": "total = 0\nfor _ in range(3): total = total + (x * c).exp().sum()\ntotal.backward()",
+}
+PEAKS = {"A": 8000, "B": 4000, "C": 4000, "D": 4000, "E": 4000, "F": 8000, "G": 16000}
+WRONG_PEAKS = {
+    ("A", 4000): "only what was computed last",
+    ("A", 12000): "a sum keeps its operands",
+    ("A", 16000): "a sum keeps its operands",
+    ("B", 8000): "the second graph on top",
+    ("B", 0): "after the pass",
+    ("C", 8000): "two readers, two memories",
+    ("C", 12000): "two readers, two memories",
+    ("D", 0): "no_grad reaches further",
+    ("D", 8000): "the factor of a constant",
+    ("E", 40): "only the slice",
+    ("E", 80): "only the slice",
+    ("E", 8000): "both slices",
+    ("F", 24000): "three steps at once",
+    ("F", 16000): "three steps at once",
+    ("G", 8000): "one step at a time",
+    ("G", 24000): "c three times",
+    ("G", 12000): "c not at all",
+}
 
-def survives_its_names(answer, torch):
-    """Does a result of this Function stay alive when nobody holds it? Then it is part of a ring."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        result = answer.apply(leaf(torch, numbers(3)))
-        alive = weakref.ref(result)
-        del result
-        return alive() is not None
-    finally:
-        if was_enabled:
-            gc.enable()
+
+def peak_of(program, torch):
+    """The most bytes that nodes kept at one time while a program ran."""
+    space = {"torch": torch, "x": torch.ones(1000, requires_grad=True), "c": torch.ones(1000)}
+    with ledger() as held:
+        exec(program, space)
+    return held.peak
 
 
 def check_06_4(answer, torch):
-    for size in (3, 5):
-        values, incoming = numbers(size, -2.0, 2.0), numbers(size)
-        x = leaf(torch, values, torch.float64)
-        s = answer.apply(x)
-        if not isinstance(s, torch.Tensor):
-            return not_yet("forward gives back no tensor.")
-        sigmoid = [1 / (1 + math.exp(-v)) for v in values]
-        if not close(s, sigmoid):
-            return not_yet("forward's numbers are not 1 / (1 + exp(-x)).")
-        kept = list(s.grad_fn.saved_tensors)
-        same_memory = [tensor.data_ptr() == s.data_ptr() for tensor in kept]
-        above = torch.tensor(incoming, dtype=torch.float64)
-        try:
-            s.backward(above)
-        except (TypeError, AttributeError) as error:
-            if "tuple" in str(error) or "scalar" in str(error) or "index" in str(error):
-                return almost("a tuple")
-            raise
-        if x.grad is None:
-            return not_yet("backward gives back no gradient for x.")
-        if not close(above, incoming):
-            return almost("writes into grad")
-        slopes = [a * (1 - a) for a in sigmoid]
-        if close(x.grad, slopes):
-            return almost("grad dropped")
-        if not close(x.grad, [g * a for g, a in zip(incoming, slopes, strict=True)]):
-            return not_yet("The gradient disagrees with finite differences. Which slope belongs to s?")
-    if len(kept) > 1:
-        return almost("too many")
-    if not kept or survives_its_names(answer, torch):
-        return almost("attribute")
-    if not same_memory[0]:
-        return almost("input" if kept[0].data_ptr() == x.data_ptr() else "third tensor")
-    return correct("one slot, on memory that exists anyway: your sigmoid costs what PyTorch's does.")
+    if not isinstance(answer, dict):
+        return not_yet("Keep the dictionary, and put a number in the place of each None.")
+    waiting = [letter for letter in BILLS if answer.get(letter) is None]
+    if waiting:
+        return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
+    given = as_numbers([answer[letter] for letter in BILLS], len(BILLS))
+    if given is None:
+        return not_yet("Each answer is a number of bytes.")
+    truth = {letter: peak_of(program, torch) for letter, program in BILLS.items()}
+    given = dict(zip(BILLS, given, strict=True))
+    wrong = [(letter, given[letter]) for letter in BILLS if given[letter] != truth[letter]]
+    if not wrong:
+        return correct("you can say what a program will keep before it runs, and what makes its peak.")
+    if len(wrong) > 3 and all(given[letter] * 4 == truth[letter] for letter in BILLS):
+        return almost("elements")
+    for one in wrong:
+        if one in WRONG_PEAKS:
+            return almost(WRONG_PEAKS[one])
+    right = len(BILLS) - len(wrong)
+    return not_yet(f"{right} of {len(BILLS)} agree with the ledger. Look again at {wrong[0][0]}.")
 
 
-def sigmoid_source(forward, backward):
-    """The source of a Function with these two bodies."""
-
-    def lines(body):
-        return "".join(f"        {line}\n" for line in body.splitlines())
-
-    return (
-        "class Sigmoid(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-        + lines(forward)
-        + "\n    @staticmethod\n    def backward(ctx, grad):\n"
-        + lines(backward)
-    )
+def peaks_but(letter, number):
+    """The source of an answer that is right but for one program."""
+    return f"peaks = {PEAKS | {letter: number}!r}"
 
 
-SIGMOID = "s = 1 / (1 + (-x).exp())\n"
 EX4 = Exercise(
-    id="06.4", kind="write a Function", title="Save exactly one tensor",
-    minutes=12, difficulty=3, puzzles=(17,),
-    question="Write the sigmoid as a Function that keeps one tensor, its result, in a slot that gets "
-    "checked and released.",
-    name="Sigmoid", starter=sigmoid_source("...", "..."),
+    id="06.4", kind="predict state", title="The bill", minutes=8, difficulty=2,
+    question="x and c take 4000 bytes each. What is the peak, the most bytes that nodes keep at one time?\n\n"
+    + "\n".join(f"- {letter}: `{' · '.join(program.splitlines())}`" for letter, program in BILLS.items()),
+    name="peaks",
+    starter='peaks = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}',
     hints=(
-        "The lesson's Exp has the shape you need. Two lines differ: the value and the slope.",
-        "backward gets the slope that arrives from above, and must hand on that slope times its own.",
-        "ctx.saved_tensors is a tuple, also when it holds one tensor.",
+        "Under each program write its nodes, beside each node the tensors in its slots, and strike out what you "
+        "have twice.",
+        "When a program calls backward, ask what is still kept when the next line runs.",
     ),
-    solution=sigmoid_source(
-        SIGMOID + "ctx.save_for_backward(s)\nreturn s", "(s,) = ctx.saved_tensors\nreturn grad * s * (1 - s)"
-    ),
-    why="s * (1 - s) needs the result alone. Saved through save_for_backward it is repacked (no ring), "
-    "checked, and released as soon as backward has used it.",
-    alternatives=(
-        sigmoid_source("s = x.sigmoid()\nctx.save_for_backward(s)\nreturn s",
-                       "s = ctx.saved_tensors[0]\nreturn grad * (s - s * s)"),
-    ),
+    solution=f"peaks = {PEAKS!r}",
+    why="A: x + c for sin, and the result of exp. B: c, twice after each other. C: h, in three slots. D: h for the "
+    "slope of x; under no_grad exp left no node. E: a slice keeps all of its base. F: each pass lets go before the "
+    "next step. G: nothing is let go until the end, so three results of exp, and c once.",
+    alternatives=(f"peaks = dict({', '.join(f'{k}={float(v)!r}' for k, v in reversed(PEAKS.items()))})",),
     mistakes=(
-        Mistake("attribute",
-                "The gradient is right, but what you kept is an attribute of ctx and not in a slot: "
-                "backward does not release it, nobody checks it, and if it is the result, result and node "
-                "hold each other until the garbage collector comes.",
-                sigmoid_source(SIGMOID + "ctx.s = s\nreturn s", "return grad * ctx.s * (1 - ctx.s)")),
-        Mistake("too many",
-                "You saved more than one tensor. The slope s * (1 - s) reads one; every other costs memory "
-                "until backward.",
-                sigmoid_source(SIGMOID + "ctx.save_for_backward(x, s)\nreturn s",
-                               "x, s = ctx.saved_tensors\nreturn grad * s * (1 - s)")),
-        Mistake("input",
-                "You saved the input and computed s again. That is one tensor, but the wrong one: it costs a "
-                "second exp, and keeps x alive where the result would do.",
-                sigmoid_source(SIGMOID + "ctx.save_for_backward(x)\nreturn s",
-                               "(x,) = ctx.saved_tensors\ns = 1 / (1 + (-x).exp())\nreturn grad * s * (1 - "
-                               "s)")),
-        Mistake("third tensor",
-                "You saved neither input nor result but a tensor made for the purpose. That is new "
-                "memory; the result exists anyway, and saving it costs nothing.",
-                sigmoid_source(SIGMOID + "ctx.save_for_backward(s * (1 - s))\nreturn s",
-                               "(slope,) = ctx.saved_tensors\nreturn grad * slope")),
-        Mistake("a tuple",
-                "ctx.saved_tensors is a tuple, also when it holds one tensor. Take the tensor out: "
-                "(s,) = ctx.saved_tensors.",
-                sigmoid_source(SIGMOID + "ctx.save_for_backward(s)\nreturn s",
-                               "s = ctx.saved_tensors\nreturn grad * s * (1 - s)")),
-        Mistake("writes into grad",
-                "The numbers are right, but you wrote into the slope that arrived. It is not yours: others "
-                "may read the same tensor.",
-                sigmoid_source(SIGMOID + "ctx.save_for_backward(s)\nreturn s",
-                               "(s,) = ctx.saved_tensors\nreturn grad.mul_(s * (1 - s))")),
-        Mistake("grad dropped",
-                "backward returns its own slope and forgets the one that arrived. That is right only "
-                "when the sigmoid is followed by a plain sum.",
-                sigmoid_source(SIGMOID + "ctx.save_for_backward(s)\nreturn s",
-                               "(s,) = ctx.saved_tensors\nreturn s * (1 - s)")),
+        Mistake("only what was computed last",
+                "A: exp keeps its result, and sin keeps what it was given, x + c. That is another memory.",
+                peaks_but("A", 4000)),
+        Mistake("a sum keeps its operands",
+                "A: you let an addition keep what it adds. Its slopes are 1. What sin was given is kept, by sin.",
+                peaks_but("A", 12000)),
+        Mistake("the second graph on top",
+                "B: when the last line runs, backward has emptied the first graph. And c is one memory in any case.",
+                peaks_but("B", 8000)),
+        Mistake("after the pass",
+                "B: that is what is kept when backward has run. The peak lies before it, and the last line keeps c "
+                "again.", peaks_but("B", 0)),
+        Mistake("two readers, two memories",
+                "C: h sits in three slots, as exp's result and as what sin and cos were given. One memory, paid once.",
+                peaks_but("C", 8000)),
+        Mistake("no_grad reaches further",
+                "D: the block ends before the product. The slope of x in h * x is h, and it is kept although it has "
+                "no history.", peaks_but("D", 0)),
+        Mistake("the factor of a constant",
+                "D: h was made under no_grad and needs no gradient. So nobody will read x, and it is not kept.",
+                peaks_but("D", 8000)),
+        Mistake("only the slice",
+                "E: ten elements are read, but a slice is a view of c's memory, and memory can only be held whole.",
+                peaks_but("E", 40)),
+        Mistake("both slices",
+                "E: c needs no gradient, so the slice of x will not be read. Only the slice of c is kept.",
+                peaks_but("E", 8000)),
+        Mistake("three steps at once",
+                "F: each step's backward lets go of what the step kept. The next one begins at zero.",
+                peaks_but("F", 24000)),
+        Mistake("one step at a time",
+                "G: no backward runs before the end. All three graphs hang on total, each with its own result of exp.",
+                peaks_but("G", 8000)),
+        Mistake("c three times",
+                "G: three nodes keep c, but it is one memory. The three results of exp are three.",
+                peaks_but("G", 24000)),
+        Mistake("c not at all",
+                "G: three results of exp are 12000 bytes. What stands in the slope of x * c?", peaks_but("G", 12000)),
+        Mistake("elements", "You counted elements. A float32 takes four bytes.",
+                f"peaks = { {k: v // 4 for k, v in PEAKS.items()}!r}"),
     ),
     check=check_06_4,
 )  # fmt: skip
@@ -746,169 +791,102 @@ EX4 = Exercise(
 # --- 06.5 -----------------------------------------------------------------------------------------
 
 
-def cases_06_5(torch):
-    """(name, result) pairs; each shows up one way of counting wrongly."""
-    x = leaf(torch, numbers(3))
-    wide = leaf(torch, numbers(4), torch.float64)
-    h = x.exp()
-    both, half = x.exp().sum(), x.exp().sum()
-    both.backward()
-    partly = half + x.sin().sum()
-    half.backward()
-    return [
-        ("two slots", x * x),
-        ("two roads", h + h),
-        ("two objects", x.exp().sin()),
-        ("two tensors", x * leaf(torch, numbers(3))),
-        ("eight bytes", wide.sin()),
-        ("half released", partly),
-        ("all released", both),
-    ]
-
-
-class Step:
-    """A node without slots that counts how often its arrows are asked for."""
-
-    def __init__(self, below):
-        self.below, self.asked = below, 0
-
-    @property
-    def next_functions(self):
-        self.asked += 1
-        return ((self.below, 0), (self.below, 0)) if self.below is not None else ()
-
-
-class Top:
-    """Stands for a tensor: all that the walk needs of it is its grad_fn."""
-
-    def __init__(self, grad_fn):
-        self.grad_fn = grad_fn
-
-
-def walks_paths(answer, torch):
-    """In a ladder of ten nodes with two arrows each: is the last one visited once, or 1024 times?"""
-    last = node = Step(None)
-    for _ in range(10):
-        node = Step(node)
-    answer(torch, Top(node))
-    return last.asked > 100
+def kept_by(y, torch):
+    """Every tensor in a slot of a node behind y."""
+    found, seen, waiting = [], set(), [y.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        found += saved_tensors_of(node, torch)
+        waiting += [after for after, _ in node.next_functions]
+    return found
 
 
 def check_06_5(answer, torch):
-    found, wanted = {}, {}
-    for name, y in cases_06_5(torch):
-        wanted[name] = sum(memories_of(y, torch).values())
-        try:
-            found[name] = answer(torch, y)
-        except RuntimeError as error:
-            if "already been freed" in str(error):
-                return almost("released slot")
-            raise
-        if not isinstance(found[name], int):
-            return not_yet("held should return a whole number of bytes.")
-    if found == wanted:
-        if walks_paths(answer, torch):
-            return almost("walks paths")
-        return correct("you can measure what a graph holds, whatever its shape and state.")
-    if found["eight bytes"] * 8 == wanted["eight bytes"]:
-        return almost("elements")
-    if found["two roads"] == 2 * wanted["two roads"]:
-        return almost("roads")
-    if found["two slots"] == 2 * wanted["two slots"]:
-        return almost("slots")
-    if found["half released"] == 0:
-        return almost("gives up")
-    if found["two objects"] != wanted["two objects"]:
-        return almost("objects")
-    wrong = next(name for name in wanted if found[name] != wanted[name])
-    return not_yet(f"On “{wrong}” it says {found[wrong]} bytes, and the nodes keep {wanted[wrong]}.")
+    for size in (3, 5):
+        values, given = numbers(size), [numbers(size) for _ in range(3)]
+        x, plain = leaf(torch, values), [torch.tensor(one) for one in given]
+        loss = answer(torch, x, *plain)
+        if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+            return not_yet("The function should return a tensor with one element, the loss.")
+        if not all(close(one, before) for one, before in zip(plain, given, strict=True)):
+            return almost("the caller's tensors")
+        if not close(x, values):
+            return not_yet("x has other values afterwards; it belongs to the caller.")
+        factors = [m * w / s for m, w, s in zip(*given, strict=True)]
+        if not close(loss, [sum(math.sin(v * f) for v, f in zip(values, factors, strict=True))]):
+            return not_yet("The loss has another value than that of the starter.")
+        if loss.grad_fn is None:
+            return almost("cut")
+        slots = kept_by(loss, torch)
+        memories = {tensor.untyped_storage().data_ptr() for tensor in slots if tensor.numel() == size}
+        written = any(tensor._version for tensor in slots)
+        loss.backward()
+        slopes = [f * math.cos(v * f) for v, f in zip(values, factors, strict=True)]
+        if x.grad is None or not close(x.grad, slopes):
+            return almost("another gradient")
+    if len(memories) <= 2:
+        return correct("plain factors are multiplied first, without a node, and only their product is kept.")
+    if len(memories) == 3:
+        return almost("half way")
+    return almost("in place" if written else "names")
 
 
 STARTER_5 = """\
-def held(torch, y):
-    total, waiting = 0, [y.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        for name in [name for name in dir(node) if name.startswith("_saved_")]:
-            value = getattr(node, name)
-            if isinstance(value, torch.Tensor):
-                total += value.nbytes
-        waiting += [after for after, _ in node.next_functions if after is not None]
-    return total"""
+def loss_of(torch, x, mask, weight, scale):
+    h = x * mask
+    h = h * weight
+    h = h / scale
+    return h.sin().sum()"""
 
 
-def held_source(key="value.data_ptr()", size="value.nbytes", seen=True, missing="continue"):
-    """The source of a counter, right or with one part done wrongly."""
-    visited = "        if node in seen:\n            continue\n        seen.append(node)\n" if seen else ""
-    return f"""\
-def held(torch, y):
-    memories, seen, waiting = {{}}, [], [y.grad_fn]
-    while waiting:
-        node = waiting.pop()
-{visited}        for name in [name for name in dir(node) if name.startswith("_saved_")]:
-            try:
-                value = getattr(node, name)
-            except RuntimeError:
-                {missing}
-            if isinstance(value, torch.Tensor):
-                memories[{key}] = {size}
-        waiting += [after for after, _ in node.next_functions if after is not None]
-    return sum(memories.values())
-"""
+def loss_source(*lines):
+    """The source of a loss_of with this body."""
+    body = "".join(f"    {line}\n" for line in lines)
+    return "def loss_of(torch, x, mask, weight, scale):\n" + body
 
 
 EX5 = Exercise(
-    id="06.5", kind="repair", title="Count the bytes", minutes=12, difficulty=3, puzzles=(1,),
-    question="Repair `held`: a memory saved twice counts once, a node reached twice is visited once, a "
-    "released slot is 0 bytes.",
-    name="held", starter=STARTER_5,
+    id="06.5", kind="reorder", title="Same gradient, fewer bytes", minutes=6, difficulty=2, puzzles=(),
+    question="The nodes behind the result keep four memories. Rewrite `loss_of` so that they keep two, with the same "
+    "value and the same gradient.",
+    name="loss_of", starter=STARTER_5,
     hints=(
-        "Two questions need a memory of their own: which nodes have I visited, and which memories have I "
-        "counted?",
-        "Reading a saved result gives a new object each time. What is the same each time?",
-        "Reading a released slot raises RuntimeError. Only that slot is empty; the next may not be.",
+        "Which four? Three of them are plain: each stands in the slope of one product or quotient.",
+        "An operation whose operands are all plain leaves no node, so it keeps nothing. Which parentheses make "
+        "most operations plain?",
     ),
-    solution=held_source(),
-    why="Nodes are told apart by identity, memories by their address: the objects you read from slots are "
-    "too short-lived to be counted. try/except around one slot keeps the others.",
+    solution=loss_source("h = x * (mask * weight / scale)", "return h.sin().sum()"),
+    why="mask * weight / scale is plain arithmetic and leaves no node. One product remains; it keeps one factor, "
+    "and sin keeps h.",
     alternatives=(
-        held_source(key="value.untyped_storage().data_ptr()"),
-        STARTER_5.replace("total, waiting = 0,", "counted, total, waiting = set(), 0,")
-        .replace("            value = getattr(node, name)\n",
-                 "            try:\n                value = getattr(node, name)\n"
-                 "            except RuntimeError:\n                value = None\n")
-        .replace("        for name in [", "        if node in counted:\n            continue\n"
-                 "        counted.add(node)\n        for name in [")
-        .replace("            if isinstance(value, torch.Tensor):",
-                 "            if isinstance(value, torch.Tensor) and value.data_ptr() not in counted:\n"
-                 "                counted.add(value.data_ptr())"),
+        loss_source("factor = mask.clone()", "factor.mul_(weight).div_(scale)", "return (factor * x).sin().sum()"),
+        loss_source("with torch.no_grad():", "    factor = mask / scale", "    factor *= weight",
+                    "return torch.sin(x * factor).sum()"),
     ),
     mistakes=(
-        Mistake("roads",
-                "A node that two arrows reach is counted twice: `h + h` shows it. The released slots are "
-                "dealt with; now keep track of where you have been.",
-                STARTER_5.replace("            value = getattr(node, name)\n",
-                                  "            try:\n                value = getattr(node, name)\n"
-                                  "            except RuntimeError:\n                continue\n")),
-        Mistake("slots", "You visit each node once, but x * x keeps x in two slots, and that is one memory.",
-                held_source(key="id(node), name")),
-        Mistake("walks paths",
-                "The bytes are right, but a node reached twice is walked from twice, so work doubles with "
-                "every such node. Remember the nodes you have seen.", held_source(seen=False)),
-        Mistake("objects",
-                "You tell tensors apart by object. A saved result is repacked, so each reading gives a new "
-                "object on the same memory, and exp's result is also sin's input.",
-                held_source(key="id(value)", size="value")
-                .replace("sum(memories", "sum(t.nbytes for t in memories")),
-        Mistake("released slot",
-                "Reading a released slot raises, and your walk ends there. Expect that error, at each slot.",
-                held_source().replace("            try:\n", "            if True:\n")
-                .replace("            except RuntimeError:\n                continue\n", "")),
-        Mistake("gives up",
-                "When one slot is released you report 0 for everything. After a pass over part of a graph "
-                "the other nodes still keep theirs.", held_source(missing="return 0")),
-        Mistake("elements", "You counted elements. How many bytes one takes depends on the dtype.",
-                held_source(size="value.numel()")),
+        Mistake("names",
+                "Value and gradient are right, and the same tensors are kept as before. Names are not what keeps "
+                "them: with each step on x a node keeps its factor.",
+                loss_source("return (((x * mask) * weight) / scale).sin().sum()")),
+        Mistake("in place",
+                "In-place operations are recorded too, and keep their factors like the others. You saved "
+                "intermediates that no node had kept anyway.",
+                loss_source("h = x * mask", "h.mul_(weight).div_(scale)", "return h.sin().sum()")),
+        Mistake("half way",
+                "Three memories are left. One more step on x can be had without x.",
+                loss_source("h = x * (mask * weight)", "h = h / scale", "return h.sin().sum()")),
+        Mistake("cut",
+                "Nothing is kept any more, because nothing leads to x any more: the loss has no way back.",
+                loss_source("with torch.no_grad():", "    h = x * mask * weight / scale", "return h.sin().sum()")),
+        Mistake("another gradient",
+                "The value is right and the gradient is not: a part of the computation is hidden from backward.",
+                loss_source("h = x + ((x * mask * weight / scale) - x).detach()", "return h.sin().sum()")),
+        Mistake("the caller's tensors",
+                "You wrote into a tensor that belongs to the caller: the next call will get other factors.",
+                loss_source("mask.mul_(weight).div_(scale)", "return (x * mask).sin().sum()")),
     ),
     check=check_06_5,
 )  # fmt: skip

@@ -528,7 +528,7 @@ def check_08_3(answer, torch):
     known = {name for nodes in truth.values() for name in nodes}
     for name in (name for nodes in given.values() for name in nodes):
         if name not in known and name + "Backward0" in known:
-            return not_yet(f'There is no node called {name!r}: write the whole name, as type(node).__name__ gives it.')
+            return not_yet(f"There is no node called {name!r}: write the whole name, as type(node).__name__ gives it.")
     y, old, new = (given[name] for name in WALKS)
     if y == truth["y"][::-1]:
         return almost("from the leaf")

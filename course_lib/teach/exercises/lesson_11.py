@@ -1,8 +1,10 @@
 """Exercises of lesson 11: custom Functions, ctx and its methods, and four programs that people really write."""
 
+import functools
 import gc
 import math
 import random
+import re
 import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
@@ -11,7 +13,7 @@ from course_lib.teach.exercises.outcomes import check_table
 IN_PLACE = "modified by an inplace operation"
 COUNT = "incorrect number of gradients"
 SHAPE = "returned an invalid gradient"
-UNUSED = "appears to not have been used in the graph"
+ONCE = "marked with @once_differentiable"
 
 
 def numbers(count, low=0.5, high=2.0):
@@ -43,6 +45,72 @@ def is_function(answer, torch):
 
 
 NO_FUNCTION = "Keep the class line: the answer is a subclass of torch.autograd.Function."
+RETURNED = (  # what the engine says about backward's return, and how to say it to the learner
+    (r"incorrect number of gradients \(expected (\d+), got (\d+)\)",
+     "backward must return {} gradients, one for each argument of forward. It returned {}."),
+    (r"gradient different than None at position (\d+)",
+     "Argument {} of forward is no tensor, so backward returns None for it, and nothing else will do."),
+    (r"invalid gradient at index (\d+) - got (\[.*?\]) but expected shape compatible with (\[.*?\])",
+     "backward's gradient number {} (counted from 0) has the shape {}; its argument has the shape {}."),
+    (r"expected Variable or None \(got (\w+)\)",
+     "backward returned a {} where the gradient of a tensor belongs: a tensor, or None."),
+)  # fmt: skip
+
+
+def of_a_function(check):
+    """A check that asks for a Function class first, and puts what the engine says of its return into words."""
+
+    @functools.wraps(check)
+    def careful(answer, torch):
+        if not is_function(answer, torch):
+            return not_yet(NO_FUNCTION)
+        try:
+            return check(answer, torch)
+        except RuntimeError as error:
+            for pattern, words in RETURNED:
+                if found := re.search(pattern, str(error)):
+                    return not_yet(words.format(*found.groups()))
+            raise
+
+    return careful
+
+
+def tensors_on(node, torch):
+    """The tensors that somebody put on a node as attributes, also inside a list, tuple or dict."""
+    found = []
+    for name, value in list(vars(node).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(value, dict):
+            value = list(value.values())
+        values = value if isinstance(value, (list, tuple)) else [value]
+        found += [one for one in values if isinstance(one, torch.Tensor)]
+    return found
+
+
+def slots_of(node):
+    """The tensors in the slots of a custom Function's node."""
+    return [slot for slot in node.saved_tensors if slot is not None]
+
+
+def shares(one, other):
+    """Do two tensors lie in one memory?"""
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def graph_of_gradient(torch, output, inputs):
+    """What differentiating the gradients once more would meet: "a graph", "an error", or "nothing"."""
+    grad = torch.full(tuple(output.shape), 0.5, dtype=torch.float64, requires_grad=True)
+    found = torch.autograd.grad(output, inputs, grad, create_graph=True)
+    if not all(each.requires_grad for each in found):
+        return "nothing"
+    try:
+        torch.autograd.grad(sum((each * each).sum() for each in found), grad)
+    except RuntimeError as error:
+        if ONCE not in str(error):
+            raise
+        return "an error"
+    return "a graph"
 
 
 def function(torch, forward, backward, name="Fn"):
@@ -91,7 +159,9 @@ def check_11_p1(answer, torch):
             truth.append(x.grad.item())
         except RuntimeError:
             truth.append("error")
-    given = [part if isinstance(part, str) else float(part) for part in answer]
+    given = [number_or_word(part) for part in answer]
+    if any(isinstance(part, str) and part != "error" for part in given):
+        return not_yet('Each of the two is a number or "error".')
     if given == truth:
         return correct("a slot knows its version, an attribute knows nothing.")
     wrong = {
@@ -103,8 +173,18 @@ def check_11_p1(answer, torch):
         (1200.0, 1200.0): "nobody checks",
         (12.0, 1200.0): "slot copies",
     }
+    if given[0] == "error":
+        return almost(wrong.get(tuple(given), "another number"))
     named = wrong.get(tuple(given))
     return almost(named) if named else not_yet("Which memory does each of them look at, and who notices a write?")
+
+
+def number_or_word(part):
+    """A number, also one written as text; any other text in lower case."""
+    try:
+        return float(part)
+    except ValueError:
+        return part.strip().lower()
 
 
 P1 = Exercise(
@@ -119,7 +199,7 @@ P1 = Exercise(
     solution='answer = ["error", 1200]',
     why="The slot noted version 0 and finds version 1. The attribute is any Python attribute: it gives h as it is "
     "now, and 3 · 20² = 1200.",
-    alternatives=('answer = ("error", 1200.0)',),
+    alternatives=('answer = ("error", 1200.0)', 'answer = ["Error", "1200"]'),
     mistakes=(
         Mistake("both checked",
                 "An attribute of ctx is a plain Python attribute. Nobody notes a version for it, so nothing can be "
@@ -139,6 +219,9 @@ P1 = Exercise(
         Mistake("slot copies",
                 "The attribute is right. The slot has no copy either; it has the version at which h was saved.",
                 "answer = [12, 1200]"),
+        Mistake("another number",
+                "The slot raises, yes. And the attribute gives a number, but not this one: put h as it is at backward "
+                "into 3 · h · h, and remember that the slope of x * 1 is 1.", 'answer = ["error", 12000]'),
     ),
     check=check_11_p1,
 )  # fmt: skip
@@ -178,7 +261,9 @@ def check_11_p2(answer, torch):
         return not_yet("Give a pair of numbers: gx by y, and gy by x.")
     mix = function(torch, mix_forward, mix_backward, "Mix")
     truth = second_derivatives(torch, mix.apply, scalar(torch, 2), scalar(torch, 3), 4.0)
-    given = [float(part) for part in answer]
+    given = [number_or_word(part) for part in answer]
+    if any(isinstance(part, str) for part in given):
+        return almost("an error")
     if given == truth:
         return correct("an intermediate is a number to whoever differentiates once more.")
     wrong = {
@@ -222,6 +307,9 @@ P2 = Exercise(
         Mistake("first derivatives",
                 "Those are gx and gy themselves. Asked is how gx changes with y, and gy with x.",
                 "answer = (15, 14)"),
+        Mistake("an error",
+                "Both are numbers, and that is the trouble: a path that is missing in a graph is no error.",
+                'answer = (5, "error")'),
     ),
     check=check_11_p2,
 )  # fmt: skip
@@ -264,6 +352,7 @@ WRONG_HAPPENS = {
     ("A", "silently wrong"): "input for result",
     ("B", "fine"): "only inputs",
     ("B", "silently wrong"): "only inputs",
+    ("B", "raises now"): "written, not read",
     ("C", "raises at backward"): "attribute checked",
     ("C", "fine"): "attribute harmless",
     ("D", "fine"): "detached",
@@ -272,8 +361,10 @@ WRONG_HAPPENS = {
     ("E", "raises at backward"): "a number waits",
     ("F", "fine"): "unmarked is fine",
     ("F", "raises at backward"): "unmarked raises",
+    ("F", "raises now"): "unmarked raises",
     ("G", "fine"): "a leaf",
     ("G", "raises at backward"): "a leaf",
+    ("G", "silently wrong"): "a leaf",
     ("H", "raises now"): "counted early",
     ("H", "fine"): "one is enough",
     ("H", "silently wrong"): "one is enough",
@@ -342,6 +433,8 @@ def check_11_1(answer, torch):
     def measure(letter):
         return what_happens(PROGRAMS[letter], SLOPES[letter], torch)
 
+    if isinstance(answer, dict) and all(isinstance(value, str) for value in answer.values()):
+        answer = {str(letter).strip().upper(): value.strip().lower() for letter, value in answer.items()}
     return check_table(
         answer, PROGRAMS, measure, WRONG_HAPPENS,
         shown="you know what ctx guards, what it refuses at once, and where it must believe you.",
@@ -353,7 +446,7 @@ def happens_but(letter, phrase):
 
 
 EX1 = Exercise(
-    id="11.1", kind="which happens", title="Which happens?", minutes=8, difficulty=2, puzzles=(1, 17),
+    id="11.1", kind="which happens", title="Which happens?", minutes=7, difficulty=2, puzzles=(1, 17),
     question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
     name="happens", starter="happens = {" + ", ".join(f'"{letter}": None' for letter in PROGRAMS) + "}",
@@ -366,7 +459,10 @@ EX1 = Exercise(
     why="Slots are checked when backward reads them (B, D), whatever name the write used. Attributes are not (C). A "
     "number in a slot and a write into a leaf are seen while apply runs (E, G); a missing gradient only when backward "
     "has returned (H); a missing mark never (F).",
-    alternatives=(f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})",),
+    alternatives=(
+        f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})",
+        f"happens = {({k: v.capitalize() for k, v in HAPPENS.items()})!r}",
+    ),
     mistakes=(
         Mistake("input for result",
                 "A: Exp keeps its result. h is the input, and nobody needs it any more.",
@@ -374,6 +470,9 @@ EX1 = Exercise(
         Mistake("only inputs",
                 "B: results are checked as well as inputs. y is the memory that the slot holds, and mul_ wrote "
                 "into it.", happens_but("B", "fine")),
+        Mistake("written, not read",
+                "B: the write itself is allowed. The version is compared when the slot is read.",
+                happens_but("B", "raises now")),
         Mistake("attribute checked",
                 "C: the result is on ctx, not in a slot. There is no version to compare, so there is no error.",
                 happens_but("C", "raises at backward")),
@@ -412,8 +511,9 @@ EX1 = Exercise(
 
 METHODS = ("save_for_backward", "needs_input_grad", "once_differentiable", "mark_dirty", "mark_non_differentiable",
            "set_materialize_grads")  # fmt: skip
-CURES = dict(zip("ABCDEF", ("save_for_backward", "mark_non_differentiable", "mark_dirty", "needs_input_grad",
-                            "once_differentiable", "set_materialize_grads"), strict=True))  # fmt: skip
+CURES = dict(zip("ABCDEFG", ("save_for_backward", "mark_non_differentiable", "mark_dirty", "needs_input_grad",
+                             "once_differentiable", "set_materialize_grads", "save_for_backward"),
+                 strict=True))  # fmt: skip
 
 
 def memory_waits(torch, method):
@@ -531,8 +631,34 @@ def fills_with_zeros(torch, method):
     return got[0] is not None
 
 
+def overlooks_a_write(torch, method):
+    """G: is the gradient wrong, without an error, when the caller writes into the input after forward?"""
+
+    def forward(ctx, x):
+        if method == "save_for_backward":
+            ctx.save_for_backward(x)
+        else:
+            ctx.x = x
+        return x * x
+
+    def backward(ctx, grad):
+        return grad * 2 * (ctx.saved_tensors[0] if method == "save_for_backward" else ctx.x)
+
+    x = scalar(torch, 3)
+    h = x * 1
+    y = function(torch, forward, backward).apply(h)
+    h.mul_(10)
+    try:
+        y.backward()
+    except RuntimeError as error:
+        if IN_PLACE not in str(error):
+            raise
+        return False
+    return x.grad.item() != 6
+
+
 SYMPTOMS = {"A": memory_waits, "B": trains_on_places, "C": forgets_the_write, "D": works_for_nothing,
-            "E": second_is_wrong, "F": fills_with_zeros}  # fmt: skip
+            "E": second_is_wrong, "F": fills_with_zeros, "G": overlooks_a_write}  # fmt: skip
 WRONG_CURES = {
     ("A", "set_materialize_grads"): "zeros for a ring",
     ("A", "needs_input_grad"): "asking for keeping",
@@ -546,6 +672,13 @@ WRONG_CURES = {
     ("E", "mark_non_differentiable"): "no gradient at all",
     ("F", "mark_non_differentiable"): "all outputs marked",
     ("F", "needs_input_grad"): "flags of the inputs",
+    ("A", "mark_dirty"): "a mark for a ring",
+    ("A", "mark_non_differentiable"): "a mark for a ring",
+    ("D", "once_differentiable"): "second for frozen",
+    ("D", "save_for_backward"): "kept for frozen",
+    ("E", "needs_input_grad"): "asked for twice",
+    ("G", "mark_dirty"): "not your write",
+    ("G", "once_differentiable"): "the first is wrong",
 }
 
 
@@ -562,7 +695,7 @@ def check_11_2(answer, torch):
             return almost(WRONG_CURES[letter, given[letter]])
     if wrong:
         return not_yet(f"We applied your cures. {len(CURES) - len(wrong)} of {len(CURES)} helped; {wrong[0]} did not.")
-    return correct("each report is gone with your cure: we ran all six with it.")
+    return correct(f"each report is gone with your cure: we ran all {len(CURES)} with it.")
 
 
 def cures_but(letter, method):
@@ -570,15 +703,15 @@ def cures_but(letter, method):
 
 
 EX2 = Exercise(
-    id="11.2", kind="diagnose", title="Diagnose", minutes=6, difficulty=2, puzzles=(17,),
-    question="Six bug reports; name the method that is the cure of each.",
+    id="11.2", kind="diagnose", title="Diagnose", minutes=5, difficulty=2, puzzles=(17,),
+    question="Seven bug reports; name the method that is the cure of each. One of the six methods cures two.",
     name="cures", starter="cures = {" + ", ".join(f'"{letter}": None' for letter in CURES) + "}",
     hints=(
         "Ask of each report: is it about inputs, about outputs, about what is kept, or about backward itself?",
         "The table under Break it has a last column, 'left out'. Which line of it does the report describe?",
     ),
     solution=f"cures = {CURES!r}",
-    why="A is a ring through ctx. B and F are about outputs: one should have no gradient, the others should cost "
+    why="A is a ring through ctx, and G a tensor on ctx whose version nobody noted: one slot cures both. B and F are about outputs: one should have no gradient, the others should cost "
     "nothing when unused. C is a write the engine was not told of. D asks about an input. E turns a wrong number into "
     "an error.",
     alternatives=(f"cures = dict({', '.join(f'{k}={v!r}' for k, v in reversed(CURES.items()))})",),
@@ -619,6 +752,24 @@ EX2 = Exercise(
         Mistake("flags of the inputs",
                 "F: those flags speak of inputs. The zeros stand for outputs that nobody used.",
                 cures_but("F", "needs_input_grad")),
+        Mistake("a mark for a ring",
+                "A: a mark says something about the result. It does not take it off ctx, and there the ring is.",
+                cures_but("A", "mark_dirty")),
+        Mistake("second for frozen",
+                "D: that is about differentiating the gradients again. Here a first gradient is computed that nobody "
+                "wants.", cures_but("D", "once_differentiable")),
+        Mistake("kept for frozen",
+                "D: where a tensor is kept does not change what backward computes from it.",
+                cures_but("D", "save_for_backward")),
+        Mistake("asked for twice",
+                "E: the flags tell you who wants a gradient, and he does want one. That backward leaves the graph must "
+                "be said.", cures_but("E", "needs_input_grad")),
+        Mistake("not your write",
+                "G: forward has not written into the input, the caller did, and later. Who compares versions?",
+                cures_but("G", "mark_dirty")),
+        Mistake("the first is wrong",
+                "G: nobody differentiates twice. The first gradient is made of values that have changed.",
+                cures_but("G", "once_differentiable")),
     ),
     check=check_11_2,
 )  # fmt: skip
@@ -645,9 +796,8 @@ def region_means(image, labels, regions):
     return means
 
 
+@of_a_function
 def check_11_3(answer, torch):
-    if not is_function(answer, torch):
-        return not_yet(NO_FUNCTION)
     for n, c, h, w, regions in ((2, 3, 3, 4, 5), (1, 2, 4, 3, 3), (2, 1, 3, 3, 1)):
         image, labels = array(torch, n, c, h, w, requires_grad=True), random_labels(torch, h, w, regions)
         pooled = answer.apply(image, labels)
@@ -657,13 +807,15 @@ def check_11_3(answer, torch):
             return not_yet("forward no longer gives the mean of each region; only backward was missing.")
         grad = array(torch, n, c, regions)
         try:
-            (found,) = torch.autograd.grad(pooled, image, grad)
+            (found,) = torch.autograd.grad(pooled, image, grad, retain_graph=True, allow_unused=True)
         except RuntimeError as error:
-            named = {COUNT: "one gradient", SHAPE: "not spread", UNUSED: "none"}
-            found = next((name for phrase, name in named.items() if phrase in str(error)), None)
-            if found is None:
-                raise
-            return almost(found)
+            if COUNT in str(error):
+                return almost("one gradient")
+            if SHAPE in str(error) and f"got {[n, c, regions]}" in str(error):
+                return almost("not spread")
+            raise
+        if found is None:
+            return almost("none")
         size = torch.tensor([float((labels == region).sum()) for region in range(regions)], dtype=torch.float64)
         spread = grad[:, :, labels]
         if near(found, (grad / size)[:, :, labels]):
@@ -678,6 +830,13 @@ def check_11_3(answer, torch):
     image, labels = array(torch, 1, 2, 3, 3, requires_grad=True), random_labels(torch, 3, 3, 4)
     if not torch.autograd.gradcheck(lambda image: answer.apply(image, labels), (image,), raise_exception=False):
         return not_yet("gradcheck does not agree with it.")
+    pooled = answer.apply(image, labels)
+    if tensors_on(pooled.grad_fn, torch):
+        return almost("on ctx")
+    if any(shares(slot, image) for slot in slots_of(pooled.grad_fn)):
+        return almost("image kept")
+    if graph_of_gradient(torch, pooled, (image,)) == "nothing":
+        return almost("cut off")
     return correct("gradcheck agrees: a mean spreads its gradient evenly over its own pixels.")
 
 
@@ -722,6 +881,9 @@ EX3 = Exercise(
             "return ((grad / size) @ member.T).reshape(*grad.shape[:2], *labels.shape), None",
         ),
         pooling(UNPACK_3, "return grad[:, :, labels] / size[labels], None"),
+        pooling(UNPACK_3, "return torch.tensor((grad / size).tolist())[:, :, labels].to(grad.dtype), None")
+        .replace("    @staticmethod\n    def backward",
+                 "    @staticmethod\n    @torch.autograd.function.once_differentiable\n    def backward"),
     ),
     mistakes=(
         Mistake("one gradient",
@@ -742,6 +904,21 @@ EX3 = Exercise(
         Mistake("none",
                 "The image got None: nothing flows back to it. The labels are the second argument.",
                 pooling(UNPACK_3, "return None, (grad / size)[:, :, labels]")),
+        Mistake("on ctx",
+                "The gradients are right. But a tensor on ctx has no version check, and backward does not release it. "
+                "Keep tensors with save_for_backward.",
+                pooling("return (grad / ctx.size)[:, :, ctx.labels], None").replace(
+                    "ctx.save_for_backward(labels, size)", "ctx.labels, ctx.size = labels, size")),
+        Mistake("image kept",
+                "The gradients are right. But you keep the image, the largest tensor here, and the slope of a mean does "
+                "not depend on it.",
+                pooling("labels, size, _ = ctx.saved_tensors", "return (grad / size)[:, :, labels], None").replace(
+                    "(labels, size)", "(labels, size, image)")),
+        Mistake("cut off",
+                "The gradients are right, but they have no history: something in backward leaves the graph (detach, "
+                "no_grad, NumPy), and second derivatives lose this Function without an error. Use tensor operations, "
+                "or say @once_differentiable.",
+                pooling(UNPACK_3, "return (grad.detach() / size)[:, :, labels], None")),
     ),
     check=check_11_3,
 )  # fmt: skip
@@ -750,20 +927,193 @@ EX3 = Exercise(
 # --- 11.4 -----------------------------------------------------------------------------------------
 
 
+@of_a_function
 def check_11_4(answer, torch):
-    if not is_function(answer, torch):
-        return not_yet(NO_FUNCTION)
+    separate = answer.setup_context is not torch.autograd.Function.setup_context
+    for _ in range(2):
+        z = random.uniform(1.0, 3.0)
+        x, y = array(torch, 3, requires_grad=True), array(torch, 3, requires_grad=True)
+        try:
+            out = answer.apply(x, y, z)
+        except TypeError as error:
+            if "can only save variables" in str(error):
+                return almost("number saved")
+            if "missing" in str(error) and "argument: 'z'" in str(error):
+                return almost("who gets ctx")
+            if not separate and "positional arguments but 4 were given" in str(error):
+                return not_yet("forward was called with ctx: apply leaves it out only when there is a setup_context.")
+            raise
+        if not isinstance(out, torch.Tensor):
+            return not_yet("apply should return one tensor, as before.")
+        if not near(out, (x * y + y * z + x * y * z).detach()):
+            return not_yet("The result is no longer x*y + y*z + x*y*z.")
+
+        def apply(x, y, z=z):
+            return answer.apply(x, y, z)
+
+        try:
+            first = torch.autograd.gradcheck(apply, (x, y), raise_exception=False)
+        except RuntimeError as error:
+            if COUNT not in str(error):
+                raise
+            return almost("three arguments")
+        if not first:
+            return not_yet("The first derivatives are wrong: gradcheck does not agree.")
+        if not right_twice(torch, apply, x, y):
+            return almost(why_not_twice(torch, answer, separate))
+    if not separate:
+        return almost("one method")
+    if tensors_on(out.grad_fn, torch):
+        return almost("inputs on ctx")
+    direct = answer.forward(x, y, z)
+    if not near(direct.detach(), out):
+        return not_yet("forward, called on its own, should give the same result.")
+    return correct("computing and keeping are apart, and all that is kept has a history.")
+
+
+def right_twice(torch, apply, x, y):
+    """Does gradgradcheck agree? Not when a gradient has no history at all, or refuses to be differentiated."""
+    try:
+        return torch.autograd.gradgradcheck(apply, (x, y), raise_exception=False)
+    except (RuntimeError, ValueError):
+        return False
+
+
+def why_not_twice(torch, answer, separate):
+    """Which mistake leaves the second derivatives wrong."""
+    x, y = scalar(torch, 2), scalar(torch, 3)
+    out = answer.apply(x, y, 4.0)
+    kept = slots_of(out.grad_fn)
+    if graph_of_gradient(torch, out, (x, y)) == "an error":
+        return "an error instead"
+    if not separate:
+        return "one method, and w"
+    inputs_only = all(any(shares(slot, given) for given in (x, y)) for slot in kept)
+    return "lost in backward" if inputs_only else "still an intermediate"
+
+
+STARTER_4 = """\
+class TwoMethods(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y, w = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None"""
+SETUP_4 = """\
+class TwoMethods(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y, z):
+        return x * y + y * z + x * y * z
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.z = inputs
+        ctx.save_for_backward(x, y)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None"""
+WITH_W_4 = (
+    SETUP_4.replace("ctx.save_for_backward(x, y)", "ctx.save_for_backward(x, y, x * ctx.z)")
+    .replace("x, y = ctx.saved", "x, y, w = ctx.saved")
+    .replace("+ x * ctx.z)", "+ w)")
+)
+
+EX4 = Exercise(
+    id="11.4", kind="repair", title="Two methods, and right twice", minutes=6, difficulty=2, puzzles=(),
+    question="Write Mix with setup_context, so that gradcheck and gradgradcheck agree.",
+    name="TwoMethods", starter=STARTER_4,
+    hints=(
+        "forward loses ctx. setup_context(ctx, inputs, output) gets the tuple (x, y, z) and the result, and does what "
+        "forward did with ctx.",
+        "w is out of reach there, and would have no history anyway. From what can backward compute it?",
+    ),
+    solution=SETUP_4 + "\n",
+    why="setup_context sees inputs and outputs, and these have a history. backward computes x * z itself, which is "
+    "recorded whenever somebody wants second derivatives.",
+    alternatives=(
+        SETUP_4.replace(
+            "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n",
+            "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n        w = x * ctx.z\n",
+        ).replace("ctx.z + x * ctx.z)", "ctx.z + w)"),
+        SETUP_4.replace("return x * y + y * z + x * y * z", "return (x + z + x * z) * y"),
+        SETUP_4.replace(
+            "        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None",
+            "        with torch.enable_grad():\n"
+            "            out = TwoMethods.forward(x, y, ctx.z)\n"
+            "            return *torch.autograd.grad(out, (x, y), grad, create_graph=True), None",
+        ),
+    ),
+    mistakes=(
+        Mistake("still an intermediate",
+                "Two methods, and first derivatives are right. But what you save is still a product without a "
+                "history: setup_context is not recorded either.", WITH_W_4),
+        Mistake("lost in backward",
+                "You save inputs only, as you should. But in backward something loses its history (detach, no_grad, or "
+                "a gradient asked for without create_graph), so the second derivatives lack a term.",
+                SETUP_4.replace("x * ctx.z)", "x.detach() * ctx.z)")),
+        Mistake("inputs on ctx",
+                "All derivatives are right. But x and y are on ctx: nobody notices a write into them, and backward does "
+                "not release them. Only the number belongs there.",
+                SETUP_4.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
+                                "ctx.x, ctx.y, ctx.z = inputs").replace("ctx.saved_tensors", "ctx.x, ctx.y")),
+        Mistake("one method",
+                "All derivatives are right. Still asked: forward without ctx, and setup_context for the keeping.",
+                STARTER_4.replace("        w = x * z\n        ctx.save_for_backward(x, y, w)",
+                                  "        ctx.save_for_backward(x, y)")
+                .replace("w * y", "x * y * z").replace("x, y, w =", "x, y =").replace("+ w)", "+ x * ctx.z)")),
+        Mistake("an error instead",
+                "once_differentiable turns the wrong second derivative into an error. Asked is the right one.",
+                WITH_W_4.replace("    @staticmethod\n    def backward",
+                                 "    @staticmethod\n    @torch.autograd.function.once_differentiable\n"
+                                 "    def backward")),
+        Mistake("number saved",
+                "z is a plain number. save_for_backward takes tensors and None; a number becomes an attribute of ctx.",
+                SETUP_4.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
+                                "ctx.save_for_backward(*inputs)")
+                .replace("x, y = ctx", "x, y, z = ctx").replace("ctx.z", "z")),
+        Mistake("three arguments",
+                "forward has three arguments; backward returns three things, and z gets None.",
+                SETUP_4.replace(", None", "")),
+        Mistake("who gets ctx",
+                "With setup_context, forward is called without ctx: forward(x, y, z).",
+                SETUP_4.replace("forward(x, y, z)", "forward(ctx, x, y, z)")),
+        Mistake("one method, and w",
+                "Something has changed, but w is still saved by forward, where nothing is recorded, and there is no "
+                "setup_context yet.", STARTER_4.replace("w * y", "x * z * y")),
+    ),
+    check=check_11_4,
+)  # fmt: skip
+
+
+# --- 11.5 -----------------------------------------------------------------------------------------
+
+
+@of_a_function
+def check_11_5(answer, torch):
     # A ragged start makes every shifted reading of the gradients visible.
     for sizes in ((2, 1, 3), (1, 3, 1, 2), (4,), (1, 1, 1)):
         rank = [3 * segment + 1 for segment, size in enumerate(sizes) for _ in range(size)]
         segment_of = torch.tensor([segment for segment, size in enumerate(sizes) for _ in range(size)])
         x, place = array(torch, len(rank), 2, requires_grad=True), array(torch, len(rank), 3)
-        sums, places = answer.apply(x, place, torch.tensor(rank))
+        results = answer.apply(x, place, torch.tensor(rank))
+        if not isinstance(results, tuple) or len(results) != 2:
+            return not_yet("forward returns two things: the sums, and the places of the kept rows.")
+        sums, places = results
         wanted = torch.stack([x.detach()[segment_of == segment].sum(0) for segment in range(len(sizes))])
         if not near(sums, wanted):
             return not_yet("The sums of the cells are wrong now. forward's arithmetic was in order.")
-        if tuple(places.shape) != (len(sizes), 3) or sums.grad_fn is None:
-            return not_yet("Return the sums, and the places of the kept rows.")
+        if not near(places, place[torch.tensor([a != b for a, b in zip(rank, [*rank[1:], None], strict=True)])]):
+            return not_yet("The second result should be the places of the kept rows, as before.")
+        if not sums.requires_grad:
+            return almost("sums marked")
         grad = array(torch, len(sizes), 2)
         try:
             (found,) = torch.autograd.grad(sums, x, grad)
@@ -777,6 +1127,8 @@ def check_11_4(answer, torch):
             only_kept[kept] = grad
             if near(found, only_kept):
                 return almost("kept rows only")
+            if near(found, only_kept.cumsum(0)):
+                return almost("summed forwards")
             if near(found, grad[row - 1]):
                 return almost("shifted")
             if near(found, grad[row.clamp(max=len(sizes) - 1)]):
@@ -788,6 +1140,11 @@ def check_11_4(answer, torch):
     rank = torch.tensor([1, 1, 4, 6, 6, 6])
     if not torch.autograd.gradcheck(lambda x: answer.apply(x, place, rank)[0], (x,), raise_exception=False):
         return not_yet("gradcheck does not agree with it.")
+    sums, _ = answer.apply(x, place, rank)
+    if tensors_on(sums.grad_fn, torch):
+        return almost("rows on ctx")
+    if graph_of_gradient(torch, sums, (x,)) == "nothing":
+        return almost("cut off")
     return correct("each row reads its own cell's gradient, and nobody can train on the places by accident.")
 
 
@@ -796,7 +1153,7 @@ def mentions_detach(answer):
     return "detach" in answer.forward.__code__.co_names
 
 
-STARTER_4 = """\
+STARTER_5 = """\
 class SegmentSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, place, rank):
@@ -809,33 +1166,33 @@ class SegmentSum(torch.autograd.Function):
     def backward(ctx, grad, grad_place):
         (kept,) = ctx.saved_tensors
         return grad[kept.cumsum(0)], None, None"""
-MARKED_4 = STARTER_4.replace(
+MARKED_5 = STARTER_5.replace(
     "        return torch.cat((total[:1], total[1:] - total[:-1])), place[kept]\n",
     "        place = place[kept]\n        ctx.mark_non_differentiable(place)\n"
     "        return torch.cat((total[:1], total[1:] - total[:-1])), place\n",
 )
-OLD_4 = "        return grad[kept.cumsum(0)], None, None"
-ROWS_4 = "        row = kept.cumsum(0)\n        row[kept] -= 1\n        return grad[row], None, None"
+OLD_5 = "        return grad[kept.cumsum(0)], None, None"
+ROWS_5 = "        row = kept.cumsum(0)\n        row[kept] -= 1\n        return grad[row], None, None"
 
-EX4 = Exercise(
-    id="11.4", kind="repair", title="Repair QuickCumsum", minutes=10, difficulty=3, puzzles=(),
+EX5 = Exercise(
+    id="11.5", kind="repair", title="Repair QuickCumsum", minutes=10, difficulty=3, puzzles=(),
     question="Sums over cells by one running total. Repair the rows that backward reads, and find what is wrong "
     "without an error.",
-    name="SegmentSum", starter=STARTER_4,
+    name="SegmentSum", starter=STARTER_5,
     hints=(
         "Print kept.cumsum(0) for ranks 5, 5, 7, 9, 9, and beside it the rows you want: 0, 0, 1, 2, 2.",
         "cumsum counts the ends of cells up to and including this row. How many ended before it?",
         "The second result is of floats and passes through apply. What would a loss made of it do?",
     ),
-    solution=MARKED_4.replace(OLD_4, ROWS_4) + "\n",
+    solution=MARKED_5.replace(OLD_5, ROWS_5) + "\n",
     why="The number of a row's cell is the number of cells that ended before it: the running count, less one where "
     "the row itself is an end. The places are a floating-point output, so without the mark they would require grad. "
     "The mask is a tensor that is neither input nor output, and may be saved all the same. (In float32 a long running "
     "total loses digits: the price of having no loop.)",
     alternatives=(
-        MARKED_4.replace(OLD_4, "        return grad[kept.cumsum(0) - kept.to(torch.int64)], None, None"),
-        MARKED_4.replace(
-            OLD_4,
+        MARKED_5.replace(OLD_5, "        return grad[kept.cumsum(0) - kept.to(torch.int64)], None, None"),
+        MARKED_5.replace(
+            OLD_5,
             "        ends = kept.to(torch.int64)\n"
             "        before = torch.cat((torch.zeros(1, dtype=torch.int64), ends[:-1].cumsum(0)))\n"
             "        return grad[before], None, None",
@@ -844,37 +1201,245 @@ EX4 = Exercise(
     mistakes=(
         Mistake("marked only",
                 "The places are marked now. backward still counts a cell as ended in its own last row, and reads one "
-                "row too far.", MARKED_4),
+                "row too far.", MARKED_5),
         Mistake("unmarked",
-                "The sums are right, gradients too. But the places still require grad: a loss made of them would run "
-                "and teach nothing.", STARTER_4.replace(OLD_4, ROWS_4)),
+                "The sums are right, gradients too. But the places still require grad: a loss made of them runs without "
+                "an error, and x gets zeros from it. Mark the tensor that you return, in one call.", STARTER_5.replace(OLD_5, ROWS_5)),
         Mistake("detached",
                 "detach() inside forward does nothing: nothing is recorded there. It is apply that gives every "
                 "floating-point output a node, unless you mark it.",
-                STARTER_4.replace(OLD_4, ROWS_4).replace("place[kept]", "place[kept].detach()")),
+                STARTER_5.replace(OLD_5, ROWS_5).replace("place[kept]", "place[kept].detach()")),
         Mistake("out of range",
                 "You have changed something, but backward still reads a row of the gradient that does not exist.",
-                STARTER_4.replace("grad[kept.cumsum(0)]", "grad[kept.cumsum(0)] * 1")),
+                STARTER_5.replace("grad[kept.cumsum(0)]", "grad[kept.cumsum(0)] * 1")),
         Mistake("shifted",
                 "One less everywhere: right for the last row of each cell. All other rows now read the cell before, "
                 "and row -1 is the last one.",
-                MARKED_4.replace("kept.cumsum(0)]", "kept.cumsum(0) - 1]")),
+                MARKED_5.replace("kept.cumsum(0)]", "kept.cumsum(0) - 1]")),
         Mistake("clamped",
                 "The error is gone because the index is cut off. The last row of each cell still reads the next "
                 "cell's gradient.",
-                MARKED_4.replace("kept.cumsum(0)]", "kept.cumsum(0).clamp(max=len(grad) - 1)]")),
+                MARKED_5.replace("kept.cumsum(0)]", "kept.cumsum(0).clamp(max=len(grad) - 1)]")),
+        Mistake("summed forwards",
+                "Turning a running total round also turns its direction: a row is in the totals below it. And the "
+                "subtraction of neighbours has a backward too. Together they are simpler than that.",
+                MARKED_5.replace(
+                    OLD_5,
+                    "        out = torch.zeros(len(kept), grad.shape[1], dtype=grad.dtype)\n"
+                    "        out[kept] = grad\n        return out.cumsum(0), None, None")),
+        Mistake("sums marked",
+                "The sums do not require grad any more, so nothing flows back at all. Mark the places alone.",
+                MARKED_5.replace("        place = place[kept]\n        ctx.mark_non_differentiable(place)\n        return "
+                                 "torch.cat((total[:1], total[1:] - total[:-1])), place\n",
+                                 "        sums, place = torch.cat((total[:1], total[1:] - total[:-1])), place[kept]\n"
+                                 "        ctx.mark_non_differentiable(sums, place)\n        return sums, place\n")
+                .replace(OLD_5, ROWS_5)),
+        Mistake("rows on ctx",
+                "The gradients are right. But a tensor on ctx stays until the result is gone; from a slot, backward "
+                "releases it.",
+                MARKED_5.replace("ctx.save_for_backward(kept)", "ctx.kept = kept")
+                .replace("(kept,) = ctx.saved_tensors", "kept = ctx.kept").replace(OLD_5, ROWS_5)),
+        Mistake("cut off",
+                "The gradients are right, but they have no history: with detach or no_grad in backward, second "
+                "derivatives lose this Function without an error.",
+                MARKED_5.replace(OLD_5, ROWS_5.replace("grad[row]", "grad.detach()[row]"))),
         Mistake("kept rows only",
                 "Only the last row of each cell gets a gradient. All rows were added up, so all of them get it.",
-                MARKED_4.replace(
-                    OLD_4,
+                MARKED_5.replace(
+                    OLD_5,
                     "        out = torch.zeros(len(kept), grad.shape[1], dtype=grad.dtype)\n"
                     "        out[kept] = grad\n        return out, None, None")),
     ),
-    check=check_11_4,
+    check=check_11_5,
 )  # fmt: skip
 
 
-# --- 11.5 -----------------------------------------------------------------------------------------
+# --- 11.6 -----------------------------------------------------------------------------------------
+
+
+@of_a_function
+def check_11_6(answer, torch):
+    for needs_x, needs_k in ((True, True), (True, False), (False, True)):
+        x, k = array(torch, 4, low=0.5, high=2.0), array(torch, 1, low=1.5, high=2.5).reshape(())
+        x, k = x.detach().requires_grad_(needs_x), k.detach().requires_grad_(needs_k)
+        start, weights = x.detach().clone(), array(torch, 4, low=0.5, high=1.5)
+        h = x * 1
+        try:
+            y = answer.apply(h, k)
+        except RuntimeError as error:
+            if "marked as dirty" in str(error):
+                return almost("not returned")
+            raise
+        wanted = start * k.detach()
+        if near(h.detach(), start):
+            return almost("not in place")
+        if not isinstance(y, torch.Tensor) or not near(h.detach(), wanted) or not near(y.detach(), wanted):
+            return not_yet("h should hold x · k afterwards, and be returned.")
+        if y is not h:
+            return almost("unmarked")
+        if any(value.numel() == 4 for value in tensors_on(h.grad_fn, torch)):
+            return almost("copy on ctx")
+        copies = [slot for slot in slots_of(h.grad_fn) if slot.numel() == 4]
+        if not needs_k and any(shares(copy, h) for copy in copies):
+            return almost("divided")
+        if not needs_k and copies:
+            return almost("always a copy" if k_learns(answer, torch) else "the wrong flag")
+        leaves = [leaf for leaf in (x, k) if leaf.requires_grad]
+        try:
+            found = torch.autograd.grad((h * weights).sum(), leaves, allow_unused=True)
+        except RuntimeError as error:
+            if COUNT in str(error):
+                return almost("one gradient")
+            raise
+        if None in found:
+            return almost("no gradient for k") if leaves[found.index(None)] is k else not_yet("x got None.")
+        for leaf, grad, right in zip(
+            leaves, found, scale_slopes(torch, x, k, weights, needs_x), strict=True
+        ):
+            if not near(grad, right):
+                if leaf is k and near(grad, right * k.detach()):
+                    return almost("saved after the write")
+                return not_yet(f"The gradient of {'k' if leaf is k else 'x'} differs from finite differences.")
+    return when_k_is_zero(answer, torch) or when_k_is_overwritten(answer, torch) or (
+        correct("in place, marked, checked, refused twice, and without a copy that nobody reads.")
+    )
+
+
+def scale_slopes(torch, x, k, weights, needs_x):
+    """Central differences of the weighted sum of x · k, for those of x and k that require grad."""
+
+    def value(*moved):
+        with torch.no_grad():
+            values = list(moved)
+            first = values.pop(0) if needs_x else x
+            return (first * (values.pop(0) if values else k) * weights).sum().item()
+
+    return slopes(torch, value, [leaf.detach() for leaf in (x, k) if leaf.requires_grad])
+
+
+def k_learns(answer, torch):
+    """Does k get a gradient when only k requires one?"""
+    h, k = array(torch, 4), scalar(torch, 2)
+    return torch.autograd.grad(answer.apply(h, k).sum(), k, allow_unused=True)[0] is not None
+
+
+def when_k_is_zero(answer, torch):
+    """The verdict on k = 0, where nothing can be had back by dividing, and on second derivatives; or None."""
+    x, k = array(torch, 4, low=0.5, requires_grad=True), scalar(torch, 0)
+    h = answer.apply(x * 1, k)
+    (found,) = torch.autograd.grad(h.sum(), k, retain_graph=True)
+    if not near(found.reshape(()), x.detach().sum()):
+        return almost("divided")
+    return None if graph_of_gradient(torch, h, (x, k)) == "an error" else almost("twice")
+
+
+def when_k_is_overwritten(answer, torch):
+    """The verdict on a write into k between forward and backward, or None."""
+    x, k = array(torch, 3, requires_grad=True), scalar(torch, 2)
+    h, k_now = x * 1, k * 1
+    y = answer.apply(h, k_now).sum()
+    on_ctx = tensors_on(h.grad_fn, torch)
+    k_now.detach().mul_(5)
+    try:
+        y.backward()
+    except RuntimeError as error:
+        if IN_PLACE not in str(error):
+            raise
+        return None
+    if near(x.grad, torch.full((3,), 2.0, dtype=torch.float64)):
+        return almost("a copy of k")
+    return almost("k unchecked" if on_ctx else "another counter")
+
+
+STARTER_6 = """\
+class Scale_(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ...
+
+    @staticmethod
+    def backward(ctx, grad):
+        ..."""
+
+
+def scaled(forward, backward):
+    """The source of an answer with these lines in forward and in backward."""
+    first, second = ("\n".join(f"        {line}" for line in lines) for lines in (forward, backward))
+    return STARTER_6.replace("        ...", first, 1).replace("        ...", second, 1) + "\n"
+
+
+FIRST_6 = "    @staticmethod\n    def backward"
+REFUSED_6 = "    @staticmethod\n    @torch.autograd.function.once_differentiable\n    def backward"
+
+
+def scaled_once(forward, backward):
+    """The same, with second derivatives refused."""
+    return scaled(forward, backward).replace(FIRST_6, REFUSED_6)
+
+
+BACK_6 = ("before, k = ctx.saved_tensors", "return grad * k, None if before is None else (grad * before).sum()")
+SAVE_6 = "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)"
+WRITE_6 = ("x.mul_(k)", "ctx.mark_dirty(x)", "return x")
+EX6 = Exercise(
+    id="11.6", kind="write a Function", title="In place", minutes=10, difficulty=3, puzzles=(2,),
+    question="Multiply h in place by a tensor k: right gradients for both, also through h; an error when k is "
+    "overwritten; a copy of h only if it is needed.",
+    name="Scale_", starter=STARTER_6,
+    hints=(
+        "The gradient of x needs k. The gradient of k needs x as it was before the write: who asks for it?",
+        "Three things in forward: keep (before you write), write, tell ctx that you wrote. And return x itself.",
+        "save_for_backward accepts None in a place where there is nothing to keep.",
+    ),
+    solution=scaled((SAVE_6, "x.mul_(k)", "ctx.mark_dirty(x)", "return x"), BACK_6),
+    why="mark_dirty moves x itself on to the new node. The old values are copied only when k needs a gradient, since "
+    "only then they are read. k is in a slot, so a later write into it is noticed.",
+    alternatives=(
+        scaled(
+            ("before = x.clone() if ctx.needs_input_grad[1] else None", "x *= k", "ctx.mark_dirty(x)",
+             "ctx.save_for_backward(k, before)", "return x"),
+            ("k, before = ctx.saved_tensors", "return grad * k, grad * before if before is not None else None"),
+        ),
+    ),
+    mistakes=(
+        Mistake("unmarked",
+                "The values are right, but what apply returns is not h itself: unmarked, a returned input becomes a "
+                "view, and h keeps its old history.", scaled((SAVE_6, "x.mul_(k)", "return x"), BACK_6)),
+        Mistake("not in place",
+                "h has not changed: x * k makes a new tensor. Asked is a write into x.",
+                scaled((SAVE_6, "return x * k"), BACK_6)),
+        Mistake("saved after the write",
+                "The gradient of k is too large by k itself: what you kept is x after the write. Keep a copy made "
+                "before it.",
+                scaled(("x.mul_(k)", "ctx.mark_dirty(x)",
+                        "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)", "return x"),
+                       BACK_6)),
+        Mistake("always a copy",
+                "Right, and dearer than need be: when k is frozen nobody reads the old values, and they are still "
+                "kept.", scaled(("ctx.save_for_backward(x.clone(), k)", "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
+                                BACK_6)),
+        Mistake("k unchecked",
+                "Everything is right until somebody overwrites k: on ctx it has no version, and the gradient is wrong "
+                "without an error.",
+                scaled(("ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None)", "ctx.k = k",
+                        "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
+                       ("(before,) = ctx.saved_tensors",
+                        "return grad * ctx.k, None if before is None else (grad * before).sum()"))),
+        Mistake("no gradient for k",
+                "k is a tensor and may require grad, and it gets None.",
+                scaled(("ctx.save_for_backward(None, k)", "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
+                       (BACK_6[0], "return grad * k, None"))),
+        Mistake("not returned",
+                "What was marked must be returned: return x itself, not a copy of it.",
+                scaled((SAVE_6, "x.mul_(k)", "ctx.mark_dirty(x)", "return x.clone()"), BACK_6)),
+        Mistake("one gradient",
+                "forward has two arguments, x and k; backward returns two things.",
+                scaled((SAVE_6, "x.mul_(k)", "ctx.mark_dirty(x)", "return x"), (BACK_6[0], "return grad * k"))),
+    ),
+    check=check_11_6,
+)  # fmt: skip
+
+
+# --- 11.7 -----------------------------------------------------------------------------------------
 
 
 def potential(torch, x, weight):
@@ -897,7 +1462,7 @@ def draw_neurons(torch, n, c, t, o, k):
             return x.requires_grad_(), weight.requires_grad_(), threshold
 
 
-def check_11_5(answer, torch):
+def check_11_7(answer, torch):
     if not is_function(answer, torch):
         return not_yet(NO_FUNCTION)
     for n, c, t, o, k in ((2, 2, 5, 3, 3), (1, 1, 6, 2, 4), (2, 3, 4, 1, 1)):
@@ -956,7 +1521,7 @@ def name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepnes
     return None
 
 
-STARTER_5 = """\
+STARTER_7 = """\
 class Spikes(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, threshold, steepness):
@@ -973,7 +1538,7 @@ class Spikes(torch.autograd.Function):
 def spikes(slope, *lines):
     """The source of an answer: the slope's line, then how it goes on through the filter."""
     body = ("x, weight, u = ctx.saved_tensors", *slope, *lines)
-    return STARTER_5.replace("        ...", "\n".join(f"        {line}" for line in body)) + "\n"
+    return STARTER_7.replace("        ...", "\n".join(f"        {line}" for line in body)) + "\n"
 
 
 SMOOTH = ("s = torch.sigmoid(ctx.steepness * (u - ctx.threshold))", "grad_u = grad * ctx.steepness * s * (1 - s)")
@@ -990,11 +1555,11 @@ BY_HAND = (
     "return grad_x, grad_weight.transpose(0, 1), None, None",
 )
 
-EX5 = Exercise(
-    id="11.5", kind="write a Function", title="A spiking neuron", minutes=12, difficulty=3, puzzles=(),
+EX7 = Exercise(
+    id="11.7", kind="write a Function", title="A spiking neuron", minutes=12, difficulty=3, puzzles=(),
     question="A causal filter and a threshold; write the backward with the slope of a smooth step in place of the "
     "step's.",
-    name="Spikes", starter=STARTER_5,
+    name="Spikes", starter=STARTER_7,
     hints=(
         "Two parts. First the gradient of u: the gradient of the spikes times the replaced slope at u.",
         "Then through the filter, whose own derivative is exact. You may let the engine do it: build the filter once "
@@ -1032,297 +1597,6 @@ EX5 = Exercise(
                 spikes(SMOOTH, *BY_HAND).replace(".flip(2)", "")),
         Mistake("nothing",
                 "x got None: nothing flows back.", spikes(SMOOTH, "return None, None, None, None")),
-    ),
-    check=check_11_5,
-)  # fmt: skip
-
-
-# --- 11.6 -----------------------------------------------------------------------------------------
-
-
-def check_11_6(answer, torch):
-    if not is_function(answer, torch):
-        return not_yet(NO_FUNCTION)
-    separate = answer.setup_context is not torch.autograd.Function.setup_context
-    for _ in range(2):
-        z = random.uniform(1.0, 3.0)
-        x, y = array(torch, 3, requires_grad=True), array(torch, 3, requires_grad=True)
-        try:
-            out = answer.apply(x, y, z)
-        except TypeError as error:
-            if "can only save variables" in str(error):
-                return almost("number saved")
-            if "missing" in str(error) and "argument: 'z'" in str(error):
-                return almost("who gets ctx")
-            if not separate and "positional arguments but 4 were given" in str(error):
-                return not_yet("forward was called with ctx: apply leaves it out only when there is a setup_context.")
-            raise
-        if not isinstance(out, torch.Tensor):
-            return not_yet("apply should return one tensor, as before.")
-        if not near(out, (x * y + y * z + x * y * z).detach()):
-            return not_yet("The result is no longer x*y + y*z + x*y*z.")
-
-        def apply(x, y, z=z):
-            return answer.apply(x, y, z)
-
-        try:
-            first = torch.autograd.gradcheck(apply, (x, y), raise_exception=False)
-        except RuntimeError as error:
-            if COUNT not in str(error):
-                raise
-            return almost("three arguments")
-        if not first:
-            return not_yet("The first derivatives are wrong: gradcheck does not agree.")
-        if not torch.autograd.gradgradcheck(apply, (x, y), raise_exception=False):
-            return almost(why_not_twice(torch, answer, separate))
-    if not separate:
-        return almost("one method")
-    direct = answer.forward(x, y, z)
-    if not near(direct.detach(), out):
-        return not_yet("forward, called on its own, should give the same result.")
-    return correct("computing and keeping are apart, and all that is kept has a history.")
-
-
-def why_not_twice(torch, answer, separate):
-    """Which mistake leaves the second derivatives wrong."""
-    x, y = scalar(torch, 2), scalar(torch, 3)
-    try:
-        gx, gy = torch.autograd.grad(answer.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
-        (gx + gy).backward()
-    except RuntimeError as error:
-        if "once_differentiable" in str(error):
-            return "an error instead"
-        raise
-    return "still an intermediate" if separate else "one method, and w"
-
-
-STARTER_6 = """\
-class TwoMethods(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, z):
-        w = x * z
-        ctx.save_for_backward(x, y, w)
-        ctx.z = z
-        return x * y + y * z + w * y
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, y, w = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None"""
-SETUP_6 = """\
-class TwoMethods(torch.autograd.Function):
-    @staticmethod
-    def forward(x, y, z):
-        return x * y + y * z + x * y * z
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        x, y, ctx.z = inputs
-        ctx.save_for_backward(x, y)
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, y = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None"""
-WITH_W_6 = (
-    SETUP_6.replace("ctx.save_for_backward(x, y)", "ctx.save_for_backward(x, y, x * ctx.z)")
-    .replace("x, y = ctx.saved", "x, y, w = ctx.saved")
-    .replace("+ x * ctx.z)", "+ w)")
-)
-
-EX6 = Exercise(
-    id="11.6", kind="repair", title="Two methods, and right twice", minutes=6, difficulty=2, puzzles=(),
-    question="Write Mix with setup_context, so that gradcheck and gradgradcheck agree.",
-    name="TwoMethods", starter=STARTER_6,
-    hints=(
-        "forward loses ctx. setup_context(ctx, inputs, output) gets the tuple (x, y, z) and the result, and does what "
-        "forward did with ctx.",
-        "w is out of reach there, and would have no history anyway. From what can backward compute it?",
-    ),
-    solution=SETUP_6 + "\n",
-    why="setup_context sees inputs and outputs, and these have a history. backward computes x * z itself, which is "
-    "recorded whenever somebody wants second derivatives.",
-    alternatives=(
-        SETUP_6.replace(
-            "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n",
-            "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n        w = x * ctx.z\n",
-        ).replace("ctx.z + x * ctx.z)", "ctx.z + w)"),
-        SETUP_6.replace("return x * y + y * z + x * y * z", "return (x + z + x * z) * y"),
-    ),
-    mistakes=(
-        Mistake("still an intermediate",
-                "Two methods, and first derivatives are right. But what you save is still a product without a "
-                "history: setup_context is not recorded either.", WITH_W_6),
-        Mistake("one method",
-                "All derivatives are right. Still asked: forward without ctx, and setup_context for the keeping.",
-                STARTER_6.replace("        w = x * z\n        ctx.save_for_backward(x, y, w)",
-                                  "        ctx.save_for_backward(x, y)")
-                .replace("w * y", "x * y * z").replace("x, y, w =", "x, y =").replace("+ w)", "+ x * ctx.z)")),
-        Mistake("an error instead",
-                "once_differentiable turns the wrong second derivative into an error. Asked is the right one.",
-                WITH_W_6.replace("    @staticmethod\n    def backward",
-                                 "    @staticmethod\n    @torch.autograd.function.once_differentiable\n"
-                                 "    def backward")),
-        Mistake("number saved",
-                "z is a plain number. save_for_backward takes tensors and None; a number becomes an attribute of ctx.",
-                SETUP_6.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
-                                "ctx.save_for_backward(*inputs)")
-                .replace("x, y = ctx", "x, y, z = ctx").replace("ctx.z", "z")),
-        Mistake("three arguments",
-                "forward has three arguments; backward returns three things, and z gets None.",
-                SETUP_6.replace(", None", "")),
-        Mistake("who gets ctx",
-                "With setup_context, forward is called without ctx: forward(x, y, z).",
-                SETUP_6.replace("forward(x, y, z)", "forward(ctx, x, y, z)")),
-        Mistake("one method, and w",
-                "Something has changed, but w is still saved by forward, where nothing is recorded, and there is no "
-                "setup_context yet.", STARTER_6.replace("w * y", "x * z * y")),
-    ),
-    check=check_11_6,
-)  # fmt: skip
-
-
-# --- 11.7 -----------------------------------------------------------------------------------------
-
-
-def check_11_7(answer, torch):
-    if not is_function(answer, torch):
-        return not_yet(NO_FUNCTION)
-    for needs_x, needs_k in ((True, True), (True, False), (False, True)):
-        x, k = array(torch, 4, low=0.5, high=2.0), array(torch, 1, low=1.5, high=2.5).reshape(())
-        x, k = x.detach().requires_grad_(needs_x), k.detach().requires_grad_(needs_k)
-        start, weights = x.detach().clone(), array(torch, 4, low=0.5, high=1.5)
-        h = x * 1
-        try:
-            y = answer.apply(h, k)
-        except RuntimeError as error:
-            if "marked as dirty" in str(error):
-                return almost("not returned")
-            raise
-        wanted = start * k.detach()
-        if near(h.detach(), start):
-            return almost("not in place")
-        if not near(h.detach(), wanted) or not near(y.detach(), wanted):
-            return not_yet("h should hold x · k afterwards, and be returned.")
-        if y is not h:
-            return almost("unmarked")
-        leaves = [leaf for leaf in (x, k) if leaf.requires_grad]
-        kept = [slot for slot in h.grad_fn.saved_tensors if slot is not None]
-        attributes = [value for value in vars_of(h.grad_fn) if isinstance(value, torch.Tensor)]
-        if not needs_k and any(slot.numel() == 4 for slot in kept + attributes):
-            return almost("always a copy")
-        try:
-            found = torch.autograd.grad((h * weights).sum(), leaves)
-        except RuntimeError as error:
-            if UNUSED in str(error) and needs_k:
-                return almost("no gradient for k")
-            if COUNT in str(error):
-                return almost("one gradient")
-            raise
-
-        def value(*moved, x=x, k=k, weights=weights, needs_x=needs_x):
-            with torch.no_grad():
-                values = list(moved)
-                first = values.pop(0) if needs_x else x
-                return (first * (values.pop(0) if values else k) * weights).sum().item()
-
-        for leaf, grad, right in zip(leaves, found, slopes(torch, value, [v.detach() for v in leaves]), strict=True):
-            if not near(grad, right):
-                if leaf is k and near(grad, right * k.detach()):
-                    return almost("saved after the write")
-                return not_yet(f"The gradient of {'k' if leaf is k else 'x'} differs from finite differences.")
-    x, k = array(torch, 3, requires_grad=True), scalar(torch, 2)
-    h = x * 1
-    k_now = k * 1
-    y = answer.apply(h, k_now).sum()
-    k_now.detach().mul_(5)
-    try:
-        y.backward()
-    except RuntimeError as error:
-        if IN_PLACE not in str(error):
-            raise
-        return correct("in place, marked, checked, and without a copy that nobody reads.")
-    return almost("k unchecked")
-
-
-def vars_of(node):
-    """The attributes somebody put on a node."""
-    return list(getattr(node, "__dict__", {}).values())
-
-
-STARTER_7 = """\
-class Scale_(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, k):
-        ...
-
-    @staticmethod
-    def backward(ctx, grad):
-        ..."""
-
-
-def scaled(forward, backward):
-    """The source of an answer with these lines in forward and in backward."""
-    first, second = ("\n".join(f"        {line}" for line in lines) for lines in (forward, backward))
-    return STARTER_7.replace("        ...", first, 1).replace("        ...", second, 1) + "\n"
-
-
-BACK_7 = ("before, k = ctx.saved_tensors", "return grad * k, None if before is None else (grad * before).sum()")
-SAVE_7 = "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)"
-EX7 = Exercise(
-    id="11.7", kind="write a Function", title="In place", minutes=10, difficulty=3, puzzles=(2,),
-    question="Multiply h in place by a tensor k: right gradients for both, also through h; an error when k is "
-    "overwritten; a copy of h only if it is needed.",
-    name="Scale_", starter=STARTER_7,
-    hints=(
-        "The gradient of x needs k. The gradient of k needs x as it was before the write: who asks for it?",
-        "Three things in forward: keep (before you write), write, tell ctx that you wrote. And return x itself.",
-        "save_for_backward accepts None in a place where there is nothing to keep.",
-    ),
-    solution=scaled((SAVE_7, "x.mul_(k)", "ctx.mark_dirty(x)", "return x"), BACK_7),
-    why="mark_dirty moves x itself on to the new node. The old values are copied only when k needs a gradient, since "
-    "only then they are read. k is in a slot, so a later write into it is noticed.",
-    alternatives=(
-        scaled(
-            ("before = x.clone() if ctx.needs_input_grad[1] else None", "x *= k", "ctx.mark_dirty(x)",
-             "ctx.save_for_backward(k, before)", "return x"),
-            ("k, before = ctx.saved_tensors", "return grad * k, grad * before if before is not None else None"),
-        ),
-    ),
-    mistakes=(
-        Mistake("unmarked",
-                "The values are right, but what apply returns is not h itself: unmarked, a returned input becomes a "
-                "view, and h keeps its old history.", scaled((SAVE_7, "x.mul_(k)", "return x"), BACK_7)),
-        Mistake("not in place",
-                "h has not changed: x * k makes a new tensor. Asked is a write into x.",
-                scaled((SAVE_7, "return x * k"), BACK_7)),
-        Mistake("saved after the write",
-                "The gradient of k is too large by k itself: what you kept is x after the write. Keep a copy made "
-                "before it.",
-                scaled(("x.mul_(k)", "ctx.mark_dirty(x)",
-                        "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)", "return x"),
-                       BACK_7)),
-        Mistake("always a copy",
-                "Right, and dearer than need be: when k is frozen nobody reads the old values, and they are still "
-                "kept.", scaled(("ctx.save_for_backward(x.clone(), k)", "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
-                                BACK_7)),
-        Mistake("k unchecked",
-                "Everything is right until somebody overwrites k: on ctx it has no version, and the gradient is wrong "
-                "without an error.",
-                scaled(("ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None)", "ctx.k = k",
-                        "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
-                       ("(before,) = ctx.saved_tensors",
-                        "return grad * ctx.k, None if before is None else (grad * before).sum()"))),
-        Mistake("no gradient for k",
-                "k is a tensor and may require grad, and it gets None.",
-                scaled(("ctx.save_for_backward(None, k)", "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
-                       (BACK_7[0], "return grad * k, None"))),
-        Mistake("not returned",
-                "What was marked must be returned: return x itself, not a copy of it.",
-                scaled((SAVE_7, "x.mul_(k)", "ctx.mark_dirty(x)", "return x.clone()"), BACK_7)),
-        Mistake("one gradient",
-                "forward has two arguments, x and k; backward returns two things.",
-                scaled((SAVE_7, "x.mul_(k)", "ctx.mark_dirty(x)", "return x"), (BACK_7[0], "return grad * k"))),
     ),
     check=check_11_7,
 )  # fmt: skip

@@ -1,0 +1,63 @@
+"""Whether a gradient may become `.grad` as it is, or must be copied because somebody else can see it.
+
+PyTorch: torch/csrc/autograd/functions/accumulate_grad.h (accumulateGrad: "stealable").
+"""
+
+import sys
+
+import numpy as np
+
+
+def may_be_taken_over(grad, like):
+    """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
+
+    PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
+    does (its issue 34082): two leaves may then share one `.grad`. Here a view is taken over only when it is the
+    last thing that looks at the whole of its memory, like the transposed gradient of a linear layer's weight.
+    """
+    if type(grad) is not np.ndarray:
+        return True  # a NumPy scalar cannot be changed
+    if sys.getrefcount(grad) > _UNSHARED or grad.strides != like.strides:
+        return False
+    base = grad.base
+    return base is None or (type(base) is np.ndarray and base.size == grad.size and sys.getrefcount(base) <= _ONE_VIEW)
+
+
+def copy_like(grad, like):
+    """A copy whose memory layout follows the leaf's, when the leaf's elements fill their memory densely."""
+    if like.ndim < 2 or like.flags.c_contiguous:
+        return np.array(grad, order="C")
+    order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
+    copy = np.empty([like.shape[d] for d in order], grad.dtype).transpose(np.argsort(order))
+    if copy.strides != like.strides:
+        return np.array(grad, order="C")
+    copy[...] = grad
+    return copy
+
+
+def _count_references():
+    """What getrefcount says, in `may_be_taken_over`, of an array that only the engine's own frames hold."""
+    seen = []
+
+    class Probe:
+        base, flags = None, None
+
+    def likemay_be_taken_over(grad):
+        seen.append(sys.getrefcount(grad))
+
+    def like_accumulate(leaf, grad):
+        likemay_be_taken_over(grad)
+
+    def like_apply(leaf, grad):
+        like_accumulate(leaf, grad)
+
+    def like_engine():
+        grad = Probe()
+        like_apply(None, grad)
+
+    like_engine()
+    return seen[0]
+
+
+_UNSHARED = _count_references()
+_ONE_VIEW = 3  # references to an array seen by one view only: the view's, `base` and the argument of getrefcount

@@ -1,0 +1,448 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Gallery: one picture of every kind
+#
+# An appendix to look things up in, not a lesson: each picture has the program that makes it above it, and a sentence on
+# what to notice. With `import torch` in the next cell the same pictures show real PyTorch's graphs.
+
+# %%
+import course_lib as torch
+from course_lib.teach import compare, draw, expect_error, explain, ledger, step, watch
+
+# %% [markdown]
+# ## A tensor used twice is saved twice
+#
+# Notice: `x * x` saves x two times, as `self` and as `other`: two slots, one tensor.
+
+# %%
+x = torch.tensor([3.0], requires_grad=True)
+y = x * x
+draw(y)
+
+# %% [markdown]
+# ## A diamond
+#
+# Notice: x is used by one node, a by two: two arrows end at SinBackward0, so it waits for two gradients.
+
+# %%
+x = torch.tensor([2.0], requires_grad=True)
+a = x.sin()
+b = a * 3
+c = a.exp()
+loss = b * c
+draw(loss)
+
+# %% [markdown]
+# ## Leaves, constants and an index
+#
+# Notice: Only w has an AccumulateGrad. c and i are grey: they require no grad, but c is saved all the same, for w.
+
+# %%
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+c = torch.tensor([3.0, 4.0])
+i = torch.tensor([0, 1])
+loss = (w * c)[i].sum()
+draw(loss)
+
+# %% [markdown]
+# ## After backward: .grad, a retained grad, freed slots
+#
+# Notice: The slot of ExpBackward0 says FREED; x has its `.grad`, and so has h, because it was asked to retain it.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+h = x.exp()
+h.retain_grad()
+loss = h.sum()
+loss.backward()
+draw(loss)
+
+# %% [markdown]
+# ## A stale saved tensor, before backward
+#
+# Notice: x was saved at version 0 and is now at version 1: STALE, in words and with a thick border. Nothing has failed so far.
+
+# %%
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([0.5, 0.25])
+loss = (w * x).exp().sum()
+x.add_(1)
+draw(loss)
+
+# %% [markdown]
+# ## A stale saved tensor, after the backward that failed
+#
+# Notice: The same program, one line further. Backward reached ExpBackward0, which ran and let go of its result (FREED), and failed at MulBackward0, which still holds the stale x.
+
+# %%
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([0.5, 0.25])
+loss = (w * x).exp().sum()
+x.add_(1)
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    loss.backward()
+draw(loss)
+
+# %% [markdown]
+# ## A view and its base share one memory
+#
+# Notice: h and its view v stand in one dashed outline: one memory and one version counter. A dotted arrow leads from h to v.
+
+# %%
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+h = x * 2
+v = h[0:2]
+loss = v.sum()
+draw(loss)
+
+# %% [markdown]
+# ## A write through a view makes history anew
+#
+# Notice: `v.mul_` wrote into the memory of h, so h has a new history: CopySlices, which knows which part was written. The grad_fn of v was made anew.
+
+# %%
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+h = x * 2
+v = h[0:2]
+v.mul_(10)
+loss = h.sum()
+draw(loss, v)
+
+# %% [markdown]
+# ## Four writes in a row
+#
+# Notice: Each write moved y on to a new node. Of the four tensors that y was in turn, the graph still holds what backward needs.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x.exp()
+y.mul_(2)
+y.add_(1)
+y[0] = 0.0
+draw(y)
+
+# %% [markdown]
+# ## detach, .data and clone
+#
+# Notice: d shares memory and counter with y, p shares the memory only (a counter of its own: writes through p are not noticed), c shares neither.
+
+# %%
+x = torch.tensor([1.0, 4.0], requires_grad=True)
+y = x * 3
+d = y.detach()
+p = y.data
+c = y.clone()
+loss = (c * c).sum()
+draw(loss, d, p)
+
+# %% [markdown]
+# ## A node with several outputs
+#
+# Notice: UnbindBackward0 has two outputs; the arrows say which one each tensor is.
+
+# %%
+x = torch.tensor([1.0, 4.0], requires_grad=True)
+a, b = (x * 2).unbind()
+loss = a * b
+draw(loss)
+
+# %% [markdown]
+# ## A view that may not be used any more
+#
+# Notice: a came from `unbind`, then its base was written to. PyTorch refuses to use a from now on, and the picture says so.
+
+# %%
+x = torch.tensor([1.0, 4.0], requires_grad=True)
+y = x * 2
+a, b = y.unbind()
+y.add_(1)
+loss = y.sum()
+draw(loss, a)
+
+# %% [markdown]
+# ## Hooks, where they are registered
+#
+# Notice: Each hook stands on what it was registered on: on h and x (tensor hooks), on the node of h, and on the AccumulateGrad of x.
+
+# %%
+x = torch.tensor([1.0, 4.0], requires_grad=True)
+h = x * 3
+h.register_hook(lambda grad: None)
+h.grad_fn.register_prehook(lambda grads: None)
+h.grad_fn.register_hook(lambda grads_in, grads_out: None)
+x.register_hook(lambda grad: None)
+x.register_post_accumulate_grad_hook(lambda leaf: None)
+loss = h.sum()
+draw(loss)
+
+# %% [markdown]
+# ## Saved tensors packed by hooks
+#
+# Notice: What a pack hook returned is no tensor of the graph any more: `packed by hooks`, without a version to check.
+
+# %%
+x = torch.tensor([1.0, 4.0], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+    loss = (x * x).sum()
+draw(loss)
+
+# %% [markdown]
+# ## What a custom Function saved
+#
+# Notice: What `save_for_backward` kept has slots with versions, like that of any node.
+
+# %%
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, factor):
+        ctx.save_for_backward(x, y)
+        ctx.factor = factor
+        return x * y * factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * y * ctx.factor, grad * x * ctx.factor, None
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = torch.tensor([3.0, 4.0], requires_grad=True)
+z = Scale.apply(x, y, 10)
+draw(z)
+
+# %% [markdown]
+# ## A tensor kept on ctx, without a version check
+#
+# Notice: A tensor put on `ctx` by hand is held as well, but nothing checks its version.
+
+# %%
+class Remember(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.x * grad
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = Remember.apply(x).sum()
+draw(loss)
+
+# %% [markdown]
+# ## The graph of a gradient
+#
+# Notice: With `create_graph=True` the gradient g has a graph of its own, made of the nodes of its backward pass.
+
+# %% tags=["engine"]
+x = torch.tensor([2.0], requires_grad=True)
+y = x**3
+(g,) = torch.autograd.grad(y, x, create_graph=True)
+draw(g)
+
+# %% [markdown]
+# ## A leaf that no gradient reaches
+#
+# Notice: `detach()` cut the graph: no gradient reaches v from here, and the text above the picture says so.
+
+# %%
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+v = torch.tensor([3.0, 4.0], requires_grad=True)
+h = (v * 2).detach()
+loss = (w * h).sum()
+draw(loss, v)
+
+# %% [markdown]
+# ## Only a leaf
+#
+# Notice: A leaf has no grad_fn, so there is nothing behind it.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+draw(x)
+
+# %% [markdown]
+# ## Nothing to differentiate
+#
+# Notice: Nothing here requires grad, so nothing was recorded.
+
+# %%
+c = torch.ones(2)
+s = c.sum()
+draw(s)
+
+# %% [markdown]
+# ## A model, by the names of its parameters
+#
+# Notice: Give `draw` the model as well, and the parameters have their names in it.
+
+# %%
+model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+for weights in model.parameters():
+    weights.data.fill_(0.25)
+loss = model(torch.ones(5, 3)).mean()
+draw(model, loss)
+
+# %% [markdown]
+# ## A training step of matrices
+#
+# Notice: In a training step no weight is stale: backward is over before the optimizer writes. The version of each weight is 1 now, so this graph could not be used again: the two weights that were saved are STALE.
+
+# %%
+X, target = torch.ones((4, 3)), torch.zeros((4, 2))
+w1, b1 = torch.ones((3, 5), requires_grad=True), torch.zeros(5, requires_grad=True)
+w2, b2 = torch.ones((5, 2), requires_grad=True), torch.zeros(2, requires_grad=True)
+h = (X @ w1 + b1).relu()
+loss = ((h @ w2 + b2 - target) ** 2).mean()
+loss.backward(retain_graph=True)
+with torch.no_grad():
+    for parameter in (w1, b1, w2, b2):
+        parameter.sub_(parameter.grad * 0.01)
+del parameter
+draw(loss)
+
+# %% [markdown]
+# ## An MLP of 200 layers
+#
+# Notice: 1,004 nodes. What repeats is folded, and the picture says how many times; the first and the last layers stand in full.
+
+# %%
+layers = [layer for _ in range(200) for layer in (torch.nn.Linear(2, 2), torch.nn.ReLU())]
+model = torch.nn.Sequential(*layers, torch.nn.Linear(2, 1))
+for weights in model.parameters():
+    weights.data.fill_(0.25)
+loss = model(torch.ones(3, 2)).sum()
+draw(model, loss)
+
+# %% [markdown]
+# ## A long loop
+#
+# Notice: A loop of 60 rounds is folded as well; the unfolded ends show what one round looks like.
+
+# %%
+x = torch.tensor([1.0], requires_grad=True)
+h = x
+for _ in range(60):
+    h = (h * 2).sin()
+draw(h)
+
+# %% [markdown]
+# ## A hundred leaves
+#
+# Notice: A hundred leaves of one kind are one box.
+
+# %%
+total = torch.stack([torch.tensor([1.0], requires_grad=True) for _ in range(100)]).sum()
+draw(total)
+
+# %% [markdown]
+# ## detail=2
+#
+# Notice: `detail=2` adds element types, shapes, and the numbers that a node keeps besides tensors.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (x**3).sum(0, keepdim=True)
+draw(y, detail=2)
+
+# %% [markdown]
+# ## detail=0
+#
+# Notice: `detail=0` leaves out contents and saved tensors: the bare graph.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (x**3).sum()
+draw(y, detail=0)
+
+# %% [markdown]
+# ## What a write changed
+#
+# Notice: Two pictures in one layout. Yellow and a word mark what changed: y has another grad_fn, and the result saved by ExpBackward0 is stale.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x.exp()
+loss = (y * 3).sum()
+before = draw(loss)
+y.mul_(2)
+compare(before, draw(loss))
+
+# %% [markdown]
+# ## What backward changed
+#
+# Notice: Backward changed two things: it let go of both slots, and x has a `.grad`.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = (x * x).sum()
+before = draw(loss)
+loss.backward()
+compare(before, draw(loss))
+
+# %% [markdown]
+# ## A diamond, step by step
+#
+# Notice: Turn the pages with the buttons or the arrow keys. SinBackward0 waits for 2, then for 1, then it runs, once, on the sum of what arrived.
+
+# %%
+x = torch.tensor([2.0], requires_grad=True)
+a = x.sin()
+b = a * 3
+c = a.exp()
+loss = b * c
+step(loss)
+
+# %% [markdown]
+# ## Who holds how many bytes
+#
+# Notice: Forward saves, backward lets go. Each operation has a colour of its own; leaves are left out here, because the program holds them anyway.
+
+# %%
+x, target = torch.ones(64, 100), torch.zeros(64, 10)
+w1 = torch.zeros(100, 50, requires_grad=True)
+w2 = torch.zeros(50, 10, requires_grad=True)
+with ledger(leaves=False) as held:
+    loss = ((x @ w1).sigmoid() @ w2 - target).exp().mean()
+    loss.backward()
+held.plot()
+
+# %% [markdown]
+# ## What happened, line by line
+#
+# Notice: Who saved x, which line wrote to it, and which node then refused it: in the order in which it happened.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with watch() as log:
+    y = x * x
+    with torch.no_grad():
+        x.add_(1)
+    with expect_error(RuntimeError, "modified by an inplace operation"):
+        y.sum().backward()
+log
+
+# %% [markdown]
+# ## An error explained
+#
+# Notice: What happened, the culprit in the picture (HERE), what cures it, and what only silences it.
+
+# %%
+x = torch.tensor([1.0, 4.0], requires_grad=True)
+y = x.sqrt()
+loss = y.sum()
+y += 1
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    loss.backward()
+explain()

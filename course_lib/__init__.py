@@ -50,6 +50,7 @@ from course_lib.ops import build as _build
 from course_lib.tensor import Tensor
 
 from course_lib import autograd  # isort: skip  (needs Tensor complete)
+from course_lib.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled  # isort: skip
 
 float, double, long = float32, float64, int64  # noqa: A001
 concat = cat

@@ -13,6 +13,7 @@ from course_lib import grad_mode
 from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.hooks import (
     call_tensor_hooks,
+    check_result,
     run_posthooks,
     run_prehooks,
     run_retain_grad,
@@ -251,7 +252,8 @@ def run_leaf(task, node, grads, is_needed):
         return ()
     node.apply(grads[0])
     for hook in list((meta.post_accumulate_hooks or {}).values()):
-        if hook(node.variable) is not None:
+        if (result := hook(node.variable)) is not None:
+            check_result(hook, result, None)
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if node.hooks is not None:
         run_posthooks(node, (), grads)
@@ -280,6 +282,10 @@ def run(task):
     try:
         for _ in evaluate(task):
             pass
+    except RuntimeError as error:
+        if isinstance(error.__cause__, StopIteration):  # from a hook: Python does not let it leave a generator
+            raise error.__cause__ from None
+        raise
     finally:
         state.task = outer
         grad_mode.set_grad_mode(before)

@@ -33,7 +33,7 @@ class FunctionCtx(Node):
     def __init__(self):
         init_node(self, ())
         self.kept_tensors = None  # list of SavedVariable or None, once forward has returned
-        self._to_save = ()
+        self.to_save = ()
         self._dirty, self._non_differentiable = (), ()
         self.materialize_grads, self._freed = True, False
         self.needs_input_grad = ()
@@ -46,7 +46,7 @@ class FunctionCtx(Node):
 
         Anything but tensors and None is refused with a TypeError when `apply` finishes.
         """
-        self._to_save = tensors
+        self.to_save = tensors
 
     def mark_dirty(self, *tensors):
         """Say that forward changed these inputs in place; they must be returned."""
@@ -91,6 +91,9 @@ class FunctionCtx(Node):
 
     def __call__(self, *grads):
         raise TypeError(f"'{type(self).__name__}' object is not callable")
+
+    def __repr__(self):
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
     # --- the backward pass ---------------------------------------------------------------------------------
 
@@ -272,13 +275,18 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
         pack_saved(ctx, inputs, outputs, finished, separate_setup)
         if state.recording == 2:
             instrument(ctx, finished[0])
-    ctx._to_save = ()
+    ctx.to_save = ()
     return finished if is_tuple else finished[0]
 
 
 def check_dirty(ctx, inputs, outputs):
     """What mark_dirty named must be among the inputs (a warning) and among the outputs (RuntimeError)."""
+    for tensor in ctx._non_differentiable:
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
     for tensor in ctx._dirty:
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError("mark_dirty can only accept variables, but argument ")
         if not any(tensor is i for i in inputs):
             warnings.warn(
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
@@ -339,15 +347,9 @@ def finish_dirty(ctx, tensor, output_nr):
     if tensor.node is None and requires_grad(tensor):
         counter_of(tensor).value += 1
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-    if meta is not None:
-        meta.grad = meta.hooks = None
     if meta is not None and meta.view is not None:
-        try:
-            if ctx.output_count == 1:
-                check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
-        finally:
-            counter_of(tensor).value += 1
         if ctx.output_count > 1:
+            counter_of(tensor).value += 1
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
                 "return more than one Tensor. This is not supported by the current autograd engine. You should either "
@@ -356,8 +358,15 @@ def finish_dirty(ctx, tensor, output_nr):
                 "Tensor and a second one that does the other operations). You can ask on the forum "
                 "https://discuss.pytorch.org/ if you need help to do this change."
             )
+        try:
+            check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
+        finally:
+            counter_of(tensor).value += 1
+        meta.grad = meta.hooks = None
         rebase_history(tensor, ctx)
         return tensor
+    if meta is not None:
+        meta.grad = meta.hooks = None
     counter_of(tensor).value += 1
     if ctx.several_outputs:
         meta_of(tensor)
@@ -368,7 +377,7 @@ def finish_dirty(ctx, tensor, output_nr):
 def pack_saved(ctx, inputs, outputs, finished, separate_setup):
     """Turn what save_for_backward was given into checked slots: outputs repacked, inputs by reference."""
     kept = []
-    for position, tensor in enumerate(ctx._to_save):
+    for position, tensor in enumerate(ctx.to_save):
         if tensor is None:
             kept.append(None)
             continue

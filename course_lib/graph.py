@@ -85,7 +85,7 @@ class Node:
         return result[0] if len(result) == 1 else tuple(result)
 
     def __repr__(self):
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
 def forward_name(node):
@@ -218,7 +218,7 @@ class AccumulateGrad(Node):
         """With create_graph=True gradients are tensors with history; adding makes a new tensor."""
         meta, have = leaf.meta, leaf.meta.grad
         if have is None:
-            meta.grad = grad.clone()
+            meta.grad = new_tensor(copy_like(grad.array, leaf.array)).copy_(grad)
         else:
             meta.grad = have + grad
 

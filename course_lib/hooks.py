@@ -38,18 +38,26 @@ def check_result(hook, result, value):
     """A hook may return a gradient of the same shape, nothing else."""
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-    if value is not None and result.shape != value.shape:
-        name = getattr(hook, "__name__", type(hook).__name__)
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if value is not None and result.array.dtype != value.array.dtype:
+        types = f"was {value.type()} got {result.type()}"
+        raise RuntimeError(f"hook '{name}' has changed the type of value ({types})")
+    if value is not None and result.array.shape != value.array.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
-def check_number(hook, result, wanted):
-    """A node's hook must return as many gradients as it was given."""
+def check_results(hook, result, wanted):
+    """A node's hook must return a tuple, with as many gradients as it was given and of their forms."""
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(wanted):
         name = getattr(hook, "__name__", type(hook).__name__)
         raise RuntimeError(
             f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(wanted)})"
         )
+    for new, old in zip(result, wanted, strict=True):
+        if new is not None:
+            check_result(hook, new, as_tensor(old))
 
 
 def run_tensor_hooks(node, grads):
@@ -74,8 +82,7 @@ def run_prehooks(node, grads):
         given = tuple(as_tensor(g) for g in grads)
         result = hook(given)
         if result is not None:
-            result = result if isinstance(result, tuple) else (result,)
-            check_number(hook, result, grads)
+            check_results(hook, result, grads)
             grads = [like(new, old) for new, old in zip(result, grads, strict=True)]
     return grads
 
@@ -87,8 +94,7 @@ def run_posthooks(node, grad_inputs, grad_outputs):
         inputs = tuple(as_tensor(g) for g in grad_inputs)
         result = hook(inputs, given)
         if result is not None:
-            result = result if isinstance(result, tuple) else (result,)
-            check_number(hook, result, grad_inputs)
+            check_results(hook, result, grad_inputs)
             form = next((g for g in (*grad_inputs, *grad_outputs) if g is not None), None)
             grad_inputs = tuple(like(new, form) for new in result)
     return grad_inputs

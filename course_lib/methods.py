@@ -77,6 +77,8 @@ def detach_(self):
         return self  # nothing below autograd to do
     if self._is_view():
         raise RuntimeError(errors.DETACH_VIEW)
+    if self.node is not None and self.node.hooks is not None:
+        meta_of(self).hooks = self.node.hooks.tensor.get(self.output_nr)  # hooks stay with the tensor
     self.node = None
     if self.meta is not None:
         self.meta.requires_grad = self.meta.retains_grad = self.meta.edge_to_output = False

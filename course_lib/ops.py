@@ -20,7 +20,7 @@ from course_lib.views import check_in_place, gradient_edge, make_view, rebase_hi
 state = grad_mode.state
 
 UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor")  # write one value, so that elements may share a place
-NAMED_IN_FULL = ("CopyBackwards", "NotImplemented")  # PyTorch writes these by hand, and their names show it
+NAMED_IN_FULL = ("CopyBackwards",)  # PyTorch writes these by hand, and their names show it
 
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
 
@@ -249,9 +249,8 @@ def write_results_kept(row, overwriting):
     if row.broadcasts:
         others = [p for p in row.broadcasts if p != result]
         conditions = [f"{p}.array.shape != shape" for p in others]
-        conditions += ["promoted"] if len(row.operands) > 1 else [
-            f"{p}.array.dtype is not {result}.array.dtype" for p in others
-        ]
+        types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
+        conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
         promoted = len(row.operands) > 1 and ", promoted"
         forms = [f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas]
         forms = ", ".join(forms)
@@ -281,8 +280,9 @@ def write_operation(row):
             text.append(f"    result.array = {forward}")
         text.append("    result.node = result.version = result.meta = None")
     returned = ", ".join(results)
+    several = len(results) > 1 and f"({returned})"
     text += ["    recording = state.recording", "    if recording <= 0:",
-             f"        return ({returned}) if recording == 0 else mark_inference({returned})"]
+             f"        return {several or returned} if recording == 0 else mark_inference({returned})"]
     if not row.formulas:
         return text + [f"    return {returned}"]
     text += ["    " + line for line in write_edges(row)]

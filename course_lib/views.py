@@ -201,6 +201,8 @@ def rebase_history(tensor, node):
 def geometry(tensor, base):
     """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start."""
     offset = (tensor.data_ptr() - base.data_ptr()) // tensor.array.itemsize
+    if not 0 <= offset <= base.array.size:  # other memory, put there by `.data =`
+        offset = tensor.storage_offset() - base.storage_offset()
     return tuple(tensor.array.shape), tensor.stride(), offset, tuple(base.array.shape), base.stride()
 
 

@@ -21,20 +21,22 @@ from . import function, graph
 
 
 def as_list(values):
-    """A list from one value or a sequence of them."""
-    return list(values) if isinstance(values, list | tuple) else [values]
+    """A list from one tensor or gradient edge, or from a sequence of them."""
+    return [values] if isinstance(values, Tensor | graph.GradientEdge) else list(values)
 
 
 def seed(tensor, grad, create_graph, position):
     """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
-    array = tensor.array
+    array = None if isinstance(tensor, graph.GradientEdge) else tensor.array
     if grad is None:
-        if array.size != 1:
+        if array is None or array.size != 1:
             raise RuntimeError(errors.NOT_A_SCALAR)
         ones = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else array.dtype.type(1)
         return new_tensor(ones) if create_graph else ones
     if not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    if array is None:
+        return grad if create_graph else grad.array
     if grad.array.shape != array.shape:
         raise errors.gradient_shape_mismatch(position, grad.shape, tensor.shape)
     if create_graph:
@@ -47,22 +49,34 @@ def begin(outputs, grad_outputs, create_graph):
     if grad_outputs is None:
         grad_outputs = [None] * len(outputs)
     grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
-    if len(grad_outputs) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
     seeds = []
-    for position, (output, grad) in enumerate(zip(outputs, grad_outputs, strict=True)):
-        if grad is None and not requires_grad(output):
+    for position, (output, grad) in enumerate(zip(outputs, grad_outputs, strict=False)):
+        if grad is None and not has_history(output):
             seeds.append(None)
             continue
         seeds.append(seed(output, grad, create_graph, position))
+    if len(grad_outputs) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
     for position, output in enumerate(outputs):
-        if not requires_grad(output):
+        if not has_history(output):
             raise errors.no_history(position)
-    edges = [gradient_edge(output) for output in outputs]
+    edges = [edge_of_root(output) for output in outputs]
     for position, edge in enumerate(edges):
         if type(edge) is DeadEnd:
             raise errors.no_history(position)
     return edges, seeds
+
+
+def has_history(root):
+    """True for a gradient edge and for a tensor that requires grad."""
+    return isinstance(root, graph.GradientEdge) or requires_grad(root)
+
+
+def edge_of_root(root):
+    """The edge that a pass starts from, at a tensor or at a gradient edge."""
+    if not isinstance(root, graph.GradientEdge):
+        return gradient_edge(root)
+    return tuple(root) if root.node.several_outputs else root.node
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
@@ -81,6 +95,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     roots, seeds = begin(as_list(tensors), grad_tensors, create_graph)
     if inputs is not None:
         for tensor in inputs:
+            check_input(tensor)
             if isinstance(tensor, Tensor):
                 if not requires_grad(tensor) or tensor.grad_fn is not None:
                     tensor.retain_grad()
@@ -110,7 +125,7 @@ def grad(
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     outputs = as_list(outputs)
     keys = list(inputs) if isinstance(inputs, dict) else None
-    inputs = list(inputs.values()) if keys is not None else inputs_list(inputs)
+    inputs = list(inputs.values()) if keys is not None else as_list(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     roots, seeds = begin(outputs, grad_outputs, create_graph)
@@ -124,13 +139,15 @@ def grad(
     return dict(zip(keys, results, strict=True)) if keys is not None else tuple(results)
 
 
-def inputs_list(inputs):
-    """The inputs of autograd.grad as a list; a gradient edge is one input, not a pair."""
-    return [inputs] if isinstance(inputs, graph.GradientEdge) else as_list(inputs)
+def check_input(tensor):
+    """RuntimeError for an input that no gradient can arrive at: it must be a tensor or a gradient edge."""
+    if not isinstance(tensor, Tensor | graph.GradientEdge):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
 
 
 def edge_of_input(tensor):
     """(node, output number) at which a gradient for an input can be caught."""
+    check_input(tensor)
     if isinstance(tensor, graph.GradientEdge):
         return tensor.node, tensor.output_nr
     edge = gradient_edge(tensor) if requires_grad(tensor) else None
@@ -190,6 +207,24 @@ class detect_anomaly(set_detect_anomaly):
 def is_anomaly_enabled():
     """True when anomaly mode is on."""
     return state.anomaly
+
+
+def is_anomaly_check_nan_enabled():
+    """True when anomaly mode looks for NaN."""
+    return state.anomaly_check_nan
+
+
+class set_multithreading_enabled:
+    """Here for programs that set it: a backward pass runs in one thread, whatever the setting."""
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *error):
+        return None
 
 
 __all__ = [

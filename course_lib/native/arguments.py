@@ -49,9 +49,10 @@ def write_arguments(row):
     if len(row.operands) > 1:
         first, *rest = row.operands
         arrays = ", ".join(f"{t}_array" for t in row.operands)
+        promoting = PROMOTE.get(row.name, "promote")
         text += ["    promoted = False",
                  f"    if {' or '.join(f'{t}_array.dtype is not {first}_array.dtype' for t in rest)}:",
-                 f"        {arrays} = {PROMOTE.get(row.name, 'promote')}({', '.join(row.operands)})", "        promoted = True"]
+                 f"        {arrays} = {promoting}({', '.join(row.operands)})", "        promoted = True"]
     if row.floating:
         for t in row.operands or row.tensors:
             text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = {t}_array.astype(F32)"]

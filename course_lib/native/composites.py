@@ -38,13 +38,15 @@ def without_gradient(array):
 
 def add(input, other, *, alpha=1, out=None):
     """input + alpha * other."""
-    result = checked("add", other, rows.add(input, other) if alpha == 1 else rows.add_scaled(input, other, alpha))
+    plain = alpha == 1 and alpha is not True
+    result = checked("add", other, rows.add(input, other) if plain else rows.add_scaled(input, other, alpha))
     return result if out is None else store("add", out, result, input, other)
 
 
 def sub(input, other, *, alpha=1, out=None):
     """input - alpha * other."""
-    result = checked("sub", other, rows.sub(input, other) if alpha == 1 else rows.sub_scaled(input, other, alpha))
+    plain = alpha == 1 and alpha is not True
+    result = checked("sub", other, rows.sub(input, other) if plain else rows.sub_scaled(input, other, alpha))
     return result if out is None else store("sub", out, result, input, other)
 
 
@@ -64,12 +66,14 @@ def checked(name, other, result):
 
 def add_(input, other, *, alpha=1):
     """Add alpha * other to the tensor's own memory."""
-    return checked("add_", other, rows.add_(input, other) if alpha == 1 else rows.add_scaled_(input, other, alpha))
+    plain = alpha == 1 and alpha is not True
+    return checked("add_", other, rows.add_(input, other) if plain else rows.add_scaled_(input, other, alpha))
 
 
 def sub_(input, other, *, alpha=1):
     """Subtract alpha * other from the tensor's own memory."""
-    return checked("sub_", other, rows.sub_(input, other) if alpha == 1 else rows.sub_scaled_(input, other, alpha))
+    plain = alpha == 1 and alpha is not True
+    return checked("sub_", other, rows.sub_(input, other) if plain else rows.sub_scaled_(input, other, alpha))
 
 
 def mul_(input, other):
@@ -475,9 +479,10 @@ def bmm(input, mat2):
 
 def addmm(input, mat1, mat2):
     """input + mat1 @ mat2."""
-    if mat1.array.dtype != mat2.array.dtype:
-        kinds = mat1.dtype.title, mat2.dtype.title
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
+    for name, t in (("self", input), ("mat1", mat1)):
+        if t.array.dtype != mat2.array.dtype:
+            kinds = t.dtype.title, mat2.dtype.title
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
     for name, matrix in (("mat1", mat1), ("mat2", mat2)):
         if matrix.array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix.array.ndim}-D tensor")

@@ -22,9 +22,6 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
     other="-grad * floor(self / other)")
 row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
     self="grad")
-row("floor_divide(self, other)", "kernels.floor_quotient(self, other)", node="NotImplemented",
-    self="no_gradient_of_floor_divide()",
-    other="no_gradient_of_floor_divide()")
 row("lerp(self, end, weight)", "kernels.floats(self, 'lerp_kernel_scalar') + weight * (end - self)",
     self="grad * (1 - weight)",
     end="grad * weight")

@@ -286,7 +286,8 @@ def put_(tensor, indices, value, accumulate=False):
     tracked = edges != (None, None)
     if is_tensor and overlaps(memory_of(tensor), values):
         raise RuntimeError(errors.OVERLAPS_OPERAND)
-    is_fill = np.size(values) == 1 and not accumulate and [i.array.dtype.kind for i in indices if i is not None] == ["b"]
+    kinds = [index.array.dtype.kind for index in indices if index is not None]
+    is_fill = np.size(values) == 1 and not accumulate and kinds == ["b"]
     if is_tensor and value.array.dtype != tensor.array.dtype and not is_fill:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
@@ -336,7 +337,7 @@ class CatBackward0(Node):
         pieces, end = [], 0
         for edge, length in zip(self.edges, self.lengths, strict=True):
             start, end = end, end + (length or 0)
-            pieces.append(None if not edge else self.piece(grad, start, end, length))
+            pieces.append(self.piece(grad, start, end, length))
         return tuple(pieces)
 
     def piece(self, grad, start, end, length):

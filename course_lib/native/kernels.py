@@ -72,7 +72,9 @@ def number_power(base, exponent):
 
 def running(function, x, dim):
     """np.cumsum or np.cumprod along a dimension."""
-    return np.ascontiguousarray(function(x, axis=dim)) if x.ndim else np.asarray(x, np.int64 if x.dtype.kind == "b" else x.dtype).copy()
+    if not x.ndim:
+        return np.asarray(x, np.int64 if x.dtype.kind == "b" else x.dtype).copy()
+    return np.ascontiguousarray(function(x, axis=dim))
 
 
 def logistic(x):
@@ -170,7 +172,10 @@ def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
     if a.dtype.kind != "f" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
-    return np.mod(a, b)
+    if a.dtype.kind != "f":
+        return np.mod(a, b)
+    rest = np.fmod(a, b)  # keeps the sign of a zero, as PyTorch does
+    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
 
 
 def floats(x, kernel):
@@ -182,7 +187,8 @@ def floats(x, kernel):
 
 def rounded(function, x):
     """np.floor or one of its relatives; NotImplementedError for truth values."""
-    return function(truth_refused(x, f"\"{function.__name__}_vml_cpu\" not implemented for 'Bool'", NotImplementedError))
+    kernel = f"{function.__name__}_vml_cpu"
+    return function(truth_refused(x, f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError))
 
 
 def truth_refused(x, message, error=RuntimeError):
@@ -437,8 +443,9 @@ def broadcast(x, sizes):
     sizes = tuple(int(n) for n in sizes)
     lead = len(sizes) - x.ndim
     if lead < 0:
+        kind = "CPUBoolType" if x.dtype is BOOL else title(x).tensor_type
         raise RuntimeError(
-            f"expand({'CPUBoolType' if x.dtype is BOOL else title(x).tensor_type}{{{list(x.shape)}}}, size={list(sizes)}): the number of sizes provided "
+            f"expand({kind}{{{list(x.shape)}}}, size={list(sizes)}): the number of sizes provided "
             f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
     for d, n in enumerate(sizes[:lead]):
@@ -600,11 +607,6 @@ def product_like(a, b, sizes, strides):
     if strides[0] == 1 and strides[1] == sizes[0]:
         return t(t(b) @ t(a))
     return a @ b
-
-
-def no_gradient_of_floor_divide():
-    """The gradient of `//`: PyTorch has none either."""
-    raise RuntimeError("derivative for aten::floor_divide is not implemented")
 
 
 def restore_dim(x, sizes, dim, keepdim):
@@ -828,7 +830,12 @@ def place_diagonal(grad, sizes, offset, dim1, dim2):
 def stack_grads(grads, sizes, dim):
     """The gradients of all outputs of unbind, zeros for those that got none, put together."""
     known = next(g for g in grads if g is not None)
-    return np.stack([np.zeros_like(known) if g is None else g for g in grads], dim)
+    result = np.zeros(sizes, known.dtype)
+    pieces = np.moveaxis(result, dim, 0)  # a view: what is put there is in the result
+    for number, g in enumerate(grads):
+        if g is not None:
+            pieces[number] = g
+    return result
 
 
 def cat_grads(grads, sizes, split_size, dim):

@@ -31,7 +31,9 @@ class Storage:
 def check_overlap(tensor, operands):
     """RuntimeError when an element of the tensor would be written twice, or is also an element of an operand."""
     target = tensor.array
-    if 0 in target.strides and target.size and any(step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)):
+    if 0 in target.strides and target.size and any(
+        step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)
+    ):
         raise RuntimeError(errors.OVERLAPS_ITSELF)
     for operand in operands:
         if operand is not tensor and overlaps_partly(target, operand.array):

@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
-from course_lib.graph import require_grad
-from course_lib.graph import Node, init_node
-from course_lib.native import composites, creation, derivatives_more, indexing  # noqa: F401
+from course_lib.graph import Node, init_node, require_grad
+from course_lib.native import composites, creation, derivatives_more, indexing, kernels  # noqa: F401
+from course_lib.native.arguments import broadcast_error, operands, promote
 from course_lib.native.composites import rename_node
 from course_lib.native.device import device
 from course_lib.ops import ROWS, build, rows
@@ -52,7 +52,7 @@ ROW_METHODS = """
 ROW_OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
     "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
-    "__ifloordiv__": "floor_divide_", "__neg__": "neg", "__abs__": "abs", "absolute": "abs", "negative": "neg",
+    "__neg__": "neg", "__abs__": "abs", "absolute": "abs", "negative": "neg",
 }  # fmt: skip
 
 for _name in ROW_METHODS:
@@ -118,7 +118,12 @@ def __rmatmul__(self, other):
 
 @method()
 def __floordiv__(self, other):
-    return composites.checked("floor_divide", other, rows.floor_divide(self, other))
+    return floor_divide(self, other, in_place=False)
+
+
+@method()
+def __ifloordiv__(self, other):
+    return floor_divide(self, other, in_place=True)
 
 
 @method()
@@ -507,21 +512,52 @@ def set_(self, source):
     version.value += 1
     self.array = memory_of(source)
     if tracked:
-        views.rebase_history(self, init_node(NoDerivative(), edges))
+        views.rebase_history(self, without_derivative("set_", edges))
     return self
 
 
 class NoDerivative(Node):
-    """The node of set_: the tensor's value came from elsewhere, and no gradient leads back."""
+    """The node of an operation that has no derivative, in PyTorch either: to reach it in backward is an error."""
+
+    __slots__ = ("operation",)
 
     def name(self):
         return "torch::autograd::NotImplemented"
 
     def apply(self, grad):
-        raise RuntimeError("derivative for set_ is not implemented")
+        raise RuntimeError(f"derivative for {self.operation} is not implemented")
 
 
 NoDerivative.__name__ = "NotImplemented"
+
+
+def without_derivative(operation, edges):
+    """A NoDerivative node."""
+    node = init_node(NoDerivative(), edges)
+    node.operation = operation
+    return node
+
+
+def floor_divide(self, other, in_place):
+    """self / other rounded down, as a new tensor or over self."""
+    self, other = operands("floor_divide", self, other)
+    tracked = state.recording > 0 and (requires_grad(self) or requires_grad(other))
+    if in_place:
+        views.check_in_place(self, tracked)
+    edges = (gradient_edge(self), gradient_edge(other)) if tracked else ()
+    try:
+        values = kernels.floor_quotient(*promote(self, other))
+    except ValueError:
+        raise broadcast_error(self, other) from None
+    if in_place:
+        views.write(self, values, other)
+        if tracked:
+            views.rebase_history(self, without_derivative("aten::floor_divide", edges))
+        return self
+    result = composites.without_gradient(values)
+    if tracked:
+        result.node = without_derivative("aten::floor_divide", edges)
+    return result
 
 
 # --- copies of the object -------------------------------------------------------------------------------------

@@ -440,7 +440,7 @@ HELP = (
     (
         RuntimeError,
         "a view of a leaf Variable",
-        "A write through a view reaches the leaf itself, which requires grad. Lesson 05 says where that is "
+        "A write through a view reaches the leaf itself, which requires grad. Lesson 08 says where that is "
         "allowed.",
     ),
     (

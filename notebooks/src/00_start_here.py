@@ -55,7 +55,7 @@
 # | **02** leaves and `requires_grad` | who gets a gradient? | 60 |
 # | **03** vector-Jacobian products | what if there is more than one number? | 60 |
 # | **04** the engine | who runs when, and how often? | 60 |
-# | **05** leaf accumulation | where do gradients end up? | 50 |
+# | **05** leaf accumulation | where do gradients end up? | 55 |
 # | **06** saved tensors | what does a node remember, and for how long? | 60 |
 # | **07** version counters | who notices an overwritten value? | 70 |
 # | **08** views share memory | what if the value was written elsewhere? | 60 |
@@ -342,7 +342,7 @@ def walk(y):
     while waiting:
         node = waiting.pop()
         names.append(type(node).__name__)
-        for below, output in node.next_functions:
+        for below, _ in node.next_functions:
             waiting.append(below)
     return names
 

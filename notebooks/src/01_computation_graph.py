@@ -54,12 +54,12 @@ import weakref
 # y = p * p + q
 # ```
 #
-# On paper you would draw this from left to right: two values come in, four operations follow, one value
-# goes out. How much of that drawing is in memory?
+# On paper you would draw this from left to right: two values, four operations, one result. How much of that
+# drawing is in memory?
 #
 # ## Predict
 #
-# First: how many backward nodes are behind `y`? As in lesson 00, count one for each recorded operation, and
+# First: how many backward nodes are behind `y`? Count one for each recorded operation, and
 # one accumulator for each leaf that requires grad.
 #
 # Second: you hold one of the tensors `w`, `x`, `p`, `q`, `y` and follow arrows, starting at its `grad_fn`.
@@ -94,22 +94,14 @@ draw(y, detail=0)
 # **Notice:**
 #
 # - The blue arrows are the drawing on paper, put in for you: nothing in memory corresponds to them. The black
-#   ones exist, and run the other way. So do the dotted one (a result's `grad_fn`) and the green one (an
-#   accumulator's `variable`).
+#   ones exist, and run the other way. So do the dotted (a result's `grad_fn`) and the green (`variable`).
 # - `p` is used twice: two black arrows, 0 and 1, run into one box.
 # - `q` is not there. Of the addition's two arrows you see number 0; number 1 leads to nothing.
-#
-# | | the graph on paper | the graph in memory |
-# | --- | --- | --- |
-# | boxes | values and operations | recorded operations, and accumulators |
-# | arrows | from operand to result | from result to operand |
-# | plain data | is part of it | is not |
-# | who holds it | nobody: read it off the code | the result |
 #
 # ## Explain
 #
 # **One direction only.** Slopes travel from the result to the leaves, so these are the arrows that get
-# built. A result knows how it was made. A leaf does not know what was made of it: you cannot ask `w`
+# built. A leaf does not know what was made of it: you cannot ask `w`
 # which losses depend on it, and `w` does not keep them alive.
 
 # %% tags=["C01.1"]
@@ -132,10 +124,10 @@ print(add.next_functions[1])  # where q was used
 print(product.next_functions[1])  # where x was used
 
 # %% [markdown]
-# **Names of nodes.** A node is called after the operation that ran, not after what you typed. One call may
-# run several operations (`cross_entropy`, a loss for classification, runs two), or none: `float()` makes float32, and
-# hands back what is float32 already. And an operation may have several forms, each with its own rule; the digit
-# tells them apart. It is no count. (`Rsub` is subtraction with the operands reversed.)
+# **Names of nodes.** A node is called after the operation that ran, not after what you typed. One call may run
+# several operations (`cross_entropy`, a loss for classification), or none: `float()` makes float32, and hands back
+# what is float32 already. And an operation may have several forms, each with its own rule; the digit tells them
+# apart. It counts nothing. (`Rsub` is subtraction with the operands reversed.)
 
 # %% tags=["C01.3", "C01.4"]
 v = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
@@ -244,9 +236,8 @@ print(torch.autograd.grad(y2, x))  # the slope of (2x + 1)² at 4
 # %% [markdown]
 # **Who holds whom.** A result holds its node (dotted arrow), a node those that its black arrows lead to, an
 # accumulator its leaf (green): hence `w` lived on. Nobody holds a tensor in between, unless a node keeps it to
-# compute with: `h / 3` does not keep `h`, `sin` keeps its operand. Let go of the last thing that you hold, a result
-# or one of its nodes, and the rest goes in the same instant: Python counts references, and the garbage
-# collector, switched off here, is not needed.
+# compute with: `h / 3` does not, `sin` does. Let go of the last result or node that you hold, and the rest goes
+# in the same instant: Python counts references. The garbage collector, off here, is not needed.
 
 # %% tags=["C01.9", "C01.10"]
 h = x * 2
@@ -261,8 +252,8 @@ gc.enable()
 # %% [markdown]
 # **Open our engine.** This runs when you call `x.exp()`; the engine writes it, from one line of a table. First
 # the value. Then the question whether anybody will ask for slopes: if `self_edge` is None, the result is returned
-# as it is. Then the node, its arrows and its number. The rest belongs to later lessons (`recording` to 09,
-# `kept_result` to 06, `hooks` to 12). There is no list of nodes: the result's `node` is all. So nobody has to clear up.
+# as it is. Then the node, its arrows and its number. (The rest is for later: `recording` for lesson 09, `kept_result`
+# for 06.) There is no list of nodes: the result's `node` is all. So nobody has to clear up.
 
 # %% tags=["engine"]
 show("exp")
@@ -363,10 +354,10 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("01.4", happens)
 
 # %% [markdown]
-# **01.5 · Was it used?** (12 minutes). Return True if, by the graph, `y` was computed from `t`, directly
-# or through other results; otherwise False. `t` may be a leaf, a result, one of several results of an operation
-# (number `t.output_nr`), or plain. Looking must change nothing. Your walk will meet a chain of 3000 nodes, too long for
-# recursion, and 20 times `y = y + y`: few nodes, with a million paths.
+# **01.5 · Was it used?** (12 minutes). Return True if, by the graph, `y` was computed from `t`, directly or through
+# other results; otherwise False. `t` may be a leaf, a result, one of several results of an operation (number
+# `t.output_nr`), or plain. Looking must change nothing. The check also tries a chain of 3000 nodes, and
+# `y = y + y` 20 times: few nodes, a million paths.
 
 
 # %%
@@ -396,8 +387,8 @@ L.check("01.5", depends)
 # The tests (`tests/claims/test_claims_01.py`) run on our engine and on real PyTorch.
 #
 # **Left out, compared with PyTorch.** There, nodes are C++ objects; the Python object that you hold is a thin
-# wrapper, made when you ask and made again when you ask later. So `weakref` refuses PyTorch's nodes (we looked at
-# tensors), and `is` between nodes is safe only while you hold them.
+# wrapper, made when you ask. So `weakref` refuses PyTorch's nodes (we looked at tensors), and `is` between nodes
+# is safe only while you hold them.
 #
 # **Read on in our engine:** `course_lib/graph.py`, the class `Node`: its fields, one sentence each, and
 # `next_functions`.

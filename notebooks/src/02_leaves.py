@@ -15,7 +15,7 @@
 #
 # **A weight is frozen: is its gradient computed and thrown away? You scale a weight by 0.01, and its `.grad`
 # stays None: where did the gradient go? An error asks for a tensor that requires grad, and a forum says
-# `loss.requires_grad = True`: why does the model stop learning?** One flag and one word decide all three. You can
+# `loss.requires_grad = True`: why does nothing learn then?** One flag and one word decide all three. You can
 # claim afterwards:
 #
 # - **C02.1** A result requires grad as soon as one operand does; among the exceptions are comparisons, `argmax` and casts to integers.
@@ -31,9 +31,8 @@
 # - **C02.11** `loss.requires_grad = True` makes a leaf of a loss without history: backward gives it the gradient 1, and no weight anything.
 # - **C02.12** Assigning to the flag of a result raises, and an optimizer refuses a result.
 #
-# **Minutes** 60 · **Needs** lessons 00, 01 · **Opens** `course_lib/views.py`,
-# `course_lib/graph.py` · **Out of scope** switching recording off for a block, and `detach` (lesson 09); what adds up in
-# `.grad` (05)
+# **Minutes** 60 · **Needs** lessons 00, 01 · **Opens** `course_lib/views.py`, `course_lib/graph.py` ·
+# **Out of scope** switching recording off for a block, and `detach` (lesson 09); what adds up in `.grad` (05)
 
 # %%
 import course_lib as torch
@@ -94,10 +93,10 @@ draw(loss)
 #
 # ## Explain
 #
-# **One operand is enough.** `requires_grad` is a flag. You set it on tensors of your own; a result has it as soon as one
-# operand does. A *leaf* is what no recorded operation computed: `W1`, plain data, and `x + 1`, which was not recorded. A
-# gradient is stored where both come together, leaf and flag. The flag counts when the operation *runs*: switched on later it adds no
-# arrow; switched off later the arrow stays, but the leaf stores nothing.
+# **One operand is enough.** `requires_grad` is a flag. You set it on tensors of your own; a result has it as soon
+# as one operand does. A *leaf* is what no recorded operation computed: `W1`, plain data, and `x + 1`, which was not
+# recorded. A gradient is stored where both come together, leaf and flag. The flag counts when the operation *runs*:
+# switched on later it adds no arrow; switched off later the arrow stays, but the leaf stores nothing.
 
 # %% tags=["C02.1", "C02.2", "C02.6"]
 for name, t in {"x": x, "W1": W1, "W2": W2, "h1": h1, "h2": h2, "x + 1": x + 1}.items():
@@ -107,14 +106,13 @@ y = on_later * off_later
 on_later.requires_grad_(True), off_later.requires_grad_(False)
 y.backward()
 (nothing, _), (accumulate, _) = y.grad_fn.next_functions
-print(nothing, on_later.grad, "-", accumulate.name(), off_later.grad)
+print(nothing, on_later.grad, "and", type(accumulate).__name__, off_later.grad)
 
 # %% [markdown]
-# **Nothing is computed for what is frozen.** Not computed and dropped: *not computed*. You can call a node
-# yourself, with a slope for its result; it answers with one for each operand. For `W2` it answers None. What
-# only that slope would need was never kept. On a batch of 1000 rows you see what this saves: `ledger`
-# counts the bytes that nodes keep inside a block. At first `W2` requires grad: 8000 bytes for the batch, 16 for
-# `W2`. Then it is frozen.
+# **Nothing is computed for what is frozen.** You can call a node yourself, with a slope for its result; it answers
+# with one for each operand. For `W2` it answers None. What only that slope would need was never kept. A batch of
+# 1000 rows shows what this saves: `ledger` counts the bytes that nodes keep inside a block. At first `W2` requires
+# grad: 8000 bytes for the batch, 16 for `W2`. Then it is frozen.
 
 # %% tags=["C02.3"]
 node = h2.grad_fn
@@ -141,8 +139,8 @@ print(h2.grad_fn, (h2 @ W3).grad_fn.next_functions[0])
 # %% [markdown]
 # **Open our engine.** `gradient_edge` is the question that every operation asks about every operand: a result
 # answers with its node, a leaf that requires grad with its accumulator, everything else with None. (The lines
-# about views wait for lesson 08; a tensor without `meta` is one whose flag nobody set.) If all answers are None, nothing
-# is recorded; you saw that line in `exp`. And behind `requires_grad_()` is one field.
+# about views wait for lesson 08; without `meta`, nobody has set the flag.) If all answers are None, nothing is
+# recorded; you saw that line in `exp`. And behind `requires_grad_()` is one field.
 
 # %% tags=["engine"]
 show("views.gradient_edge")
@@ -194,8 +192,8 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 # %% [markdown]
 # **Notice:**
 #
-# - The gradients did arrive: in two leaves without a name. Each lived for half a line, until `.double()` or `* 0.01` was
-#   done with it, and only the graph still holds it.
+# - The gradients did arrive: in two leaves without a name. Each lived for half a line, until `.double()` or
+#   `* 0.01` was done with it, and only the graph still holds it.
 # - `w` and `v` are results, with a node each. `ToCopyBackward0` is the node of a cast.
 # - `u` is a leaf: there was nothing for `.float()` to do, and it handed back the tensor it was called on.
 #
@@ -291,7 +289,8 @@ print("\n" + str(w.grad))
 # 2. A result's flag is not yours: it follows from its operands. Assigning to it is refused, True as well as False;
 #    freeze the leaves, or take a tensor without history (lesson 09).
 # 3. `retain_grad()` where no gradient will ever pass.
-# 4. An optimizer is to change what you own. It refuses results, and so catches the trap of the second round, if you use one.
+# 4. An optimizer is to change what you own. It refuses results, and so catches the trap of the second round, if you
+#    use one.
 
 # %% tags=["C02.10", "C02.12"]
 with expect_error(RuntimeError, "floating point"):
@@ -329,10 +328,10 @@ state = {"c": None, "d": None, "e": None, "f": None, "g": None}
 L.check("02.1", state)
 
 # %% [markdown]
-# **02.2 · Which happens?** (8 minutes). `x` is plain: `[3.0, 4.0]`; `ones` stands for `torch.tensor([1.0, 1.0])`, and
-# `leaf` for the same with `requires_grad=True`. After each program `loss.backward()` is called. Answer `"fine"`,
-# `"raises now"` (in the program), `"raises at backward"`, or `"silently wrong"`: no error, but `w.grad` is not the slope of
-# the loss that was written down. (A warning is no error.)
+# **02.2 · Which happens?** (8 minutes). `x` is plain: `[3.0, 4.0]`; `ones` stands for `torch.tensor([1.0, 1.0])`,
+# and `leaf` for the same with `requires_grad=True`. After each program `loss.backward()` is called. Answer
+# `"fine"`, `"raises now"` (in the program), `"raises at backward"`, or `"silently wrong"`: no error, but `w.grad`
+# is not the slope of the loss that was written down. (A warning is no error.)
 #
 # | | program |
 # | --- | --- |
@@ -366,8 +365,8 @@ L.check("02.3", small_weights)
 # %% [markdown]
 # **02.4 · A bug report** (8 minutes). "My model does not learn. First it said *element 0 of tensors does not
 # require grad*, I added the last line but one, now there is no error, but the loss stays the same." Repair
-# `loss_of`: the same value, and after `loss.backward()` the gradient is in `w.grad`. `w` is a leaf, `xs` and `ts` are lists
-# of plain tensors. (`torch.stack` makes one tensor of a list of tensors, as a recorded operation.)
+# `loss_of`: the same value, and after `loss.backward()` the gradient is in `w.grad`. `w` is a leaf, `xs` and `ts`
+# are lists of plain tensors. (`torch.stack` makes one tensor of a list of tensors, as a recorded operation.)
 
 
 # %%
@@ -384,8 +383,9 @@ def loss_of(torch, w, xs, ts):
 L.check("02.4", loss_of)
 
 # %% [markdown]
-# **02.5 · What is kept?** (5 minutes). `x` is plain, `A` and `C` are frozen, `B` and `D` require grad. For
-# each product: which of its two operands does the node keep? A list of names, empty if there is no node or it keeps neither.
+# **02.5 · What is kept?** (5 minutes). `x` is plain, `A` and `C` are frozen, `B` and `D` require grad. For each
+# product: which of its two operands does the node keep? A list of names, empty if there is no node or it keeps
+# neither.
 #
 # ```python
 # h1 = x @ A
@@ -419,11 +419,12 @@ L.check("02.5", kept)
 #
 # The tests (`tests/claims/test_claims_02.py`) run on our engine and on real PyTorch.
 #
-# **Left out, compared with PyTorch.** There, complex tensors may require grad too, and the warning ends with the place in
-# PyTorch's C++ sources that gave it. Two conveniences work in both and were not shown: `nn.Parameter`, a leaf that
-# requires grad unless told otherwise, and `requires_grad_(False)` on a module, which freezes all of its parameters.
+# **Left out, compared with PyTorch.** There, complex tensors may require grad too, and the warning ends with the
+# place in PyTorch's C++ sources that gave it. Two conveniences work in both and were not shown: `nn.Parameter`, a
+# leaf that requires grad unless told otherwise, and `requires_grad_(False)` on a module, which freezes all of its
+# parameters.
 #
-# **Read on in our engine:** `course_lib/tensor.py`, the fields of `AutogradMeta`: `requires_grad`, `grad` and `accumulator`, one
-# sentence each.
+# **Read on in our engine:** `course_lib/tensor.py`, the fields of `AutogradMeta`: `requires_grad`, `grad` and
+# `accumulator`, one sentence each.
 #
 # **Next:** lesson 03: what exactly travels along an arrow.

@@ -27,7 +27,7 @@
 # - **C03.10** For an input that the outputs do not depend on, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
 # - **C03.11** Weights must have exactly the shape of the outputs: they are not broadcast.
 #
-# **Minutes** 65 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/native/sum_to.py` · **Out of scope** in which order nodes run (lesson 04, the engine), what they keep (06, saved tensors), operations of your own (11, custom functions)
+# **Minutes** 60, without 03.6 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/native/sum_to.py` · **Out of scope** the order of nodes (lesson 04), what they keep (06), operations of your own (11)
 
 # %%
 import course_lib as torch
@@ -337,7 +337,7 @@ cures = {1: None, 2: None, 3: None, 4: None}
 L.check("03.5", cures)
 
 # %% [markdown]
-# **03.6 · What does it cost?** (5 minutes). A chain of three matrix steps, 100 → 20 → 5 → 2 numbers, so the Jacobians are 20 by 100, 5 by 20 and 2 by 5. How many multiplications take: one backward pass with given weights; the whole Jacobian of the chain by backward passes; the whole Jacobian by forward passes?
+# **03.6 · What does it cost?** (5 minutes, optional). A chain of three matrix steps, 100 → 20 → 5 → 2 numbers, so the Jacobians are 20 by 100, 5 by 20 and 2 by 5. How many multiplications take: one backward pass with given weights; the whole Jacobian of the chain by backward passes; the whole Jacobian by forward passes?
 
 # %%
 cost = {"one pass": None, "backwards": None, "forwards": None}

@@ -27,7 +27,7 @@
 # - **C04.8** A loop and an `if` give each run a graph of its own shape, and 100,000 nodes in a row need no recursion.
 # - **C04.9** When a pass fails half-way, leaves that it has reached keep their gradients, and the others get none.
 #
-# **Minutes** 75 · **Needs** lessons 00 to 03 · **Opens** `course_lib/engine.py` · **Out of scope** what happens inside an accumulator (lesson 05, leaf accumulation), what nodes save (06, saved tensors), more about hooks (12)
+# **Minutes** 60, and 16 for 04.4 and 04.6 · **Needs** lessons 00 to 03 · **Opens** `course_lib/engine.py` · **Out of scope** what happens inside an accumulator (lesson 05, leaf accumulation), what nodes save (06, saved tensors), more about hooks (12)
 
 # %%
 import course_lib as torch
@@ -275,7 +275,7 @@ show("engine.GraphTask.count_dependencies")
 #
 # **Fail half-way.** Below, a hook divides by zero in the middle of a pass, when the gradient of `h` is ready. The error comes out of `backward()` as it is. What was done before it stays done: `early` is a leaf, its gradient was complete at once, and it has been stored. `late` was not reached. Clear the gradients before you try again.
 
-# %% tags=["C04.9"]
+# %% tags=["C04.9", "P25"]
 print(backward(graph | {"log": [("a", 1.0)]}, "e"))
 
 early, late = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
@@ -351,7 +351,7 @@ def backward(graph, root):
 L.check("04.3", backward)
 
 # %% [markdown]
-# **04.4 · Repair the second pass** (6 minutes). Here the order is given: `order` lists the nodes, the root first, each after all its consumers. `grad` is a dictionary that lives on from call to call. This engine uses it as its buffers, too, and the second call goes wrong. Repair it, so that each call adds the right gradient to the entry of each leaf behind the root, makes the entry if there is none, and leaves nothing else in `grad`. (A leaf is a node without arrows.)
+# **04.4 · Repair the second pass** (6 minutes, optional). Here the order is given: `order` lists the nodes, the root first, each after all its consumers. `grad` is a dictionary that lives on from call to call. This engine uses it as its buffers, too, and the second call goes wrong. Repair it, so that each call adds the right gradient to the entry of each leaf behind the root, makes the entry if there is none, and leaves nothing else in `grad`. (A leaf is a node without arrows.)
 
 
 # %%
@@ -380,7 +380,7 @@ def count(graph, root):
 L.check("04.5", count)
 
 # %% [markdown]
-# **04.6 · Write the test they fail** (10 minutes). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice.
+# **04.6 · Write the test they fail** (10 minutes, optional). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice.
 #
 # 1. The hasty engine. It should report a wrong number.
 # 2. An engine that overwrites a node's buffer instead of adding to it. A wrong number.

@@ -209,7 +209,7 @@ picture
 # **A mean of means is not the mean.** The three small samples weigh 1/6 each and the outlier 1/2, so 6 came
 # out for 4. Decide on the weight of a *sample* instead, here 1/4, and let accumulation add. The mistake bites
 # whenever parts differ in size: a short last batch, sentences of unequal length. The log that `watch` keeps
-# shows what micro-batches are for: what was kept for one part has been freed before it is the next part's turn.
+# shows what micro-batches are for: what one part kept is freed before it is the next part's turn.
 
 # %% tags=["C05.6", "P14"]
 w.grad = None
@@ -386,7 +386,7 @@ L.check("05.6", passes)
 # | claim | its cell says | test |
 # | --- | --- | --- |
 # | C05.1 added in place | the same tensor, one version on | `test_c05_1` |
-# | C05.2 None is not zero | zeros for `u`, None for `v` | `test_c05_2` |
+# | C05.2 None is not zero | zeros for `u`, None for `z` | `test_c05_2` |
 # | C05.3 two paths, one arrival | the hook prints 8s, once | `test_c05_3` |
 # | C05.4 no shared gradient memory | ×100 stays with `a` | `test_c05_4` |
 # | C05.5 results keep nothing | `h` was asked to, `k` was not | `test_c05_5` |

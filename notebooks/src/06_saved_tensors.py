@@ -72,7 +72,14 @@ def saved(y):
     return [name[7:] for name in slots if isinstance(getattr(y.grad_fn, name), torch.Tensor)]
 
 
-for op, y in [("x * c", x * c), ("x + c", x + c), ("sum", x.sum()), ("sin", x.sin()), ("exp", x.exp())]:
+for op, y in [
+    ("x * c", x * c),
+    ("x + c", x + c),
+    ("sum", x.sum()),
+    ("sin", x.sin()),
+    ("exp", x.exp()),
+    ("relu", x.relu()),
+]:
     print(f"{op:6} keeps {saved(y)}")
 
 # %% [markdown]
@@ -189,11 +196,12 @@ passed
 # %% [markdown]
 # **Nobody asks, nothing is kept.** Freeze `W1`, and everything up to `h` is plain: only `h` is kept, for the slope of `W2`. Freeze `W2` instead, and the second product no longer needs `h`. But `relu` does, on the way to `W1`, so nothing is won. Freezing pays when it begins at the input. Under `no_grad` no operation leaves a node.
 
+
 # %% tags=["C06.11"]
 def held_by(W1, W2):
     with ledger() as held:
-        loss = (torch.relu(X @ W1) @ W2).sum()
-    return held.now  # while loss is alive
+        _loss = (torch.relu(X @ W1) @ W2).sum()
+    return held.now  # while _loss is alive
 
 
 print("both learn:", held_by(W1, W2), "- W1 frozen:", held_by(W1.detach(), W2))
@@ -214,16 +222,16 @@ s.backward()
 print("after backward:", "alive" if alive() is not None else "gone")
 
 # %% [markdown]
-# **A second pass needs what the first one used.** Addition kept nothing, so its graph runs as often as you like. `x * x` kept `x`, and its slots are empty now. "The graph is freed" is a common way to put it, and wrong: compare the two pictures. All nodes and arrows are still there.
+# **A second pass needs what the first one used.** Addition and `view` kept no tensor, so their graphs run as often as you like. `x * x` kept `x`, `exp` its result, and their slots are empty now. "The graph is freed" is a common way to put it, and wrong: compare the two pictures. All nodes and arrows are still there.
 
 # %% tags=["C06.6", "P5"]
-a, b = (x + 1).sum(), (x * x).sum()
-a.backward()
-a.backward()  # fine
+a, b, e, v = (x + 1).sum(), (x * x).sum(), x.exp().sum(), x.view(3, 1).sum()
 before = draw(b)
-b.backward()
-with expect_error(RuntimeError, "backward through the graph a second time"):
-    b.backward()
+for result in (a, a, v, v, b, e):  # a and v twice: fine
+    result.backward()
+for result in (b, e):
+    with expect_error(RuntimeError, "backward through the graph a second time"):
+        result.backward()
 compare(before, draw(b))
 
 # %% [markdown]
@@ -313,6 +321,7 @@ L.check("06.2", happens)
 # %% [markdown]
 # **06.3 · A part outside the loop** (8 minutes). `w` is a leaf; `batches` is a list of plain tensors of its shape. The function should leave in `w.grad` the sum, over all batches, of the gradients of `(w.exp() * batch).sum()`. It raises in the second step. Repair it so that no saved tensor is read by two passes: then nothing needs to be retained.
 
+
 # %%
 def collect(torch, w, batches):
     scale = w.exp()
@@ -344,6 +353,7 @@ L.check("06.4", peaks)
 
 # %% [markdown]
 # **06.5 · Same gradient, fewer bytes** (6 minutes). `x` requires grad; `mask`, `weight` and `scale` are plain tensors of its shape, and belong to the caller. The nodes behind the result keep four memories. Rewrite `loss_of` so that they keep two, with the same value and the same gradient.
+
 
 # %%
 def loss_of(torch, x, mask, weight, scale):

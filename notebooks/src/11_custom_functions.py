@@ -15,7 +15,7 @@
 #
 # **You write the two halves of an operation yourself: `forward` computes, `backward` gives the gradients, and `ctx` carries things from one to the other. What must go through which method of `ctx`, and what happens if it does not?**
 #
-# Forgetting a method seldom raises. It costs memory, or gives a wrong number, and often only months later. You can claim at the end, with a cell that proves it:
+# Forgetting a method seldom raises: it costs memory, or gives a wrong number. You can claim at the end, with a cell that proves it:
 #
 # - **C11.1** The ctx of a custom Function is the graph node itself, and forward runs with recording off.
 # - **C11.2** Every call of save_for_backward replaces the call before; None is kept as None, and anything but a tensor or None is refused when apply records.
@@ -24,7 +24,7 @@
 # - **C11.5** A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is freed with its last name.
 # - **C11.6** An intermediate that forward saved is a constant to the second derivative, which then lacks a term without any error.
 # - **C11.7** gradcheck passes a Function whose second derivative is wrong, and gradgradcheck does not.
-# - **C11.8** once_differentiable turns a wrong second derivative into an error.
+# - **C11.8** once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no history, the result has none either, and there is no error.
 # - **C11.9** backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor nothing smaller than it.
 # - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
 # - **C11.11** Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it, argument and result are the same tensor.
@@ -32,14 +32,14 @@
 # - **C11.13** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).
 # - **C11.14** With setup_context, forward takes no ctx, and called on its own it is recorded like any other code.
 #
-# **Minutes** 60, and 20 more for exercises 11.5 and 11.7 · **Needs** lessons 03, 05, 06, 07, 09 · **Opens** `course_lib/function.py` · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 60; exercises 11.5 to 11.7 are an optional second sitting of 35 · **Needs** lessons 03, 05, 06, 07, 09 · **Opens** `course_lib/function.py` · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 
 # %%
 import course_lib as torch
 import gc
 import weakref
 
-from course_lib.teach import draw, expect_error, lesson, show
+from course_lib.teach import compare, draw, expect_error, lesson, show
 
 L = lesson(11)
 
@@ -57,7 +57,7 @@ L = lesson(11)
 # h.mul_(10)                    # somebody uses the memory again
 # ```
 #
-# Lesson 06 ended with a result that was kept in these two ways. Now it is an input, and before backward somebody writes into it.
+# Lesson 06 ended with a *result* that was kept in these two ways. Now it is an *input*, and before backward somebody writes into it.
 #
 # ## Predict
 #
@@ -89,7 +89,7 @@ x = torch.tensor([2.0], requires_grad=True)
 print("no edit:", torch.autograd.grad(Cube.apply(x), x))
 
 
-# %% tags=["C11.1", "C11.4"]
+# %% tags=["C11.1", "C11.4", "P17"]
 class Stash(Cube):
     @staticmethod
     def backward(ctx, grad):
@@ -108,20 +108,19 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # %% [markdown]
 # ## See
 
-# %%
-draw(slot)
+# %% tags=["engine", "P17"]
+draw(slot, attribute)
 
 # %% [markdown]
 # **Notice:**
 #
-# - Your class has become a node, `CubeBackward`. It has an edge to the history of `h`, and one slot, `tensors[0]`.
-# - The slot noted version 0, and `h` is now at version 1: STALE. That is the check of lesson 07, and you got it for one line.
-# - The other slot is FREED: both graphs begin with the same `x * 1`, and the pass through `attribute` has used it up.
-# - `ctx.mine` is not in the picture. To the graph it is nothing: no version is noted, nothing is released. So the right answer 12 became 1200, and nobody said a word.
+# - Each of your classes has become a node, with an edge to the history of `h` and one slot, `tensors[0]`.
+# - Node 2 failed. Its slot noted version 0, and `h` is at version 1: STALE. That is the check of lesson 07, and you got it for one line.
+# - Node 3 ran. Its slot is FREED, as backward does with slots (lesson 06), although this backward never read it. But `ctx.mine` still holds `h`: no version is noted, nothing is released. So the right answer 12 became 1200, and nobody said a word.
 #
 # ## Explain
 #
-# **`ctx` is the node.** What `forward` calls `ctx` is later `y.grad_fn`. `forward` runs with recording off. `save_for_backward` only notes *what* to keep; when `forward` has returned, `apply` packs it, so inside `forward` there is nothing to read yet. The documentation says to call it at most once, from `forward`. A second call is no error: it *replaces* the first. None is fine, for an optional tensor. Numbers, shapes and settings belong on `ctx`.
+# **`ctx` is the node.** What `forward` calls `ctx` is later `y.grad_fn`. `forward` runs with recording off. `save_for_backward` only notes *what* to keep; when `forward` has returned, `apply` packs it, so inside `forward` there is nothing to read yet. The documentation says to call it at most once. A second call is no error: it *replaces* the first. None is fine, for an optional tensor. Numbers, shapes and settings belong on `ctx`.
 
 # %% tags=["C11.1", "C11.2", "C11.3"]
 class Keep(torch.autograd.Function):
@@ -146,7 +145,7 @@ print("afterwards:", Keep.apply(x, None, x).grad_fn.saved_tensors)
 #     return x * y + y * z + w * y
 # ```
 #
-# This is close to the example in PyTorch's documentation. Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that.
+# PyTorch's documentation of `save_for_backward` has this forward. Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that, times what comes in.
 #
 # With `create_graph=True` a backward pass is itself recorded (lesson 13 is about that), so the gradients can be differentiated once more. Calculus says that gx by y and gy by x are the same number: 1 + z.
 #
@@ -160,7 +159,7 @@ L.predict("11.p2", None)
 # %% [markdown]
 # ## Run
 #
-# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little and looks how the result moves. It needs `float64`, because in `float32` the differences drown in rounding.
+# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little and looks how the result moves. Give it `float64`: in `float32` the differences drown in rounding, and it says False.
 
 # %%
 class Mix(torch.autograd.Function):
@@ -218,7 +217,7 @@ for fn in (Mix, Again):
     print(fn.__name__, "has the right second derivatives:", right)
 
 # %% [markdown]
-# **What `backward` owes.** One answer for each argument of `forward`, in order; None for what is no tensor. More Nones at the end are forgiven. A gradient wider than its tensor is summed to its shape, so broadcasting costs you nothing; a smaller one is refused. Before you compute something expensive, ask `ctx.needs_input_grad`: one flag for each argument. Where it says False you may return None. All this is checked at backward, not before.
+# **What `backward` owes.** One answer for each argument of `forward`, in order; None for what is no tensor. A gradient wider than its tensor is summed to its shape; a smaller one is refused. All this is checked at backward, not before. Before you compute (or keep!) something expensive, ask `ctx.needs_input_grad`, in either method: one flag for each argument. Where it says False, return None: a gradient would be thrown away.
 
 # %% tags=["C11.9", "C11.10"]
 two = torch.stack((x, x))
@@ -230,7 +229,7 @@ for backward in (short, number, small):
         Wrong.apply(two, y, 4.0).sum().backward()
 
 # %% [markdown]
-# **Now open our engine.** This is what `apply` does with what you noted, when `forward` is over. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read (lesson 06). Everything else is kept as it is: for an input that includes its history, for `w` there was none to keep. And here, not in your line, is the TypeError: as the print shows, `forward` has run to its end by then.
+# **Now open our engine.** This is what `apply` does with what you noted, when `forward` is over. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read (lesson 06). Everything else is kept as it is: for an input that includes its history, for `w` there was none to keep. (The RuntimeError is a rule for `setup_context`, below.) And here, not in your line, is the TypeError: as the print shows, `forward` has run to its end by then.
 
 # %% tags=["engine", "C11.2"]
 show("function.pack_saved")
@@ -251,11 +250,11 @@ with expect_error(TypeError, "can only save variables"):
 # | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
 # | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
 #
-# **A result on `ctx`.** The result holds its node, and the node now holds the result: a ring, which only the garbage collector finds. An input on `ctx` makes no ring, but it outlives backward. A slot has neither trouble.
+# As with `save_for_backward`, a second call of a mark replaces the first: name all tensors in one call.
 #
-# **Second derivatives, refused.** If your backward leaves the graph, through NumPy or through saved intermediates, say so. (The cell squares the result, because a plain 1 that comes in has no history, and then there is no second derivative to refuse.)
+# **A result on `ctx`.** The result holds its node, and the node now holds the result: a ring, which only the garbage collector finds. An input on `ctx` makes no ring, it only outlives backward. A slot has neither trouble.
 
-# %% tags=["C11.5"]
+# %% tags=["C11.5", "P17"]
 class Exp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, slot):
@@ -270,9 +269,13 @@ for when in ("nobody has a name for them:", "after a collection:"):
     print(when, ["alive" if result() is not None else "gone" for result in held])
     gc.collect()
 
+# %% [markdown]
+# **Second derivatives, refused.** If your backward leaves the graph, through NumPy or through saved intermediates, say so: above `def backward` write `@once_differentiable`, above that `@staticmethod`. But look at the last line. With `** 2` behind it, the gradient that comes in depends on the result. Without, a plain 1 comes in, which has no history, and then your gradient has none either: in a loss that contains it (a gradient penalty) it is a constant, and nothing raises.
+#
+# **A write, announced.** `Triple` writes into its argument. `mark_dirty` says so; what it names must be an argument and must be returned, or `apply` raises.
 
 # %% tags=["C11.8"]
-class Once(Mix):  # in a class of your own: @staticmethod, below it @once_differentiable, below it def backward
+class Once(Mix):
     backward = staticmethod(torch.autograd.function.once_differentiable(Mix.backward))
 
 
@@ -280,32 +283,34 @@ gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=Tr
 print("the gradients are right:", gx.item(), gy.item())
 with expect_error(RuntimeError, "marked with @once_differentiable"):
     gy.backward()
+gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
+print("a plain 1 came in, and gy has a history:", gy.requires_grad)
 
 
 # %% tags=["C11.11"]
 class Triple(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, mark):
-        x.mul_(3)
         if mark:
             ctx.mark_dirty(x)
-        return x
+        return x.mul_(3)
 
     backward = staticmethod(lambda ctx, grad: (3 * grad, None))
 
 
-for mark in (False, True):
-    h = x * 1
-    result = Triple.apply(h, mark)
-    print("marked:", mark, "- result is h:", result is h, "- slope of h:", torch.autograd.grad(h, x)[0].item())
+for mark, h in ((False, x * 1), (True, x * 1)):
+    before, result = draw(h), Triple.apply(h, mark)
+    (slope,) = torch.autograd.grad(h, x, retain_graph=True)
+    print("marked:", mark, "- result is h:", result is h, "- slope of h:", slope.item())
+compare(before, draw(h))
 
 # %% [markdown]
-# The value of `h` is 6, so its slope is 3. Unmarked, `h` still hangs on `x * 1`, and the write is nowhere in its history. Marked, `h` itself moves on to the new node. What you mark you must also return.
+# The value of `h` is 6, so its slope is 3. Unmarked, only the result knows that; `h` still hangs on `x * 1`, and the write is nowhere in its history. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (Version 2: `mul_` counted one, the mark another.)
 #
-# **Two methods instead of one.** With `setup_context(ctx, inputs, output)` the computing and the keeping are apart. `inputs` is the tuple of arguments, `output` what `forward` returned; intermediates are out of reach, which is the point. `forward` then takes no `ctx`, so you can also call it directly. The Function below has two results, and `tell` will speak to `ctx` about the second.
+# **Two methods instead of one.** With `setup_context(ctx, inputs, output)` the computing and the keeping are apart. `inputs` is the tuple of arguments, `output` what `forward` returned; intermediates are out of reach, which is the point. `forward` then takes no `ctx`, so you can also call it directly. The Function below has two results. Its second argument, `tell`, is a function that speaks to `ctx` about the second result: three programs, three ways to tell.
 
 # %%
-class Round(torch.autograd.Function):
+class Twin(torch.autograd.Function):
     @staticmethod
     def forward(x, tell):
         return x * 2, x.round()
@@ -322,23 +327,23 @@ class Round(torch.autograd.Function):
 
 
 # %% tags=["C11.12", "C11.13", "C11.14"]
-print("called on its own:", Round.forward(x, None))
+print("called on its own:", [result.grad_fn.name() for result in Twin.forward(x, None)])
 x.grad = None
-_, rounded = Round.apply(x, lambda ctx, rounded: None)
+_, rounded = Twin.apply(x, lambda ctx, rounded: None)  # says nothing
 rounded.backward()
 print("no error, and the gradient is", x.grad.item())
-_, rounded = Round.apply(x, lambda ctx, rounded: ctx.mark_non_differentiable(rounded))
+_, rounded = Twin.apply(x, lambda ctx, rounded: ctx.mark_non_differentiable(rounded))
 with expect_error(RuntimeError, "does not require grad"):
     rounded.backward()
-doubled, _ = Round.apply(x, lambda ctx, rounded: ctx.set_materialize_grads(False))
+doubled, _ = Twin.apply(x, lambda ctx, rounded: ctx.set_materialize_grads(False))
 doubled.backward()
 
 # %% [markdown]
 # ## Exercises
 #
-# Four of them are programs that people really write. The checks run yours on random inputs, compare with finite differences in `float64`, and look at what is kept.
+# The checks run yours on random inputs, compare with finite differences in `float64`, and look at what is kept.
 #
-# **11.1 · Which happens?** (8 minutes). `Cube`, `Triple` are those of the lesson, and `Exp` is too: its backward multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)` and `k` require grad. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
+# **11.1 · Which happens?** (7 minutes). `Cube` and `Triple` are those of the lesson. `Exp` is too, and its backward multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
 #
 # | | program | | program |
 # | --- | --- | --- | --- |
@@ -353,7 +358,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("11.1", happens)
 
 # %% [markdown]
-# **11.2 · Diagnose** (6 minutes). Six bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`.
+# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
 #
 # - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
 # - B "My layer returns the pooled values and, as floats, the places they came from. I trained on the places for a week. The loss never moved."
@@ -361,14 +366,17 @@ L.check("11.1", happens)
 # - D "I freeze the weight, and backward is as slow as before."
 # - E "My backward goes through NumPy. A colleague uses it with a gradient penalty, and his results are wrong. I would rather he got an error."
 # - F "Forty outputs, of which most people use one. A profile shows that backward fills memory with zeros."
+# - G "After my layer people reuse their activation in place. Their gradients are wrong, and nobody gets an error. I would rather they did. My forward only reads the activation."
 
 # %%
-cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
+cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
 
 L.check("11.2", cures)
 
 # %% [markdown]
-# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly?
+# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly? Keep no more than you need, and nothing without a check.
+#
+# **11.4 · Two methods, and right twice** (6 minutes; the second cell below). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
 
 # %%
 class SuperpixelMean(torch.autograd.Function):
@@ -386,49 +394,6 @@ class SuperpixelMean(torch.autograd.Function):
 
 L.check("11.3", SuperpixelMean)
 
-# %% [markdown]
-# **11.4 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
-
-# %%
-class SegmentSum(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, place, rank):
-        kept = torch.cat((rank[1:] != rank[:-1], torch.ones(1, dtype=torch.bool)))
-        total = x.cumsum(0)[kept]
-        ctx.save_for_backward(kept)
-        return torch.cat((total[:1], total[1:] - total[:-1])), place[kept]
-
-    @staticmethod
-    def backward(ctx, grad, grad_place):
-        (kept,) = ctx.saved_tensors
-        return grad[kept.cumsum(0)], None, None
-
-
-L.check("11.4", SegmentSum)
-
-# %% [markdown]
-# **11.5 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. (You may use `torch.autograd.grad` inside `backward`, after `with torch.enable_grad():`.)
-
-# %%
-class Spikes(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, weight, threshold, steepness):
-        u = torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, : x.shape[2]]
-        ctx.save_for_backward(x, weight, u)
-        ctx.threshold, ctx.steepness = threshold, steepness  # plain numbers: attributes
-        return (u >= threshold).to(x.dtype)
-
-    @staticmethod
-    def backward(ctx, grad):
-        ...
-
-
-L.check("11.5", Spikes)
-
-# %% [markdown]
-# **11.6 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
-#
-# **11.7 · In place** (10 minutes; the second cell below). `Scale_.apply(h, k)` multiplies `h` in place by a tensor `k` of one element, and returns `h`. All gradients must be right, also those of code that goes on using `h`. If `k` is overwritten before backward, that must raise. And a copy of `h` may be kept only if somebody needs it: who does?
 
 # %%
 class TwoMethods(torch.autograd.Function):
@@ -445,8 +410,34 @@ class TwoMethods(torch.autograd.Function):
         return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
 
 
-L.check("11.6", TwoMethods)
+L.check("11.4", TwoMethods)
 
+# %% [markdown]
+# **A second sitting.** The last three are as long as such Functions really are; come back for them when you like.
+#
+# **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
+
+# %%
+class SegmentSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, place, rank):
+        kept = torch.cat((rank[1:] != rank[:-1], torch.ones(1, dtype=torch.bool)))
+        total = x.cumsum(0)[kept]
+        ctx.save_for_backward(kept)
+        return torch.cat((total[:1], total[1:] - total[:-1])), place[kept]
+
+    @staticmethod
+    def backward(ctx, grad, grad_place):
+        (kept,) = ctx.saved_tensors
+        return grad[kept.cumsum(0)], None, None
+
+
+L.check("11.5", SegmentSum)
+
+# %% [markdown]
+# **11.6 · In place** (12 minutes). `Scale_.apply(h, k)` multiplies `h` in place by a tensor `k` of one element, and returns `h`. All first derivatives must be right, also those of code that goes on using `h`, and for `k` = 0. If `k` is overwritten before backward, that must raise. A copy of `h` may be kept only if somebody needs it: who does? And what must you say about second derivatives, since that copy is made in forward?
+#
+# **11.7 · A spiking neuron** (12 minutes; the second cell below). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
 
 # %%
 class Scale_(torch.autograd.Function):
@@ -459,7 +450,24 @@ class Scale_(torch.autograd.Function):
         ...
 
 
-L.check("11.7", Scale_)
+L.check("11.6", Scale_)
+
+
+# %%
+class Spikes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, threshold, steepness):
+        u = torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, : x.shape[2]]
+        ctx.save_for_backward(x, weight, u)
+        ctx.threshold, ctx.steepness = threshold, steepness  # plain numbers: attributes
+        return (u >= threshold).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        ...
+
+
+L.check("11.7", Spikes)
 
 # %% [markdown]
 # ## What you can now claim
@@ -473,10 +481,10 @@ L.check("11.7", Scale_)
 # | C11.5 a result on ctx | gone, alive; gone, gone | `test_c11_5` |
 # | C11.6 intermediates are constants | 5 and 1 | `test_c11_6` |
 # | C11.7 gradgradcheck | Mix False, Again True | `test_c11_7` |
-# | C11.8 once_differentiable | the special error | `test_c11_8` |
+# | C11.8 once_differentiable | the special error; False | `test_c11_8` |
 # | C11.9 what backward owes | three errors | `test_c11_9` |
 # | C11.10 needs_input_grad | True, False, False | `test_c11_10` |
-# | C11.11 mark_dirty | slope 1 for 3 | `test_c11_11` |
+# | C11.11 mark_dirty | slope 1 for 3; True | `test_c11_11` |
 # | C11.12 mark_non_differentiable | a gradient of 0, then an error | `test_c11_12` |
 # | C11.13 set_materialize_grads | zeros, then None | `test_c11_13` |
 # | C11.14 setup_context | two results with ordinary nodes | `test_c11_14` |
@@ -485,6 +493,6 @@ L.check("11.7", Scale_)
 #
 # **A recipe.** Tensors in `save_for_backward`, once, inputs and outputs only; the rest on `ctx`. Ask `needs_input_grad`. Then `gradcheck`, and `gradgradcheck` or `@once_differentiable`. Written in place? `mark_dirty`. Several outputs? Mark those without gradient.
 #
-# **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. On a GPU, backward runs in another thread than forward. The version check and the release are the same; the classes that do it are in C++, in `custom_function.cpp` and `python_function.cpp`.
+# **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. What `pack_saved` does here stands there in `python_function.cpp`, what `apply` does with outputs in `custom_function.cpp`.
 #
-# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/function.py`, less than 40 lines together. **Next lesson:** hooks, for looking into a backward pass that is not yours.
+# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/function.py`, some 40 lines together. **Next lesson:** hooks, for looking into a backward pass that is not yours.

@@ -34,6 +34,7 @@ def test_c06_1_kept_by_need(torch):
     assert saved(c * x).keys() == {"self"} and saved(c * x)["self"] is c
     assert saved(x * w).keys() == {"self", "other"}
     assert (x * c).grad_fn._saved_self is None
+    assert saved(x**w).keys() == {"self", "exponent", "result"}  # more than the formulas need
 
 
 def test_c06_2_inputs_by_reference(torch):
@@ -125,6 +126,12 @@ def test_c06_7_retaining_adds(torch):
     assert x.grad.tolist() == [4.0, 8.0, 12.0]
     with pytest.raises(RuntimeError, match=FREED):
         read(product, "_saved_self")
+    h = x.exp()  # two losses on one graph: only the last of them needs no flag
+    one, two = h.sum(), (h * h).sum()
+    one.backward(retain_graph=True)
+    two.backward()
+    with pytest.raises(RuntimeError, match=FREED):
+        one.backward()
 
 
 def test_c06_8_part_outside_the_loop(torch):

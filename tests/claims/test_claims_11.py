@@ -1,6 +1,7 @@
 """The claims of lesson 11, custom Functions, on our engine and on real PyTorch."""
 
 import gc
+import warnings
 import weakref
 
 import pytest
@@ -78,6 +79,9 @@ def test_c11_2_the_last_call_counts(torch):
 
     kept = keep(torch, twice).apply(x).grad_fn.saved_tensors
     assert len(kept) == 2 and kept[0] is None and kept[1] is x
+    if torch.__name__ == "torch":  # what the lesson says of PyTorch's documentation
+        documented = torch.autograd.function.FunctionCtx.save_for_backward.__doc__
+        assert "at most once" in documented and "x * y + y * z + w * y" in documented
 
     reached = []
     for position, wrong in ((1, 3), (1, "text"), (1, [x]), (1, 2.5)):
@@ -135,6 +139,9 @@ def test_c11_4_slot_or_attribute(torch):
             else:
                 y.backward()
                 assert x.grad.item() == (1200.0 if edited else 12.0)
+                with pytest.raises(RuntimeError, match="freed"):
+                    y.grad_fn.saved_tensors  # noqa: B018  backward releases slots, also those it did not read
+                assert y.grad_fn.mine is h  # and leaves attributes alone
 
 
 def test_c11_5_a_result_on_ctx(torch):
@@ -156,6 +163,10 @@ def test_c11_5_a_result_on_ctx(torch):
         assert [result() is not None for result in held] == [False, True]
         gc.collect()
         assert [result() is not None for result in held] == [False, False]
+        result = keep(torch, lambda ctx, x: setattr(ctx, "x", x)).apply(leaf(torch) * 1)
+        seen = weakref.ref(result)
+        del result
+        assert seen() is None  # an input on ctx makes no ring
     finally:
         gc.enable()
 
@@ -200,9 +211,24 @@ def test_c11_7_gradgradcheck(torch):
 
     assert found == [True, False, True, True]
 
+    def half(ctx, grad):
+        first, second, _ = mix_backward(ctx, grad)
+        return first, second / 2, None
+
+    def gradcheck(fn, *inputs):
+        return torch.autograd.gradcheck(lambda *given: fn.apply(*given, 4.0), inputs, raise_exception=False)
+
+    assert not gradcheck(mix(torch, half), x, y)
+    small = [torch.tensor([2.0, -1.0], requires_grad=True), torch.tensor([3.0, 0.5], requires_grad=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch warns of float32
+        assert not gradcheck(again(torch), *small)
+
 
 def test_c11_8_once_differentiable(torch):
-    """once_differentiable turns a wrong second derivative into an error."""
+    """once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no
+    history, the result has none either, and there is no error.
+    """
     once = mix(torch, torch.autograd.function.once_differentiable(mix_backward))
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
     plain = torch.autograd.grad(mix(torch).apply(x, y, 4.0) ** 2, (x, y))
@@ -211,6 +237,11 @@ def test_c11_8_once_differentiable(torch):
     assert [gx.item(), gy.item()] == [g.item() for g in plain]
     with pytest.raises(RuntimeError, match="differentiate twice a function that was marked with @once_different"):
         gy.backward()
+
+    gx, gy = torch.autograd.grad(once.apply(x, y, 4.0), (x, y), create_graph=True)
+    assert not gx.requires_grad and not gy.requires_grad
+    (7 * x + gx * gx + gy * gy).backward()  # a loss and a penalty: the penalty is a constant
+    assert x.grad.item() == 7.0
 
 
 def test_c11_9_what_backward_owes(torch):
@@ -258,6 +289,9 @@ def test_c11_10_needs_input_grad(torch):
     fn.apply(torch.ones(2), leaf(torch) * 1, 3).sum().backward()
 
     assert seen == [(True, False, False)] * 2 + [(False, True, False)] * 2
+    plain = torch.ones(2)
+    fn.apply(leaf(torch), plain, 3).sum().backward()
+    assert plain.grad is None  # what backward returned for it was thrown away
 
 
 def test_c11_11_mark_dirty(torch):
@@ -280,8 +314,26 @@ def test_c11_11_mark_dirty(torch):
         assert (y is h) == mark
         assert h.item() == 6.0
         assert h.grad_fn.name() == ("TripleBackward" if mark else "MulBackward0")
+        assert h._version == (2 if mark else 1)
         assert torch.autograd.grad(h, x, retain_graph=True)[0].item() == slope
         assert torch.autograd.grad(y, x)[0].item() == 3.0
+
+    def not_returned(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3) * 1
+
+    with pytest.raises(RuntimeError, match="marked as dirty"):
+        make(torch, not_returned, lambda ctx, grad: 3 * grad).apply(leaf(torch) * 1)
+
+    def two_calls(ctx, x, y):
+        ctx.mark_dirty(x.mul_(3))
+        ctx.mark_dirty(y.mul_(3))
+        return x, y
+
+    fn = make(torch, two_calls, lambda ctx, a, b: (3 * a, 3 * b))
+    first, second = leaf(torch) * 1, leaf(torch) * 1
+    results = fn.apply(first, second)
+    assert results[0] is not first and results[1] is second  # the second call has replaced the first
 
 
 def with_rounded(torch, tell, log):
@@ -313,6 +365,15 @@ def test_c11_12_mark_non_differentiable(torch):
     assert doubled.requires_grad and not rounded.requires_grad
     with pytest.raises(RuntimeError, match="does not require grad"):
         rounded.sum().backward()
+
+    def two_calls(ctx, x):
+        results = x.round(), x.floor()
+        for result in results:
+            ctx.mark_non_differentiable(result)
+        return results
+
+    rounded, floor = make(torch, two_calls, lambda ctx, *grads: grads[0]).apply(x)
+    assert rounded.requires_grad and not floor.requires_grad  # the second call has replaced the first
 
 
 def test_c11_13_set_materialize_grads(torch):
@@ -348,6 +409,13 @@ def test_c11_14_setup_context(torch):
     x = leaf(torch)
     direct, applied = Scale.forward(x, 3.0), Scale.apply(x, 3.0)
 
+    real = torch.__name__ == "torch"
+    assert [hasattr(torch.autograd.Function, name) for name in ("jvp", "vmap")] == [real, real]
+    if real:  # what the lesson says of torch.func
+        assert torch.func.grad(lambda x: Scale.apply(x, 3.0).sum())(x.detach()).tolist() == [3.0, 3.0]
+        with pytest.raises(RuntimeError, match="setup_context"):
+            torch.func.grad(lambda x: keep(torch, lambda ctx, x: None).apply(x).sum())(x.detach())
+        del seen[1:]
     assert len(seen) == 1 and seen[0][0][0] is x and seen[0][0][1] == 3.0 and seen[0][1] == [3.0, 6.0]
     assert direct.grad_fn.name() == "MulBackward0" and applied.grad_fn.name() == "ScaleBackward"
     for y in (direct, applied):

@@ -1121,6 +1121,78 @@ def inference_tensor_saved_by_a_function(torch):
     function(torch, forward).apply(leaf(torch), c)
 
 
+def square(torch):
+    """A matrix of three rows and columns."""
+    return torch.ones(3, 3)
+
+
+def truths(torch):
+    return torch.tensor([True, False, True])
+
+
+def integers(torch):
+    return torch.tensor([1, 2, 3])
+
+
+@program
+def calling_the_node_of_a_function(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    Twice.apply(leaf(torch)).grad_fn(torch.ones(3))
+
+
+@program
+def function_with_an_argument_left_out(torch):
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor=1, shift=0):
+            return x * factor + shift
+
+    Scaled.apply(leaf(torch), shift=1)
+
+
+@program
+def saved_argument_of_a_checkpoint_changed(torch):
+    from importlib import import_module
+
+    checkpoint = import_module(torch.__name__ + ".utils.checkpoint").checkpoint
+    h = computed(torch)
+    y = checkpoint(lambda t: t.exp(), h, use_reentrant=False)
+    h.add_(1)
+    y.sum().backward()
+
+
+programs(
+    difference_with_truths=lambda torch: leaf(torch) - truths(torch),
+    lerp_to_another_type=lambda torch: leaf(torch).lerp(torch.ones(3, dtype=torch.float64), 0.5),
+    integer_times_float_alpha=lambda torch: torch.add(integers(torch), integers(torch), alpha=1.5),
+    integer_times_bool_alpha=lambda torch: torch.add(integers(torch), integers(torch), alpha=True),
+    power_of_truths=lambda torch: truths(torch) ** truths(torch),
+    product_of_truths=lambda torch: truths(torch) @ truths(torch),
+    sigmoid_linear_unit_of_integers=lambda torch: torch.nn.functional.silu(integers(torch)),
+    floor_of_truths=lambda torch: truths(torch).floor(),
+    largest_of_truths=lambda torch: truths(torch).topk(1),
+    bits_of_two_sizes=lambda torch: integers(torch) & torch.tensor([1, 2]),
+    closeness_of_two_types=lambda torch: torch.allclose(leaf(torch), integers(torch)),
+    dimension_summed_twice=lambda torch: matrix(torch).sum((0, -2)),
+    number_times_vector=lambda torch: torch.tensor(1.0).mv(torch.ones(3)),
+    vector_plus_vector_times_matrix=lambda torch: torch.addmm(torch.ones(3), torch.ones(3), square(torch)),
+    matrices_of_two_types_plus=lambda torch: torch.addmm(leaf(torch), square(torch), square(torch).double()),
+    stacks_of_two_types=lambda torch: torch.bmm(square(torch)[None], square(torch)[None].double()),
+    matrix_transpose_of_a_vector=lambda torch: torch.ones(3).mT,
+    outer_product_with_a_matrix=lambda torch: torch.outer(torch.ones(3), square(torch)),
+    two_places_of_a_number=lambda torch: torch.tensor(1.0).index_select(0, torch.tensor([0, 0])),
+    places_along_an_empty_dimension=lambda torch: torch.ones(2, 0).index_select(1, torch.tensor([0])),
+    float_of_a_vector=lambda torch: float(torch.ones(3)),
+    set_to_another_type=lambda torch: torch.ones(3).set_(torch.ones(3, dtype=torch.float64)),
+    backward_through_set=lambda torch: computed(torch).set_(torch.ones(3)).sum().backward(),
+    backward_through_floor_division=lambda torch: (leaf(torch) // 2).sum().backward(),
+    floor_division_of_two_sizes=lambda torch: torch.ones(3) // torch.ones(2),
+)
+
 programs(number_from_what_requires_grad=lambda torch: float(leaf(torch, 2.0)))
 
 # --- what this engine leaves out: no counterpart in PyTorch ------------------------------------------------

@@ -114,6 +114,9 @@ SAMPLES = {
         lambda torch, x, y, c: torch.where(c, x, y), SIGNED, OTHER, np.array(SIGNED) > 0
     ),
     "masked_fill": sample(lambda torch, x, mask: x.masked_fill(mask, 0.5), SIGNED, np.array(SIGNED) > 0),
+    "masked_fill_tensor": sample(
+        lambda torch, x, mask, v: x.masked_fill(mask, v), SIGNED, np.array(SIGNED) > 0, 0.5
+    ),
     "sum_all": sample(lambda torch, x: x.sum(), SIGNED),
     "sum_dim": sample(lambda torch, x: x.sum(1), SIGNED),
     "mean_all": sample(lambda torch, x: x.mean(), SIGNED),
@@ -174,6 +177,7 @@ SAMPLES = {
     "masked_select": sample(lambda torch, x, mask: x.masked_select(mask), SIGNED, np.array(OTHER) > 1),
     "copy": sample(lambda torch, x, y: (x * 1).copy_(y), SIGNED, OTHER),
     "fill": sample(lambda torch, x: (x * 1).fill_(0.5), SIGNED),
+    "fill_tensor": sample(lambda torch, x, v: (x * 1).fill_(v), SIGNED, 0.5),
     "zero": sample(lambda torch, x: (x * 1).zero_(), SIGNED),
 }
 
@@ -189,10 +193,12 @@ IN_PLACE = {
     "addcdiv": lambda x, y, z: x.addcdiv_(y, z, value=2),
     "clamp": lambda x: x.clamp_(-0.6, 1.0),
     "masked_fill": lambda x, mask: x.masked_fill_(mask, 0.5),
+    "masked_fill_tensor": lambda x, mask, v: x.masked_fill_(mask, v),
     "scatter_add": lambda x, i, y: x.scatter_add_(1, i, y),
     "index_add": lambda x, i, y: x.index_add_(0, i, y),
     "copy": lambda x, y: x.copy_(y),
     "fill": lambda x: x.fill_(0.5),
+    "fill_tensor": lambda x, v: x.fill_(v),
     "zero": lambda x: x.zero_(),
 }
 PRIVATE_IN_PLACE = {"gelu", "softplus", "leaky_relu", "silu", "elu", "number_pow"}  # not methods of torch.Tensor

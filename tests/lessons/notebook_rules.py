@@ -17,13 +17,18 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 
 # The lessons that must exist, so that no test here can pass for want of anything to look at.
+# An appendix (a number from 90 up) has no template, claims or exercises; all else here holds for it, too.
 REQUIRED = {
     "00_start_here", "01_computation_graph", "02_leaves", "03_vector_jacobian_products", "04_the_engine",
     "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "08_views", "09_ways_out", "11_custom_functions",
 }  # fmt: skip
-LESSONS = sorted(REQUIRED.union(p.stem for p in build_notebooks.everything_named(NOTEBOOKS)))
+APPENDICES = {"90_gallery"}
+FOUND = build_notebooks.everything_named(NOTEBOOKS)
+LESSONS = sorted(REQUIRED.union(p.stem for p in FOUND if build_notebooks.is_lesson(p)))
+ALL = sorted(APPENDICES.union(LESSONS, (p.stem for p in FOUND)))
 
 every_lesson = pytest.mark.parametrize("stem", LESSONS)
+every_notebook = pytest.mark.parametrize("stem", ALL)
 
 
 def load(stem: str):

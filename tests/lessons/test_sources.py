@@ -3,10 +3,10 @@
 import importlib
 
 import build_notebooks
-from notebook_rules import NOTEBOOKS, every_lesson, load, report, starters
+from notebook_rules import NOTEBOOKS, every_lesson, every_notebook, load, report, starters
 
 
-@every_lesson
+@every_notebook
 def test_source_and_notebook_agree(stem):
     """The notebook has exactly the cells of its source."""
     problems = build_notebooks.check(NOTEBOOKS / "src" / f"{stem}.py")

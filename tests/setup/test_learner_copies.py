@@ -49,16 +49,29 @@ def test_copies_begin_without_outputs(copies):
     assert {"cells": [words, {**cell, "execution_count": None, "outputs": []}], "nbformat": 4} == fresh
 
 
-def test_new_outputs_alone_are_not_announced(copies):
-    """A lesson whose outputs were made anew, its cells unchanged, is not called changed."""
+def test_an_appendix_keeps_its_pictures(copies):
+    """From 90 up a notebook asks nothing, so its copy begins as it was published."""
+    cell = {"cell_type": "code", "execution_count": 3, "outputs": [{"text": "a picture"}], "source": "draw(x)"}
+    text = json.dumps({"cells": [cell]}).encode()
+    publish(copies, "90_gallery.ipynb", text)
+    copies.update()
+
+    assert text == read(copies, "90_gallery.ipynb")
+
+
+@pytest.mark.parametrize("name", ["07_version_counters.ipynb", "90_gallery.ipynb"])
+def test_new_outputs_alone_are_not_announced(copies, name):
+    """A lesson or an appendix whose outputs were made anew, its cells unchanged, is not called changed."""
     def lesson(text):
         return json.dumps({"cells": [{"cell_type": "code", "source": "1", "outputs": [text]}]}).encode()
 
-    publish(copies, "07_version_counters.ipynb", lesson("old picture"))
+    publish(copies, name, lesson("old picture"))
     copies.update()
-    publish(copies, "07_version_counters.ipynb", lesson("new picture"))
+    publish(copies, name, lesson("new picture"))
 
     assert ([], []) == copies.update()
+    publish(copies, name, lesson("new picture").replace(b'"1"', b'"2"'))
+    assert ([], [name]) == copies.update()
 
 
 def test_first_open_copies_every_lesson(copies):

@@ -82,12 +82,19 @@ def test_readmes_lesson_table_lists_the_lessons_with_their_minutes():
     """Each lesson is one row of the README, in order, with the minutes that its title cell names."""
     rows = re.findall(r"^\| \[(\d\d) .+?\]\((notebooks/.+?)\) \| .+? \| (\d+) \|$", readme(), re.MULTILINE)
     lessons = []
-    for path in sorted((course.ROOT / "notebooks").glob("*.ipynb")):
+    for path in sorted((course.ROOT / "notebooks").glob("[0-8]*.ipynb")):
         title = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
         minutes = re.search(r"\*\*Minutes\*\* (\d+)", title).group(1)
         lessons.append((path.name[:2], f"notebooks/{path.name}", minutes))
 
     assert lessons == rows
+
+
+def test_readme_links_the_appendices():
+    """A notebook from 90 up is no lesson and has no row, but a link."""
+    appendices = [path.name for path in (course.ROOT / "notebooks").glob("9*.ipynb")]
+
+    assert appendices and all(f"](notebooks/{name})" in readme() for name in appendices)
 
 
 def test_readmes_map_names_every_engine_file():

@@ -104,9 +104,7 @@ def write_through_a_view(torch):
 
 
 def in_place_history(torch):
-    """Each write moved y on to a new node. Of the four tensors that y was in turn, the graph still holds what backward
-    needs.
-    """
+    """Each write gave y a new node and one more version. ExpBackward0 had saved y itself, so what it saved is STALE."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x.exp()
     y.mul_(2)
@@ -129,7 +127,7 @@ def ways_out(torch):
 
 
 def several_outputs(torch):
-    """UnbindBackward0 has two outputs; the arrows say which one each tensor is."""
+    """UnbindBackward0 has two outputs. Where an arrow that leads to it does not say which one, it is output 0."""
     x = torch.tensor([1.0, 4.0], requires_grad=True)
     a, b = (x * 2).unbind()
     loss = a * b
@@ -137,8 +135,8 @@ def several_outputs(torch):
 
 
 def a_view_that_is_unusable(torch):
-    """a came from `unbind`, then its base was written to. PyTorch refuses to use a from now on, and the picture says
-    so.
+    """a and b came from `unbind`, then their base was written to. PyTorch refuses to use them from now on; the words
+    above the picture are its own.
     """
     x = torch.tensor([1.0, 4.0], requires_grad=True)
     y = x * 2
@@ -149,9 +147,7 @@ def a_view_that_is_unusable(torch):
 
 
 def hooks_everywhere(torch):
-    """Each hook stands on what it was registered on: on h and x (tensor hooks), on the node of h, and on the
-    AccumulateGrad of x.
-    """
+    """Hooks stand on what they were registered on: those of tensors on x and h, those of nodes on MulBackward0."""
     x = torch.tensor([1.0, 4.0], requires_grad=True)
     h = x * 3
     h.register_hook(lambda grad: None)
@@ -209,7 +205,7 @@ def kept_on_ctx(torch):
 
 
 def graph_of_a_gradient(torch):
-    """With `create_graph=True` the gradient g has a graph of its own, made of the nodes of its backward pass."""
+    """With `create_graph=True` the gradient g has a graph of its own: what PowBackward0 did to compute it."""
     x = torch.tensor([2.0], requires_grad=True)
     y = x**3
     (g,) = torch.autograd.grad(y, x, create_graph=True)
@@ -248,8 +244,8 @@ def linear_model(torch):
 
 
 def training_step(torch):
-    """In a training step no weight is stale: backward is over before the optimizer writes. The version of each weight
-    is 1 now, so this graph could not be used again: the two weights that were saved are STALE.
+    """The optimizer wrote after backward, so nothing failed. But w2 had been saved by MmBackward0 and is STALE now: a
+    second pass over this graph would fail. w1 was not saved, because X requires no grad.
     """
     X, target = torch.ones((4, 3)), torch.zeros((4, 2))
     w1, b1 = torch.ones((3, 5), requires_grad=True), torch.zeros(5, requires_grad=True)
@@ -265,8 +261,8 @@ def training_step(torch):
 
 
 def two_hundred_layers(torch):
-    """1,004 nodes. What repeats is folded, and the picture says how many times; the first and the last layers stand in
-    full.
+    """603 backward nodes. What repeats is folded, and the box says how many times; the first and the last layers stand
+    in full.
     """
     layers = [layer for _ in range(200) for layer in (torch.nn.Linear(2, 2), torch.nn.ReLU())]
     model = torch.nn.Sequential(*layers, torch.nn.Linear(2, 1))
@@ -277,7 +273,7 @@ def two_hundred_layers(torch):
 
 
 def a_long_loop(torch):
-    """A loop of 60 rounds is folded as well; the unfolded ends show what one round looks like."""
+    """A loop of 60 rounds is folded as well; at both ends stand whole rounds."""
     x = torch.tensor([1.0], requires_grad=True)
     h = x
     for _ in range(60):
@@ -286,7 +282,7 @@ def a_long_loop(torch):
 
 
 def many_leaves(torch):
-    """A hundred leaves of one kind are one box."""
+    """Of a hundred leaves eight stand in full; the other 92 are one box."""
     total = torch.stack([torch.tensor([1.0], requires_grad=True) for _ in range(100)]).sum()
     return draw(total)
 
@@ -350,14 +346,14 @@ def a_diamond_step_by_step(torch):
 
 
 def a_ledger_of_bytes(torch):
-    """Forward saves, backward lets go. Each operation has a colour of its own; leaves are left out here, because the
-    program holds them anyway.
+    """Forward saves, backward lets go, the last one first. Leaves are left out here, because the program holds them
+    anyway; so two events, of w2 and x, change nothing.
     """
-    x, target = torch.ones(64, 100), torch.zeros(64, 10)
+    x = torch.ones(64, 100)
     w1 = torch.zeros(100, 50, requires_grad=True)
-    w2 = torch.zeros(50, 10, requires_grad=True)
+    w2 = torch.zeros(50, 30, requires_grad=True)
     with ledger(leaves=False) as held:
-        loss = ((x @ w1).sigmoid() @ w2 - target).exp().mean()
+        loss = ((x @ w1).sigmoid() @ w2).tanh().exp().mean()
         loss.backward()
     return held.plot()
 
@@ -383,7 +379,7 @@ GALLERY = [
     ("A stale saved tensor, after the backward that failed", stale_after_the_failing_backward),
     ("A view and its base share one memory", view_and_base),
     ("A write through a view makes history anew", write_through_a_view),
-    ("Four writes in a row", in_place_history),
+    ("Three writes in a row", in_place_history),
     ("detach, .data and clone", ways_out),
     ("A node with several outputs", several_outputs),
     ("A view that may not be used any more", a_view_that_is_unusable),

@@ -124,7 +124,8 @@ def check_00_1(answer, torch):
     leaves = [node for node in nodes_behind(y) if not node.next_functions]
     if len(leaves) != 1:
         return almost("two leaves")
-    y.backward()
+    if leaves[0].variable.grad is None:  # otherwise a pass has been made already
+        y.backward()
     if leaves[0].variable.grad is None:
         return not_yet("The leaf behind the result received no gradient.")
     if len(nodes_behind(y)) > 2:
@@ -183,17 +184,17 @@ def check_00_3(answer, torch):
                 return almost("another name")
             wanted = [name for name in truth if name != "AccumulateGrad"]
             if got == wanted:
-                return almost("stops before the leaves")
+                whole = _names(answer, x.exp()) == ["AccumulateGrad", "ExpBackward0"]
+                return almost("stops at nothing" if whole else "stops before the leaves")
             if got == sorted(set(truth)):
                 return almost("names, not nodes")
             if len(y.grad_fn.next_functions) > 1 and len(got) < len(truth):
                 return almost("first arrow only")
             return not_yet(f"Behind {title} there are {len(truth)} nodes; you listed {got}.")
     square = x * x
-    y = square + square.exp()
-    got, truth = _names(answer, y), sorted(node_name(node) for node in nodes_behind(y))
-    if got != truth:
-        return almost("one entry per path")
+    for y in (square + square.exp(), square.exp() + square):
+        if _names(answer, y) != sorted(node_name(node) for node in nodes_behind(y)):
+            return almost("one entry per path")
     y = x
     for _ in range(3000):
         y = y + 1
@@ -453,7 +454,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "plain",
-                "Nothing was recorded, because nothing that went in requires grad. Look at how `x` is made.",
+                "Your result has no node: nothing that went in requires grad, or the result was cut from its history. "
+                "Look at how `x` is made.",
                 MAKE + "    x = torch.tensor(1.0)\n    return x.exp()\n",
             ),
             Mistake(
@@ -475,7 +477,7 @@ EXERCISES = [
             ),
             Mistake(
                 "the leaf itself",
-                "You returned the leaf itself. It waits for a gradient, but no operation has run on it yet.",
+                "You returned a leaf. It waits for a gradient, but it is no result of an operation that was recorded.",
                 MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x\n",
             ),
         ),
@@ -587,7 +589,7 @@ EXERCISES = [
             + "    while waiting:\n"
             + "        node = waiting.pop()\n"
             + "        names.append(type(node).__name__)\n"
-            + "        for below, output in node.next_functions:\n"
+            + "        for below, _ in node.next_functions:\n"
             + "            waiting.append(below)\n"
             + "    return names\n"
         ),
@@ -622,7 +624,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "one entry per path",
-                "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you have seen.",
+                "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you have seen, and "
+                "ask when you take a node off the list; it may stand there twice.",
                 WALK
                 + "    names, waiting = [], [y.grad_fn]\n"
                 + "    while waiting:\n"
@@ -664,6 +667,20 @@ EXERCISES = [
                 + "        node = waiting.pop()\n"
                 + "        if node is None or node in seen or not node.next_functions:\n"
                 + "            continue\n"
+                + "        seen.add(node)\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in node.next_functions]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "stops at nothing",
+                "The first arrow to nothing ends your whole walk. It has no node to list, but others are waiting.",
+                WALK
+                + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is None or node in seen:\n"
+                + "            break\n"
                 + "        seen.add(node)\n"
                 + "        names.append(type(node).__name__)\n"
                 + "        waiting += [n for n, _ in node.next_functions]\n"

@@ -420,7 +420,7 @@ EX2 = Exercise(
                 "computed it, for the comparison had cut the way.", happens_but(E="raises now")),
         Mistake("a way to freeze", "F: a result's flag follows from its operands; the line that sets it raises.",
                 happens_but(F="silently wrong")),
-        Mistake("refused later", "F: it is refused, but not by backward. Who sets the flag of a result is told at once.",
+        Mistake("refused later", "F: it is refused, but not by backward. Setting the flag of a result raises at once.",
                 happens_but(F="raises at backward")),
         Mistake("retain_grad does nothing", "G: w is a result, and retain_grad() was called on it before "
                 "backward. That is just what it is for.", happens_but(G="silently wrong")),

@@ -105,7 +105,7 @@ def graph_of_gradient(torch, output, inputs):
     if not all(each.requires_grad for each in found):
         return "nothing"
     try:
-        torch.autograd.grad(sum((each * each).sum() for each in found), grad)
+        sum((each * each).sum() for each in found).backward()  # the node that refuses leads to no input
     except RuntimeError as error:
         if ONCE not in str(error):
             raise
@@ -711,9 +711,9 @@ EX2 = Exercise(
         "The table under Break it has a last column, 'left out'. Which line of it does the report describe?",
     ),
     solution=f"cures = {CURES!r}",
-    why="A is a ring through ctx, and G a tensor on ctx whose version nobody noted: one slot cures both. B and F are about outputs: one should have no gradient, the others should cost "
-    "nothing when unused. C is a write the engine was not told of. D asks about an input. E turns a wrong number into "
-    "an error.",
+    why="A is a ring through ctx, and G a tensor on ctx whose version nobody noted: one slot cures both. B and F are "
+    "about outputs: one should have no gradient, the others should cost nothing when unused. C is a write the engine "
+    "was not told of. D asks about an input. E turns a wrong number into an error.",
     alternatives=(f"cures = dict({', '.join(f'{k}={v!r}' for k, v in reversed(CURES.items()))})",),
     mistakes=(
         Mistake("zeros for a ring",
@@ -910,8 +910,8 @@ EX3 = Exercise(
                 pooling("return (grad / ctx.size)[:, :, ctx.labels], None").replace(
                     "ctx.save_for_backward(labels, size)", "ctx.labels, ctx.size = labels, size")),
         Mistake("image kept",
-                "The gradients are right. But you keep the image, the largest tensor here, and the slope of a mean does "
-                "not depend on it.",
+                "The gradients are right. But you keep the image, the largest tensor here, and the slope of a mean "
+                "does not depend on it.",
                 pooling("labels, size, _ = ctx.saved_tensors", "return (grad / size)[:, :, labels], None").replace(
                     "(labels, size)", "(labels, size, image)")),
         Mistake("cut off",
@@ -1060,8 +1060,8 @@ EX4 = Exercise(
                 "a gradient asked for without create_graph), so the second derivatives lack a term.",
                 SETUP_4.replace("x * ctx.z)", "x.detach() * ctx.z)")),
         Mistake("inputs on ctx",
-                "All derivatives are right. But x and y are on ctx: nobody notices a write into them, and backward does "
-                "not release them. Only the number belongs there.",
+                "All derivatives are right. But x and y are on ctx: nobody notices a write into them, and backward "
+                "does not release them. Only the number belongs there.",
                 SETUP_4.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
                                 "ctx.x, ctx.y, ctx.z = inputs").replace("ctx.saved_tensors", "ctx.x, ctx.y")),
         Mistake("one method",
@@ -1203,8 +1203,9 @@ EX5 = Exercise(
                 "The places are marked now. backward still counts a cell as ended in its own last row, and reads one "
                 "row too far.", MARKED_5),
         Mistake("unmarked",
-                "The sums are right, gradients too. But the places still require grad: a loss made of them runs without "
-                "an error, and x gets zeros from it. Mark the tensor that you return, in one call.", STARTER_5.replace(OLD_5, ROWS_5)),
+                "The sums are right, gradients too. But the places still require grad: a loss made of them runs "
+                "without an error, and x gets zeros from it. Mark the tensor that you return, in one call.",
+                STARTER_5.replace(OLD_5, ROWS_5)),
         Mistake("detached",
                 "detach() inside forward does nothing: nothing is recorded there. It is apply that gives every "
                 "floating-point output a node, unless you mark it.",
@@ -1229,10 +1230,10 @@ EX5 = Exercise(
                     "        out[kept] = grad\n        return out.cumsum(0), None, None")),
         Mistake("sums marked",
                 "The sums do not require grad any more, so nothing flows back at all. Mark the places alone.",
-                MARKED_5.replace("        place = place[kept]\n        ctx.mark_non_differentiable(place)\n        return "
-                                 "torch.cat((total[:1], total[1:] - total[:-1])), place\n",
-                                 "        sums, place = torch.cat((total[:1], total[1:] - total[:-1])), place[kept]\n"
-                                 "        ctx.mark_non_differentiable(sums, place)\n        return sums, place\n")
+                MARKED_5.replace("ctx.mark_non_differentiable(place)\n", "ctx.mark_non_differentiable(place, total)\n")
+                .replace("return torch.cat((total[:1], total[1:] - total[:-1])), place",
+                         "return total, place")
+                .replace("[kept]\n        ctx.save", "[kept]\n        total[1:] -= total[:-1] * 1\n        ctx.save")
                 .replace(OLD_5, ROWS_5)),
         Mistake("rows on ctx",
                 "The gradients are right. But a tensor on ctx stays until the result is gone; from a slot, backward "
@@ -1381,59 +1382,92 @@ BACK_6 = ("before, k = ctx.saved_tensors", "return grad * k, None if before is N
 SAVE_6 = "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)"
 WRITE_6 = ("x.mul_(k)", "ctx.mark_dirty(x)", "return x")
 EX6 = Exercise(
-    id="11.6", kind="write a Function", title="In place", minutes=10, difficulty=3, puzzles=(2,),
+    id="11.6", kind="write a Function", title="In place", minutes=12, difficulty=3, puzzles=(2, 17),
     question="Multiply h in place by a tensor k: right gradients for both, also through h; an error when k is "
-    "overwritten; a copy of h only if it is needed.",
+    "overwritten, and when somebody differentiates twice; a copy of h only if it is needed.",
     name="Scale_", starter=STARTER_6,
     hints=(
         "The gradient of x needs k. The gradient of k needs x as it was before the write: who asks for it?",
         "Three things in forward: keep (before you write), write, tell ctx that you wrote. And return x itself.",
         "save_for_backward accepts None in a place where there is nothing to keep.",
+        "The copy is made in forward: has it a history? What did the lesson do with a backward that uses such a "
+        "thing?",
     ),
-    solution=scaled((SAVE_6, "x.mul_(k)", "ctx.mark_dirty(x)", "return x"), BACK_6),
+    solution=scaled_once((SAVE_6, *WRITE_6), BACK_6),
     why="mark_dirty moves x itself on to the new node. The old values are copied only when k needs a gradient, since "
-    "only then they are read. k is in a slot, so a later write into it is noticed.",
+    "only then they are read. k is in a slot, so a later write into it is noticed. The copy is an intermediate without "
+    "a history, so second derivatives would lack a term, and are refused.",
     alternatives=(
-        scaled(
+        scaled_once(
             ("before = x.clone() if ctx.needs_input_grad[1] else None", "x *= k", "ctx.mark_dirty(x)",
              "ctx.save_for_backward(k, before)", "return x"),
             ("k, before = ctx.saved_tensors", "return grad * k, grad * before if before is not None else None"),
+        ),
+        scaled_once(
+            ("ctx.mark_dirty(x)", "ctx.save_for_backward(k, x * 1 if k.requires_grad else None)",
+             "return x.copy_(x * k)"),
+            ("k, before = ctx.saved_tensors",
+             "return grad * k, None if before is None else (grad * before).sum().reshape(k.shape)"),
         ),
     ),
     mistakes=(
         Mistake("unmarked",
                 "The values are right, but what apply returns is not h itself: unmarked, a returned input becomes a "
-                "view, and h keeps its old history.", scaled((SAVE_6, "x.mul_(k)", "return x"), BACK_6)),
+                "view, and h keeps its old history.", scaled_once((SAVE_6, "x.mul_(k)", "return x"), BACK_6)),
         Mistake("not in place",
                 "h has not changed: x * k makes a new tensor. Asked is a write into x.",
-                scaled((SAVE_6, "return x * k"), BACK_6)),
+                scaled_once((SAVE_6, "return x * k"), BACK_6)),
         Mistake("saved after the write",
                 "The gradient of k is too large by k itself: what you kept is x after the write. Keep a copy made "
                 "before it.",
-                scaled(("x.mul_(k)", "ctx.mark_dirty(x)",
-                        "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)", "return x"),
-                       BACK_6)),
+                scaled_once(("x.mul_(k)", "ctx.mark_dirty(x)", SAVE_6, "return x"), BACK_6)),
         Mistake("always a copy",
                 "Right, and dearer than need be: when k is frozen nobody reads the old values, and they are still "
-                "kept.", scaled(("ctx.save_for_backward(x.clone(), k)", "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
-                                BACK_6)),
+                "kept.", scaled_once(("ctx.save_for_backward(x.clone(), k)", *WRITE_6), BACK_6)),
+        Mistake("the wrong flag",
+                "You ask whether x needs a gradient, and keep the old values then. They are read for the gradient of "
+                "k: the flags stand in the order of forward's arguments.",
+                scaled_once((SAVE_6.replace("[1]", "[0]"), *WRITE_6), BACK_6)),
+        Mistake("copy on ctx",
+                "The gradients are right. But the copy is on ctx, and stays there after backward, as long as h lives. "
+                "From a slot it is released.",
+                scaled_once(("ctx.save_for_backward(k)",
+                             "ctx.before = x.clone() if ctx.needs_input_grad[1] else None", *WRITE_6),
+                            ("(k,) = ctx.saved_tensors",
+                             "return grad * k, None if ctx.before is None else (grad * ctx.before).sum()"))),
+        Mistake("divided",
+                "You keep x after the write, and divide to get the old values back. With k = 0 nothing comes back, and "
+                "the caller's next in-place line makes the slot stale. Keep a copy made before.",
+                scaled_once(("ctx.save_for_backward(x, k)", *WRITE_6),
+                            ("after, k = ctx.saved_tensors", "return grad * k, (grad * after / k).sum()"))),
         Mistake("k unchecked",
                 "Everything is right until somebody overwrites k: on ctx it has no version, and the gradient is wrong "
                 "without an error.",
-                scaled(("ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None)", "ctx.k = k",
-                        "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
-                       ("(before,) = ctx.saved_tensors",
-                        "return grad * ctx.k, None if before is None else (grad * before).sum()"))),
+                scaled_once(("ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None)", "ctx.k = k",
+                             *WRITE_6),
+                            ("(before,) = ctx.saved_tensors",
+                             "return grad * ctx.k, None if before is None else (grad * before).sum()"))),
+        Mistake("another counter",
+                "Everything is right until somebody overwrites k: what you keep shares the memory of k but not its "
+                "version counter, and the gradient is wrong without an error.",
+                scaled_once((SAVE_6.replace(", k)", ", k.data)"), *WRITE_6), BACK_6)),
+        Mistake("a copy of k",
+                "When k is overwritten, the gradient is still right, because you keep a copy of its value. Asked is an "
+                "error, at the price of no copy: keep k itself in a slot.",
+                scaled_once((SAVE_6.replace(", k)", ", k.clone())"), *WRITE_6), BACK_6)),
+        Mistake("twice",
+                "First derivatives are right, and checked. But the copy of the old values has no history, so second "
+                "derivatives lack a term without an error. Let them be refused.",
+                scaled((SAVE_6, *WRITE_6), BACK_6)),
         Mistake("no gradient for k",
                 "k is a tensor and may require grad, and it gets None.",
-                scaled(("ctx.save_for_backward(None, k)", "x.mul_(k)", "ctx.mark_dirty(x)", "return x"),
-                       (BACK_6[0], "return grad * k, None"))),
+                scaled_once(("ctx.save_for_backward(None, k)", *WRITE_6), (BACK_6[0], "return grad * k, None"))),
         Mistake("not returned",
-                "What was marked must be returned: return x itself, not a copy of it.",
-                scaled((SAVE_6, "x.mul_(k)", "ctx.mark_dirty(x)", "return x.clone()"), BACK_6)),
+                "What is marked must be what forward writes into, and must be returned: mark x alone, and return x "
+                "itself.", scaled_once((SAVE_6, *WRITE_6[:2], "return x.clone()"), BACK_6)),
         Mistake("one gradient",
                 "forward has two arguments, x and k; backward returns two things.",
-                scaled((SAVE_6, "x.mul_(k)", "ctx.mark_dirty(x)", "return x"), (BACK_6[0], "return grad * k"))),
+                scaled_once((SAVE_6, *WRITE_6), (BACK_6[0], "return grad * k"))),
     ),
     check=check_11_6,
 )  # fmt: skip
@@ -1443,14 +1477,18 @@ EX6 = Exercise(
 
 
 def potential(torch, x, weight):
-    """What forward of 11.5 computes before the threshold."""
+    """What forward of 11.7 computes before the threshold."""
     return torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, : x.shape[2]]
 
 
-def through_filter(torch, x, weight, grad_u):
-    """The gradients of the filter alone, for a given gradient of u."""
+def through_filter(torch, x, weight, grad_u, ahead=False):
+    """The gradients of the filter alone, for a given gradient of u; ahead: of one that looks into the future."""
     x, weight = x.detach().requires_grad_(), weight.detach().requires_grad_()
-    return torch.autograd.grad(potential(torch, x, weight), (x, weight), grad_u)
+    if ahead:
+        u = torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, -x.shape[2] :]
+    else:
+        u = potential(torch, x, weight)
+    return torch.autograd.grad(u, (x, weight), grad_u)
 
 
 def draw_neurons(torch, n, c, t, o, k):
@@ -1462,9 +1500,8 @@ def draw_neurons(torch, n, c, t, o, k):
             return x.requires_grad_(), weight.requires_grad_(), threshold
 
 
+@of_a_function
 def check_11_7(answer, torch):
-    if not is_function(answer, torch):
-        return not_yet(NO_FUNCTION)
     for n, c, t, o, k in ((2, 2, 5, 3, 3), (1, 1, 6, 2, 4), (2, 3, 4, 1, 1)):
         x, weight, threshold = draw_neurons(torch, n, c, t, o, k)
         steepness = random.uniform(2.0, 4.0)
@@ -1475,13 +1512,15 @@ def check_11_7(answer, torch):
             if not near(fired, (u >= threshold).to(torch.float64)):
                 return not_yet("forward no longer gives 1 where the potential reaches the threshold, and 0 elsewhere.")
         try:
-            found = torch.autograd.grad(fired, (x, weight), grad)
+            found = torch.autograd.grad(fired, (x, weight), grad, allow_unused=True)
         except RuntimeError as error:
-            named = {COUNT: "two gradients", UNUSED: "nothing"}
-            name = next((name for phrase, name in named.items() if phrase in str(error)), None)
-            if name is None:
+            if COUNT not in str(error):
                 raise
-            return almost(name)
+            return almost("two gradients")
+        if None in found:
+            return almost("nothing" if found[0] is None else "the weight forgotten")
+        if x.grad is not None or weight.grad is not None:
+            return almost("backward in backward")
 
         def smooth(x, weight, grad=grad, threshold=threshold, steepness=steepness):
             with torch.no_grad():
@@ -1492,11 +1531,19 @@ def check_11_7(answer, torch):
         if all(map(near, found, wanted)):
             continue
         named = name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepness)
-        return almost(named) if named else not_yet("backward runs; the smooth neuron's finite differences differ.")
+        return almost(named) if named else not_yet(
+            "backward runs. The smooth neuron's finite differences differ, for x and for the weight: so look at the "
+            "slope at the threshold first, and then at the filter."
+        )
     frozen = answer.apply(x, weight.detach(), threshold, steepness)
     (found,) = torch.autograd.grad(frozen, x, grad)
     if not near(found, wanted[0]):
         return not_yet("With a frozen weight the gradient of x comes out different.")
+    fired = answer.apply(x, weight, threshold, steepness)
+    if tensors_on(fired.grad_fn, torch):
+        return almost("on ctx")
+    if graph_of_gradient(torch, fired, (x, weight)) != "an error":
+        return almost("not refused")
     return correct("the step in forward, the smooth slope in backward: the neuron can learn.")
 
 
@@ -1512,12 +1559,15 @@ def name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepnes
         "no threshold": steepness * low * (1 - low),
         "slope of the spikes": steepness * fired * (1 - fired),
         "only where it fired": steepness * s * (1 - s) * fired,
+        "half a slope": steepness * s,
     }
     for name, slope in slope_of.items():
         if all(map(near, found, through_filter(torch, x, weight, grad * slope))):
             return "true slope" if name == "slope of the spikes" else name
     if near(found[1], wanted[1]) or near(found[0], wanted[0]):
         return "half right"
+    if all(map(near, found, through_filter(torch, x, weight, grad * steepness * s * (1 - s), ahead=True))):
+        return "ahead"
     return None
 
 
@@ -1538,7 +1588,8 @@ class Spikes(torch.autograd.Function):
 def spikes(slope, *lines):
     """The source of an answer: the slope's line, then how it goes on through the filter."""
     body = ("x, weight, u = ctx.saved_tensors", *slope, *lines)
-    return STARTER_7.replace("        ...", "\n".join(f"        {line}" for line in body)) + "\n"
+    source = STARTER_7.replace("        ...", "\n".join(f"        {line}" for line in body)) + "\n"
+    return source.replace(FIRST_6, REFUSED_6)
 
 
 SMOOTH = ("s = torch.sigmoid(ctx.steepness * (u - ctx.threshold))", "grad_u = grad * ctx.steepness * s * (1 - s)")
@@ -1558,18 +1609,19 @@ BY_HAND = (
 EX7 = Exercise(
     id="11.7", kind="write a Function", title="A spiking neuron", minutes=12, difficulty=3, puzzles=(),
     question="A causal filter and a threshold; write the backward with the slope of a smooth step in place of the "
-    "step's.",
+    "step's, and refuse second derivatives.",
     name="Spikes", starter=STARTER_7,
     hints=(
         "Two parts. First the gradient of u: the gradient of the spikes times the replaced slope at u.",
         "Then through the filter, whose own derivative is exact. You may let the engine do it: build the filter once "
         "more from detached x and weight, recorded, and ask torch.autograd.grad for both with the gradient of u.",
-        "forward has four arguments.",
+        "forward has four arguments. And the line that refuses second derivatives stands above def backward.",
     ),
     solution=spikes(SMOOTH, *RERUN, GRADS),
     why="The slope is replaced in one place only, at the threshold. The filter is run again under enable_grad, so that "
     "the engine gives its exact gradients; by hand it is a convolution with the weight turned round, and one of the "
-    "inputs with the gradient. threshold and steepness are plain numbers: on ctx, and None at the end.",
+    "inputs with the gradient. threshold and steepness are plain numbers: on ctx, and None at the end. u is an "
+    "intermediate without a history: @once_differentiable says so.",
     alternatives=(spikes(SMOOTH, *BY_HAND),),
     mistakes=(
         Mistake("true slope",
@@ -1597,6 +1649,29 @@ EX7 = Exercise(
                 spikes(SMOOTH, *BY_HAND).replace(".flip(2)", "")),
         Mistake("nothing",
                 "x got None: nothing flows back.", spikes(SMOOTH, "return None, None, None, None")),
+        Mistake("the weight forgotten",
+                "x has a gradient. But the weight got None, and it is the weight that should learn.",
+                spikes(SMOOTH, *RERUN, "return torch.autograd.grad(again, x, grad_u)[0], None, None, None")),
+        Mistake("half a slope",
+                "The slope of a sigmoid is s · (1 − s). You have only the first half.",
+                spikes((SMOOTH[0], SMOOTH[1].replace(" * (1 - s)", "")), *RERUN, GRADS)),
+        Mistake("ahead",
+                "The slope is right, but the filter that you run again looks into the future: forward keeps the first "
+                "T steps, you keep the last T.",
+                spikes(SMOOTH, *RERUN[:2], RERUN[2].replace(": x.shape[2]]", "-x.shape[2] :]"), GRADS)),
+        Mistake("backward in backward",
+                "backward() inside backward adds to the .grad of the leaves by itself, so they get their gradient "
+                "twice. torch.autograd.grad returns the gradients and adds to nothing.",
+                spikes(SMOOTH, RERUN[0], RERUN[2], "    again.backward(grad_u)",
+                       "return x.grad, weight.grad, None, None")),
+        Mistake("on ctx",
+                "The gradients are right. But there is a tensor on ctx: backward does not release it, and for an input "
+                "nobody compares versions. Only the two numbers belong there.",
+                spikes(SMOOTH, *RERUN, GRADS).replace("(x, weight, u)", "(x, weight)\n        ctx.u = u")
+                .replace("x, weight, u = ctx.saved_tensors", "(x, weight), u = ctx.saved_tensors, ctx.u")),
+        Mistake("not refused",
+                "The gradients are right. Still asked: who differentiates them once more should get an error, not a "
+                "number that lacks terms.", spikes(SMOOTH, *RERUN, GRADS).replace(REFUSED_6, FIRST_6)),
     ),
     check=check_11_7,
 )  # fmt: skip

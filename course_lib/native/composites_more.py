@@ -1,0 +1,342 @@
+"""Functions that everybody expects and that are made of others in a line or two. Loaded when first asked for.
+
+PyTorch: aten/src/ATen/native (TensorShape.cpp, TensorTransformations.cpp, Distributions.cpp, Unique.cpp).
+"""
+
+import math
+
+import numpy as np
+
+from course_lib import dtypes, errors
+from course_lib.native import composites, creation, kernels
+from course_lib.native.arguments import operands
+from course_lib.native.composites import pair, without_gradient
+from course_lib.native.indexing import cat, dimension, stack, take
+from course_lib.native.memory import Storage
+from course_lib.ops import rows
+from course_lib.tensor import Tensor, memory_of, new_tensor
+
+# --- element by element ------------------------------------------------------------------------------------
+
+clip, clip_ = composites.clamp, rows.clamp_
+multiply, subtract, divide, true_divide = composites.mul, composites.sub, composites.div, composites.div
+arcsin, arccos, arctan, absolute, negative = rows.asin, rows.acos, rows.atan, rows.abs, rows.neg
+
+
+def clamp_min(input, min):
+    """input, or min where that is larger."""
+    return rows.maximum(input, min) if isinstance(min, Tensor) else rows.clamp_min(input, min)
+
+
+def clamp_max(input, max):
+    """input, or max where that is smaller."""
+    return rows.minimum(input, max) if isinstance(max, Tensor) else rows.clamp_max(input, max)
+
+
+def square_(input):
+    """The tensor's own memory squared."""
+    return rows.pow_number_(input, 2)
+
+
+def floor_divide(input, other):
+    """input / other, rounded down."""
+    return input // other
+
+
+def _logical(name, function):
+    def operation(input, other):
+        a, b = operands(name, input, other)
+        return without_gradient(function(a.array, b.array))
+
+    operation.__name__ = name
+    operation.__doc__ = f"Element by element {name.removeprefix('logical_')}, where all but zero counts as true."
+    return operation
+
+
+logical_and, logical_or = _logical("logical_and", np.logical_and), _logical("logical_or", np.logical_or)
+logical_xor = _logical("logical_xor", np.logical_xor)
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where two tensors agree within atol + rtol * |other|."""
+    return without_gradient(np.isclose(input.array, other.array, rtol, atol, equal_nan))
+
+
+def dist(input, other, p=2):
+    """The p-norm of the difference."""
+    return composites.norm(input - other, p)
+
+
+# --- shapes ------------------------------------------------------------------------------------------------
+
+
+def as_strided(input, size, stride, storage_offset=None):
+    """A view of the tensor's storage with a shape, steps and a beginning of one's own choice."""
+    size, stride = creation.sizes_from((size,)), creation.sizes_from((stride,))
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    check_strides(input, size, stride, offset)
+    return rows.as_strided(input, size, stride, offset)
+
+
+def check_strides(input, size, stride, offset):
+    """RuntimeError for steps that are no steps, or lead out of the storage."""
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(step < 0 for step in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    itemsize, available = input.array.itemsize, Storage(memory_of(input)).nbytes()
+    needed = itemsize * (1 + offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)))
+    if all(size) and needed > available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
+            f"requiring a storage size of {needed} are out of bounds for storage of size {available}"
+        )
+
+
+def unfold(input, dimension_, size, step):
+    """A view of all windows of a dimension: `size` long, `step` apart; they become the last dimension."""
+    dim = dimension(input, dimension_)
+    length = input.array.shape[dim]
+    if size > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return rows.unfold(input, dim, size, step)
+
+
+def sum_to_size(input, *size):
+    """The tensor summed over the dimensions along which `size` would be expanded to its shape."""
+    size = creation.sizes_from(size)
+    shape = input.array.shape
+    lead = len(shape) - len(size)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(size, shape[lead:], strict=True)):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
+    extra = (*range(lead), *(lead + d for d, n in enumerate(size) if n == 1 and shape[lead + d] != 1))
+    if not extra:
+        return input
+    summed = composites.sum(input, extra, True)
+    return composites.view(summed, size) if lead else summed
+
+
+def unflatten(input, dim, sizes):
+    """One dimension seen as several."""
+    dim, shape, sizes = dimension(input, dim), input.array.shape, creation.sizes_from((sizes,))
+    known = math.prod(n for n in sizes if n != -1)
+    if known and -1 in sizes and shape[dim] % known == 0:
+        sizes = tuple(shape[dim] // known if n == -1 else n for n in sizes)
+    if math.prod(sizes) != shape[dim]:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the "
+            "input tensor"
+        )
+    return composites.view(input, (*shape[:dim], *sizes, *shape[dim + 1 :]))
+
+
+def movedim(input, source, destination):
+    """Dimensions moved to other places; the rest keep their order."""
+    sources = [dimension(input, d) for d in ([source] if isinstance(source, int) else source)]
+    targets = [dimension(input, d) for d in ([destination] if isinstance(destination, int) else destination)]
+    rest = iter([d for d in range(input.array.ndim) if d not in sources])
+    place = dict(zip(targets, sources, strict=True))
+    return composites.permute(input, [place[d] if d in place else next(rest) for d in range(input.array.ndim)])
+
+
+moveaxis, swapaxes, swapdims = movedim, composites.transpose, composites.transpose
+
+
+def broadcast_to(input, size):
+    """The tensor seen in a larger shape."""
+    return composites.expand(input, size)
+
+
+def roll(input, shifts, dims=None):
+    """The elements moved along dimensions; what leaves at one end comes in at the other."""
+    if dims is None:
+        return composites.reshape(roll(composites.reshape(input, -1), shifts, 0), input.array.shape)
+    for shift, dim in zip(*([v] if isinstance(v, int) else v for v in (shifts, dims)), strict=True):
+        dim = dimension(input, dim)
+        length = input.array.shape[dim]
+        if length:
+            input = take(input, [None] * dim + [new_tensor((np.arange(length) - shift) % length)])
+    return input
+
+
+def tile(input, *dims):
+    """Copies side by side; missing dimensions in front are 1."""
+    dims = creation.sizes_from(dims)
+    return composites.repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
+
+
+def repeat_interleave(input, repeats, dim=None):
+    """Each element (or slice along dim) repeated in its place."""
+    if dim is None:
+        input, dim = composites.reshape(input, -1), 0
+    counts = repeats.array if isinstance(repeats, Tensor) else repeats
+    places = np.repeat(np.arange(input.array.shape[dimension(input, dim)]), counts)
+    return composites.index_select(input, dim, new_tensor(places))
+
+
+def diff(input, dim=-1):
+    """Each element less the one before it along a dimension."""
+    dim = dimension(input, dim)
+    length = input.array.shape[dim]
+    return composites.narrow(input, dim, 1, length - 1) - composites.narrow(input, dim, 0, length - 1)
+
+
+def diag(input, diagonal=0):
+    """A matrix with the vector on a diagonal, or the diagonal of a matrix as a vector."""
+    if input.array.ndim == 2:
+        return rows.clone(composites.diagonal(input, diagonal))
+    n = input.array.size
+    side = n + abs(diagonal)
+    result = new_tensor(np.zeros((side, side), input.array.dtype))
+    at = np.arange(n)
+    result[new_tensor(at + max(-diagonal, 0)), new_tensor(at + max(diagonal, 0))] = input
+    return result
+
+
+def trace(input):
+    """The sum of a matrix's diagonal."""
+    return composites.sum(composites.diagonal(input))
+
+
+def vstack(tensors):
+    """Tensors joined as rows."""
+    return cat([composites.reshape(t, (1, -1)) if t.array.ndim < 2 else t for t in tensors], 0)
+
+
+def hstack(tensors):
+    """Tensors joined along their second dimension; vectors along their only one."""
+    tensors = [composites.reshape(t, 1) if t.array.ndim == 0 else t for t in tensors]
+    return cat(tensors, 0 if tensors[0].array.ndim == 1 else 1)
+
+
+def column_stack(tensors):
+    """Vectors as the columns of a matrix."""
+    return cat([composites.reshape(t, (-1, 1)) if t.array.ndim < 2 else t for t in tensors], 1)
+
+
+def meshgrid(*tensors, indexing="ij"):
+    """For vectors of coordinates, a grid of each coordinate."""
+    if len(tensors) == 1 and not isinstance(tensors[0], Tensor):
+        tensors = tensors[0]
+    if indexing == "xy":
+        grids = meshgrid(*tensors[1::-1], *tensors[2:])
+        return tuple(composites.transpose(g, 0, 1) for g in (*grids[1::-1], *grids[2:]))
+    shape = tuple(t.array.size for t in tensors)
+    lined = [
+        composites.reshape(t, (*(1,) * d, -1, *(1,) * (len(shape) - d - 1))) for d, t in enumerate(tensors)
+    ]
+    return tuple(composites.expand(t, shape) for t in lined)
+
+
+# --- reductions and searches -------------------------------------------------------------------------------
+
+
+def var_mean(input, dim=None, *, correction=1, keepdim=False):
+    """(variance, mean) over dimensions."""
+    return composites.var(input, dim, keepdim=keepdim, correction=correction), composites.mean(input, dim, keepdim)
+
+
+def std_mean(input, dim=None, *, correction=1, keepdim=False):
+    """(standard deviation, mean) over dimensions."""
+    return composites.std(input, dim, keepdim=keepdim, correction=correction), composites.mean(input, dim, keepdim)
+
+
+def nonzero(input, *, as_tuple=False):
+    """The places of the elements that are not zero: one row a place, or one tensor a dimension."""
+    found = np.nonzero(input.array)
+    if as_tuple:
+        return tuple(without_gradient(places) for places in found)
+    return without_gradient(np.stack(found, 1) if found else np.zeros((int(bool(input.array)), 0), np.int64))
+
+
+def count_nonzero(input, dim=None):
+    """How many elements are not zero."""
+    return composites.sum(without_gradient(input.array != 0), dim)
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The different elements in order, and on request where each element is among them and how often it occurs."""
+    if dim is not None:
+        raise errors.not_supported("unique with a dim", "Use unique without dim.")
+    values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True)
+    values = input.reshape(-1)[new_tensor(np.unique(input.array, return_index=True)[1])] if values.size else input
+    answer = [values, *([without_gradient(inverse.reshape(input.array.shape))] if return_inverse else [])]
+    answer += [without_gradient(counts)] if return_counts else []
+    return answer[0] if len(answer) == 1 else tuple(answer)
+
+
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """(values, indices) of the k-th smallest element along a dimension."""
+    dim = dimension(input, dim)
+    values, indices = (composites.narrow(t, dim, k - 1, 1) for t in composites.sort(input, dim))
+    return pair("kthvalue", (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim)))
+
+
+# --- random ------------------------------------------------------------------------------------------------
+
+
+def uniform_(input, a=0.0, b=1.0, **names):
+    """Overwrite the tensor with random numbers spread evenly over [a, b)."""
+    low, high = names.get("from", a), names.get("to", b)
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    kernels.floats(input.array, "check_uniform_bounds")
+    return rows.uniform_(input, low + (high - low) * creation.generator().random(input.array.shape))
+
+
+def normal_(input, mean=0.0, std=1.0):
+    """Overwrite the tensor with normal random numbers."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    kernels.floats(input.array, "normal_kernel_cpu")
+    return rows.normal_(input, mean + std * creation.generator().standard_normal(input.array.shape))
+
+
+def normal(mean, std, size=None):
+    """Normal random numbers with the given mean and standard deviation."""
+    shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
+    noise = normal_(new_tensor(np.zeros(shape if size is None else creation.sizes_from((size,)), dtypes.F32)))
+    return (noise * std + mean).detach()
+
+
+def bernoulli(input):
+    """1 with the probability that each element gives, else 0."""
+    return new_tensor((creation.generator().random(input.array.shape) < input.array).astype(input.array.dtype))
+
+
+def randint_like(input, low, high=None):
+    """Random integers from low up to but without high, in the shape and type of `input`."""
+    low, high = (0, low) if high is None else (low, high)
+    return creation.randint(low, high, input.array.shape, dtype=input.dtype)
+
+
+# --- new tensors in an old one's type ----------------------------------------------------------------------
+
+
+def new_full(input, size, fill_value, *, dtype=None, requires_grad=False):
+    """One value in another shape and this tensor's type."""
+    return creation.full(size, fill_value, dtype=dtype or input.dtype, requires_grad=requires_grad)
+
+
+def new_empty(input, *size, dtype=None, requires_grad=False):
+    """Memory in another shape and this tensor's type, holding zeros."""
+    return creation.empty(*size, dtype=dtype or input.dtype, requires_grad=requires_grad)
+
+
+def broadcast_tensors(*tensors):
+    """All tensors seen in the one shape they broadcast to."""
+    shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
+    return [composites.expand(t, shape) for t in tensors]
+
+
+def _left_out(name):
+    def method(input):
+        raise errors.not_supported(f"Tensor.{name}()", "Use .long(), .float() or .double().")
+
+    method.__name__ = name
+    method.__doc__ = "Left out: a clear error says what there is instead."
+    return method
+
+

@@ -1,0 +1,148 @@
+"""What every program of this folder is made of: a function of `T`, real torch or course_lib, and what it observes.
+
+A program returns tensors, nodes, numbers, strings or lists of them; `observe` turns those into plain data in which
+the two libraries can be compared. An exception that leaves a program is an observation too.
+"""
+
+import inspect
+import math
+import re
+import warnings
+
+PROGRAMS = {}
+
+
+def program(function):
+    """Add a function of T to the programs, under its file's name and its own."""
+    name = f"{function.__module__.rpartition('.')[2]}/{function.__name__}"
+    assert name not in PROGRAMS, f"two programs are called {name}"
+    PROGRAMS[name] = function
+    return function
+
+
+def programs(**functions):
+    """Add programs of one expression."""
+    module = inspect.stack()[1].frame.f_globals["__name__"]
+    for name, function in functions.items():
+        function.__name__, function.__module__ = name, module
+        program(function)
+
+
+def leaf(T, data, dtype=None):
+    """A leaf that requires grad."""
+    return T.tensor(data, dtype=getattr(T, dtype or "float32"), requires_grad=True)
+
+
+def raises(function):
+    """The error that a function raises, in words; None when it raises nothing."""
+    try:
+        function()
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is the observation)
+        return "raises", type(error).__name__, words(error)
+    return None
+
+
+def kind(function):
+    """Only the type of the error: for texts that list PyTorch's C++ signatures."""
+    error = raises(function)
+    return error and error[1]
+
+
+def warned(function):
+    """The warnings that a function gives, in words, and what it returns."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        result = function()
+    return [(w.category.__name__, words(w.message)) for w in seen], result
+
+
+def quiet(function):
+    """What a function returns, its warnings unheard."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function()
+
+
+def words(message):
+    """A message without what belongs to one run or one library: addresses, C++ lines, the engine's own hints."""
+    text = re.sub(r"0x[0-9a-f]+", "0x0", str(message))
+    text = re.sub(r"\(Triggered internally at .*", "", text, flags=re.DOTALL)
+    return re.sub(r"\bcourse_lib\b", "torch", text).strip()
+
+
+def flags(t):
+    """What kind of tensor it is."""
+    return [t.requires_grad, t.is_leaf, None if t.grad_fn is None else type(t.grad_fn).__name__]
+
+
+def kept(T, node):
+    """The tensors that a node keeps, by name. Numbers and shapes are left out: ours keeps fewer of them."""
+    found = {}
+    for name in sorted(n for n in dir(node) if n.startswith("_saved_")):
+        value = getattr(node, name)
+        if isinstance(value, T.Tensor) or isinstance(value, list | tuple) and any(isinstance(v, T.Tensor) for v in value):
+            found[name[7:]] = value
+    return found
+
+
+def graph(node, depth=6):
+    """Nested names of nodes."""
+    if node is None or depth == 0:
+        return node and type(node).__name__
+    return [type(node).__name__, [graph(n, depth - 1) for n, _ in node.next_functions]]
+
+
+def weighted(T, y):
+    """sum(y * [1, 2, 3, ...]): a different gradient for every element."""
+    return (y.reshape(-1) * T.arange(1.0, y.numel() + 1).to(y.dtype)).sum()
+
+
+def grad_of(T, function, data, dtype=None):
+    """The value of a function at a leaf and the leaf's gradient."""
+    x = leaf(T, data, dtype)
+    y = function(x)
+    weighted(T, y).backward()
+    return [y.detach(), x.grad]
+
+
+def observe(value):
+    """Plain data that says everything about a value."""
+    if hasattr(value, "backward") and hasattr(value, "grad_fn") and not isinstance(value, type):
+        fn = value.grad_fn
+        return [str(value.dtype).rpartition(".")[2], list(value.shape), observe(value.detach().tolist()),
+                value.requires_grad, fn and type(fn).__name__]
+    if hasattr(value, "next_functions"):
+        return f"<{value.name()}>"
+    if isinstance(value, dict):
+        return {str(k): observe(v) for k, v in value.items()}
+    if type(value).__name__ in ("Size", "dtype", "device"):
+        return words(repr(value))
+    if isinstance(value, list | tuple):
+        return [observe(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return words(value if isinstance(value, str) else repr(value))
+
+
+def run(function, T):
+    """What a program observes on a library."""
+    try:
+        return observe(function(T))
+    except Exception as error:  # noqa: BLE001
+        return ["raises", type(error).__name__, words(error)]
+
+
+def difference(want, got, path=""):
+    """None when two observations agree (floats nearly), else where they do not."""
+    numbers = (int, float)
+    if type(want) in numbers and type(got) in numbers and type(want) is type(got):
+        return None if abs(want - got) <= 1e-6 + 1e-4 * abs(want) else f"{path}: {want!r} became {got!r}"
+    if isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
+        pairs = [(str(i), a, b) for i, (a, b) in enumerate(zip(want, got, strict=True))]
+    elif isinstance(want, dict) and isinstance(got, dict) and want.keys() == got.keys():
+        pairs = [(k, want[k], got[k]) for k in want]
+    else:
+        return None if type(want) is type(got) and want == got else f"{path}:\n   torch: {want!r}\n   ours:  {got!r}"
+    return next((d for d in (difference(a, b, f"{path}/{i}") for i, a, b in pairs) if d), None)

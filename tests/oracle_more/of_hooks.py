@@ -1,0 +1,570 @@
+"""Hooks of every kind, their order, what they may return, and saved-tensor hooks and checkpoints."""
+
+from kit import flags, graph, kind, leaf, program, programs, raises, warned, quiet
+
+
+def hooked(T, *hooks, retain=False):
+    x = leaf(T, [2.0])
+    h = x * 3
+    if retain:
+        h.retain_grad()
+    for f in hooks:
+        h.register_hook(f)
+    r = raises(lambda: (h * h).sum().backward())
+    return [r, x.grad, quiet(lambda: h.grad)]
+
+
+programs(
+    returns_of_tensor_hooks=lambda T: [hooked(T, f) for f in (lambda g: None, lambda g: g * 2, lambda g: g.detach(), lambda g: 3, lambda g: [g], lambda g: (g,), lambda g: T.ones(2), lambda g: T.ones(1, 1), lambda g: T.tensor(1.0), lambda g: g.double(), lambda g: T.tensor([1]), lambda g: "a", lambda g: True, lambda g: T.ones(1, requires_grad=True), lambda g: g.expand(1))],
+    chains_of_tensor_hooks=lambda T: [hooked(T, lambda g: g + 1, lambda g: g * 2), hooked(T, lambda g: g * 2, lambda g: None, lambda g: g + 1, retain=True), hooked(T, lambda g: g.mul_(2), retain=True)],
+    wrong_hooks=lambda T: [kind(lambda: leaf(T, [1.0]).register_hook()), raises(lambda: T.ones(1).register_hook(print)), raises(lambda: T.ones(1).retain_grad()), raises(lambda: T.tensor([1]).register_hook(print))],
+    not_callable=lambda T: hooked(T, 3),
+    wrong_arity=lambda T: [hooked(T, lambda: 1)[0][:2], hooked(T, lambda a, b: 1)[0][:2]],
+    leaf_hook_returns=lambda T: [leaf_hook(T, f) for f in (lambda g: None, lambda g: g * 2, lambda g: 3, lambda g: T.ones(2), lambda g: g.double(), lambda g: T.zeros(1))],
+    post_accumulate_returns=lambda T: [post_hook(T, f) for f in (lambda p: None, lambda p: 3, lambda p: p.grad, lambda p: p.grad.zero_() and None, lambda p: setattr(p, "grad", None))],
+    node_hook_returns=lambda T: [node_hook(T, f) for f in (lambda gi, go: None, lambda gi, go: gi, lambda gi, go: (gi[0] * 2, None), lambda gi, go: (gi[0] * 2,), lambda gi, go: gi[0], lambda gi, go: [gi[0] * 2, None], lambda gi, go: (3, None), lambda gi, go: (T.ones(2), None), lambda gi, go: (None, None))],
+    node_prehook_returns=lambda T: [node_prehook(T, f) for f in (lambda go: None, lambda go: (go[0] * 2,), lambda go: go[0] * 2, lambda go: (), lambda go: (T.ones(2),), lambda go: (None,), lambda go: (go[0], go[0]), lambda go: (3,))],
+)
+
+
+def leaf_hook(T, f):
+    x = leaf(T, [2.0])
+    x.register_hook(f)
+    return [raises(lambda: (x * x).sum().backward()), x.grad]
+
+
+def post_hook(T, f):
+    x = leaf(T, [2.0])
+    x.register_post_accumulate_grad_hook(f)
+    return [raises(lambda: (x * x).sum().backward()), x.grad]
+
+
+def node_hook(T, f):
+    x = leaf(T, [2.0])
+    y = x * 3
+    y.grad_fn.register_hook(f)
+    return [raises(lambda: y.sum().backward()), x.grad]
+
+
+def node_prehook(T, f):
+    x = leaf(T, [2.0])
+    y = x * 3
+    y.grad_fn.register_prehook(f)
+    return [raises(lambda: y.sum().backward()), x.grad]
+
+
+@program
+def every_kind_at_once(T):
+    x, log = leaf(T, [2.0]), []
+    y = x * 3
+    y.grad_fn.register_hook(lambda gi, go: log.append(["node", gi, go]))
+    y.register_hook(lambda g: log.append(["tensor 1", g]))
+    y.grad_fn.register_prehook(lambda go: log.append(["pre", go]))
+    y.retain_grad()
+    y.register_hook(lambda g: log.append(["tensor 2", g]) or g * 2)
+    acc = y.grad_fn.next_functions[0][0]
+    acc.register_hook(lambda gi, go: log.append(["acc", gi, go]))
+    acc.register_prehook(lambda go: log.append(["acc pre", go]))
+    x.register_post_accumulate_grad_hook(lambda p: log.append(["post", p.grad]))
+    x.register_hook(lambda g: log.append(["leaf", g]))
+    (y * y).sum().backward()
+    return [log, y.grad, x.grad]
+
+
+@program
+def node_hooks_see_all_inputs(T):
+    x, w, log = leaf(T, [2.0]), leaf(T, [3.0]), []
+    for y in (x * w, x + 1, x * T.ones(1), T.where(x > 0, x, w), T.cat([x, T.ones(1), w])):
+        y.grad_fn.register_hook(lambda gi, go: log.append([gi, go]))
+        y.sum().backward()
+    return log
+
+
+@program
+def hooks_on_several_outputs(T):
+    log = []
+    a, b, c = leaf(T, [1.0, 2.0, 3.0]).unbind()
+    b.register_hook(lambda g: log.append(["b", g]) or g * 10)
+    c.register_hook(lambda g: log.append(["c", g]))
+    b.retain_grad()
+    n = a.grad_fn
+    n.register_prehook(lambda go: log.append(["pre", go]))
+    n.register_hook(lambda gi, go: log.append(["node", gi, go]))
+    (a + b * 2).backward()
+    return [log, b.grad]
+
+
+@program
+def hooks_with_max_of_a_dim(T):
+    log = []
+    x = leaf(T, [[1.0, 2.0]])
+    v, i = x.max(1)
+    v.register_hook(lambda g: log.append(g))
+    v.grad_fn.register_prehook(lambda go: log.append(go))
+    v.sum().backward()
+    return [log, x.grad, raises(lambda: i.register_hook(print))]
+
+
+@program
+def removal_in_every_way(T):
+    x, log = leaf(T, [1.0]), []
+    h1 = x.register_hook(lambda g: log.append(1))
+    h2 = x.register_hook(lambda g: (log.append(2), h2.remove())[1])
+    h3 = x.register_post_accumulate_grad_hook(lambda p: log.append(3))
+    for _ in range(2):
+        (x * 1).sum().backward()
+    h1.remove()
+    h3.remove()
+    h3.remove()
+    (x * 1).sum().backward()
+    return [log, type(h1).__name__, hasattr(h1, "id")]
+
+
+@program
+def handle_in_with(T):
+    x, log = leaf(T, [1.0]), []
+    y = x * 2
+    with y.grad_fn.register_hook(lambda gi, go: log.append("node")) as handle:
+        y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    return [log, type(handle).__name__]
+
+
+@program
+def hook_on_leaf_and_grad(T):
+    x, log = leaf(T, [2.0]), []
+    x.register_hook(lambda g: log.append(g) or g * 10)
+    x.register_post_accumulate_grad_hook(lambda p: log.append("post"))
+    (g,) = T.autograd.grad((x * x).sum(), x)
+    return [g, log, x.grad]
+
+
+@program
+def hooks_and_inputs(T):
+    x, w, log = leaf(T, [2.0]), leaf(T, [3.0]), []
+    for t, n in ((x, "x"), (w, "w")):
+        t.register_hook(lambda g, n=n: log.append(n))
+        t.register_post_accumulate_grad_hook(lambda p, n=n: log.append(n + " post"))
+    (x * w).sum().backward(inputs=[x])
+    return log
+
+
+@program
+def hooks_around_writes(T):
+    out = []
+    for write in (lambda h: h.mul_(2), lambda h: h.__setitem__(0, 1.0), lambda h: h.zero_(), lambda h: h[0:1].mul_(2), lambda h: h.detach().mul_(2), lambda h: h.data.mul_(2)):
+        x, log = leaf(T, [2.0, 3.0]), []
+        h = x * 1
+        h.register_hook(lambda g: log.append(["old", g]))
+        h.retain_grad()
+        write(h)
+        h.register_hook(lambda g: log.append(["new", g]))
+        (h * 3).sum().backward()
+        out.append([log, h.grad, x.grad, h.retains_grad])
+    return out
+
+
+@program
+def hook_on_leaf_then_in_place_under_no_grad(T):
+    x, log = leaf(T, [2.0]), []
+    x.register_hook(lambda g: log.append(g))
+    with T.no_grad():
+        x.mul_(5)
+    (x * x).sum().backward()
+    return [log, x.grad]
+
+
+@program
+def hook_on_plain_becoming_computed(T):
+    a, x, log = T.zeros(2), leaf(T, [1.0, 2.0]), []
+    a.requires_grad_()
+    a.register_hook(lambda g: log.append(["leaf", g]))
+    b = a * 1
+    b.copy_(x)
+    b.register_hook(lambda g: log.append(["b", g]))
+    b.sum().backward()
+    return [log, a.grad, x.grad]
+
+
+@program
+def detached_hooks(T):
+    x, log = leaf(T, [2.0]), []
+    h = x * 1
+    h.register_hook(lambda g: log.append("h"))
+    d = h.detach().requires_grad_()
+    d.register_hook(lambda g: log.append("d"))
+    (d * 2).sum().backward()
+    h.detach_()
+    h.requires_grad_()
+    (h * 2).sum().backward()
+    return [log, d.grad, h.grad, x.grad]
+
+
+@program
+def multi_grad_hooks(T):
+    out = []
+    for mode in ("all", "any"):
+        x, w, z, log = leaf(T, [2.0]), leaf(T, [3.0]), leaf(T, [4.0]), []
+        handle = T.autograd.graph.register_multi_grad_hook([x, w, z], lambda g: log.append(g), mode=mode)
+        (x * w).sum().backward()
+        (x * w * z).sum().backward()
+        handle.remove()
+        (x * w * z).sum().backward()
+        out.append(log)
+    return [out, raises(lambda: T.autograd.graph.register_multi_grad_hook([x], print, mode="some"))]
+
+
+@program
+def hooks_of_custom_functions(T):
+    log = []
+
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx, a, b):
+            log.append(["backward", a, b])
+            return a + b
+    x = leaf(T, [1.0])
+    p, q = F.apply(x)
+    p.register_hook(lambda g: log.append(["p", g]))
+    q.register_hook(lambda g: log.append(["q", g]) or g * 10)
+    p.grad_fn.register_prehook(lambda go: log.append(["pre", go]))
+    p.grad_fn.register_hook(lambda gi, go: log.append(["post", gi, go]))
+    (p + q).sum().backward()
+    return [log, x.grad]
+
+
+@program
+def hooks_and_double_backward(T):
+    x, log = leaf(T, [2.0]), []
+    h = x * x
+    h.register_hook(lambda g: log.append([g.requires_grad, g]) or g * 2)
+    (g,) = T.autograd.grad((h * h).sum(), x, create_graph=True)
+    (gg,) = T.autograd.grad(g, x)
+    return [g, gg, log]
+
+
+@program
+def hook_that_writes(T):
+    x = leaf(T, [1.0, 2.0])
+    h = x * 2
+    h.register_hook(lambda g: g.zero_())
+    k = x * 3
+    (h + k).sum().backward()
+    return x.grad
+
+
+@program
+def exceptions_everywhere(T):
+    def boom(*a):
+        raise ValueError("boom")
+    out = []
+    for put in (lambda x, y: x.register_hook(boom), lambda x, y: y.register_hook(boom), lambda x, y: y.grad_fn.register_hook(boom), lambda x, y: y.grad_fn.register_prehook(boom), lambda x, y: x.register_post_accumulate_grad_hook(boom)):
+        x = leaf(T, [1.0])
+        y = x * 2
+        put(x, y)
+        out.append([raises(lambda: y.sum().backward()), x.grad])
+    return out
+
+
+@program
+def backward_hooks_attribute(T):
+    x = leaf(T, [1.0])
+    before = x._backward_hooks
+    h = x.register_hook(lambda g: None)
+    n = len(x._backward_hooks)
+    h.remove()
+    return [before, n, x._backward_hooks is None or len(x._backward_hooks) == 0]
+
+
+def packs(T, pack=None, unpack=None):
+    return T.autograd.graph.saved_tensors_hooks(pack or (lambda t: t), unpack or (lambda t: t))
+
+
+@program
+def what_pack_sees(T):
+    out = []
+    for f in (lambda x: x * x, lambda x: x.exp(), lambda x: x * 2, lambda x: x * T.ones(2), lambda x: x ** 2, lambda x: x.sum(), lambda x: x[T.tensor([0])], lambda x: x.max(0)[0], lambda x: T.where(x > 0, x, x), lambda x: x.softmax(0), lambda x: x @ x, lambda x: (x * 1).sin_(), lambda x: (x * 1).exp_(), lambda x: x.clamp(0, 1), lambda x: T.cat([x, x]), lambda x: x / x, lambda x: 2 / x, lambda x: x.prod(), lambda x: x.std(), lambda x: x.norm(), lambda x: T.nn.functional.dropout(x, 0.5), lambda x: (x * 1).mul_(x)):
+        x, log = leaf(T, [0.5, 1.0]), []
+        with packs(T, lambda t: log.append([t.shape, t.requires_grad, t.is_leaf, T.is_grad_enabled()]) or t.detach()):
+            f(x)
+        out.append(log)
+    return out
+
+
+@program
+def what_unpack_sees(T):
+    x, log = leaf(T, [0.5, 1.0]), []
+    with packs(T, lambda t: t.detach(), lambda t: log.append([t, T.is_grad_enabled()]) or t):
+        y = (x * x).exp().sum()
+    y.backward(retain_graph=True)
+    n = len(log)
+    T.autograd.grad(y, x, create_graph=True)
+    return [log[:n], len(log) - n]
+
+
+@program
+def pack_results(T):
+    out = []
+    for pack, unpack in ((lambda t: 5, lambda v: T.ones(2)), (lambda t: None, lambda v: T.ones(2)), (lambda t: t.tolist(), lambda v: T.tensor(v)), (lambda t: t.detach(), lambda v: v.double()), (lambda t: t.detach(), lambda v: v[:1]), (lambda t: t.detach(), lambda v: None), (lambda t: t.add_(1), lambda v: v), (lambda t: t.detach().numpy().copy(), lambda v: T.from_numpy(v)), (lambda t: t, lambda t: t), (lambda t: t, lambda t: [t])):
+        x = leaf(T, [2.0, 3.0])
+        h = x * 1
+
+        def go():
+            with packs(T, pack, unpack):
+                y = (h ** 2).sum()
+            y.backward()
+        out.append([raises(go), x.grad])
+    return out
+
+
+@program
+def saved_reads_run_unpack(T):
+    x, log = leaf(T, [2.0]), []
+    with packs(T, lambda t: t.detach(), lambda t: log.append(1) or t * 10):
+        y = x ** 2
+    return [y.grad_fn._saved_self, y.grad_fn._saved_self, len(log)]
+
+
+@program
+def hooks_on_raw_slots(T):
+    x, log = leaf(T, [2.0]), []
+    y = x.exp()
+    r = y.grad_fn._raw_saved_result
+    r.register_hooks(lambda t: log.append(["pack", t]) or t.detach(), lambda t: log.append(["unpack", t]) or t)
+    second = raises(lambda: r.register_hooks(lambda t: t, lambda t: t))
+    y.sum().backward()
+    return [log, second, raises(lambda: r.register_hooks(lambda t: t, lambda t: t)), x.grad, kind(lambda: y.grad_fn._raw_saved_result.register_hooks(1, 2))]
+
+
+@program
+def nested_saved_hooks(T):
+    x, log = leaf(T, [2.0]), []
+    with packs(T, lambda t: log.append("out") or t.detach()), packs(T, lambda t: log.append("in") or t.detach()):
+        (x ** 2).sum().backward()
+    with packs(T, lambda t: log.append("a") or (t * t).detach()):
+        (x ** 2).sum()
+    return [log, x.grad]
+
+
+@program
+def disabled_saved_hooks(T):
+    g = T.autograd.graph
+    out = []
+    with g.disable_saved_tensors_hooks("no"):
+        out.append(raises(lambda: packs(T).__enter__()))
+    with packs(T):
+        out.append(raises(lambda: g.disable_saved_tensors_hooks("no").__enter__()))
+    with packs(T):
+        (leaf(T, [1.0]) ** 2).sum().backward()
+    return out
+
+
+@program
+def save_on_cpu_keeps_values(T):
+    x = leaf(T, [2.0])
+    with T.autograd.graph.save_on_cpu():
+        h = x * 1
+        y = (h ** 2).sum()
+    y.backward()
+    return x.grad
+
+
+@program
+def hooks_in_custom_functions(T):
+    log = []
+
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y
+    x = leaf(T, [1.0])
+    with packs(T, lambda t: log.append(["pack", t, t.requires_grad]) or t.detach(), lambda t: log.append(["unpack", t]) or t):
+        y = F.apply(x)
+    y.sum().backward()
+    return [log, x.grad]
+
+
+def checkpoint(T, *args, **kw):
+    return T.utils.checkpoint.checkpoint(*args, **kw)
+
+
+@program
+def checkpoint_forms(T):
+    out = []
+    for reentrant in (False, True):
+        x, w, log = leaf(T, [0.5]), leaf(T, [2.0]), []
+
+        def f(a, b):
+            log.append(T.is_grad_enabled())
+            return (a * b).sin(), a + b
+        p, q = checkpoint(T, f, x, w, use_reentrant=reentrant)
+        names = [flags(p), flags(q)]
+        (p + q * 2).sum().backward()
+        out.append([names, log, x.grad, w.grad])
+    return out
+
+
+@program
+def checkpoint_needs_the_choice(T):
+    x = leaf(T, [0.5])
+    return warned(lambda: checkpoint(T, lambda a: a * 2, x))
+
+
+@program
+def checkpoint_errors(T):
+    x = leaf(T, [0.5])
+    calls = []
+
+    def changing(a):
+        calls.append(1)
+        return a.sin() if len(calls) == 1 else a * 2
+
+    def boom(a):
+        raise ValueError("boom")
+    y = checkpoint(T, changing, x, use_reentrant=False)
+    e = raises(lambda: y.sum().backward())
+    return [e and e[1], raises(lambda: checkpoint(T, boom, x, use_reentrant=False)), kind(lambda: checkpoint(T, boom, x, use_reentrant=False, nothing=1))]
+
+
+@program
+def checkpoint_arguments(T):
+    x = leaf(T, [0.5])
+    a = checkpoint(T, lambda a, k, scale=1: a * k * scale, x, 3, scale=2, use_reentrant=False)
+    b = checkpoint(T, lambda a, k: a * k, x, 3, use_reentrant=True)
+    (a + b).sum().backward()
+    return [a, b, x.grad, raises(lambda: checkpoint(T, lambda a, k=1: a, x, k=2, use_reentrant=True))]
+
+
+@program
+def checkpoint_sequences(T):
+    net = T.nn.Sequential(T.nn.Tanh(), T.nn.Sigmoid(), T.nn.Tanh(), T.nn.ReLU())
+    x, z = leaf(T, [0.5, -1.0]), leaf(T, [0.5, -1.0])
+    y = T.utils.checkpoint.checkpoint_sequential(net, 2, x, use_reentrant=False)
+    y.sum().backward()
+    net(z).sum().backward()
+    return [y.detach(), x.grad, z.grad]
+
+
+@program
+def checkpoint_nested(T):
+    x = leaf(T, [0.5])
+    inner = lambda a: a.exp() * a  # noqa: E731
+    outer = lambda a: checkpoint(T, inner, a.sin(), use_reentrant=False).cos()  # noqa: E731
+    y = checkpoint(T, outer, x, use_reentrant=False)
+    y.sum().backward(retain_graph=True)
+    (g,) = T.autograd.grad(y.sum(), x)
+    return [x.grad, g]
+
+
+@program
+def checkpoint_under_no_grad(T):
+    x = leaf(T, [0.5])
+    with T.no_grad():
+        y = checkpoint(T, lambda a: a * 2, x, use_reentrant=False)
+    return [flags(y), warned(lambda: checkpoint(T, lambda a: a * 2, T.ones(1), use_reentrant=True))]
+
+
+@program
+def checkpoint_double_backward(T):
+    x = leaf(T, [0.5])
+    y = checkpoint(T, lambda a: a ** 3, x, use_reentrant=False)
+    (g,) = T.autograd.grad(y.sum(), x, create_graph=True)
+    (h,) = T.autograd.grad(g.sum(), x)
+    return [g, h]
+
+
+@program
+def checkpoint_keeps_the_dropout_mask(T):
+    x = T.ones(64, requires_grad=True)
+    y = checkpoint(T, lambda a: T.nn.functional.dropout(a, 0.5), x, use_reentrant=False)
+    y.sum().backward()
+    return T.equal(y.detach(), x.grad)
+
+
+def linear(T):
+    m = T.nn.Linear(2, 2)
+    with T.no_grad():
+        m.weight.copy_(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        m.bias.copy_(T.tensor([0.5, -0.5]))
+    return m
+
+
+@program
+def module_hooks_of_every_kind(T):
+    m, log = linear(T), []
+    m.register_forward_pre_hook(lambda mod, a: log.append(["pre", a]))
+    m.register_forward_hook(lambda mod, a, o: log.append(["post", a, o.detach()]))
+    m.register_full_backward_pre_hook(lambda mod, go: log.append(["bpre", go]))
+    m.register_full_backward_hook(lambda mod, gi, go: log.append(["bpost", gi, go]))
+    x = leaf(T, [[1.0, 1.0]])
+    m(x).sum().backward()
+    return [log, x.grad, m.weight.grad]
+
+
+@program
+def module_hook_returns(T):
+    out = []
+    for put in (lambda m: m.register_forward_pre_hook(lambda mod, a: a[0] * 2), lambda m: m.register_forward_pre_hook(lambda mod, a: (a[0] * 2,)), lambda m: m.register_forward_hook(lambda mod, a, o: o * 2), lambda m: m.register_full_backward_hook(lambda mod, gi, go: (gi[0] * 10,)), lambda m: m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 10,)), lambda m: m.register_full_backward_hook(lambda mod, gi, go: (gi[0], gi[0])), lambda m: m.register_forward_pre_hook(lambda mod, a, k: (a, k), with_kwargs=True), lambda m: m.register_forward_hook(lambda mod, a, k, o: o + 1, with_kwargs=True), lambda m: m.register_forward_hook(lambda mod, a, o: o * 3, prepend=True)):
+        m = linear(T)
+        put(m)
+        x = leaf(T, [[1.0, 1.0]])
+
+        def go():
+            y = m(x)
+            y.sum().backward()
+            out.append(y.detach())
+        out.append([raises(go), x.grad, m.bias.grad])
+    return out
+
+
+@program
+def module_hook_order(T):
+    m, log = linear(T), []
+    for n in "ab":
+        m.register_forward_hook(lambda mod, a, o, n=n: log.append(n))
+        m.register_forward_pre_hook(lambda mod, a, n=n: log.append("pre " + n))
+    m.register_forward_hook(lambda mod, a, o: log.append("first"), prepend=True)
+    h = m.register_forward_hook(lambda mod, a, o: log.append("always"), always_call=True)
+    m(T.ones(1, 2))
+    h.remove()
+    log.append("|")
+    m(T.ones(1, 2))
+    return log
+
+
+@program
+def module_hooks_nested(T):
+    net, log = T.nn.Sequential(linear(T), T.nn.ReLU(), linear(T)), []
+    for name, mod in net.named_modules():
+        mod.register_forward_hook(lambda mod, a, o, name=name: log.append(["f", name]))
+        mod.register_full_backward_hook(lambda mod, gi, go, name=name: log.append(["b", name, gi[0] is None]))
+    net(leaf(T, [[1.0, 1.0]])).sum().backward()
+    return log
+
+
+@program
+def module_state_hooks(T):
+    m, log = linear(T), []
+    m.register_state_dict_post_hook(lambda mod, sd, prefix, meta: log.append(sorted(sd))) if hasattr(m, "register_state_dict_post_hook") else None
+    m.register_load_state_dict_post_hook(lambda mod, keys: log.append(list(keys.missing_keys)))
+    m.load_state_dict(m.state_dict())
+    return log
+
+
+@program
+def backward_hook_and_in_place(T):
+    m = linear(T)
+    m.register_full_backward_hook(lambda mod, gi, go: None)
+    y = m(leaf(T, [[1.0, 1.0]]))
+    return [type(y.grad_fn).__name__, raises(lambda: y.add_(1))]

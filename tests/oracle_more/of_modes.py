@@ -1,0 +1,294 @@
+"""Grad modes, inference mode, threads, decorators, anomaly mode."""
+
+import threading
+
+from kit import flags, graph, kind, leaf, program, programs, quiet, raises, warned
+
+programs(
+    entering_and_leaving=lambda T: [in_mode(T, m) for m in (lambda: T.no_grad(), lambda: T.enable_grad(), lambda: T.set_grad_enabled(False), lambda: T.set_grad_enabled(True), lambda: T.inference_mode(), lambda: T.inference_mode(False), lambda: T.inference_mode(mode=True))],
+    nested_pairs=lambda T: [nested(T, a, b) for a in (T.no_grad, T.enable_grad, T.inference_mode) for b in (T.no_grad, T.enable_grad, T.inference_mode, lambda: T.inference_mode(False), lambda: T.set_grad_enabled(True))],
+    what_blocks_return=lambda T: [enter(m) for m in (T.no_grad(), T.enable_grad(), T.set_grad_enabled(True), T.inference_mode())],
+    wrong_arguments=lambda T: [kind(lambda: T.set_grad_enabled("yes")), kind(lambda: T.set_grad_enabled()), kind(lambda: T.no_grad(1, 2)), kind(lambda: T.set_grad_enabled(1)), (T.set_grad_enabled(True), T.is_grad_enabled())[1]],
+    decorated=lambda T: [decorated(T, d) for d in (T.no_grad(), T.no_grad, T.enable_grad(), T.inference_mode(), T.inference_mode, T.inference_mode(False), T.set_grad_enabled(False))],
+    results_inside=lambda T: inside(T),
+    writes_inside=lambda T: [written(T, m, a) for m in (T.no_grad, T.inference_mode) for a in (lambda x: x.add_(1), lambda x: x.__setitem__(0, 5.0), lambda x: x[0].mul_(2), lambda x: x.copy_(T.zeros(2)), lambda x: x.zero_(), lambda x: x.view(2)[1:].fill_(7), lambda x: x.requires_grad_(False), lambda x: x.detach_(), lambda x: x.t_(), lambda x: x.masked_fill_(x > 1, 0.0))],
+    inference_uses=lambda T: inference_uses(T),
+    inference_writes=lambda T: inference_writes(T),
+)
+
+
+def in_mode(T, m):
+    x = leaf(T, [1.0])
+    with m():
+        y = x * 2
+        a = [T.is_grad_enabled(), T.is_inference_mode_enabled(), y.requires_grad, y.is_inference(), y.is_leaf]
+    r = [T.is_grad_enabled(), T.is_inference_mode_enabled()]
+    T.set_grad_enabled(True)
+    return [a, r]
+
+
+def nested(T, a, b):
+    seen = []
+    with a():
+        with b():
+            seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled(), (leaf(T, [1.0]) * 2).requires_grad])
+        seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled()])
+    seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled()])
+    return seen
+
+
+def enter(m):
+    with m as x:
+        return [x is None, type(m).__name__]
+
+
+def decorated(T, d):
+    x = leaf(T, [1.0])
+
+    @d
+    def f(a, k=2):
+        """Some text."""
+        return a * k, T.is_grad_enabled(), T.is_inference_mode_enabled()
+    T.set_grad_enabled(True)
+    y, *modes = f(x, k=3)
+    return [y.requires_grad, modes, f.__name__, f.__doc__, T.is_grad_enabled()]
+
+
+def inside(T):
+    x = leaf(T, [[1.0, 2.0]])
+    out = []
+    for m in (T.no_grad, T.inference_mode):
+        with m():
+            for t in (x * 2, x[0], x.t(), x.view(2), x.detach(), x.clone(), x.float(), T.ones(1), T.ones(1, requires_grad=True), x.sum(), x.data, T.cat([x, x]), x.unbind()[0], x > 0, T.nn.Parameter(T.ones(1)), x.expand(2, 2), x.contiguous()):
+                out.append([t.requires_grad, t.is_leaf, t.is_inference(), t._is_view(), t.grad_fn is None])
+    return out
+
+
+def written(T, m, act):
+    x = leaf(T, [1.0, 2.0])
+    h = x * 1
+    out = []
+    for t in (x, h, T.tensor([1.0, 2.0])):
+        with m():
+            e = raises(lambda: act(t))
+        out.append([e, t.detach(), flags(t), t._version])
+    return out
+
+
+def inference_uses(T):
+    x = leaf(T, [1.0, 2.0])
+    with T.inference_mode():
+        c, i, b = T.tensor([3.0, 4.0]), T.tensor([0]), T.tensor([True, False])
+    uses = [lambda: x * c, lambda: x + c, lambda: c * 2, lambda: c.exp(), x.mul if False else lambda: x / c, lambda: c / x, lambda: x[i], lambda: T.where(b, x, 0.0), lambda: x @ c, lambda: T.cat([x, c]), lambda: x - c, lambda: T.maximum(x, c), lambda: c.sum(), lambda: c[0], lambda: c.view(2, 1), lambda: c.detach(), lambda: c.clone(), lambda: c.requires_grad_(), lambda: c.double(), lambda: c.float(), lambda: T.nn.functional.mse_loss(x, c), lambda: x.copy_(c), lambda: (x * 1).add_(c), lambda: (x * 1).mul_(c), lambda: x.lerp(c, 0.5), lambda: T.nn.Parameter(c), lambda: c.requires_grad, lambda: c.grad, lambda: c.is_leaf, lambda: x.gather(0, i), lambda: x.masked_fill(b, 0.0), lambda: c == c]
+    out = []
+    for u in uses:
+        r = []
+        e = raises(lambda: r.append(u()))
+        r = r[0] if r else None
+        out.append([e, isinstance(r, T.Tensor) and [r.is_inference(), r.requires_grad, r.is_leaf]])
+    return out
+
+
+def inference_writes(T):
+    out = []
+    for act in (lambda c: c.add_(1), lambda c: c.__setitem__(0, 1.0), lambda c: c[0].add_(1), lambda c: c.copy_(T.ones(2)), lambda c: c.t_(), lambda c: c.detach().add_(1), lambda c: c.clone().add_(1), lambda c: c.data.add_(1), lambda c: c._version, lambda c: setattr(c, "grad", T.ones(2)), lambda c: setattr(c, "data", T.ones(2)), lambda c: c.backward(), lambda c: c.register_hook(print), lambda c: setattr(c, "requires_grad", True), lambda c: c.detach_()):
+        with T.inference_mode():
+            c = T.tensor([3.0, 4.0])
+        out.append(raises(lambda: act(c)))
+        with T.inference_mode():
+            out.append(raises(lambda: act(T.tensor([3.0, 4.0]))))
+    return out
+
+
+@program
+def views_across_inference(T):
+    h, a = leaf(T, [1.0, 2.0]) * 1, T.ones(2)
+    with T.inference_mode():
+        v, w = h[0:1], a[0:1]
+        inner = [v.is_inference(), v._is_view(), w.is_inference(), raises(lambda: w.add_(1))]
+    out = [inner, v.requires_grad, raises(lambda: v.add_(1)), raises(lambda: w.add_(1)), a, raises(lambda: v * 2), raises(lambda: v.is_leaf)]
+    h.add_(1)
+    return [*out, raises(lambda: v.grad_fn), raises(lambda: v * 2)]
+
+
+@program
+def generators(T):
+    @T.no_grad()
+    def f():
+        got = yield T.is_grad_enabled()
+        yield [got, T.is_grad_enabled()]
+
+    def g():
+        with T.no_grad():
+            yield T.is_grad_enabled()
+    it = f()
+    a = [next(it), T.is_grad_enabled(), it.send(5), T.is_grad_enabled()]
+    it2 = g()
+    b = [next(it2), T.is_grad_enabled()]
+    it2.close()
+    return [a, b, T.is_grad_enabled(), list(f())[0]]
+
+
+@program
+def exceptions_restore(T):
+    seen = []
+    for m in (T.no_grad, T.enable_grad, T.inference_mode, lambda: T.set_grad_enabled(False), lambda: T.autograd.detect_anomaly()):
+        try:
+            with quiet(m):
+                raise ValueError
+        except ValueError:
+            seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled(), T.is_anomaly_enabled()])
+    return seen
+
+
+@program
+def classes_decorated(T):
+    class A:
+        @T.no_grad()
+        def f(self):
+            return T.is_grad_enabled()
+
+        @staticmethod
+        @T.no_grad()
+        def g():
+            return T.is_grad_enabled()
+    return [A().f(), A.g()]
+
+
+@program
+def threads_have_their_own(T):
+    seen = []
+
+    def work():
+        seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled()])
+        T.set_grad_enabled(False)
+    for m in (T.no_grad, T.inference_mode):
+        with m():
+            t = threading.Thread(target=work)
+            t.start()
+            t.join()
+    return [seen, T.is_grad_enabled()]
+
+
+@program
+def blocks_reused(T):
+    m = T.no_grad()
+    seen = []
+    for _ in range(2):
+        with m:
+            seen.append(T.is_grad_enabled())
+        seen.append(T.is_grad_enabled())
+    with T.enable_grad(), T.no_grad(), T.enable_grad():
+        seen.append(T.is_grad_enabled())
+    return seen
+
+
+@program
+def set_grad_enabled_as_statement(T):
+    seen = []
+    g = T.set_grad_enabled(False)
+    seen.append(T.is_grad_enabled())
+    with T.set_grad_enabled(True):
+        seen.append(T.is_grad_enabled())
+    seen.append(T.is_grad_enabled())
+    T.set_grad_enabled(True)
+    return [seen, type(g).__name__, repr(g).split(" ")[0] if False else 0, T.autograd.set_grad_enabled is T.set_grad_enabled, T.autograd.no_grad is T.no_grad, T.autograd.inference_mode is T.inference_mode]
+
+
+@program
+def graphs_across_blocks(T):
+    x = leaf(T, [2.0])
+    with T.no_grad():
+        c = x * 3
+        with T.enable_grad():
+            y = x * c
+    z = y * c
+    z.sum().backward()
+    return [flags(c), flags(y), graph(z.grad_fn), x.grad]
+
+
+@program
+def backward_in_blocks(T):
+    out = []
+    for m in (T.no_grad, T.enable_grad, T.inference_mode):
+        x = leaf(T, [2.0])
+        y = (x * x).sum()
+        with m():
+            out.append(raises(lambda: y.backward()))
+        out.append([x.grad, x.grad is not None and x.grad.is_inference()])
+    return out
+
+
+@program
+def anomaly_of_every_kind(T):
+    out = []
+    for f, data in ((lambda x: x.sqrt() * 0, [0.0]), (lambda x: x.log() * 0, [0.0]), (lambda x: x / x, [0.0]), (lambda x: x ** 0.5 * 0, [0.0]), (lambda x: T.where(x > 0, x.sqrt(), x), [-1.0, 0.0]), (lambda x: (x * 0) / 0, [1.0]), (lambda x: x * float("nan"), [1.0]), (lambda x: x.exp(), [1000.0]), (lambda x: x.norm(), [0.0]), (lambda x: x.acos() * 0, [1.0]), (lambda x: x.reciprocal() * 0, [0.0])):
+        for check in (True, False):
+            x = leaf(T, data)
+
+            def run():
+                with T.autograd.detect_anomaly(check_nan=check):
+                    f(x).sum().backward()
+            out.append([quiet(lambda: raises(run)), x.grad])
+    return out
+
+
+@program
+def anomaly_switches(T):
+    seen = []
+    with quiet(lambda: T.autograd.detect_anomaly()):
+        seen.append([T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()])
+        with T.autograd.set_detect_anomaly(False):
+            seen.append(T.is_anomaly_enabled())
+        seen.append(T.is_anomaly_enabled())
+    with T.autograd.set_detect_anomaly(True, check_nan=False):
+        seen.append([T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()])
+    T.autograd.set_detect_anomaly(True)
+    seen.append(T.is_anomaly_enabled())
+    T.autograd.set_detect_anomaly(False)
+    return [seen, T.is_anomaly_enabled()]
+
+
+@program
+def anomaly_warns_on_entry(T):
+    def go():
+        with T.autograd.detect_anomaly():
+            pass
+    return warned(go)[0]
+
+
+@program
+def anomaly_in_functions(T):
+    class Bad(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * float("nan")
+
+    def go():
+        with T.autograd.detect_anomaly():
+            Bad.apply(leaf(T, [1.0])).sum().backward()
+    return quiet(lambda: raises(go))
+
+
+@program
+def version_error_in_anomaly(T):
+    def go():
+        with T.autograd.detect_anomaly():
+            h = leaf(T, [1.0]) * 1
+            y = h.sin()
+            h.add_(1)
+            y.sum().backward()
+    e = quiet(lambda: raises(go))
+    return [e[1], e[2][:120]]
+
+
+@program
+def multithreading_switch(T):
+    with T.autograd.set_multithreading_enabled(False):
+        x = leaf(T, [1.0])
+        (x * 2).sum().backward()
+    return x.grad

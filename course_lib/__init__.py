@@ -42,7 +42,7 @@ from course_lib.native.creation import (
     zeros,
     zeros_like,
 )
-from course_lib.native.device import device
+from course_lib.native.device import cuda, device, finfo, get_default_dtype, iinfo
 from course_lib.native.indexing import cat, stack
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS as _ROWS
@@ -58,7 +58,7 @@ inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
 __version__ = "0.2.0"
 
 _FUNCTIONS = """
-    add sub mul div pow remainder square clamp where sum mean prod var std norm max min amax amin argmax argmin all any
+    lerp add sub mul div pow remainder square clamp where sum mean prod var std norm max min amax amin argmax argmin all any
     logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner reshape
     flatten t transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select gather
     scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
@@ -68,7 +68,6 @@ _LATER = {"nn", "optim", "utils"}  # subpackages, imported when first used
 _LEFT_OUT = {
     "compile": "Run the function as it is.",
     "jit": "Run the function as it is.",
-    "cuda": "Everything is computed on the CPU.",
     "complex64": "Use float32 or float64.",
     "complex128": "Use float32 or float64.",
     "float16": "Use float32 or float64.",
@@ -79,6 +78,13 @@ _LEFT_OUT = {
     "func": "Use course_lib.autograd.",
 }
 
+_MORE = """
+    clip clamp_min clamp_max multiply subtract divide true_divide arcsin arccos arctan absolute negative floor_divide
+    logical_and logical_or logical_xor isclose dist as_strided movedim moveaxis swapaxes swapdims broadcast_to roll tile
+    repeat_interleave diff diag trace vstack hstack column_stack meshgrid var_mean std_mean nonzero count_nonzero unique
+    kthvalue unflatten normal bernoulli randint_like broadcast_tensors
+""".split()
+
 for _name in _FUNCTIONS:
     globals()[_name] = getattr(_composites, _name)
 
@@ -87,6 +93,11 @@ def __getattr__(name):
     """Operations of the table are written when first asked for; subpackages are imported when first asked for."""
     if name in _OPERATIONS or (name.endswith("_") and name[:-1] in _OPERATIONS and _ROWS[name[:-1]].in_place):
         globals()[name] = _build(name)
+        return globals()[name]
+    if name in _MORE:
+        from course_lib.native import composites_more
+
+        globals()[name] = getattr(composites_more, name)
         return globals()[name]
     if name in _LATER:
         import importlib
@@ -106,7 +117,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*(n for n in globals() if not n.startswith("_")), *_OPERATIONS, *_LATER})
+    return sorted({*(n for n in globals() if not n.startswith("_")), *_OPERATIONS, *_MORE, *_LATER})
 
 
 __all__ = [n for n in __dir__() if not n.startswith("_")]

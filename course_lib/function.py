@@ -358,11 +358,11 @@ def finish_dirty(ctx, tensor, output_nr):
                 "Tensor and a second one that does the other operations). You can ask on the forum "
                 "https://discuss.pytorch.org/ if you need help to do this change."
             )
+        meta.grad = meta.hooks = None
         try:
             check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
         finally:
             counter_of(tensor).value += 1
-        meta.grad = meta.hooks = None
         rebase_history(tensor, ctx)
         return tensor
     if meta is not None:

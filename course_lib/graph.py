@@ -80,6 +80,8 @@ class Node:
 
     def __call__(self, *grads):
         """The gradients of the inputs for given gradients of the outputs, as tensors: one, or a tuple."""
+        if len(grads) != self.output_count:
+            raise TypeError(f"expected {self.output_count} arguments, got {len(grads)} instead")
         result = self.apply_to_tensors(list(grads) if self.several_outputs else grads[0])
         result = result if self.reshaped is None else fit_inputs(result, self.reshaped)
         return result[0] if len(result) == 1 else tuple(result)

@@ -72,8 +72,10 @@ class Tensor:
     # --- in words ------------------------------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents=None):
-        grad_fn = self.grad_fn
-        name = None if grad_fn is None else type(grad_fn).__name__
+        try:
+            name = None if self.grad_fn is None else type(self.grad_fn).__name__
+        except RuntimeError:
+            name = "Invalid"  # a view that can no longer be used can still be looked at
         return format_tensor(
             self.array, dtype_name=self.dtype.name, requires_grad=self.requires_grad, grad_fn_name=name
         )

@@ -43,7 +43,7 @@ def make_view(source, array, origin=None):
         origin = "inference"
     elif not state.grad_enabled:
         origin = "no_grad"
-    view.meta.view = ViewOf(base, origin or before, view.version.value)
+    view.meta.view = ViewOf(base, before if before == "inference" else origin or before, view.version.value)
     return view
 
 

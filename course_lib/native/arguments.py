@@ -16,6 +16,7 @@ OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they canno
 
 PROMOTE = {  # row -> what its operands are promoted with, where that is not `promote`
     "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",
+    "lerp_tensor": "promote_nothing",
 }  # fmt: skip
 
 # --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------

@@ -148,6 +148,16 @@ def remainder_(input, other):
     return rows.remainder_(input, other) if isinstance(other, Tensor) else rows.remainder_number_(input, other)
 
 
+def lerp(input, end, weight):
+    """The way from input to end, as far as weight (a number or a tensor) says."""
+    return rows.lerp_tensor(input, end, weight) if isinstance(weight, Tensor) else rows.lerp(input, end, weight)
+
+
+def lerp_(input, end, weight):
+    """The same in the tensor's own memory."""
+    return rows.lerp_tensor_(input, end, weight) if isinstance(weight, Tensor) else rows.lerp_(input, end, weight)
+
+
 def square(input):
     """input ** 2."""
     return pow(input, 2)
@@ -240,8 +250,10 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
     return rows.mean_dim(input, dims, keepdim)
 
 
-def prod(input, dim=None, keepdim=False):
+def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product along one dimension, or of all elements."""
+    if dtype is not None:
+        input = input.to(dtype)
     if dim is None:
         return rows.prod_all(input)
     return rows.prod_dim(input, dimension(input, dim), keepdim)
@@ -477,8 +489,8 @@ def bmm(input, mat2):
     return rows.bmm(input, mat2)
 
 
-def addmm(input, mat1, mat2):
-    """input + mat1 @ mat2."""
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2)."""
     for name, t in (("self", input), ("mat1", mat1)):
         if t.array.dtype != mat2.array.dtype:
             kinds = t.dtype.title, mat2.dtype.title
@@ -487,6 +499,8 @@ def addmm(input, mat1, mat2):
         if matrix.array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix.array.ndim}-D tensor")
     check_matrices("mat1", "mat2", mat1, mat2)
+    if beta != 1 or alpha != 1:
+        return input * beta + rows.mm(mat1, mat2) * alpha
     return rows.addmm(input, mat1, mat2)
 
 
@@ -771,7 +785,11 @@ def repeat(input, *sizes):
 
 def flip(input, *dims):
     """The order of elements reversed along dimensions."""
-    return rows.flip(input, tuple(dimension(input, d) for d in shape_arguments(dims)))
+    dims = tuple(dimension(input, d) for d in shape_arguments(dims))
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return rows.flip(input, dims)
 
 
 def index_select(input, dim, index):
@@ -789,9 +807,9 @@ def scatter_add(input, dim, index, src):
     return rows.scatter_add(input, dimension(input, dim), index, src)
 
 
-def index_add(input, dim, index, source):
-    """A copy of input with the slices of source added at the places index names."""
-    return rows.index_add(input, dimension(input, dim), index, source)
+def index_add(input, dim, index, source, *, alpha=1):
+    """A copy of input with the slices of alpha * source added at the places index names."""
+    return rows.index_add(input, dimension(input, dim), index, source if alpha == 1 else source * alpha)
 
 
 # --- comparisons: no gradient ------------------------------------------------------------------------------
@@ -951,7 +969,20 @@ def _zeros_of(x, sizes):
 def _sum_to(x, sizes):
     lead = x.array.ndim - len(sizes)
     extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
-    return reshape(rows.sum_dim(x, extra, True), sizes) if extra else reshape(x, sizes)
+    x = rows.sum_dim(x, extra, True) if extra else x
+    return reshape(x, sizes) if lead or not extra else x
+
+
+def _add_at_places(grad, places, length):
+    from course_lib.native.indexing import put_
+
+    return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
+
+
+def _pick_places(x, places):
+    from course_lib.native.indexing import take
+
+    return take(x, [new_tensor(places)])
 
 
 ON_TENSORS.update(
@@ -968,6 +999,8 @@ ON_TENSORS.update(
     put_along=_put_along,
     cat_grads=_cat_grads,
     masked_scatter=_masked_scatter,
+    add_at_places=_add_at_places,
+    pick_places=_pick_places,
     error_function=lambda x: rows.erf(x),
     sign=lambda x: rows.sign(x),
     squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),

@@ -11,7 +11,7 @@ from course_lib import dtypes, errors
 from course_lib.native import composites, creation, kernels
 from course_lib.native.arguments import operands
 from course_lib.native.composites import pair, without_gradient
-from course_lib.native.indexing import cat, dimension, stack, take
+from course_lib.native.indexing import cat, dimension, take
 from course_lib.native.memory import Storage
 from course_lib.ops import rows
 from course_lib.tensor import Tensor, memory_of, new_tensor
@@ -75,7 +75,7 @@ def as_strided(input, size, stride, storage_offset=None):
     size, stride = creation.sizes_from((size,)), creation.sizes_from((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
     check_strides(input, size, stride, offset)
-    return rows.as_strided(input, size, stride, offset)
+    return rows.as_strided(input, size, stride, offset, offset - input.storage_offset())
 
 
 def check_strides(input, size, stride, offset):
@@ -338,5 +338,3 @@ def _left_out(name):
     method.__name__ = name
     method.__doc__ = "Left out: a clear error says what there is instead."
     return method
-
-

@@ -3,6 +3,8 @@
 PyTorch: torch/csrc/utils/tensor_new.cpp, aten/src/ATen/native/TensorFactories.cpp.
 """
 
+import warnings
+
 import numpy as np
 
 from course_lib import dtypes, errors, grad_mode
@@ -44,6 +46,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
     ValueError for ragged lists; TypeError for elements that are no numbers.
     """
     if isinstance(data, Tensor):
+        warnings.warn(errors.COPY_CONSTRUCT, UserWarning, stacklevel=2)
         array = np.array(data.array)
     elif isinstance(data, np.ndarray | np.generic):
         array = np.array(data)
@@ -58,9 +61,12 @@ def array_from_python(data, dtype):
     flat = []
     flatten(data, shape, 0, flat)
     if dtype is None:
+        for value in flat:
+            if not isinstance(value, int | float | np.generic):
+                raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
         kinds = [dtypes.of_number(value) for value in flat] or [dtypes.F32]
         wanted = max(kinds, key=dtypes.KIND.get)
-        if any(isinstance(value, np.float64) and not isinstance(value, float) for value in flat):
+        if any(type(value) is np.float64 for value in flat):
             wanted = dtypes.F64
     else:
         wanted = numpy_type(dtype)
@@ -70,13 +76,15 @@ def array_from_python(data, dtype):
 def shape_of(data):
     """The shape of nested sequences, judged by the first element at each level."""
     shape = []
-    while isinstance(data, list | tuple) or (isinstance(data, Tensor | np.ndarray) and data.ndim):
+    while isinstance(data, list | tuple | range) or (isinstance(data, Tensor | np.ndarray) and data.ndim):
         shape.append(len(data))
         if not len(data):
             break
         data = data[0]
     if isinstance(data, str):
-        raise ValueError("too many dimensions 'str'")
+        if len(shape) == 1:
+            raise ValueError("too many dimensions 'str'")
+        raise TypeError("new(): invalid data type 'str'")
     return tuple(shape)
 
 
@@ -88,7 +96,7 @@ def flatten(data, shape, depth, into):
             raise TypeError(whole if into and isinstance(into[0], int) else "must be real number, not list")
         into.append(data.item() if isinstance(data, Tensor) else data)
         return
-    if not isinstance(data, list | tuple | Tensor | np.ndarray):
+    if not isinstance(data, list | tuple | range | Tensor | np.ndarray):
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
@@ -123,20 +131,32 @@ def sizes_from(sizes):
     return tuple(int(n) for n in sizes)
 
 
+def shape_from(sizes):
+    """The shape of new memory; RuntimeError when a dimension is negative."""
+    sizes = sizes_from(sizes)
+    for n in sizes:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(sizes)}")
+    return sizes
+
+
 def zeros(*size, dtype=None, device=None, requires_grad=False):
     """Zeros of the given shape, float32 unless told otherwise."""
-    return finish(np.zeros(sizes_from(size), numpy_type(dtype)), dtype, requires_grad, device)
+    size = sizes_from(size)
+    if any(n < 0 for n in size):
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    return finish(np.zeros(size, numpy_type(dtype)), dtype, requires_grad, device)
 
 
 def ones(*size, dtype=None, device=None, requires_grad=False):
     """Ones of the given shape, float32 unless told otherwise."""
-    return finish(np.ones(sizes_from(size), numpy_type(dtype)), dtype, requires_grad, device)
+    return finish(np.ones(shape_from(size), numpy_type(dtype)), dtype, requires_grad, device)
 
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value everywhere; its kind decides the type unless told otherwise."""
     kind = numpy_type(dtype, dtypes.of_number(fill_value))
-    return finish(np.full(sizes_from((size,)), fill_value, kind), dtype, requires_grad, device)
+    return finish(np.full(shape_from((size,)), fill_value, kind), dtype, requires_grad, device)
 
 
 def empty(*size, dtype=None, device=None, requires_grad=False):
@@ -156,12 +176,18 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
     whole = all(isinstance(v, int | np.integer) for v in (start, end, step))
     kind = numpy_type(dtype, dtypes.I64 if whole else dtypes.F32)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     return finish(np.arange(start, end, step).astype(kind), dtype, requires_grad, device)
 
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
     """`steps` numbers from start to end, both included, at equal distances."""
     kind = numpy_type(dtype)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
     return finish(np.linspace(start, end, steps).astype(kind), dtype, requires_grad, device)
 
 
@@ -205,13 +231,13 @@ def manual_seed(seed):
 
 def randn(*size, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with mean 0 and standard deviation 1."""
-    array = np.asarray(generator().standard_normal(sizes_from(size))).astype(numpy_type(dtype))
+    array = np.asarray(generator().standard_normal(shape_from(size))).astype(numpy_type(dtype))
     return finish(array, dtype, requires_grad, device)
 
 
 def rand(*size, dtype=None, device=None, requires_grad=False):
     """Random numbers spread evenly over [0, 1)."""
-    array = np.asarray(generator().random(sizes_from(size))).astype(numpy_type(dtype))
+    array = np.asarray(generator().random(shape_from(size))).astype(numpy_type(dtype))
     return finish(array, dtype, requires_grad, device)
 
 
@@ -219,7 +245,9 @@ def randint(low, high=None, size=None, *, dtype=None, device=None, requires_grad
     """Random integers from low up to but without high."""
     if size is None:
         low, high, size = 0, low, high
-    return finish(generator().integers(low, high, sizes_from((size,))), dtype or dtypes.int64, requires_grad, device)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return finish(generator().integers(low, high, shape_from((size,))), dtype or dtypes.int64, requires_grad, device)
 
 
 def randperm(n, *, dtype=None, device=None):

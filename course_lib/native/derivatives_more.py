@@ -22,9 +22,14 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
     other="-grad * floor(self / other)")
 row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
     self="grad")
-row("lerp(self, end, weight)", "kernels.floats(self, 'lerp_kernel_scalar') + weight * (end - self)",
+row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
     self="grad * (1 - weight)",
     end="grad * weight")
+row("lerp_tensor(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
+    node="LerpBackward1",
+    self="grad * (1 - weight)",
+    end="grad * weight",
+    weight="grad * (end - self)")
 row("addcmul(self, tensor1, tensor2, value=1)",
     "kernels.truth_refused(self, kernels.NO_ADDCMUL, NotImplementedError) + value * tensor1 * tensor2",
     self="grad",
@@ -58,6 +63,10 @@ row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
     self="grad * sinh(self)")
+row("clamp_min(self, min)", "np.maximum(self, min).astype(self.dtype)",
+    self="where(self >= min, grad, 0.0)")
+row("clamp_max(self, max)", "np.minimum(self, max).astype(self.dtype)",
+    self="where(self <= max, grad, 0.0)")
 row("threshold_backward(grad_output, self, threshold)", "np.where(self <= threshold, 0, grad_output)",
     node="ThresholdBackwardBackward0", elementwise=False, keeps=("self",),
     grad_output="where(self <= threshold, 0.0, grad)",
@@ -134,6 +143,11 @@ row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAlia
     self="reshape(grad, self_sym_sizes)")
 row("diagonal(self, offset, dim1, dim2)", "kernels.diagonal(self, offset, dim1, dim2)", view=True,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
+row("as_strided(self, size, stride, storage_offset, ahead)", "kernels.as_strided(self, size, stride, storage_offset)",
+    view=True,
+    self="back_from_strides(grad, self_sym_sizes, self_sym_strides, size, stride, ahead)")
+row("unfold(self, dimension, size, step)", "kernels.windows(self, dimension, size, step)", view=True,
+    self="back_from_windows(grad, self_sym_sizes, dimension, size, step)")
 row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
 
@@ -159,3 +173,10 @@ row("index_add(self, dim, index: Tensor, source)", "kernels.index_add(self, dim,
     source="index_select(grad, dim, index)")
 row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
     self="masked_scatter(zeros_like(self), mask, grad)")
+
+# --- only in place: random numbers -------------------------------------------------------------------------
+
+row("uniform(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    self="zeros_like(grad)")
+row("normal(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    self="zeros_like(grad)")

@@ -59,7 +59,7 @@ row("mish(self)", "kernels_nn.mish(self)",
 row("hardsigmoid(self)", "np.clip(self / 6 + 0.5, 0, 1)",
     self="where((self > -3) & (self < 3), grad / 6, 0.0)")
 row("hardswish(self)", "self * np.clip(self / 6 + 0.5, 0, 1)",
-    self="where(self < -3, 0.0, where(self <= 3, grad * (self / 3 + 0.5), grad))")
+    self="where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))")
 row("threshold(self, threshold, value)", "np.where(self <= threshold, value, self)",
     self="threshold_backward(grad, self, threshold)")
 row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",

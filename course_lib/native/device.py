@@ -3,7 +3,9 @@
 PyTorch: c10/core/Device.h.
 """
 
-from course_lib import errors
+import numpy as np
+
+from course_lib import dtypes, errors
 
 
 class device:
@@ -26,3 +28,32 @@ class device:
 
     def __hash__(self):
         return hash(self.type)
+
+
+class cuda:
+    """torch.cuda, for programs that ask whether there is a GPU. There is none."""
+
+    @staticmethod
+    def is_available():
+        """False: everything is computed on the CPU."""
+        return False
+
+    @staticmethod
+    def device_count():
+        """0: everything is computed on the CPU."""
+        return 0
+
+
+def finfo(type=dtypes.float32):
+    """The limits of a floating type: `eps`, `max`, `min`, `tiny`."""
+    return np.finfo(type.numpy)
+
+
+def iinfo(type):
+    """The limits of an integer type: `max`, `min`."""
+    return np.iinfo(type.numpy)
+
+
+def get_default_dtype():
+    """The type of new floating tensors: float32."""
+    return dtypes.default

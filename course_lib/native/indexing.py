@@ -64,6 +64,10 @@ def apply_simple(tensor, index):
         elif part is None:
             tensor = rows.unsqueeze(tensor, dim)
             dim += 1
+        elif isinstance(part, bool):  # a new dimension, of which True takes the one place and False none
+            tensor = rows.unsqueeze(tensor, dim)
+            indices += [None] * (dim - len(indices)) + [new_tensor(np.zeros(int(part), np.int64))]
+            dim += 1
         elif isinstance(part, slice):
             tensor = take_slice(tensor, dim, part, skip_whole=True)
             dim += 1
@@ -84,7 +88,7 @@ def dimensions_used(part):
     if part is None or part is Ellipsis:
         return 0
     if isinstance(part, bool):
-        raise errors.not_supported("True or False as an index", "Use a bool tensor of the tensor's shape.")
+        return 0
     return part.ndim if is_mask(part) else 1
 
 
@@ -105,6 +109,8 @@ def index_tensor(part):
     from course_lib.native.creation import tensor
 
     if not isinstance(part, Tensor):
+        if isinstance(part, str):
+            raise TypeError("new(): invalid data type 'str'")
         if not isinstance(part, list | tuple | np.ndarray | range):
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
@@ -222,22 +228,26 @@ def setitem(tensor, index, value):
     else:
         view, indices = apply_simple(tensor, index)
     if not isinstance(value, Tensor):
+        if not isinstance(value, int | float | np.ndarray | np.generic):
+            raise TypeError(f"can't assign a {type(value).__name__} to a {tensor.type()}")
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if indices:
         put_(view, indices, value)
     elif value.array.ndim == 0 != view.array.ndim:
         rows.fill_tensor_(view, value)
     else:
-        value = drop_leading_ones(value, view)
-        kernels.broadcast(value.array, view.array.shape)  # raises when the value does not fit
-        view.copy_(value)
+        view.copy_(spread(value, view.array.shape))
 
 
-def drop_leading_ones(value, view):
-    """An assigned value may have more leading dimensions of length 1 than the place it goes to."""
-    while value.array.ndim > view.array.ndim and value.array.shape[0] == 1:
-        value = rows.squeeze_dim(value, 0)
-    return value
+def spread(value, shape):
+    """An assigned value in the shape of the place it goes to; it may have more leading dimensions of length 1."""
+    sizes = value.array.shape
+    if sizes == shape or not sizes:
+        return value
+    while len(sizes) > 0 and sizes[0] == 1:
+        sizes = sizes[1:]
+    value = rows.view(value, sizes)
+    return value if sizes == shape else rows.expand(value, shape)
 
 
 class IndexPutBackward0(Node):

@@ -13,6 +13,7 @@ import numpy as np
 
 from course_lib.dtypes import BOOL
 from course_lib.dtypes import of_array as title
+from course_lib.native.memory import Storage
 
 # --- values ------------------------------------------------------------------------------------------------
 
@@ -41,6 +42,14 @@ def scaled(x, alpha):
     if x.dtype.kind == "i" and isinstance(alpha, bool):
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     return alpha * x
+
+
+def lerp(start, end, weight):
+    """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
+    weight = getattr(weight, "array", weight)
+    if np.ndim(weight):
+        return np.where(abs(weight) < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight))
+    return start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)
 
 
 def floor_quotient(a, b):
@@ -91,6 +100,8 @@ def clip(x, low, high):
     """x limited to [low, high]; either limit may be None."""
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if x.dtype.kind != "f" and any(isinstance(limit, float) for limit in (low, high)):
+        x = x.astype(np.float32)
     return np.clip(x, low, high)
 
 
@@ -335,6 +346,9 @@ def matrix_product_plus(bias, a, b):
 def same_type(a, b):
     """RuntimeError unless both matrices hold the same element type: products do not promote."""
     if a.dtype != b.dtype:
+        if a.ndim == b.ndim == 1:
+            names = f"{title(a).title} and {title(b).title}"
+            raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {names}")
         if a.ndim == 3:
             raise RuntimeError(f"expected scalar type {title(a).title} but found {title(b).title}")
         raise RuntimeError(
@@ -473,6 +487,21 @@ def take_index(x, dim, index):
 def take_slice(x, dim, start, end, step):
     """x between two places along a dimension; a view."""
     return x[(slice(None),) * dim + (slice(start, end, step),)]
+
+
+def as_strided(x, size, stride, offset):
+    """A view of the storage behind x, by shape, steps and beginning in elements."""
+    steps = [step * x.itemsize for step in stride]
+    return np.ndarray(size, x.dtype, Storage(x).array.ravel(order="K"), offset * x.itemsize, steps)
+
+
+def windows(x, dim, size, step):
+    """All windows of a dimension, as the last dimension; a view that can be written to."""
+    steps = list(x.strides)
+    steps[dim] *= step
+    shape = list(x.shape)
+    shape[dim] = (x.shape[dim] - size) // step + 1
+    return np.lib.stride_tricks.as_strided(x, (*shape, size), (*steps, x.strides[dim]))
 
 
 def diagonal(x, offset, dim1, dim2):
@@ -748,7 +777,7 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     if ord == 1:
         return grad * sign(x)
     if ord == 0:
-        return zeros_like(x) * grad
+        return None
     if abs(ord) == math.inf:
         return share_among_equals(grad, abs(x), result, dim, True) * sign(x)
     return where(result == 0, zeros_like(x), grad * sign(x) * (abs(x) / result) ** (ord - 1))
@@ -773,6 +802,39 @@ def share_among_equals(grad, x, result, dim, keepdim):
     equal = equal_to_extreme(x, result, dim, keepdim)
     count = np.maximum(np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64), 1)
     return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
+
+
+def back_from_windows(grad, sizes, dim, size, step):
+    """The gradient of windows of a dimension, added back at the places that each window looked at."""
+    whole = windows(np.arange(math.prod(sizes)).reshape(sizes), dim, size, step)
+    return add_at_places(grad, whole, math.prod(sizes)).reshape(sizes)
+
+
+def back_from_strides(grad, sizes, strides, size, stride, ahead):
+    """The gradient of a view by strides, added back at the places it looked at, and read as the input was laid out.
+
+    ahead: how far the view begins after the input.
+    """
+    seen, own = places_of(size, stride) + max(ahead, 0), places_of(sizes, strides) + max(-ahead, 0)
+    whole = add_at_places(grad, seen, max(seen.max(initial=0), own.max(initial=0)) + 1)
+    return pick_places(whole, own)
+
+
+def places_of(sizes, strides):
+    """Where in memory the elements of a tensor lie, counted from its first."""
+    return sum((np.arange(n).reshape(-1, *[1] * (len(sizes) - d - 1)) * step
+                for d, (n, step) in enumerate(zip(sizes, strides, strict=True))), np.zeros(sizes, np.int64))
+
+
+def add_at_places(grad, places, length):
+    """A line of zeros with the gradient added at the places of its elements."""
+    whole = np.zeros(length, grad.dtype)
+    np.add.at(whole, places, grad)
+    return whole
+
+
+def pick_places(x, places):
+    return x[places]
 
 
 def put_along(grad, sizes, dim, indices, keepdim):

@@ -45,8 +45,22 @@ class LazyOperation:
         return function if tensor is None else function.__get__(tensor, cls)
 
 
+class LazyFunction:
+    """Stands in for a function of composites_more.py on Tensor until it is first used: then the file is read."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, tensor, cls):
+        from course_lib.native import composites_more
+
+        function = getattr(composites_more, self.name)
+        setattr(Tensor, self.name, function)
+        return function if tensor is None else function.__get__(tensor, cls)
+
+
 ROW_METHODS = """
-    neg reciprocal lerp addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
+    neg reciprocal addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
     cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum triu tril masked_select
 """.split()
 ROW_OPERATORS = {
@@ -64,7 +78,7 @@ for _name, _operation in ROW_OPERATORS.items():
     setattr(Tensor, _name, LazyOperation(_name, _operation))
 
 COMPOSITE_METHODS = """
-    add sub mul div pow remainder square clamp sum mean prod var std norm max min amax amin argmax argmin all any
+    lerp lerp_ add sub mul div pow remainder square clamp sum mean prod var std norm max min amax amin argmax argmin all any
     logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner view reshape
     flatten t
     transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
@@ -72,8 +86,16 @@ COMPOSITE_METHODS = """
     add_ sub_ mul_ div_ pow_ remainder_
 """.split()
 
+MORE_METHODS = """
+    clip clip_ clamp_min clamp_max square_ logical_and logical_or logical_xor isclose dist as_strided unfold sum_to_size
+    unflatten movedim moveaxis swapdims broadcast_to roll tile repeat_interleave diff diag trace nonzero count_nonzero
+    unique kthvalue uniform_ normal_ bernoulli new_full new_empty
+""".split()
+
 for _name in COMPOSITE_METHODS:
     setattr(Tensor, _name, getattr(composites, _name))
+for _name in MORE_METHODS:
+    setattr(Tensor, _name, LazyFunction(_name))
 
 Tensor.subtract, Tensor.multiply, Tensor.divide, Tensor.true_divide = (
     composites.sub, composites.mul, composites.div, composites.div,
@@ -151,6 +173,11 @@ def __iter__(self):
 
 
 @method()
+def __imod__(self, other):
+    return composites.remainder_(self, other)
+
+
+@method()
 def __contains__(self, value):
     return bool(np.any(self.array == getattr(value, "array", value)))
 
@@ -200,6 +227,7 @@ def reversed_dims(tensor):
 
 Tensor.is_cuda = Tensor.is_sparse = Tensor.is_quantized = Tensor.is_meta = False
 Tensor.layout = "torch.strided"
+Tensor.grad_dtype = property(lambda self: self.dtype, doc="The element type that `.grad` must have: the tensor's own.")
 Tensor.ndim = property(lambda self: self.array.ndim)
 Tensor.nbytes = property(lambda self: self.array.nbytes)
 Tensor.itemsize = property(lambda self: self.array.itemsize)
@@ -268,7 +296,7 @@ def tolist(self):
 
 @method()
 def __format__(self, spec):
-    return format(self.item() if self.array.ndim == 0 else repr(self), spec)
+    return format(self.item(), spec) if self.array.ndim == 0 else object.__format__(self, spec)
 
 
 @method()
@@ -334,7 +362,7 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
     if dtype is None or dtype is self.dtype:
-        return rows.clone(self) if copy else self
+        return rows.to_copy(self, self.array.dtype) if copy else self
     if not dtype.is_floating_point:
         self = self.detach()  # no gradient leads back from integers, and nothing is recorded
     return rows.to_copy(self, dtype.numpy)
@@ -353,6 +381,19 @@ for _name, _dtype in dict(
     float=dtypes.float32, double=dtypes.float64, long=dtypes.int64, bool=dtypes.bool_
 ).items():
     _converter(_name, _dtype)
+
+
+def _left_out(name):
+    def convert(self):
+        raise errors.not_supported(f"Tensor.{name}()", "Use .long(), .float() or .double().")
+
+    convert.__name__ = name
+    convert.__doc__ = "Left out: the error says what there is instead."
+    setattr(Tensor, name, convert)
+
+
+for _name in ("int", "short", "half", "bfloat16"):
+    _left_out(_name)
 
 
 @method()
@@ -443,12 +484,6 @@ def index_add_(self, dim, index, source):
 def index_put_(self, indices, values, accumulate=False):
     """Write (or add) values at the places that index tensors name."""
     return indexing.put_(self, list(indices), values, accumulate)
-
-
-@method()
-def clamp_min_(self, min):
-    """Raise elements below min to min, in place."""
-    return rows.clamp_(self, min, None)
 
 
 def t_in_place(input):
@@ -578,6 +613,14 @@ def __deepcopy__(self, memo):
     if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
         copy.meta.grad = __deepcopy__(self.meta.grad, memo)
     return copy
+
+
+@method()
+def __copy__(self):
+    """Another leaf on the same memory, with a counter of its own."""
+    copy = new_tensor(memory_of(self), type(self))
+    counter_of(copy).value += self.writes_when_copied
+    return require_grad(copy) if requires_grad(self) else copy
 
 
 Tensor.keeps_grad_when_copied = True

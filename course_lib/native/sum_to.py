@@ -34,7 +34,8 @@ def fit_tensor(grad, shape, dtype):
     """The same, recorded."""
     if grad.array.shape != shape:
         extra = summed_dims(grad.array.shape, shape)
-        grad = grad.sum(extra, True).reshape(shape) if extra else grad.reshape(shape)
+        grad = grad.sum(extra, True) if extra else grad
+        grad = grad if grad.array.shape == shape else grad.reshape(shape)
     return grad if grad.array.dtype == dtype else grad.to(dtypes.FROM_NUMPY[dtype])
 
 

@@ -360,7 +360,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):
     """input divided by its p-norm along dim (but at least eps)."""
-    length = composites.clamp(composites.norm(input, p, dim, True), min=eps)
+    length = rows.clamp_min(composites.norm(input, p, dim, True), eps)
     return input / composites.expand(length, input.shape)
 
 

@@ -3,6 +3,7 @@
 PyTorch: torch/nn/parameter.py.
 """
 
+from course_lib.grad_mode import state
 from course_lib.native.printing import format_tensor
 from course_lib.tensor import Tensor, alias, meta_of, new_tensor
 
@@ -15,6 +16,7 @@ class Parameter(Tensor):
     """
 
     keeps_grad_when_copied = False
+    writes_when_copied = 0
 
     def __new__(cls, data=None, requires_grad=True):
         self = super().__new__(cls)
@@ -25,7 +27,7 @@ class Parameter(Tensor):
             twin = alias(data.detach())
             self.array, self.version = twin.array, twin.version
         self.node = self.meta = None
-        if data is not None and data.is_inference():
+        if state.inference if data is None else data.is_inference():
             meta_of(self).inference = True
         if requires_grad:
             if self.array.dtype.kind != "f":

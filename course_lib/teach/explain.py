@@ -20,6 +20,7 @@ from course_lib.teach.graphmodel import DETACHED, FREED, STALE, ask, is_tensor
 
 ROWS = explain_autograd.ROWS + explain_data.ROWS
 HERE = "HERE"
+CODE = "background:#F0F0F0;color:#111111;padding:0 3px"  # a dark theme would else write dark on dark, or white on black
 NO_CURE = "What only silences it, or does nothing"
 LESSONS = {
     0: "start here", 1: "a computation is a graph", 2: "leaves and requires_grad", 3: "vector-Jacobian products",
@@ -138,7 +139,7 @@ class Explanation(Picture):
         ):
             if items:
                 inside = "".join(f"<li>{item}</li>" for item in items)
-                parts.append(f'<div>{title}</div><ul style="margin:2px 0 8px">{inside}</ul>')
+                parts.append(f'<div style="font-weight:600">{title}</div><ul style="margin:2px 0 8px">{inside}</ul>')
         parts.append(f"<div>{escape(self.lesson)}</div>")
         if self._graph is not None:
             parts.append(f'<div style="margin:8px 0">{escape(self.seen)}</div>{super().html}')
@@ -153,7 +154,7 @@ class Explanation(Picture):
 
 def escape(text):
     """Text for HTML, with `code` in its own font."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+    return re.sub(r"`([^`]*)`", rf'<code style="{CODE}">\1</code>', html.escape(text))
 
 
 def first_line(message):

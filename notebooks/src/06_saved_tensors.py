@@ -72,15 +72,8 @@ def saved(y):
     return [name[7:] for name in slots if isinstance(getattr(y.grad_fn, name), torch.Tensor)]
 
 
-for op, y in [
-    ("x * c", x * c),
-    ("x + c", x + c),
-    ("sum", x.sum()),
-    ("sin", x.sin()),
-    ("exp", x.exp()),
-    ("relu", x.relu()),
-]:
-    print(f"{op:6} keeps {saved(y)}")
+for y in (x * c, x + c, x.sum(), x.sin(), x.exp(), x.relu()):
+    print(f"{y.grad_fn.name():13} keeps {saved(y)}")
 
 # %% [markdown]
 # ## See
@@ -178,7 +171,7 @@ held.plot()
 # - Forward only climbs, backward only falls. The peak lies between the two.
 # - Four slots, three memories: `h` is kept by `relu` as its result and by the second product as an input. Its 12000 bytes go with event 7, when `relu` has run, not with event 6.
 # - `X @ W1` is not in the table: `relu` keeps its result. `W1` is not there either, for nobody wants a gradient for `X`.
-# - Grey is memory that your program holds anyway: data and parameters. The coloured part is there only because of the graph.
+# - Grey is memory that your program holds anyway: data and parameters. The coloured part was computed on the way, and without names for it the graph alone would hold it.
 #
 # ## Explain
 #

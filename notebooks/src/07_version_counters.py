@@ -29,12 +29,13 @@
 # - **C07.10** Writing to `x.data` after `y = x * 2` leaves the gradient right; after `y = x * x` it makes it wrong without any error.
 # - **C07.11** In a network with one hidden layer and plain input, of the four parameters only the second weight may not be stepped before backward.
 # - **C07.12** After an in-place update of a saved weight, retain_graph=True does not make a second backward possible.
+# - **C07.13** Anomaly mode, switched on before the forward pass, names the line that saved the tensor.
 #
-# **Minutes** 70 · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+# **Minutes** 60, and 10 more for exercise 07.4, which goes beyond · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
 
 # %%
 import course_lib as torch
-from course_lib.teach import draw, expect_error, lesson, show
+from course_lib.teach import compare, draw, expect_error, explain, lesson, show, watch
 
 L = lesson(7)
 
@@ -67,7 +68,7 @@ L.predict("07.p2", None)
 #
 # `a` and `b` look alike: an operation, then `+= 1`. Read the message to its end.
 
-# %% tags=["C07.6", "C07.8"]
+# %% tags=["C07.6", "C07.8", "P1"]
 x = torch.tensor([4.0, 9.0], requires_grad=True)
 b = x * 2
 b += 1
@@ -75,6 +76,7 @@ b.sum().backward()
 print("b is fine:", x.grad)
 
 a = x.sqrt()
+before = draw(a)
 a += 1
 with expect_error(RuntimeError, "modified by an inplace operation"):
     a.sum().backward()
@@ -82,23 +84,24 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # %% [markdown]
 # ## See
 #
-# The slope of a root is 1 / (2 · result), so `sqrt` kept its result, and `+= 1` wrote over exactly that memory:
+# The slope of a root is 1 / (2 · result), so `sqrt` kept its result, and `+= 1` wrote over exactly that memory. The graph of `a` before the edit, and after it:
 
 # %%
-draw(a)
+compare(before, draw(a))
 
 # %% [markdown]
 # **Notice:**
 #
-# - The saved tensor is STALE: saved at version 0, its memory is now at version 1.
-# - `AddBackward0`, the `+= 1`, came after `SqrtBackward0`, and `a` now hangs on it. The edit itself was recorded; only the root's memory of its own result is spoilt.
+# - The edit itself was recorded: `AddBackward0` is new, and `a` hangs on it now. Addition needs no old value, so this part is in order.
+# - The saved tensor is STALE: saved at version 0, its memory is now at version 1. Only what the root kept of its own result is spoilt.
+# - No arrow was lost and nothing was freed. One number went from 0 to 1.
 #
 # Now the message is plain text:
 #
 # | words | meaning |
 # | --- | --- |
 # | `[torch.FloatTensor [2]]` | dtype and shape of the spoilt tensor: look for a float32 with 2 elements |
-# | `output 0 of Sqrt` | what it is: the result that `sqrt` saved. For a saved *input* it is the recorded operation that wrote last; for a leaf these words are missing |
+# | `output 0 of Sqrt` | what it is: the result that `sqrt` saved. For a saved *input* it is the recorded operation that wrote last; for a leaf these words are missing (you will meet both) |
 # | `is at version 1` | how often its memory has been written to by now |
 # | `expected version 0` | how often it had been written to when it was saved |
 #
@@ -132,22 +135,22 @@ t.grad = torch.ones(3)
 print("version", t._version, "though the values are now", t.tolist())
 
 # %% [markdown]
-# **Noted when saved, compared when read.** That is the whole mechanism. A write *before* the tensor is saved is harmless, since the node notes the version it finds. A write that is undone again is not harmless: same values, other number. And the check is made by whoever reads the slot, so you can trigger it without any backward. A slot that nobody reads is never checked.
+# **Noted when saved, compared when read.** That is the whole mechanism, and `watch` writes it down. A write *before* the tensor is saved is harmless: the node notes the version that it finds. A write that is undone again is not harmless: same values, other number. The check is made whenever the slot is read, so you can trigger it without any backward. Until somebody reads, nothing happens: that is why the error comes so late.
 
-# %% tags=["C07.5"]
-h = x * 1
-h.add_(1)  # before: harmless
-y = h.sin()  # saves h, at version 1
-print(y.grad_fn._saved_self is h)
-h.add_(1)
-h.sub_(1)  # undone: the values are what they were
-with expect_error(RuntimeError, "is at version 3; expected version 1"):
-    y.grad_fn._saved_self
+# %% tags=["C07.5", "P2"]
+with watch() as log:
+    h = x * 1
+    h.add_(1)  # before: harmless
+    y = h.sin()  # saves h, at version 1
+    h.add_(1).sub_(1)  # undone: the values are what they were
+    with expect_error(RuntimeError, "is at version 3; expected version 1"):
+        y.grad_fn._saved_self
+log
 
 # %% [markdown]
 # **So what was saved decides what may be overwritten.** `sqrt` keeps its result, `sin` its input, addition neither. Overwrite the input of all three, and only `sin` minds; overwrite the results, and only `sqrt` does, as you saw in Run. For any other operation, look at its slots as in lesson 06. And if you would rather not think about it, write `y = y + 1`: a new tensor has new memory and endangers nobody.
 
-# %% tags=["C07.6"]
+# %% tags=["C07.6", "P1"]
 h = x * 1
 r, s, p = h.sqrt(), h.sin(), h + 1
 h.mul_(2)  # the input of all three
@@ -168,7 +171,7 @@ print("everything else ran")
 # loss.backward()
 # ```
 #
-# This is how engineers meet the error: a network, a step, and an update between forward and backward. Decay, clipping, a second optimizer, a moving average: all of them write into parameters.
+# This is how engineers meet the error: a network, a step, and an update between forward and backward. Decay, clipping of weights, a second optimizer: all of them write into parameters.
 #
 # ## Predict
 #
@@ -224,8 +227,8 @@ draw(loss)
 # %% [markdown]
 # **Notice:**
 #
-# - One STALE tensor, `W2`, kept by the second product: the gradient of `h` is made of it.
-# - `W1` is kept by nobody, because `x` is plain and wants no gradient. Put another layer in front, and `W1` is kept too.
+# - One STALE tensor, `W2`, kept by the second product: the gradient of `h` is made of it. A leaf is no operation's output, so the message above could not say "output 0 of …"; the shape, `[2, 1]`, is the only trace.
+# - `W1` is kept by nobody, because `x` is plain and wants no gradient. If `x` came from another layer, `W1` would be kept too.
 # - Biases are added, and addition keeps nothing.
 # - "Fine" means right as well: the gradients are those of the loss that was computed, at the old parameters.
 # - `relu` and the second product both keep `h`: editing `h` in place would make two notes stale.
@@ -245,21 +248,22 @@ for step in range(3):
     print(f"step {step}: loss {loss.item():.4f}, W2 at version {W2._version}")
 
 # %% [markdown]
-# **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter object, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. Below it are the two numbers for `a` of the first round. PyTorch has the same few lines in `saved_variable.cpp`.
+# **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. PyTorch has the same few lines in `saved_variable.cpp`. And *anomaly mode* remembers lines: our message then names the one that saved and the one that wrote. PyTorch prints the first of the two, as a warning.
 
-# %% tags=["engine"]
+# %% tags=["engine", "C07.13"]
 show("saved.SavedVariable.read")
-slot = a.grad_fn.next_functions[0][0]._raw_saved_result
-print("what sqrt kept: saved at version", slot.saved_version, "and now at", slot.current_version)
+with torch.autograd.set_detect_anomaly(True):
+    h = torch.relu(x @ W1 + b1)
+    h *= 2
+    with expect_error(RuntimeError, "Anomaly mode knows more"):
+        h.sum().backward()
 
 # %% [markdown]
 # ## Break it
 #
 # **A leaf is guarded at once.** `W2` requires grad and has no history that could record the edit. Outside `no_grad` the write itself raises, with another message, and nothing has changed. Training code therefore updates parameters under `no_grad`, and there the write counts.
-#
-# **The wrong cure.** Two passes over one graph raise "a second time" (lesson 06). `retain_graph=True` makes that message go away, and after a step the next one appears: the slot still holds `W2`, and `W2` has moved on. The graph of the old weights cannot be used again after an update. Call `forward` again. Both, one after the other:
 
-# %% tags=["C07.7"]
+# %% tags=["C07.7", "P3"]
 before, version = W2.tolist(), W2._version
 with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
     W2.mul_(0.9)
@@ -268,26 +272,35 @@ with torch.no_grad():
     W2.mul_(0.9)
 print("under no_grad the version went up by", W2._version - version)
 
-# %% tags=["C07.12"]
+# %% [markdown]
+# **The wrong cure, and the right one.** Two passes over one graph raise "a second time" (lesson 06). `retain_graph=True` makes that message go away, and after a step the next one appears: the slot still holds `W2`, and `W2` has moved on. The graph of the old weights cannot be used again after an update. The repair is in the last line but one: call `forward` again.
+#
+# When you meet the error at work, `explain(loss)` says what the message says, marks the culprit, and sorts the cures. It works on real PyTorch too.
+
+# %% tags=["C07.12", "P8"]
 loss = forward()
 loss.backward(retain_graph=True)
 with torch.no_grad():
     W2 -= 0.1 * W2.grad
 with expect_error(RuntimeError, "modified by an inplace operation"):
     loss.backward()
+forward().backward()  # a new graph, made of the new weights: fine
+explain(loss)
 
 # %% [markdown]
-# **Three mistakes found in print, and what a run says.** One: `y = x * 2; y.add_(1)` is said to break backward. You ran it at the start; it does not. Two: an example called "in-place safe" was given the gradient `[2, 4, 6, 8]`, which is 2x. Below is a program of that kind, written by us: its edits are recorded, `y` ends as 1.5 x² + x, and so the gradient is 3x + 1. Three: writing to `x.data` after `y = x * 2` is said to corrupt the gradient. The product kept the 2, so it does not. After `x * x` it does, and nothing says so: 1998 where 2 is right. An error would have been kinder.
+# **Three mistakes found in print, and what a run says.**
+#
+# 1. `y = x * 2; y.add_(1)` is said to break backward. You ran it at the start: it does not.
+# 2. An example called "in-place safe" was given the gradient `[2, 4, 6, 8]`, which is 2x. Below is a program of that kind, written by us. Its edits are recorded, `y` ends as 1.5 x² + x, and so the gradient is 3x + 1.
+# 3. Writing to `x.data` after `y = x * 2` is said to corrupt the gradient. The product kept the 2, so it does not. After `x * x` it does, and nothing says so: 1998 where 2 is right. An error would have been kinder.
 
-# %% tags=["C07.9"]
+# %% tags=["C07.9", "C07.10", "P1"]
 x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
 y = x * x  # keeps x
 y.mul_(1.5)  # keeps 1.5
 y.add_(x)  # keeps nothing
 y.sum().backward()
 print(x.grad)  # 3x + 1
-
-# %% tags=["C07.10"]
 for name, op in [("x * 2", lambda x: x * 2), ("x * x", lambda x: x * x)]:
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = op(x)
@@ -332,7 +345,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("07.2", happens)
 
 # %% [markdown]
-# **07.3 · Repair with one call** (6 minutes). Probabilities are centred in place, and backward raises. Change one place so that `centred(torch, x).backward()` runs and gives the gradient of the number that the function returns.
+# **07.3 · Repair with one call** (4 minutes). Probabilities are centred in place, and backward raises. Change one place so that `centred(torch, x).backward()` runs and gives the gradient of the number that the function returns.
 
 # %%
 def centred(torch, x):
@@ -345,7 +358,7 @@ def centred(torch, x):
 L.check("07.3", centred)
 
 # %% [markdown]
-# **07.4 · Cause this error** (10 minutes). Return a tensor `y` such that `y.sum().backward()`, which the check calls, raises "… which is output 0 of Neg, is at version 4; expected version 2 instead". Your function itself must run through. Change the line that is there, and add others; `neg_` is the in-place minus.
+# **07.4 · Cause this error** (10 minutes, beyond the hour; 07.5 does not need it). Return a tensor `y` such that `y.sum().backward()`, which the check calls, raises "… which is output 0 of Neg, is at version 4; expected version 2 instead". Your function itself must run through. Change the line that is there, and add others; `neg_` is the in-place minus.
 
 # %%
 def cause(torch):
@@ -357,7 +370,7 @@ def cause(torch):
 L.check("07.4", cause)
 
 # %% [markdown]
-# **07.5 · Repair a training step** (15 minutes). A dropout mask (zeros and twos) and weight decay, by hand, and it raises. Repair it. (All `.grad` are None when it is called.) Afterwards `W2` should be 0.99 · W2 − 0.1 · its gradient, every other parameter itself − 0.1 · its gradient; each gradient is that of the returned loss, taken at the parameters with which it was computed.
+# **07.5 · Repair a training step** (12 minutes). A dropout mask (zeros and twos) and weight decay, by hand, and it raises. Repair it. (All `.grad` are None when it is called.) Afterwards `W2` should be 0.99 · W2 − 0.1 · its gradient, every other parameter itself − 0.1 · its gradient; each gradient is that of the returned loss, taken at the parameters with which it was computed.
 
 # %%
 def train_step(torch, x, t, W1, b1, W2, b2, mask):
@@ -391,10 +404,11 @@ L.check("07.5", train_step)
 # | C07.9 edits are recorded | 4, 7, 10, 13 | `test_c07_9` |
 # | C07.10 `.data` is silent | 2 and 1998 | `test_c07_10` |
 # | C07.11 which parameter must hold still | only W2 raises | `test_c07_11` |
-# | C07.12 retaining is no cure | the next error | `test_c07_12` |
+# | C07.12 retaining is no cure | the next error, explained | `test_c07_12` |
+# | C07.13 anomaly mode names lines | the line of `relu`, and ours also that of `h *= 2` | `test_c07_13` |
 #
 # The tests are in `tests/claims/test_claims_07.py`. They run on our engine and on real PyTorch.
 #
-# **Left out, compared with PyTorch.** Writes through a NumPy array that shares a tensor's memory are not counted. `torch.autograd.set_detect_anomaly(True)` adds the forward line of the operation that *saved* the tensor, not of the one that overwrote it. With saved-tensor hooks the check is skipped (lesson 14). Tensors made under `inference_mode` have no counter at all (lesson 09).
+# **What PyTorch does differently.** In anomaly mode it prints the traceback of the operation that *saved* the tensor, as a warning; which line overwrote it you must find yourself. With saved-tensor hooks the check is skipped (lesson 14). Tensors made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09).
 #
 # **Next:** lesson 08 looks at writes through a view, which change the graph of the base.

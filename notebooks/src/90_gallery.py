@@ -120,9 +120,9 @@ loss = h.sum()
 draw(loss, v)
 
 # %% [markdown]
-# ## Four writes in a row
+# ## Three writes in a row
 #
-# Notice: Each write moved y on to a new node. Of the four tensors that y was in turn, the graph still holds what backward needs.
+# Notice: Each write gave y a new node and one more version. ExpBackward0 had saved y itself, so what it saved is STALE.
 
 # %%
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -149,7 +149,7 @@ draw(loss, d, p)
 # %% [markdown]
 # ## A node with several outputs
 #
-# Notice: UnbindBackward0 has two outputs; the arrows say which one each tensor is.
+# Notice: UnbindBackward0 has two outputs. Where an arrow that leads to it does not say which one, it is output 0.
 
 # %%
 x = torch.tensor([1.0, 4.0], requires_grad=True)
@@ -160,7 +160,7 @@ draw(loss)
 # %% [markdown]
 # ## A view that may not be used any more
 #
-# Notice: a came from `unbind`, then its base was written to. PyTorch refuses to use a from now on, and the picture says so.
+# Notice: a and b came from `unbind`, then their base was written to. PyTorch refuses to use them from now on; the words above the picture are its own.
 
 # %%
 x = torch.tensor([1.0, 4.0], requires_grad=True)
@@ -173,7 +173,7 @@ draw(loss, a)
 # %% [markdown]
 # ## Hooks, where they are registered
 #
-# Notice: Each hook stands on what it was registered on: on h and x (tensor hooks), on the node of h, and on the AccumulateGrad of x.
+# Notice: Hooks stand on what they were registered on: those of tensors on x and h, those of nodes on MulBackward0.
 
 # %%
 x = torch.tensor([1.0, 4.0], requires_grad=True)
@@ -243,7 +243,7 @@ draw(loss)
 # %% [markdown]
 # ## The graph of a gradient
 #
-# Notice: With `create_graph=True` the gradient g has a graph of its own, made of the nodes of its backward pass.
+# Notice: With `create_graph=True` the gradient g has a graph of its own: what PowBackward0 did to compute it.
 
 # %% tags=["engine"]
 x = torch.tensor([2.0], requires_grad=True)
@@ -297,7 +297,7 @@ draw(model, loss)
 # %% [markdown]
 # ## A training step of matrices
 #
-# Notice: In a training step no weight is stale: backward is over before the optimizer writes. The version of each weight is 1 now, so this graph could not be used again: the two weights that were saved are STALE.
+# Notice: The optimizer wrote after backward, so nothing failed. But w2 had been saved by MmBackward0 and is STALE now: a second pass over this graph would fail. w1 was not saved, because X requires no grad.
 
 # %%
 X, target = torch.ones((4, 3)), torch.zeros((4, 2))
@@ -315,7 +315,7 @@ draw(loss)
 # %% [markdown]
 # ## An MLP of 200 layers
 #
-# Notice: 1,004 nodes. What repeats is folded, and the picture says how many times; the first and the last layers stand in full.
+# Notice: 603 backward nodes. What repeats is folded, and the box says how many times; the first and the last layers stand in full.
 
 # %%
 layers = [layer for _ in range(200) for layer in (torch.nn.Linear(2, 2), torch.nn.ReLU())]
@@ -328,7 +328,7 @@ draw(model, loss)
 # %% [markdown]
 # ## A long loop
 #
-# Notice: A loop of 60 rounds is folded as well; the unfolded ends show what one round looks like.
+# Notice: A loop of 60 rounds is folded as well; at both ends stand whole rounds.
 
 # %%
 x = torch.tensor([1.0], requires_grad=True)
@@ -340,7 +340,7 @@ draw(h)
 # %% [markdown]
 # ## A hundred leaves
 #
-# Notice: A hundred leaves of one kind are one box.
+# Notice: Of a hundred leaves eight stand in full; the other 92 are one box.
 
 # %%
 total = torch.stack([torch.tensor([1.0], requires_grad=True) for _ in range(100)]).sum()
@@ -407,14 +407,14 @@ step(loss)
 # %% [markdown]
 # ## Who holds how many bytes
 #
-# Notice: Forward saves, backward lets go. Each operation has a colour of its own; leaves are left out here, because the program holds them anyway.
+# Notice: Forward saves, backward lets go, the last one first. What does not rise: x and w2, leaves that the program holds anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
 
 # %%
-x, target = torch.ones(64, 100), torch.zeros(64, 10)
+x = torch.ones(64, 100)
 w1 = torch.zeros(100, 50, requires_grad=True)
-w2 = torch.zeros(50, 10, requires_grad=True)
+w2 = torch.zeros(50, 30, requires_grad=True)
 with ledger(leaves=False) as held:
-    loss = ((x @ w1).sigmoid() @ w2 - target).exp().mean()
+    loss = ((x @ w1).sigmoid() @ w2).tanh().exp().mean()
     loss.backward()
 held.plot()
 

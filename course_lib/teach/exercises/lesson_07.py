@@ -520,7 +520,7 @@ def centred(torch, x):
     return (q * q).sum()"""
 
 EX3 = Exercise(
-    id="07.3", kind="repair", title="Repair with one call", minutes=6, difficulty=1, puzzles=(1, 15),
+    id="07.3", kind="repair", title="Repair with one call", minutes=4, difficulty=1, puzzles=(1, 15),
     question="Change one place so that centred(torch, x).backward() runs and gives the gradient of the "
     "number returned.",
     name="centred", starter=STARTER_3,
@@ -756,7 +756,7 @@ MASKED = STARTER_5.replace("h *= mask", "h = h * mask")
 SOLVED = MASKED.replace(EARLY, ORDERED)
 
 EX5 = Exercise(
-    id="07.5", kind="repair", title="Repair a training step", minutes=15, difficulty=3, puzzles=(1, 2, 3, 8),
+    id="07.5", kind="repair", title="Repair a training step", minutes=12, difficulty=3, puzzles=(1, 2, 3, 8),
     question="Dropout and weight decay by hand. Make the step run, with exact gradients and the updates as "
     "described.",
     name="train_step", starter=STARTER_5,

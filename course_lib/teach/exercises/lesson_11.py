@@ -887,7 +887,7 @@ EX3 = Exercise(
     ),
     mistakes=(
         Mistake("one gradient",
-                "The numbers may be right, but forward has two arguments. labels get None.",
+                "backward returned one thing, and not a tuple of two. forward has two arguments: the labels get None.",
                 pooling(UNPACK_3, "return (grad / size)[:, :, labels]")),
         Mistake("no division",
                 "That is the gradient of a sum. In a mean each pixel counts only one part in size.",
@@ -916,8 +916,8 @@ EX3 = Exercise(
                     "(labels, size)", "(labels, size, image)")),
         Mistake("cut off",
                 "The gradients are right, but they have no history: something in backward leaves the graph (detach, "
-                "no_grad, NumPy), and second derivatives lose this Function without an error. Use tensor operations, "
-                "or say @once_differentiable.",
+                "no_grad, NumPy, a gradient asked for without create_graph), and second derivatives lose this Function "
+                "without an error. Use tensor operations, or say @once_differentiable.",
                 pooling(UNPACK_3, "return (grad.detach() / size)[:, :, labels], None")),
     ),
     check=check_11_3,
@@ -947,6 +947,8 @@ def check_11_4(answer, torch):
             return not_yet("apply should return one tensor, as before.")
         if not near(out, (x * y + y * z + x * y * z).detach()):
             return not_yet("The result is no longer x*y + y*z + x*y*z.")
+        if not out.requires_grad:
+            return not_yet("The result does not require grad any more, so nothing flows back.")
 
         def apply(x, y, z=z):
             return answer.apply(x, y, z)
@@ -1105,7 +1107,7 @@ def check_11_5(answer, torch):
         x, place = array(torch, len(rank), 2, requires_grad=True), array(torch, len(rank), 3)
         results = answer.apply(x, place, torch.tensor(rank))
         if not isinstance(results, tuple) or len(results) != 2:
-            return not_yet("forward returns two things: the sums, and the places of the kept rows.")
+            return not_yet("forward returns a tuple of two: the sums, and the places of the kept rows.")
         sums, places = results
         wanted = torch.stack([x.detach()[segment_of == segment].sum(0) for segment in range(len(sizes))])
         if not near(sums, wanted):
@@ -1133,7 +1135,7 @@ def check_11_5(answer, torch):
                 return almost("shifted")
             if near(found, grad[row.clamp(max=len(sizes) - 1)]):
                 return almost("clamped")
-            return not_yet("backward runs, but some rows get another cell's gradient.")
+            return not_yet("backward runs, but some rows get something else than the gradient of their cell.")
         if places.requires_grad:
             return almost("detached" if mentions_detach(answer) else "unmarked")
     x, place = array(torch, 6, 2, requires_grad=True), array(torch, 6, 3)
@@ -1294,16 +1296,13 @@ def check_11_6(answer, torch):
             raise
         if None in found:
             return almost("no gradient for k") if leaves[found.index(None)] is k else not_yet("x got None.")
-        for leaf, grad, right in zip(
-            leaves, found, scale_slopes(torch, x, k, weights, needs_x), strict=True
-        ):
+        for leaf, grad, right in zip(leaves, found, scale_slopes(torch, x, k, weights, needs_x), strict=True):
             if not near(grad, right):
                 if leaf is k and near(grad, right * k.detach()):
                     return almost("saved after the write")
                 return not_yet(f"The gradient of {'k' if leaf is k else 'x'} differs from finite differences.")
-    return when_k_is_zero(answer, torch) or when_k_is_overwritten(answer, torch) or (
-        correct("in place, marked, checked, refused twice, and without a copy that nobody reads.")
-    )
+    shown = correct("in place, marked, checked, refused twice, and without a copy that nobody reads.")
+    return when_k_is_zero(answer, torch) or when_k_is_overwritten(answer, torch) or shown
 
 
 def scale_slopes(torch, x, k, weights, needs_x):
@@ -1531,7 +1530,9 @@ def check_11_7(answer, torch):
         if all(map(near, found, wanted)):
             continue
         named = name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepness)
-        return almost(named) if named else not_yet(
+        if named:
+            return almost(named)
+        return not_yet(
             "backward runs. The smooth neuron's finite differences differ, for x and for the weight: so look at the "
             "slope at the threshold first, and then at the filter."
         )

@@ -15,6 +15,7 @@ def check_table(answer, letters, measure, mistakes, shown):
     waiting = [letter for letter in letters if answer.get(letter) is None]
     if waiting:
         return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
+    answer = {letter: tidy(said) for letter, said in answer.items()}
     strange = [letter for letter in letters if answer[letter] not in WORDS]
     if strange:
         return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(WORDS)}.")
@@ -25,3 +26,8 @@ def check_table(answer, letters, measure, mistakes, shown):
     if wrong:
         return not_yet(f"{len(letters) - len(wrong)} of {len(letters)} are right. Look again at {wrong[0][0]}.")
     return correct(shown)
+
+
+def tidy(said):
+    """ "Fine" and " fine " mean what they look like; what is not text stays as it is."""
+    return " ".join(said.lower().split()) if isinstance(said, str) else said

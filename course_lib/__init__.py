@@ -44,7 +44,7 @@ from course_lib.native.creation import (
 )
 from course_lib.native.device import cuda, device, finfo, get_default_dtype, iinfo
 from course_lib.native.indexing import cat, stack
-from course_lib.native.printing import Size
+from course_lib.native.printing import Size, set_printoptions
 from course_lib.ops import ROWS as _ROWS
 from course_lib.ops import build as _build
 from course_lib.tensor import Tensor

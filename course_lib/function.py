@@ -13,7 +13,7 @@ from course_lib.native.arguments import bind_arguments
 from course_lib.native.sum_to import fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
-from course_lib.tensor import Tensor, alias, counter_of, meta_of, new_tensor
+from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
 from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, set_history
 
 state = grad_mode.state
@@ -311,7 +311,7 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     if is_dirty:
         return finish_dirty(ctx, tensor, output_nr)
     if is_input:
-        tensor = make_view(tensor, tensor.array)
+        tensor = make_view(tensor, memory_of(tensor))
     view = None if tensor.meta is None else tensor.meta.view
     if view is not None:
         view.version = tensor.version.value
@@ -338,7 +338,7 @@ def without_history(tensor, is_input, is_dirty):
         return alias(tensor)
     if requires_grad(tensor):
         return tensor if tensor._is_view() else tensor.detach_()
-    return make_view(tensor, tensor.array) if is_input and not is_dirty else tensor
+    return make_view(tensor, memory_of(tensor)) if is_input and not is_dirty else tensor
 
 
 def finish_dirty(ctx, tensor, output_nr):

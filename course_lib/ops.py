@@ -252,11 +252,10 @@ def write_results_kept(row, overwriting):
         types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
         conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
         promoted = len(row.operands) > 1 and ", promoted"
-        forms = [f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas]
-        forms = ", ".join(forms)
+        forms = (f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas)
         if conditions:
             text += [f"shape = {result}.array.shape", f"if {' or '.join(conditions)}:",
-                     f"    node.reshaped = ({forms}{',' * (len(row.formulas) == 1)})", "else:"]
+                     f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})", "else:"]
         text.append("    " * bool(conditions) + "node.reshaped = None")
     return text
 
@@ -487,10 +486,7 @@ def source_of(name):
 # --- what generated code calls -----------------------------------------------------------------------------
 
 def form(input, result, promoted=False):
-    """(shape, element type) of an input that the engine brings its gradient back to; None if it is the result's.
-
-    With promoted operands the formula for this input may compute in the other's wider type: so the form is noted.
-    """
+    """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
     shape, dtype = input.array.shape, input.array.dtype
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
 

@@ -240,7 +240,8 @@ class SavedTensor:
             )
         if slot is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        packed = PackedVariable(slot.unpack(self._node), pack, unpack, slot.is_output)
+        tensor = slot.unpack(self._node) if slot.is_output else slot.tensor  # the version is checked no more
+        packed = PackedVariable(tensor, pack, unpack, slot.is_output)
         if self._index is None:
             setattr(self._node, self._name, packed)
         else:

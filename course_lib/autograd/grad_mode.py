@@ -92,8 +92,10 @@ class set_grad_enabled(_Decorator):
     """Recording on or off: as a block, as a decorator, or as a plain call that holds until changed back."""
 
     def __init__(self, mode):
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         self.previous = state.grad_enabled
-        self.mode = bool(mode)
+        self.mode = mode
         set_grad_mode(self.mode)
 
     def __call__(self, fn):

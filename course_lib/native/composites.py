@@ -14,6 +14,7 @@ from course_lib.native import creation, kernels
 from course_lib.native.arguments import broadcast_error, operands, promote, tensor_argument
 from course_lib.native.indexing import cat, dimension, stack
 from course_lib.native.memory import check_cast
+from course_lib.native.memory import check_cast
 from course_lib.ops import ON_TENSORS, mark_inference, rows
 from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.views import requires_grad
@@ -131,6 +132,8 @@ def pow(input, exponent):
 
 def pow_(input, exponent):
     """Raise the tensor's own memory to a power."""
+    if isinstance(exponent, float) and input.array.dtype.kind != "f":
+        check_cast(dtypes.F32, input.array.dtype)
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
 
 
@@ -600,7 +603,7 @@ def outer(input, vec2):
 
 def inner(input, other):
     """The sum of products along the last dimensions."""
-    return dot(input, other) if input.array.ndim == 1 and other.array.ndim == 1 else matmul(input, mT(other))
+    return matmul(input, other if other.array.ndim == 1 else mT(other))
 
 
 # --- shapes ------------------------------------------------------------------------------------------------

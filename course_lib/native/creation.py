@@ -3,6 +3,7 @@
 PyTorch: torch/csrc/utils/tensor_new.cpp, aten/src/ATen/native/TensorFactories.cpp.
 """
 
+import operator
 import warnings
 
 import numpy as np
@@ -62,6 +63,8 @@ def array_from_python(data, dtype):
     flatten(data, shape, 0, flat)
     if dtype is None:
         for value in flat:
+            if isinstance(value, str):
+                raise TypeError("new(): invalid data type 'str'")
             if not isinstance(value, int | float | np.generic):
                 raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
         kinds = [dtypes.of_number(value) for value in flat] or [dtypes.F32]
@@ -94,7 +97,7 @@ def flatten(data, shape, depth, into):
         if isinstance(data, list | tuple):
             whole = "'list' object cannot be interpreted as an integer"
             raise TypeError(whole if into and isinstance(into[0], int) else "must be real number, not list")
-        into.append(data.item() if isinstance(data, Tensor) else data)
+        into.append(data._as_scalar() if isinstance(data, Tensor) else data)
         return
     if not isinstance(data, list | tuple | range | Tensor | np.ndarray):
         raise TypeError("not a sequence")
@@ -128,7 +131,7 @@ def sizes_from(sizes):
     """A shape from `(2, 3)` or `((2, 3),)`."""
     if len(sizes) == 1 and not isinstance(sizes[0], int | np.integer | Tensor):
         sizes = sizes[0]
-    return tuple(int(n) for n in sizes)
+    return tuple(operator.index(n) for n in sizes)
 
 
 def shape_from(sizes):
@@ -166,6 +169,9 @@ def empty(*size, dtype=None, device=None, requires_grad=False):
 
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
     """Ones on the diagonal, zeros elsewhere."""
+    for length in (n, n if m is None else m):
+        if length < 0:
+            raise RuntimeError(f"n must be greater or equal to 0, got {length}")
     return finish(np.eye(n, m, dtype=numpy_type(dtype)), dtype, requires_grad, device)
 
 
@@ -229,15 +235,23 @@ def manual_seed(seed):
     _generator = np.random.default_rng(seed)
 
 
+def floating(kernel, dtype):
+    """The NumPy type for random numbers; NotImplementedError for integers, in the words of PyTorch's kernels."""
+    kind = numpy_type(dtype)
+    if kind.kind != "f":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.FROM_NUMPY[kind].title}'")
+    return kind
+
+
 def randn(*size, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with mean 0 and standard deviation 1."""
-    array = np.asarray(generator().standard_normal(shape_from(size))).astype(numpy_type(dtype))
+    array = np.asarray(generator().standard_normal(shape_from(size))).astype(floating("normal_kernel_cpu", dtype))
     return finish(array, dtype, requires_grad, device)
 
 
 def rand(*size, dtype=None, device=None, requires_grad=False):
     """Random numbers spread evenly over [0, 1)."""
-    array = np.asarray(generator().random(shape_from(size))).astype(numpy_type(dtype))
+    array = np.asarray(generator().random(shape_from(size))).astype(floating("check_uniform_bounds", dtype))
     return finish(array, dtype, requires_grad, device)
 
 
@@ -252,7 +266,7 @@ def randint(low, high=None, size=None, *, dtype=None, device=None, requires_grad
 
 def randperm(n, *, dtype=None, device=None):
     """The numbers 0 to n - 1 in random order."""
-    return finish(generator().permutation(n), dtype or dtypes.int64, False, device)
+    return finish(generator().permutation(*shape_from((n,))), dtype or dtypes.int64, False, device)
 
 
 def randn_like(input, *, dtype=None, device=None, requires_grad=False):

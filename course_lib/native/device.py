@@ -3,6 +3,8 @@
 PyTorch: c10/core/Device.h.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from course_lib import dtypes, errors
@@ -46,7 +48,8 @@ class cuda:
 
 def finfo(type=dtypes.float32):
     """The limits of a floating type: `eps`, `max`, `min`, `tiny`."""
-    return np.finfo(type.numpy)
+    limits = np.finfo(type.numpy)
+    return SimpleNamespace(**{name: float(getattr(limits, name)) for name in ("eps", "max", "min", "tiny")})
 
 
 def iinfo(type):

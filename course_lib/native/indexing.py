@@ -415,7 +415,8 @@ def cat(tensors, dim=0):
                     f"tensor number {position} in the list."
                 )
     wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
-    result = new_tensor(np.concatenate([t.array.astype(wanted, copy=False) for t in kept], dim))
+    joint = np.concatenate([t.array.astype(wanted, copy=False) for t in kept], dim)
+    result = new_tensor(np.ascontiguousarray(joint))
     lengths = [None if t.array.shape == (0,) else t.array.shape[dim] for t in tensors]
     return joined(result, CatBackward0, tensors, dim, lengths)
 
@@ -431,7 +432,8 @@ def stack(tensors, dim=0):
                 f"{list(tensor.array.shape)} at entry {position}"
             )
     wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
-    result = new_tensor(np.stack([t.array.astype(wanted, copy=False) for t in tensors], dim))
+    joint = np.stack([t.array.astype(wanted, copy=False) for t in tensors], dim)
+    result = new_tensor(np.ascontiguousarray(joint))
     return joined(result, StackBackward0, tensors, dim)
 
 

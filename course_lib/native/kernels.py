@@ -75,7 +75,7 @@ def power(base, exponent):
 def number_power(base, exponent):
     """A Python number to the power of an array, in the array's type; integers are rounded towards zero."""
     if exponent.dtype.kind == "f":
-        return np.power(exponent.dtype.type(base), exponent)
+        return np.power(exponent.dtype.type(base), exponent, order="C")
     return np.trunc(np.power(float(base), exponent.astype(np.float64))).astype(np.int64)
 
 
@@ -134,7 +134,7 @@ def masked_fill(x, mask, value):
     if 0 in x.strides and mask.shape == x.shape:
         shared = tuple(d for d, step in enumerate(x.strides) if step == 0)
         mask = np.broadcast_to(mask.any(shared, keepdims=True), mask.shape)
-    return np.where(mask, x.dtype.type(value), x)
+    return np.where(mask, whole(value, x.dtype), x)
 
 
 def masked_select(x, mask):
@@ -366,9 +366,16 @@ def astype(x, dtype):
     return x.astype(dtype)
 
 
+def whole(value, dtype):
+    """A number as an element of a type; RuntimeError for one that is too large for integers."""
+    if dtype.kind == "i" and not -(2.0**63) <= value < 2.0**63:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return dtype.type(value)
+
+
 def full_like(x, value):
     """An array like x with one value everywhere."""
-    return np.full(x.shape, getattr(value, "array", value)).astype(x.dtype)
+    return np.full(x.shape, whole(getattr(value, "array", value), x.dtype)).astype(x.dtype)
 
 
 def only_number(value, like):
@@ -778,9 +785,9 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
         return grad * sign(x)
     if ord == 0:
         return None
-    if abs(ord) == math.inf:
+    if ord in (math.inf, -math.inf):
         return share_among_equals(grad, abs(x), result, dim, True) * sign(x)
-    return where(result == 0, zeros_like(x), grad * sign(x) * (abs(x) / result) ** (ord - 1))
+    return where((result == 0) | (x == 0), zeros_like(x), grad * sign(x) * (abs(x) / result) ** (ord - 1))
 
 
 def sign(x):

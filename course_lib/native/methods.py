@@ -587,7 +587,7 @@ def floor_divide(self, other, in_place):
     if in_place:
         views.write(self, values, other)
         if tracked:
-            views.rebase_history(self, without_derivative("aten::floor_divide", edges))
+            views.rebase_history(self, without_derivative("aten::floor_divide_", edges))
         return self
     result = composites.without_gradient(values)
     if tracked:

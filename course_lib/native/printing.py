@@ -15,6 +15,21 @@ PRECISION = 4  # digits after the point
 THRESHOLD = 1000  # a tensor with more elements than this is cut
 EDGE = 3  # how many stay at each end of a dimension that is cut
 LINE_WIDTH = 80
+SCIENTIFIC = None  # True or False: with or without an exponent, whatever the elements are
+
+PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """How tensors are printed from now on: digits, cut from how many elements, how many left at an end, line width."""
+    global PRECISION, THRESHOLD, EDGE, LINE_WIDTH, SCIENTIFIC
+    if profile is not None:
+        PRECISION, THRESHOLD, EDGE, LINE_WIDTH = PROFILES[profile]
+    PRECISION = PRECISION if precision is None else precision
+    THRESHOLD = THRESHOLD if threshold is None else threshold
+    EDGE = EDGE if edgeitems is None else edgeitems
+    LINE_WIDTH = LINE_WIDTH if linewidth is None else linewidth
+    SCIENTIFIC = sci_mode
 
 
 class Size(tuple):
@@ -106,7 +121,7 @@ def _style(array):
     sizes = [abs(value) for value in deciding] or [1.0]
     low, high = min(sizes), max(sizes)
     whole = all(size.is_integer() for size in sizes)
-    if high / low > 1000 or high > 1e8 or low < 1e-4:
+    if SCIENTIFIC or SCIENTIFIC is None and (high / low > 1000 or high > 1e8 or low < 1e-4):
         spec, end = f".{PRECISION}e", ""
     elif whole:
         spec, end = ".0f", "."  # the point alone says that these are floats

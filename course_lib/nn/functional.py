@@ -172,7 +172,7 @@ def linear(input, weight, bias=None):
         return composites.matmul(input, turned)
     if input.array.ndim == 2:
         return composites.addmm(bias, input, turned)
-    if bias.array.ndim != 1 and not (input.array.ndim == 3 and input.is_contiguous()):
+    if bias.array.ndim != 1:
         return composites.matmul(input, turned).add_(bias)
     flat = composites.reshape(input, (math.prod(input.array.shape[:-1]), input.array.shape[-1]))
     return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))
@@ -280,6 +280,8 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
     """The largest element of each patch; the first of equal ones gets the gradient."""
+    if input.dim() == 3:
+        return composites.squeeze(max_pool2d(input.unsqueeze(0), kernel_size, stride, padding, dilation), 0)
     kernel = per_dimension(kernel_size, 2)
     stride = kernel if stride is None else per_dimension(stride, 2)
     return rows.max_pool2d(input, kernel, stride, per_dimension(padding, 2), per_dimension(dilation, 2))[0]
@@ -288,7 +290,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
 def avg_pool2d(input, kernel_size, stride=None, padding=0):
     """The mean of each patch: a convolution of every channel with equal weights."""
     kernel = per_dimension(kernel_size, 2)
-    channels = input.shape[1]
+    channels = input.shape[-3]
     weight = creation.full((channels, 1, *kernel), 1 / math.prod(kernel), dtype=input.dtype)
     return conv2d(input, weight, None, kernel if stride is None else stride, padding, 1, channels)
 

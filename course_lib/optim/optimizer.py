@@ -61,7 +61,7 @@ class Optimizer:
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
-            self.add_param_group(dict(group))
+            self.add_param_group(dict(group) if isinstance(group, dict) else group)
 
     def add_param_group(self, param_group):
         """Add a group; settings it does not name come from the defaults.

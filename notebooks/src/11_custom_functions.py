@@ -145,7 +145,7 @@ print("afterwards:", Keep.apply(x, None, x).grad_fn.saved_tensors)
 #     return x * y + y * z + w * y
 # ```
 #
-# PyTorch's documentation of `save_for_backward` has this forward. Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that, times what comes in.
+# The formula is that of the example in PyTorch's documentation of `save_for_backward`. Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that, times what comes in.
 #
 # With `create_graph=True` a backward pass is itself recorded (lesson 13 is about that), so the gradients can be differentiated once more. Calculus says that gx by y and gy by x are the same number: 1 + z.
 #
@@ -159,7 +159,7 @@ L.predict("11.p2", None)
 # %% [markdown]
 # ## Run
 #
-# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little and looks how the result moves. Give it `float64`: in `float32` the differences drown in rounding, and it says False.
+# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little and looks how the result moves. Give it `float64`: in `float32` the differences drown in rounding, and even a right backward fails.
 
 # %%
 class Mix(torch.autograd.Function):
@@ -272,7 +272,7 @@ for when in ("nobody has a name for them:", "after a collection:"):
 # %% [markdown]
 # **Second derivatives, refused.** If your backward leaves the graph, through NumPy or through saved intermediates, say so: above `def backward` write `@once_differentiable`, above that `@staticmethod`. But look at the last line. With `** 2` behind it, the gradient that comes in depends on the result. Without, a plain 1 comes in, which has no history, and then your gradient has none either: in a loss that contains it (a gradient penalty) it is a constant, and nothing raises.
 #
-# **A write, announced.** `Triple` writes into its argument. `mark_dirty` says so; what it names must be an argument and must be returned, or `apply` raises.
+# **A write, announced.** `Triple` writes into its argument. `mark_dirty` says so; what it names must also be returned, or `apply` raises.
 
 # %% tags=["C11.8"]
 class Once(Mix):
@@ -413,7 +413,7 @@ class TwoMethods(torch.autograd.Function):
 L.check("11.4", TwoMethods)
 
 # %% [markdown]
-# **A second sitting.** The last three are as long as such Functions really are; come back for them when you like.
+# **A second sitting.** Three longer ones; come back for them when you like.
 #
 # **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
 

@@ -1,5 +1,7 @@
 """The claims of lesson 07, version counters, on our engine and on real PyTorch."""
 
+import warnings
+
 import pytest
 
 CHANGED = "modified by an inplace operation"
@@ -97,6 +99,12 @@ def test_c07_5_noted_and_compared(torch):
     for use in (lambda: y.grad_fn._saved_self, lambda: y.sum().backward()):
         with pytest.raises(RuntimeError, match=versions(3, 1)):
             use()
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+        h = leaf(torch) * 1
+        y = h.sin()
+    h.add_(1)
+    y.sum().backward()  # with hooks the check is skipped
 
 
 def test_c07_6_what_was_saved_decides(torch):
@@ -203,6 +211,14 @@ def test_c07_11_only_the_second_weight(torch):
             loss.backward()
             assert {n: p.grad.tolist() for n, p in parameters.items()} == wanted
 
+    front = torch.ones(1, requires_grad=True)  # with a layer in front, the first weight may not be, either
+    W1 = torch.ones(1, 1, requires_grad=True)
+    loss = torch.relu((front * 2).reshape(1, 1) @ W1).sum()
+    with torch.no_grad():
+        W1.mul_(0.9)
+    with pytest.raises(RuntimeError, match=versions(1, 0)):
+        loss.backward()
+
 
 def test_c07_12_retaining_is_no_cure(torch):
     """After an in-place update of a saved weight, retain_graph=True does not make a second backward
@@ -215,3 +231,23 @@ def test_c07_12_retaining_is_no_cure(torch):
         parameters["W2"].sub_(0.1 * parameters["W2"].grad)
     with pytest.raises(RuntimeError, match=versions(1, 0)):
         loss.backward()
+
+
+def test_c07_13_anomaly_mode(torch):
+    """Anomaly mode, switched on before the forward pass, names the line that saved the tensor."""
+    x = leaf(torch, 4.0, 9.0)
+    told = []
+    for early in (True, False):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with torch.autograd.set_detect_anomaly(early):
+                a = x.sqrt()  # the line that saves
+                a += 1  # the line that writes
+                with torch.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError) as error:
+                    a.sum().backward()
+        told.append("\n".join([str(error.value), *(str(warning.message) for warning in caught)]))
+
+    assert CHANGED in told[0] and "a = x.sqrt()" in told[0]
+    assert CHANGED in told[1] and "a = x.sqrt()" not in told[1]
+    ours = torch.__name__ == "course_lib"
+    assert ("a += 1" in told[0]) == ours  # PyTorch does not name the line that wrote

@@ -219,6 +219,16 @@ def test_c11_7_gradgradcheck(torch):
         return torch.autograd.gradcheck(lambda *given: fn.apply(*given, 4.0), inputs, raise_exception=False)
 
     assert not gradcheck(mix(torch, half), x, y)
+
+    def step(ctx, u, number):
+        ctx.save_for_backward(u)
+        return (u >= 0).to(u.dtype)
+
+    def smooth_slope(ctx, grad):
+        s = torch.sigmoid(ctx.saved_tensors[0])
+        return grad * s * (1 - s), None
+
+    assert not gradcheck(make(torch, step, smooth_slope), x)  # a replaced slope is not the step's
     small = [torch.tensor([2.0, -1.0], requires_grad=True), torch.tensor([3.0, 0.5], requires_grad=True)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch warns of float32

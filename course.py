@@ -488,11 +488,21 @@ def without_outputs(text):
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 
+def fresh(path):
+    """The bytes that a copy begins with: an appendix (from 90 up) asks nothing, so it keeps its pictures."""
+    return path.read_bytes() if path.name[:1] == "9" else without_outputs(path.read_bytes())
+
+
+def origin(text):
+    """The digest by which an edition is known: of the cells, not of what they printed."""
+    return digest(without_outputs(text))
+
+
 class Copies:
     """The learner's folder: one copy of each lesson, made once and from then on theirs.
 
     Copies begin without outputs: a lesson asks for a prediction before it shows the answer. The manifest
-    remembers, per lesson, the SHA-256 of the text the copy was made from. That is how a lesson that has changed
+    remembers, per lesson, the SHA-256 of the cells the copy was made from. That is how a lesson that has changed
     since is noticed, without ever comparing it with what the learner wrote.
     """
 
@@ -502,8 +512,8 @@ class Copies:
 
     def published(self):
         """The course's lessons as {file name: bytes of a fresh copy}, in order."""
-        paths = sorted(self.lessons.glob("*.ipynb"))
-        return {path.name: without_outputs(path.read_bytes()) for path in paths if not path.name.startswith(".")}
+        paths = [path for path in sorted(self.lessons.glob("*.ipynb")) if not path.name.startswith(".")]
+        return {path.name: fresh(path) for path in paths}
 
     def read_manifest(self):
         try:
@@ -529,14 +539,14 @@ class Copies:
             try:
                 write_new(self.mine / name, text)
                 added.append(name)
-                origins[name] = digest(text)
+                origins[name] = origin(text)
             except FileExistsError:
                 # A copy that the manifest does not know (it was lost, or we died before writing it) counts
                 # as made from the lesson of today: better silent once than crying wolf each time.
-                origins.setdefault(name, digest(text))
+                origins.setdefault(name, origin(text))
         if origins != known:
             self.write_manifest(origins)
-        changed = [name for name, text in lessons.items() if origins[name] != digest(text)]
+        changed = [name for name, text in lessons.items() if origins[name] != origin(text)]
         return added, changed
 
     def make_folder(self):
@@ -571,7 +581,7 @@ class Copies:
             kept = self.keep(copy, today)
         write_whole(copy, text)
         origins = self.read_manifest()
-        origins[name] = digest(text)
+        origins[name] = origin(text)
         self.write_manifest(origins)
         return name, kept
 
@@ -861,7 +871,7 @@ def examine_folder():
     if not copies.mine.is_dir():
         return [Finding("ok", "Lessons", f"{len(lessons)} in notebooks/; the first open copies them")]
     origins = copies.read_manifest()
-    changed = [name for name, text in lessons.items() if origins.get(name, digest(text)) != digest(text)]
+    changed = [name for name, text in lessons.items() if origins.get(name, origin(text)) != origin(text)]
     there = sum((copies.mine / name).exists() for name in lessons)
     words = f"{there} of {len(lessons)} copied to my_course/"
     if changed:

@@ -215,6 +215,7 @@ def run_with_care(task, node, grad):
     if node.hooks is not None:
         grads = run_prehooks(node, grads)
     if all(g is None for g in grads) and not node.runs_without_gradient:
+        check_slots(node)
         grad_inputs = (None,) * len(node.edges)
     else:
         state.evaluating, before = node, state.evaluating

@@ -51,7 +51,7 @@ class SavedVariable:
         tensor, maker = self.tensor, node if self.is_output else self.tensor.grad_fn
         output_of = ""
         if maker is not None:
-            output_nr = 0 if tensor.meta is None else tensor.meta.output_nr
+            output_nr = tensor.meta.output_nr if self.is_output and tensor.meta is not None else 0  # 0 for every input
             output_of = f", which is output {output_nr} of {forward_name(maker)},"
         kind = tensor.dtype.tensor_type if tensor.dtype is not dtypes.bool_ else "CPUBoolType"
         report = explain_change(self, node) if state.anomaly else ""
@@ -176,6 +176,15 @@ def pack_slots(node):
         setattr(node, "kept_" + name, kept)
 
 
+def check_slots(node):
+    """Unpack what a node keeps, for nothing: what was overwritten is noticed even when no gradient arrived."""
+    for name in node.saved_tensor_names:
+        slot = getattr(node, "kept_" + name)
+        for kept in slot if type(slot) is list else [slot]:
+            if kept is not None:
+                kept.unpack(node)
+
+
 def read_slot(node, name):
     """What `node._saved_<name>` gives: the checked tensor, a number, a tuple of tensors, or None."""
     slot = getattr(node, "kept_" + name)
@@ -240,8 +249,8 @@ class SavedTensor:
             )
         if slot is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = slot.unpack(self._node) if slot.is_output else slot.tensor  # the version is checked no more
-        packed = PackedVariable(tensor, pack, unpack, slot.is_output)
+        slot.version = slot.tensor._version  # it is checked no more
+        packed = PackedVariable(slot.unpack(self._node), pack, unpack, slot.is_output)
         if self._index is None:
             setattr(self._node, self._name, packed)
         else:

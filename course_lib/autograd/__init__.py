@@ -57,12 +57,9 @@ def begin(outputs, grad_outputs, create_graph):
         seeds.append(seed(output, grad, create_graph, position))
     if len(grad_outputs) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
-    for position, output in enumerate(outputs):
-        if not has_history(output):
-            raise errors.no_history(position)
-    edges = [edge_of_root(output) for output in outputs]
+    edges = [edge_of_root(output) if has_history(output) else None for output in outputs]
     for position, edge in enumerate(edges):
-        if type(edge) is DeadEnd:
+        if not edge:  # no history, or a dead end
             raise errors.no_history(position)
     return edges, seeds
 

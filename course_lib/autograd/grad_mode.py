@@ -93,7 +93,8 @@ class set_grad_enabled(_Decorator):
 
     def __init__(self, mode):
         if not isinstance(mode, bool):
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+            kind = type(mode).__name__
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {kind}")
         self.previous = state.grad_enabled
         self.mode = mode
         set_grad_mode(self.mode)

@@ -56,7 +56,7 @@ def write_arguments(row):
                  f"        {arrays} = {promoting}({', '.join(row.operands)})", "        promoted = True"]
     if row.floating:
         for t in row.operands or row.tensors:
-            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = {t}_array.astype(F32)"]
+            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = in_rows({t}_array, F32)"]
     return text
 
 
@@ -113,10 +113,15 @@ def rank(tensor):
     return 0 if type(tensor) is WrappedNumber else 2 if tensor.array.ndim else 1
 
 
+def in_rows(array, dtype):
+    """The elements as another type: laid out as they are, but an expanded array in rows."""
+    return array.astype(dtype, order="C" if 0 in array.strides else "K")
+
+
 def promote(*tensors):
     """The operands' arrays, converted to the type PyTorch gives the result."""
     wanted = dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors])
-    return tuple(t.array if t.array.dtype is wanted else t.array.astype(wanted) for t in tensors)
+    return tuple(t.array if t.array.dtype is wanted else in_rows(t.array, wanted) for t in tensors)
 
 
 def promote_difference(self, other):

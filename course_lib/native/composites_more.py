@@ -329,12 +329,3 @@ def broadcast_tensors(*tensors):
     """All tensors seen in the one shape they broadcast to."""
     shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
     return [composites.expand(t, shape) for t in tensors]
-
-
-def _left_out(name):
-    def method(input):
-        raise errors.not_supported(f"Tensor.{name}()", "Use .long(), .float() or .double().")
-
-    method.__name__ = name
-    method.__doc__ = "Left out: a clear error says what there is instead."
-    return method

@@ -197,19 +197,24 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     return finish(np.linspace(start, end, steps).astype(kind), dtype, requires_grad, device)
 
 
+def layout(input):
+    """How NumPy shall lay out a tensor like `input`: the same way, but in rows when its elements share places."""
+    return "C" if 0 in input.array.strides else "K"
+
+
 def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
     """Zeros in the shape and type of `input`; requires_grad is not inherited."""
-    return finish(np.zeros_like(memory_of(input)), dtype, requires_grad, device)
+    return finish(np.zeros_like(memory_of(input), order=layout(input)), dtype, requires_grad, device)
 
 
 def ones_like(input, *, dtype=None, device=None, requires_grad=False):
     """Ones in the shape and type of `input`; requires_grad is not inherited."""
-    return finish(np.ones_like(memory_of(input)), dtype, requires_grad, device)
+    return finish(np.ones_like(memory_of(input), order=layout(input)), dtype, requires_grad, device)
 
 
 def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value in the shape and type of `input`."""
-    return finish(np.full_like(memory_of(input), fill_value), dtype, requires_grad, device)
+    return finish(np.full_like(memory_of(input), fill_value, order=layout(input)), dtype, requires_grad, device)
 
 
 def empty_like(input, *, dtype=None, device=None, requires_grad=False):

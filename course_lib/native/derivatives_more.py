@@ -26,7 +26,7 @@ row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_s
     self="grad * (1 - weight)",
     end="grad * weight")
 row("lerp_tensor(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
-    node="LerpBackward1",
+    node="LerpBackward1", keeps=("weight",),
     self="grad * (1 - weight)",
     end="grad * weight",
     weight="grad * (end - self)")
@@ -85,7 +85,7 @@ row("gelu(self, approximate='none')", "kernels.gelu(self)",
     self="grad * gelu_slope(self)")
 row("softplus(self, beta=1, threshold=20)", "kernels.softplus(self, beta, threshold)",
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
-row("leaky_relu(self, negative_slope=0.01)", 
+row("leaky_relu(self, negative_slope=0.01)",
     "np.where(kernels.floats(self, 'leaky_relu_cpu') > 0, self, self * negative_slope)",
     self="leaky_relu_backward(grad, self, negative_slope)")
 row("leaky_relu_backward(grad_output, self, negative_slope)",
@@ -94,7 +94,7 @@ row("leaky_relu_backward(grad_output, self, negative_slope)",
     self="zeros_like(grad)")
 row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
     self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
-row("elu(self, alpha=1.0)", 
+row("elu(self, alpha=1.0)",
     "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
     self="where(self > 0, grad, grad * (alpha * exp(self)))")
 

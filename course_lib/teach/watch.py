@@ -19,7 +19,7 @@ from course_lib.teach.recorder import ACCUMULATED, FREED, REFUSED, SAVED, UNPACK
 KINDS = (SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED)
 COLOURS = {  # Okabe-Ito; the word stands beside each
     SAVED: ("#DCEBF7", "#00507F"), VERSION: ("#FBEFD2", "#7A5200"), UNPACKED: ("#EEEEEE", "#333333"),
-    REFUSED: ("#D55E00", "#FFFFFF"), FREED: ("#F3E3EF", "#7A2E66"), ACCUMULATED: ("#D5EFE6", "#00593F"),
+    REFUSED: ("#FBE3D6", "#9C3B00"), FREED: ("#F3E3EF", "#7A2E66"), ACCUMULATED: ("#D5EFE6", "#00593F"),
 }  # fmt: skip
 
 

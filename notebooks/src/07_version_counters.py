@@ -135,7 +135,7 @@ t.grad = torch.ones(3)
 print("version", t._version, "though the values are now", t.tolist())
 
 # %% [markdown]
-# **Noted when saved, compared when read.** That is the whole mechanism, and `watch` writes it down. A write *before* the tensor is saved is harmless: the node notes the version that it finds. A write that is undone again is not harmless: same values, other number. The check is made whenever the slot is read, so you can trigger it without any backward. Until somebody reads, nothing happens: that is why the error comes so late.
+# **Noted when saved, compared when read.** That is the whole mechanism, and `watch` writes it down. A write *before* the tensor is saved is harmless: the node notes the version that it finds. A write that is undone again is not harmless: same values, other number. The check is made whenever the slot is read: by backward, or by you (`y.grad_fn._saved_self` would raise here as well). Until then nothing happens. That is why the error comes so late.
 
 # %% tags=["C07.5", "P2"]
 with watch() as log:
@@ -144,7 +144,7 @@ with watch() as log:
     y = h.sin()  # saves h, at version 1
     h.add_(1).sub_(1)  # undone: the values are what they were
     with expect_error(RuntimeError, "is at version 3; expected version 1"):
-        y.grad_fn._saved_self
+        y.sum().backward()
 log
 
 # %% [markdown]

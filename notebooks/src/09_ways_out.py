@@ -27,17 +27,16 @@
 # - **C09.7** A state carried over from an earlier backward must be detached: its graph has been emptied.
 # - **C09.8** A total of attached losses keeps all activations alive; after backward it still keeps the nodes.
 # - **C09.9** `detach` cuts only the path it stands on; every other path carries its gradient as before.
+# - **C09.10** `eval()` changes what layers compute, and switches off neither recording nor counting.
 #
 # **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/tensor.py` · **Out of scope**
 # views in general (lesson 08), optimizer classes (lesson 10)
 
 # %%
 import course_lib as torch
-from course_lib.teach import draw, expect_error, lesson, show
+from course_lib.teach import compare, draw, expect_error, ledger, lesson, show, step
 
 L = lesson(9)
-
-import weakref
 
 # %% [markdown]
 # ## Question
@@ -62,20 +61,36 @@ L.predict("09.p1", None)
 # %% [markdown]
 # ## Run
 #
-# The second of the three, `.data`, up to the backward pass.
+# All three, one after the other. Of an error, a few words are printed.
 
-# %%
-x = torch.tensor([3.0], requires_grad=True)
-y = (x * x).sum()
-alias = x.data
-alias[0] = 30.0
-print(x, x._version, alias._version)
+# %% tags=["C09.1", "C09.2", "P15"]
+def outcome(x, result):
+    try:
+        result().backward()
+        return x.grad.item()
+    except RuntimeError as error:
+        return str(error).split(":")[0].split(".")[0].split("has been ")[-1]
+
+
+ways = {"detach": lambda x: x.detach(), ".data": lambda x: x.data, "clone": lambda x: x.clone()}
+for name, leave in ways.items():
+    x = torch.tensor([3.0], requires_grad=True)
+    y = (x * x).sum()
+    leave(x)[0] = 30.0
+    print(f"{name}:", outcome(x, lambda: y))
 
 # %% [markdown]
 # ## See
+#
+# The second of the three, `.data`: the graph before the write and after it, and below it the list of what
+# changed.
 
 # %%
-draw(y, alias)
+x = torch.tensor([3.0], requires_grad=True)
+y, alias = (x * x).sum(), x.data
+before = draw(y, alias)
+alias[0] = 30.0
+compare(before, draw(y, alias))
 
 # %% [markdown]
 # **Notice:**
@@ -87,10 +102,10 @@ draw(y, alias)
 #
 # ## Explain
 #
-# **`.data` and NumPy write unseen.** The check of lesson 07 compares counters, and these two do not move
-# it. So backward multiplies by what lies in memory now: 60 for 6, and then, the other way round, 6 for 60.
-# PyTorch refuses `x.numpy()` on a tensor that requires grad, and recommends the detour; the detour is just
-# as unseen when you write through it.
+# **`.data` and NumPy write unseen, `detach` does not.** The check of lesson 07 compares counters. `detach`
+# hands out the source's own, so its write was caught: an error, before a wrong step is taken. The others do
+# not move that counter, and backward multiplies by what lies in memory now: 60 for 6, and then, the other way
+# round, 6 for 60. PyTorch refuses `x.numpy()` and recommends a detour, which is just as unseen.
 
 # %% tags=["C09.2", "C09.6"]
 y.backward()
@@ -100,21 +115,7 @@ with expect_error(RuntimeError, "Can't call numpy() on Tensor that requires grad
 y, x.grad = (x * x).sum(), None  # now x is 30
 x.detach().numpy()[0] = 3.0
 y.backward()
-print(x.grad, x._version)
-
-# %% [markdown]
-# **`detach` shares the counter too.** It is the same memory seen from outside the graph, so writing through
-# it is allowed and is counted where the check looks. The same program as above now stops with an error. An
-# error is the better outcome, for it comes before the wrong step is taken.
-
-# %% tags=["C09.1"]
-x = torch.tensor([3.0], requires_grad=True)
-y = (x * x).sum()
-d = x.detach()
-d[0] = 30.0
-print(d.data_ptr() == x.data_ptr(), x._version, d.requires_grad)
-with expect_error(RuntimeError, "has been modified by an inplace operation"):
-    y.backward()
+print(x.grad, x._version, x.detach().data_ptr() == x.data_ptr())
 
 # %% [markdown]
 # **`clone` is no way out.** It copies the memory, so nothing you do to the copy disturbs `y`; but the
@@ -148,11 +149,13 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
     y.backward()
 
 # %% [markdown]
-# **`inference_mode` drops the counter as well.** It is there for speed, and has a price: nobody could
-# notice a write to such a tensor, so it may not be saved for backward. Addition saves nothing and accepts
-# it; a product wants to save it and refuses. `clone()` outside the block makes an ordinary tensor of it.
+# **`inference_mode` drops the counter as well.** Nobody could notice a write to such a tensor, so it may not
+# be saved for backward. Addition saves nothing and accepts it; a product refuses. `clone()` outside the block
+# makes an ordinary tensor of it. So: `no_grad` for what may meet a graph again, `inference_mode` for what
+# never will. `eval()` is neither: it tells layers such as dropout to behave differently, and all is recorded
+# as before.
 
-# %% tags=["C09.5"]
+# %% tags=["C09.5", "C09.10", "P21"]
 with torch.inference_mode():
     f = torch.ones(1) * 2
 print(x + f, x * f.clone())
@@ -160,6 +163,7 @@ with expect_error(RuntimeError, "Inference tensors cannot be saved for backward"
     x * f
 with expect_error(RuntimeError, "Inference tensors do not track version counter"):
     f._version
+print("under eval():", torch.nn.Dropout(0.5).eval()(x * x))
 
 # %% [markdown]
 # **Open our engine.** The whole difference between the two is which counter the new tensor is given:
@@ -217,34 +221,33 @@ draw(loss)
 #
 # ## Explain
 #
-# **Detach the state.** The second pass would walk into step 0 and find it emptied. `retain_graph=True`
-# silences that, at a price: every pass walks through all earlier steps, memory grows, and as soon as `w` is
-# updated in place between the steps, a version error follows. What you mean is that the state is a *number*
-# by now: `h.detach()`.
+# **Detach the state.** What you mean is that the state is a *number* by now: `h.detach()`. With the state
+# attached, the pass walks into step 0 and finds it emptied: page to the last frame. `retain_graph=True` would
+# silence that, at a price: every pass walks through all earlier steps, memory grows, and as soon as `w` is
+# updated in place between the steps, a version error follows.
 
-# %% tags=["C09.7"]
-with expect_error(RuntimeError, "Trying to backward through the graph a second time"):
-    loss.backward()
+# %% tags=["C09.7", "P7"]
 w.grad = None
 state = h.detach()
 ((torch.tanh(w * state) - 1) ** 2).backward()
 print(w.grad)  # this step's gradient alone
+step(loss)  # the loss from above, with the state attached
 
 # %% [markdown]
-# **A total can hold a whole epoch.** The weak references say whether the activations still exist. `total`
-# holds the losses' nodes, and these hold what they saved. In training, backward releases the activations,
-# and only the nodes pile up; in an evaluation that never calls backward, everything does. `item()`,
-# `detach()` or `no_grad` keep a running loss harmless.
+# **A total can hold a whole epoch.** `total` holds the losses' nodes, and these hold what they saved: here
+# the result of `exp`, 4000 bytes a batch. In training, backward releases them, and only the nodes pile up; in
+# an evaluation that never calls backward, everything does. `item()`, `detach()` or `no_grad` keep a running
+# loss harmless.
 
-# %% tags=["C09.8"]
-activations = [w * k for k in (1.0, 2.0, 3.0)]
-seen = [weakref.ref(a) for a in activations]
-total = sum(a * a for a in activations)
-del activations
-print([ref() is not None for ref in seen])
-total.backward()
-print([ref() is not None for ref in seen], total.grad_fn.name())
-total = total.item()  # a plain number: nothing hangs on it
+# %% tags=["C09.8", "P16"]
+w, total = torch.ones(1000, requires_grad=True), 0.0
+with ledger(leaves=False) as held:
+    for batch in (1.0, 2.0, 3.0):
+        total = total + (w * batch).exp().sum()
+        print(held.now, "bytes are held")
+    total.backward()
+print(held.now, "bytes, but the total still has its", total.grad_fn.name())
+held.plot()
 
 # %% [markdown]
 # **Cut one path, keep the other.** `x * x.detach()` has the value x² and the slope x: the second factor
@@ -252,7 +255,7 @@ total = total.item()  # a plain number: nothing hangs on it
 # below are those of `hard`, the gradient is that of `p`. Detached targets in reinforcement learning are
 # this idea again.
 
-# %% tags=["C09.9"]
+# %% tags=["C09.9", "P9"]
 x = torch.tensor(3.0, requires_grad=True)
 (x * x.detach()).backward()
 print(x.grad)  # 3, not 6
@@ -265,24 +268,25 @@ print(through, p.grad)
 # %% [markdown]
 # ## Break it
 #
-# A two-parameter adversarial game: `g` makes a fake, `d` scores it. `d` steps in place between the score
+# An adversarial game of two parameters: the generator `g` makes a fake, the discriminator `d` scores it. `d` steps in place between the score
 # and the generator's backward, and the score's kept `d` is stale. Now somebody adds a `detach` until the
 # error goes away. It goes, and so does the learning: `g` gets no gradient at all, and `d` gets one that was
-# not meant for it. The right cure is to score again after the step.
+# not meant for it. The right cure is to score again after the step. In the picture, only one of the two
+# losses has a way to `g`, and brings minus `d`, times 5.
 
-# %%
-g = torch.tensor(1.0, requires_grad=True)  # generator
-d = torch.tensor(3.0, requires_grad=True)  # discriminator
+# %% tags=["P9"]
+g, d = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
 fake = g * 5
 score = d * fake
 with torch.no_grad():
     d -= 1.0  # the discriminator's step
 with expect_error(RuntimeError, "has been modified by an inplace operation"):
     (-score).backward()
-(-(d * fake.detach())).backward()  # silent, and useless
+silenced, right = -(d * fake.detach()), -(d * fake)  # both score again: d is 2 now
+silenced.backward()
 print(g.grad, d.grad)
-(-(d * fake)).backward()  # scored again: d is 2 now
-print(g.grad)  # minus d, times 5
+right.backward()
+draw(silenced, right)
 
 # %% [markdown]
 # ## Exercises
@@ -327,7 +331,7 @@ verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G
 L.check("09.2", verdicts)
 
 # %% [markdown]
-# **09.3 · Carry the state** (6 minutes). Repair the loop with one call: each step learns from its own loss,
+# **09.3 · Carry the state** (5 minutes). Repair the loop with one call: each step learns from its own loss,
 # and the state arrives from the step before as a number. Return the last state.
 
 
@@ -343,7 +347,7 @@ def train(torch, w, inputs):
 L.check("09.3", train)
 
 # %% [markdown]
-# **09.4 · Two players** (12 minutes). The discriminator `d` lowers `d * fake - d * real` first; then the
+# **09.4 · Two players** (10 minutes). The discriminator `d` lowers `d * fake - d * real` first; then the
 # generator `g`, whose fake is `g * z`, lowers `-(d * fake)` as scored by the *new* `d`. Each player moves
 # by a counted in-place write of `-lr` times the gradient of its own loss and of nothing else, also when
 # `step` is called again and again. This version raises; do not only silence it.
@@ -368,7 +372,7 @@ L.check("09.4", step)
 # **09.5 · A bug report** (8 minutes). "Validation runs out of memory after some hundred batches. Training
 # does not, with the same model." Here is the validation loop; `loss_of(batch)` builds a graph. Return the
 # total as a Python number, with at most one batch's activations alive at a time, and leave every `.grad`
-# alone.
+# alone. The two cells after it measure all seven ways out at once: compare with your table of 09.1.
 
 
 # %%
@@ -381,36 +385,52 @@ def evaluate(torch, loss_of, batches):
 
 L.check("09.5", evaluate)
 
+# %%
+ways["numpy"] = lambda x: torch.from_numpy(x.detach().numpy())
+ways["item"] = lambda x: torch.tensor([x.item()])
+ways["no_grad"] = torch.no_grad()(lambda x: x * 1)
+ways["inference_mode"] = torch.inference_mode()(lambda x: x * 1)
+
+# %% tags=["P15", "P21"]
+print(f"{'':14} memory counter graph   x * it                                         written to")
+for name, leave in ways.items():
+    x = torch.tensor([3.0], requires_grad=True)
+    y, out = (x * x).sum(), leave(x)
+    memory = "shared" if out.data_ptr() == x.data_ptr() else "own"
+    graph = "goes on" if out.requires_grad else "cut"
+    product = outcome(x, lambda: (x * out).sum())
+    x.grad = None
+    with torch.inference_mode():
+        out.fill_(30.0)
+    counter = "none" if out.is_inference() else "shared" if x._version else "own"
+    print(f"{name:14} {memory:6} {counter:7} {graph:7} {product!s:46} {outcome(x, lambda: y)}")
+
 # %% [markdown]
 # ## What you can now claim
 #
-# | way out | memory | counter | graph | what you get when it goes wrong |
-# | --- | --- | --- | --- | --- |
-# | `x.detach()` | shared | shared | cut | a write is caught: *modified by an inplace operation …* |
-# | `x.data` | shared | its own | cut | nothing: 60 for 6 |
-# | `x.detach().numpy()` | shared | none | cut | nothing: 6 for 60 (*Can't call numpy()* without `detach`) |
-# | `x.clone()` | its own | its own | **goes on** | gradients where you wanted none |
-# | `x.item()` | a number | none | cut | *cannot be converted to Scalar*, unless it has one element |
-# | inside `no_grad` | its own | its own | not recorded | a write to `x` is caught: *modified by …* |
-# | inside `inference_mode` | its own | none | not recorded | *Inference tensors cannot be saved …* |
+# The table above is the lesson in seven lines, every entry measured. *x \* it*: what a product with the
+# result leaves in `x.grad`, where 3 is the slope with a constant and 6 the full one. *written to*: what
+# `x * x` leaves there when 30 was written to the result before backward, where only 6 is right. Three errors
+# stand further up: `numpy()` without `detach`, `item()` of two elements, a write to `x` itself under `no_grad`.
 #
 # | claim | its cell says | test |
 # | --- | --- | --- |
-# | C09.1 `detach` is counted | version 1, then the error | `test_c09_1` |
-# | C09.2 `.data` is not | 60 | `test_c09_2` |
+# | C09.1 `detach` is counted | modified by an inplace operation | `test_c09_1` |
+# | C09.2 `.data` is not | 60 for 6 | `test_c09_2` |
 # | C09.3 `clone` stays in the graph | 6 + 10 | `test_c09_3` |
 # | C09.4 `no_grad` counts | version 1, no `grad_fn` | `test_c09_4` |
 # | C09.5 inference tensors | `+` works, `*` refuses | `test_c09_5` |
 # | C09.6 NumPy writes unseen | 6 where 60 was right, version 0 | `test_c09_6` |
-# | C09.7 detach the state | the error, then one step's gradient | `test_c09_7` |
-# | C09.8 totals hold graphs | three times True, then False, and a node | `test_c09_8` |
+# | C09.7 detach the state | one step's gradient; attached, the pass fails | `test_c09_7` |
+# | C09.8 totals hold graphs | 12000 bytes, then 0, and a node | `test_c09_8` |
 # | C09.9 one path is cut | 3, not 6 | `test_c09_9` |
+# | C09.10 `eval()` records | a `grad_fn` | `test_c09_10` |
 #
 # The tests run on our engine and on real PyTorch: `tests/claims/test_claims_09.py`.
 #
-# **Left out, compared with PyTorch.** `detach_()` cuts a tensor off in place, and `x.data = other` gives it
-# another memory; both make it hard to say who shares what with whom. Inference mode also makes PyTorch
-# faster, which an engine in Python cannot show.
+# **What PyTorch does differently, and what is left out.** `detach_()` cuts a tensor off in place, and
+# `x.data = other` gives it another memory; both make it hard to say who shares what with whom. Inference mode
+# is meant for speed, which an engine in Python cannot show.
 #
-# **Next:** you have the five lessons of this edition behind you. Take a training loop of your own, `draw`
-# its loss before and after the step, and see what you can now read.
+# **Next:** lesson 11, where an operation of your own decides what is saved and what gets a gradient. Or take a
+# training loop of your own, `draw` its loss before and after the step, and see what you can now read.

@@ -47,6 +47,11 @@ def test_c09_2_data_is_not_counted(torch):
     assert (x._version, alias._version) == (1, 1)
     assert x.grad.tolist() == [60.0]  # 6 is the slope of the y that was computed
 
+    x.data = torch.tensor([5.0, 7.0])  # other memory for the same tensor
+    assert (x.tolist(), x._version, x.requires_grad) == ([5.0, 7.0], 1, True)
+    y = x * 2
+    assert y.detach_() is y and (y.grad_fn, y.requires_grad) == (None, False)
+
 
 def test_c09_3_clone_stays_in_the_graph(torch):
     """`clone()` has its own memory and counter, and stays in the graph."""
@@ -119,6 +124,17 @@ def recurrent(torch, between, **options):
     return w
 
 
+def nodes_walked(torch, **options):
+    """How many nodes each of three backward passes visits; without options the state is detached."""
+    w, h, found = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0), []
+    for _ in range(3):
+        h = torch.tanh(w * (h if options else h.detach()))
+        loss = (h - 1) ** 2
+        found.append(len(names_behind(loss)))
+        loss.backward(**options)
+    return found
+
+
 def test_c09_7_detach_the_state(torch):
     """A state carried over from an earlier backward must be detached: its graph has been emptied."""
     with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
@@ -137,6 +153,9 @@ def test_c09_7_detach_the_state(torch):
             ((h - 1) ** 2).backward(retain_graph=True)
             with torch.no_grad():
                 w -= 0.1 * w.grad
+
+    for options, walked in (({"retain_graph": True}, [5, 8, 11]), ({}, [5, 5, 5])):
+        assert nodes_walked(torch, **options) == walked  # retained: each pass walks, and holds, all steps before
 
 
 def names_behind(y):
@@ -194,3 +213,22 @@ def test_c09_9_one_path_is_cut(torch):
     fake = g * 5
     (-(d * fake.detach())).backward()
     assert (g.grad, d.grad.item()) == (None, -10.0)
+
+    value, after = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
+    target = (1 + after).detach()  # as in reinforcement learning: the target counts as a constant
+    ((value - target) ** 2).backward()
+    assert (value.grad.item(), after.grad) == (-8.0, None)
+
+
+def test_c09_10_eval_records(torch):
+    """`eval()` changes what layers compute, and switches off neither recording nor counting."""
+    x = leaf(torch, [1.0] * 64)
+    layer = torch.nn.Dropout(0.5)
+    assert layer(x).tolist() != x.tolist()
+    layer.eval()
+    y = layer(x * x)
+    assert y.tolist() == x.tolist() and y.requires_grad
+    x.detach().add_(1)
+    assert x._version == 1
+    with pytest.raises(RuntimeError, match=CHANGED):
+        y.sum().backward()

@@ -26,18 +26,22 @@ def name_of(node):
     return None if node is None else node.name()
 
 
+_slots = {}
+
+
 def saved_by(node, torch):
     """The names and values of the tensors that a node keeps, or the error of looking at one."""
-    found = {}
-    for name in dir(node):
-        if name.startswith("_saved_") or name == "saved_tensors":
-            value = attempt(lambda name=name: getattr(node, name))
-            if isinstance(value, torch.Tensor):
-                found[name] = value_of(value)
-            elif isinstance(value, str) and "Error: " in value:
-                found[name] = value
-            elif isinstance(value, tuple) and any(isinstance(v, torch.Tensor) for v in value):
-                found[name] = [v if v is None else value_of(v) for v in value]
+    found, kind = {}, type(node)
+    if kind not in _slots:  # the same for all nodes of a kind; dir() takes long
+        _slots[kind] = [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]
+    for name in _slots[kind]:
+        value = attempt(lambda name=name: getattr(node, name))
+        if isinstance(value, torch.Tensor):
+            found[name] = value_of(value)
+        elif isinstance(value, str) and "Error: " in value:
+            found[name] = value
+        elif isinstance(value, tuple) and any(isinstance(v, torch.Tensor) for v in value):
+            found[name] = [v if v is None else value_of(v) for v in value]
     return found
 
 

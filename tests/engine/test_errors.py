@@ -1186,6 +1186,9 @@ programs(
     outer_product_with_a_matrix=lambda torch: torch.outer(torch.ones(3), square(torch)),
     two_places_of_a_number=lambda torch: torch.tensor(1.0).index_select(0, torch.tensor([0, 0])),
     places_along_an_empty_dimension=lambda torch: torch.ones(2, 0).index_select(1, torch.tensor([0])),
+    node_called_with_one_gradient=lambda torch: square(torch).requires_grad_().unbind()[0].grad_fn(square(torch)),
+    integer_filled_with_infinity=lambda torch: integers(torch).masked_fill(integers(torch) > 1, float("inf")),
+    matrices_of_two_types=lambda torch: square(torch) @ square(torch).double(),
     float_of_a_vector=lambda torch: float(torch.ones(3)),
     set_to_another_type=lambda torch: torch.ones(3).set_(torch.ones(3, dtype=torch.float64)),
     backward_through_set=lambda torch: computed(torch).set_(torch.ones(3)).sum().backward(),
@@ -1196,6 +1199,72 @@ programs(
 programs(number_from_what_requires_grad=lambda torch: float(leaf(torch, 2.0)))
 
 # --- what this engine leaves out: no counterpart in PyTorch ------------------------------------------------
+
+# --- hooks, marks and inputs of the wrong kind -------------------------------------------------------------
+
+
+def _hooked(torch, hook, kind="register_hook", on_node=False):
+    """Backward through a product that has this hook."""
+    y = leaf(torch) * 3
+    getattr(y.grad_fn if on_node else y, kind)(hook)
+    y.sum().backward()
+
+
+def _marked(torch, mark):
+    """A Function whose forward marks a number."""
+
+    class Marks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            getattr(ctx, mark)(3)
+            return x * 2
+
+    Marks.apply(leaf(torch))
+
+
+def _stop(grad):
+    raise StopIteration("enough")
+
+
+programs(
+    hook_changes_the_type=lambda torch: _hooked(torch, lambda g: g.double()),
+    hook_stops_an_iteration=lambda torch: _hooked(torch, _stop),
+    node_hook_returns_no_tuple=lambda torch: _hooked(torch, lambda gi, go: gi[0], on_node=True),
+    node_prehook_returns_a_list=lambda torch: _hooked(torch, lambda go: [go[0]], "register_prehook", on_node=True),
+    mark_dirty_a_number=lambda torch: _marked(torch, "mark_dirty"),
+    mark_non_differentiable_a_number=lambda torch: _marked(torch, "mark_non_differentiable"),
+    inputs_of_numbers=lambda torch: torch.autograd.grad(computed(torch).sum(), [1.0]),
+    copy_construct=lambda torch: torch.tensor(torch.ones(2)),
+)
+
+# --- shapes, sizes and numbers that do not fit -------------------------------------------------------------
+
+programs(
+    flip_a_dimension_twice=lambda torch: matrix(torch).flip(0, -2),
+    strides_of_another_length=lambda torch: torch.ones(4).as_strided((2,), (1, 1)),
+    strides_below_zero=lambda torch: torch.ones(4).as_strided((2,), (-1,)),
+    strides_out_of_the_storage=lambda torch: torch.ones(4).as_strided((2, 2), (9, 1)),
+    windows_too_long=lambda torch: torch.ones(3).unfold(0, 4, 1),
+    windows_without_a_step=lambda torch: torch.ones(3).unfold(0, 2, 0),
+    sum_to_a_size_that_does_not_expand=lambda torch: matrix(torch).sum_to_size(2, 2),
+    unflatten_into_other_sizes=lambda torch: torch.ones(6).unflatten(0, (4, -1)),
+    uniform_upside_down=lambda torch: torch.ones(2).uniform_(3, 1),
+    normal_with_a_negative_spread=lambda torch: torch.ones(2).normal_(0, -1),
+    text_as_data=lambda torch: torch.tensor("a"),
+    text_among_numbers=lambda torch: torch.tensor([1, "a"]),
+    none_as_data=lambda torch: torch.tensor([None]),
+    zeros_of_a_negative_length=lambda torch: torch.zeros(2, -3),
+    ones_of_a_negative_length=lambda torch: torch.ones(2, -3),
+    arange_without_a_step=lambda torch: torch.arange(0, 3, 0),
+    arange_the_wrong_way=lambda torch: torch.arange(3, 0),
+    linspace_of_minus_one=lambda torch: torch.linspace(0, 1, -1),
+    eye_of_minus_one=lambda torch: torch.eye(-1),
+    random_integers=lambda torch: torch.randn(2, dtype=torch.int64),
+    randint_of_nothing=lambda torch: torch.randint(0, (2,)),
+    index_by_text=lambda torch: torch.ones(2)["a"],
+    assign_text=lambda torch: torch.ones(2).__setitem__(0, "a"),
+    dot_of_two_types=lambda torch: torch.dot(torch.ones(2), torch.ones(2, dtype=torch.float64)),
+)
 
 OURS_ONLY = {}
 
@@ -1215,12 +1284,12 @@ ours_only(
     cuda_device=lambda torch: torch.device("cuda"),
     view_as_another_dtype=lambda torch: torch.ones(2).view(torch.int64),
     norm_of_a_kind=lambda torch: torch.ones(2, 2).norm("nuc"),
+    converted_to_int32=lambda torch: torch.ones(2).int(),
+    unique_along_a_dim=lambda torch: matrix(torch).unique(dim=0),
     batched_grad=lambda torch: torch.autograd.grad(computed(torch), leaf(torch), is_grads_batched=True),
     element_type=lambda torch: torch.from_numpy(np.zeros(2, np.int8)),
-    bool_index=lambda torch: torch.ones(2)[True],
     dtype_by_name=lambda torch: torch.ones(2, dtype="float32"),
     combined_with_text=lambda torch: torch.mul(torch.ones(2), "a"),
-    index_by_text=lambda torch: torch.ones(2)["a"],
     # PyTorch trips over its own search for the position here
     backward_with_the_second_gradient_wrong=lambda torch: torch.autograd.backward(
         [computed(torch), computed(torch)], [torch.ones(3), torch.ones(4)]

@@ -1,7 +1,7 @@
 """What every program of this folder is made of: a function of `T`, real torch or course_lib, and what it observes.
 
 A program returns tensors, nodes, numbers, strings or lists of them; `observe` turns those into plain data in which
-the two libraries can be compared. An exception that leaves a program is an observation too.
+the two libraries can be compared. An exception that leaves a program is a mistake of the program: what is meant to raise stands in `raises`.
 """
 
 import inspect
@@ -80,7 +80,11 @@ def kept(T, node):
     found = {}
     for name in sorted(n for n in dir(node) if n.startswith("_saved_")):
         value = getattr(node, name)
-        if isinstance(value, T.Tensor) or isinstance(value, list | tuple) and any(isinstance(v, T.Tensor) for v in value):
+        if (
+            isinstance(value, T.Tensor)
+            or isinstance(value, list | tuple)
+            and any(isinstance(v, T.Tensor) for v in value)
+        ):
             found[name[7:]] = value
     return found
 
@@ -109,8 +113,13 @@ def observe(value):
     """Plain data that says everything about a value."""
     if hasattr(value, "backward") and hasattr(value, "grad_fn") and not isinstance(value, type):
         fn = value.grad_fn
-        return [str(value.dtype).rpartition(".")[2], list(value.shape), observe(value.detach().tolist()),
-                value.requires_grad, fn and type(fn).__name__]
+        return [
+            str(value.dtype).rpartition(".")[2],
+            list(value.shape),
+            observe(value.detach().clone().tolist()),
+            value.requires_grad,
+            fn and type(fn).__name__,
+        ]
     if hasattr(value, "next_functions"):
         return f"<{value.name()}>"
     if isinstance(value, dict):
@@ -131,7 +140,7 @@ def run(function, T):
     try:
         return observe(function(T))
     except Exception as error:  # noqa: BLE001
-        return ["raises", type(error).__name__, words(error)]
+        return ["escaped", type(error).__name__, words(error)]
 
 
 def difference(want, got, path=""):

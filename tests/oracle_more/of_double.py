@@ -1,6 +1,6 @@
 """Second derivatives, functional transforms, meta-learning, and what has no history."""
 
-from kit import flags, graph, kind, leaf, program, programs, quiet, raises, warned, weighted
+from kit import flags, leaf, program, programs, quiet, raises, weighted
 
 M = [[0.5, 1.25], [2.0, 0.75]]
 
@@ -20,22 +20,248 @@ def second(T, f, data=M, flat=False):
 
 
 programs(
-    of_one_number=lambda T: {n: second(T, lambda x: getattr(x, n)()) for n in "exp log sin cos tan tanh sigmoid sqrt rsqrt reciprocal square abs relu neg expm1 log1p log2 erf sinh cosh atan sign floor".split()},
+    of_one_number=lambda T: {
+        n: second(T, lambda x: getattr(x, n)())
+        for n in "exp log sin cos tan tanh sigmoid sqrt rsqrt reciprocal square abs relu neg expm1 log1p log2 erf sinh cosh atan sign floor".split()
+    },
     arc_functions=lambda T: {n: second(T, lambda x: getattr(x, n)(), [0.3, -0.5]) for n in ("asin", "acos")},
-    arithmetic=lambda T: [second(T, f) for f in (lambda x: x * x, lambda x: x / (x + 1), lambda x: 2 / x, lambda x: x ** 3, lambda x: x ** 2.5, lambda x: x ** x, lambda x: 2 ** x, lambda x: x - x * 2, lambda x: x * x.t(), lambda x: x * x[0], lambda x: (x * 3 + 1) / 2, lambda x: T.addcmul(x, x, x), lambda x: x.lerp(x * x, 0.3), lambda x: x % 0.7, lambda x: x * 2, lambda x: x + 1)],
-    reductions=lambda T: [second(T, f) for f in (lambda x: x.sum() ** 2, lambda x: x.mean(0) ** 3, lambda x: x.prod(), lambda x: x.prod(1), lambda x: x.var(0), lambda x: x.std(), lambda x: x.norm(), lambda x: x.norm(dim=1), lambda x: x.norm(3), lambda x: x.max() ** 2, lambda x: x.min(0)[0] ** 2, lambda x: x.amax(1) ** 2, lambda x: x.logsumexp(0), lambda x: x.cumsum(0) ** 2, lambda x: x.cumprod(1), lambda x: x.sum(), lambda x: x.norm(1), lambda x: x.softmax(1), lambda x: x.log_softmax(0), lambda x: x.sort(0)[0] ** 2, lambda x: x.topk(1)[0] ** 2)],
-    shapes=lambda T: [second(T, f) for f in (lambda x: x.t() ** 2, lambda x: x.view(4) ** 2, lambda x: x.reshape(1, 4) * x.flatten(), lambda x: x[0] * x[1], lambda x: x[:, 1:] ** 2, lambda x: x[T.tensor([0, 0])] ** 2, lambda x: x[x > 1] ** 2, lambda x: x.expand(2, 2, 2) ** 2, lambda x: x.repeat(2, 1) ** 2, lambda x: T.cat([x, x * x]), lambda x: T.stack([x, x ** 3]), lambda x: x.flip(0) * x, lambda x: x.unbind()[0] * x.unbind()[1], lambda x: x.split(1)[1] ** 2, lambda x: x.diagonal() ** 2, lambda x: T.where(x > 1, x ** 2, x ** 3), lambda x: x.masked_fill(x > 1, 0.0) ** 2, lambda x: x.gather(1, T.tensor([[0], [1]])) ** 2, lambda x: x.index_select(0, T.tensor([1])) ** 2, lambda x: x.triu() ** 2, lambda x: x.permute(1, 0) * x, lambda x: x.unsqueeze(0).squeeze(0) ** 2, lambda x: x.clone() ** 2, lambda x: x.float().double() ** 2, lambda x: x.clamp(0.6, 1.5) ** 2, lambda x: T.maximum(x, x.t()) ** 2, lambda x: x.scatter_add(0, T.tensor([[0, 1]]), x[:1] ** 2), lambda x: x.index_add(0, T.tensor([0]), x[1:] ** 2))],
-    products=lambda T: [second(T, f) for f in (lambda x: x @ x, lambda x: x @ x[0], lambda x: x[0] @ x, lambda x: x[0] @ x[1], lambda x: x.unsqueeze(0) @ x.unsqueeze(0), lambda x: T.outer(x[0], x[1]), lambda x: T.addmm(x, x, x), lambda x: x.unsqueeze(0) @ x, lambda x: x.inner(x), lambda x: x.mv(x[0] ** 2))],
-    in_place=lambda T: [second(T, f) for f in (lambda x: (x * 1).mul_(x), lambda x: (x * 1).exp_(), lambda x: (x * 1).sin_(), lambda x: put(x * 1, 0, x[1] ** 2), lambda x: put(x * x, (0, 0), 0.0), lambda x: put(x ** 2, x > 1, 0.0), lambda x: put(T.zeros(2, 2, dtype=T.float64), 1, x[0] ** 2), lambda x: part(x * x, lambda h: h[0].mul_(x[1])), lambda x: part(x * x, lambda h: h.t()[0].exp_()), lambda x: (x * 1).pow_(2).add_(x), lambda x: (x * x).copy_(x ** 3), lambda x: (x * x).zero_() + x ** 2, lambda x: (x * 1).div_(x + 1), lambda x: part(x * x, lambda h: h.view(4)[1:3].add_(x[0] ** 2)), lambda x: (x * x).masked_fill_(x > 1, 0.0))],
-    functional_nn=lambda T: [second(T, f) for F in (T.nn.functional,) for f in (F.gelu, F.silu, F.elu, F.softplus, F.leaky_relu, F.mish, F.celu, F.selu, F.logsigmoid, F.hardtanh, F.softsign, F.tanhshrink, F.hardswish, lambda x: F.mse_loss(x, x.detach() * 0), lambda x: F.l1_loss(x, x.detach() * 0), lambda x: F.smooth_l1_loss(x, x.detach() * 0), lambda x: F.huber_loss(x, x.detach() * 0), lambda x: F.cross_entropy(x, T.tensor([0, 1])), lambda x: F.binary_cross_entropy_with_logits(x, x.detach()), lambda x: F.binary_cross_entropy(x / 3, x.detach() / 3), lambda x: F.layer_norm(x, (2,)), lambda x: F.normalize(x), lambda x: F.linear(x, x, x[0]), lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.conv2d(x[None, None], x[None, None, :1]), lambda x: F.embedding(T.tensor([1, 1]), x) ** 2, lambda x: F.max_pool2d(x[None], 2) ** 2, lambda x: F.cosine_similarity(x, x.t()), lambda x: F.kl_div(x.log_softmax(1), x.detach().softmax(1), reduction="sum"), lambda x: F.pad(x, (1, 0)) ** 2)],
-    no_second_derivative=lambda T: [no_second(T, f) for f in (lambda x: x * 2, lambda x: x.sum(), lambda x: x + 1, lambda x: x.relu(), lambda x: x.abs(), lambda x: x[0], lambda x: x.view(4), lambda x: x.max(), lambda x: x.clamp(0, 1), lambda x: x.mean(), lambda x: x.cumsum(0), lambda x: T.cat([x, x]), lambda x: x @ T.ones(2, 2, dtype=T.float64), lambda x: x.floor(), lambda x: -x, lambda x: T.where(x > 1, x, -x), lambda x: x.expand(2, 2, 2), lambda x: x.double(), lambda x: x.clone(), lambda x: x.sort(0)[0], lambda x: x.norm(1), lambda x: T.nn.functional.leaky_relu(x), lambda x: T.nn.functional.l1_loss(x, x.detach() * 2), lambda x: T.maximum(x, x * 2))],
-    graphs_of_gradients=lambda T: [graph_of_gradient(T, f) for f in (lambda x: x * x, lambda x: x ** 2, lambda x: x.exp(), lambda x: x.sin(), lambda x: x.sigmoid(), lambda x: x.tanh(), lambda x: 1 / x, lambda x: x.log(), lambda x: x.sqrt())],
-    jacobians=lambda T: [T.autograd.functional.jacobian(*a) for a in ((lambda x: x ** 2, T.ones(2)), (lambda x: x.sum(), T.ones(2)), (lambda x, y: x * y, (T.ones(2), T.tensor([2.0, 3.0]))), (lambda x: (x, x * 2), T.ones(1)), (lambda x: x @ x, T.tensor([[1.0, 2.0], [3.0, 4.0]])), (lambda x: T.ones(2), T.ones(2)), (lambda x: x, T.tensor(2.0)))],
-    hessians=lambda T: [T.autograd.functional.hessian(*a) for a in ((lambda x: (x ** 3).sum(), T.tensor([1.0, 2.0])), (lambda x, y: (x * y * y).sum(), (T.ones(2), T.tensor([2.0, 3.0]))), (lambda x: x.sum(), T.ones(2)), (lambda x: x ** 2, T.tensor(3.0)))],
-    vector_products=lambda T: [getattr(T.autograd.functional, n)(lambda x: x ** 2 if n in ("vjp", "jvp") else (x ** 3).sum(), T.tensor([1.0, 2.0]), T.tensor([1.0, 10.0])) for n in ("vjp", "jvp", "vhp", "hvp")],
-    functional_flags=lambda T: [flags(T.autograd.functional.jacobian(lambda x: x ** 2, leaf(T, [1.0, 2.0]))), flags(T.autograd.functional.jacobian(lambda x: x ** 2, leaf(T, [1.0, 2.0]), create_graph=True)), flags(T.autograd.functional.hessian(lambda x: (x ** 3).sum(), leaf(T, [1.0]), create_graph=True)), [flags(t) for t in T.autograd.functional.vjp(lambda x: x ** 2, leaf(T, [1.0]), T.ones(1), create_graph=True)]],
-    functional_errors=lambda T: [raises(lambda: T.autograd.functional.jacobian(lambda x: 3, T.ones(1))), raises(lambda: T.autograd.functional.jacobian(lambda x: x, 3.0)), raises(lambda: T.autograd.functional.hessian(lambda x: x, T.ones(2))), raises(lambda: T.autograd.functional.vjp(lambda x: x, T.ones(2))), raises(lambda: T.autograd.functional.vjp(lambda x: x, T.ones(2), T.ones(3))), raises(lambda: T.autograd.functional.jacobian(lambda x: T.ones(1), T.ones(1), strict=True)), raises(lambda: T.autograd.functional.jvp(lambda x: x, T.ones(2))), raises(lambda: T.autograd.functional.hessian(lambda x: x.sum(), T.ones(2), strict=True)), raises(lambda: T.autograd.functional.hvp(lambda x: x, T.ones(2), T.ones(2)))],
-    functional_vectorized=lambda T: T.autograd.functional.jacobian(lambda x: x ** 2, T.ones(2), vectorize=True),
+    arithmetic=lambda T: [
+        second(T, f)
+        for f in (
+            lambda x: x * x,
+            lambda x: x / (x + 1),
+            lambda x: 2 / x,
+            lambda x: x**3,
+            lambda x: x**2.5,
+            lambda x: x**x,
+            lambda x: 2**x,
+            lambda x: x - x * 2,
+            lambda x: x * x.t(),
+            lambda x: x * x[0],
+            lambda x: (x * 3 + 1) / 2,
+            lambda x: T.addcmul(x, x, x),
+            lambda x: x.lerp(x * x, 0.3),
+            lambda x: x % 0.7,
+            lambda x: x * 2,
+            lambda x: x + 1,
+        )
+    ],
+    reductions=lambda T: [
+        second(T, f)
+        for f in (
+            lambda x: x.sum() ** 2,
+            lambda x: x.mean(0) ** 3,
+            lambda x: x.prod(),
+            lambda x: x.prod(1),
+            lambda x: x.var(0),
+            lambda x: x.std(),
+            lambda x: x.norm(),
+            lambda x: x.norm(dim=1),
+            lambda x: x.norm(3),
+            lambda x: x.max() ** 2,
+            lambda x: x.min(0)[0] ** 2,
+            lambda x: x.amax(1) ** 2,
+            lambda x: x.logsumexp(0),
+            lambda x: x.cumsum(0) ** 2,
+            lambda x: x.cumprod(1),
+            lambda x: x.sum(),
+            lambda x: x.norm(1),
+            lambda x: x.softmax(1),
+            lambda x: x.log_softmax(0),
+            lambda x: x.sort(0)[0] ** 2,
+            lambda x: x.topk(1)[0] ** 2,
+        )
+    ],
+    shapes=lambda T: [
+        second(T, f)
+        for f in (
+            lambda x: x.t() ** 2,
+            lambda x: x.view(4) ** 2,
+            lambda x: x.reshape(1, 4) * x.flatten(),
+            lambda x: x[0] * x[1],
+            lambda x: x[:, 1:] ** 2,
+            lambda x: x[T.tensor([0, 0])] ** 2,
+            lambda x: x[x > 1] ** 2,
+            lambda x: x.expand(2, 2, 2) ** 2,
+            lambda x: x.repeat(2, 1) ** 2,
+            lambda x: T.cat([x, x * x]),
+            lambda x: T.stack([x, x**3]),
+            lambda x: x.flip(0) * x,
+            lambda x: x.unbind()[0] * x.unbind()[1],
+            lambda x: x.split(1)[1] ** 2,
+            lambda x: x.diagonal() ** 2,
+            lambda x: T.where(x > 1, x**2, x**3),
+            lambda x: x.masked_fill(x > 1, 0.0) ** 2,
+            lambda x: x.gather(1, T.tensor([[0], [1]])) ** 2,
+            lambda x: x.index_select(0, T.tensor([1])) ** 2,
+            lambda x: x.triu() ** 2,
+            lambda x: x.permute(1, 0) * x,
+            lambda x: x.unsqueeze(0).squeeze(0) ** 2,
+            lambda x: x.clone() ** 2,
+            lambda x: x.float().double() ** 2,
+            lambda x: x.clamp(0.6, 1.5) ** 2,
+            lambda x: T.maximum(x, x.t()) ** 2,
+            lambda x: x.scatter_add(0, T.tensor([[0, 1]]), x[:1] ** 2),
+            lambda x: x.index_add(0, T.tensor([0]), x[1:] ** 2),
+        )
+    ],
+    products=lambda T: [
+        second(T, f)
+        for f in (
+            lambda x: x @ x,
+            lambda x: x @ x[0],
+            lambda x: x[0] @ x,
+            lambda x: x[0] @ x[1],
+            lambda x: x.unsqueeze(0) @ x.unsqueeze(0),
+            lambda x: T.outer(x[0], x[1]),
+            lambda x: T.addmm(x, x, x),
+            lambda x: x.unsqueeze(0) @ x,
+            lambda x: x.inner(x),
+            lambda x: x.mv(x[0] ** 2),
+        )
+    ],
+    in_place=lambda T: [
+        second(T, f)
+        for f in (
+            lambda x: (x * 1).mul_(x),
+            lambda x: (x * 1).exp_(),
+            lambda x: (x * 1).sin_(),
+            lambda x: put(x * 1, 0, x[1] ** 2),
+            lambda x: put(x * x, (0, 0), 0.0),
+            lambda x: put(x**2, x > 1, 0.0),
+            lambda x: put(T.zeros(2, 2, dtype=T.float64), 1, x[0] ** 2),
+            lambda x: part(x * x, lambda h: h[0].mul_(x[1])),
+            lambda x: part(x * x, lambda h: h.t()[0].exp_()),
+            lambda x: (x * 1).pow_(2).add_(x),
+            lambda x: (x * x).copy_(x**3),
+            lambda x: (x * x).zero_() + x**2,
+            lambda x: (x * 1).div_(x + 1),
+            lambda x: part(x * x, lambda h: h.view(4)[1:3].add_(x[0] ** 2)),
+            lambda x: (x * x).masked_fill_(x > 1, 0.0),
+        )
+    ],
+    functional_nn=lambda T: [
+        second(T, f)
+        for F in (T.nn.functional,)
+        for f in (
+            F.gelu,
+            F.silu,
+            F.elu,
+            F.softplus,
+            F.leaky_relu,
+            F.mish,
+            F.celu,
+            F.selu,
+            F.logsigmoid,
+            F.hardtanh,
+            F.softsign,
+            F.tanhshrink,
+            F.hardswish,
+            lambda x: F.mse_loss(x, x.detach() * 0),
+            lambda x: F.l1_loss(x, x.detach() * 0),
+            lambda x: F.smooth_l1_loss(x, x.detach() * 0),
+            lambda x: F.huber_loss(x, x.detach() * 0),
+            lambda x: F.cross_entropy(x, T.tensor([0, 1])),
+            lambda x: F.binary_cross_entropy_with_logits(x, x.detach()),
+            lambda x: F.binary_cross_entropy(x / 3, x.detach() / 3),
+            lambda x: F.normalize(x),
+            lambda x: F.linear(x, x, x[0]),
+            lambda x: F.conv2d(x[None, None], x[None, None, :1]),
+            lambda x: F.embedding(T.tensor([1, 1]), x) ** 2,
+            lambda x: F.max_pool2d(x[None], 2) ** 2,
+            lambda x: F.cosine_similarity(x, x.t()),
+            lambda x: F.kl_div(x.log_softmax(1), x.detach().softmax(1), reduction="sum"),
+            lambda x: F.pad(x, (1, 0)) ** 2,
+        )
+    ],
+    no_second_derivative=lambda T: [
+        no_second(T, f)
+        for f in (
+            lambda x: x * 2,
+            lambda x: x.sum(),
+            lambda x: x + 1,
+            lambda x: x.relu(),
+            lambda x: x.abs(),
+            lambda x: x[0],
+            lambda x: x.view(4),
+            lambda x: x.max(),
+            lambda x: x.clamp(0, 1),
+            lambda x: x.mean(),
+            lambda x: x.cumsum(0),
+            lambda x: T.cat([x, x]),
+            lambda x: x @ T.ones(2, 2, dtype=T.float64),
+            lambda x: x.floor(),
+            lambda x: -x,
+            lambda x: T.where(x > 1, x, -x),
+            lambda x: x.expand(2, 2, 2),
+            lambda x: x.double(),
+            lambda x: x.clone(),
+            lambda x: x.sort(0)[0],
+            lambda x: x.norm(1),
+            lambda x: T.nn.functional.leaky_relu(x),
+            lambda x: T.nn.functional.l1_loss(x, x.detach() * 2),
+            lambda x: T.maximum(x, x * 2),
+        )
+    ],
+    graphs_of_gradients=lambda T: [
+        graph_of_gradient(T, f)
+        for f in (
+            lambda x: x * x,
+            lambda x: x**2,
+            lambda x: x.exp(),
+            lambda x: x.sin(),
+            lambda x: x.sigmoid(),
+            lambda x: x.tanh(),
+            lambda x: 1 / x,
+            lambda x: x.log(),
+            lambda x: x.sqrt(),
+        )
+    ],
+    jacobians=lambda T: [
+        T.autograd.functional.jacobian(*a)
+        for a in (
+            (lambda x: x**2, T.ones(2)),
+            (lambda x: x.sum(), T.ones(2)),
+            (lambda x, y: x * y, (T.ones(2), T.tensor([2.0, 3.0]))),
+            (lambda x: (x, x * 2), T.ones(1)),
+            (lambda x: x @ x, T.tensor([[1.0, 2.0], [3.0, 4.0]])),
+            (lambda x: T.ones(2), T.ones(2)),
+            (lambda x: x, T.tensor(2.0)),
+        )
+    ],
+    hessians=lambda T: [
+        T.autograd.functional.hessian(*a)
+        for a in (
+            (lambda x: (x**3).sum(), T.tensor([1.0, 2.0])),
+            (lambda x, y: (x * y * y).sum(), (T.ones(2), T.tensor([2.0, 3.0]))),
+            (lambda x: x.sum(), T.ones(2)),
+            (lambda x: x**2, T.tensor(3.0)),
+        )
+    ],
+    vector_products=lambda T: [
+        getattr(T.autograd.functional, n)(
+            lambda x: x**2 if n in ("vjp", "jvp") else (x**3).sum(), T.tensor([1.0, 2.0]), T.tensor([1.0, 10.0])
+        )
+        for n in ("vjp", "jvp", "vhp", "hvp")
+    ],
+    functional_flags=lambda T: [
+        flags(T.autograd.functional.jacobian(lambda x: x**2, leaf(T, [1.0, 2.0]))),
+        flags(T.autograd.functional.jacobian(lambda x: x**2, leaf(T, [1.0, 2.0]), create_graph=True)),
+        flags(T.autograd.functional.hessian(lambda x: (x**3).sum(), leaf(T, [1.0]), create_graph=True)),
+        [flags(t) for t in T.autograd.functional.vjp(lambda x: x**2, leaf(T, [1.0]), T.ones(1), create_graph=True)],
+    ],
+    functional_errors=lambda T: [
+        raises(lambda: T.autograd.functional.jacobian(lambda x: 3, T.ones(1))),
+        raises(lambda: T.autograd.functional.jacobian(lambda x: x, 3.0)),
+        raises(lambda: T.autograd.functional.hessian(lambda x: x, T.ones(2))),
+        raises(lambda: T.autograd.functional.vjp(lambda x: x, T.ones(2))),
+        raises(lambda: T.autograd.functional.vjp(lambda x: x, T.ones(2), T.ones(3))),
+        raises(lambda: T.autograd.functional.jacobian(lambda x: T.ones(1), T.ones(1), strict=True)),
+        raises(lambda: T.autograd.functional.jvp(lambda x: x, T.ones(2))),
+        raises(lambda: T.autograd.functional.hessian(lambda x: x.sum(), T.ones(2), strict=True)),
+        raises(lambda: T.autograd.functional.hvp(lambda x: x, T.ones(2), T.ones(2))),
+    ],
+    functional_vectorized=lambda T: T.autograd.functional.jacobian(lambda x: x**2, T.ones(2), vectorize=True),
 )
 
 
@@ -52,7 +278,12 @@ def part(h, act):
 def no_second(T, f):
     x = leaf(T, M, "float64")
     (g,) = T.autograd.grad(weighted(T, f(x)), x, create_graph=True)
-    return [flags(g)[:2], raises(lambda: T.autograd.grad(g.sum(), x)), g.requires_grad and T.autograd.grad(T.autograd.grad(weighted(T, f(x)), x, create_graph=True)[0].sum(), x, allow_unused=True)]
+    return [
+        flags(g)[:2],
+        raises(lambda: T.autograd.grad(g.sum(), x)),
+        g.requires_grad
+        and T.autograd.grad(T.autograd.grad(weighted(T, f(x)), x, create_graph=True)[0].sum(), x, allow_unused=True),
+    ]
 
 
 def graph_of_gradient(T, f):
@@ -92,9 +323,9 @@ def learning_to_learn(T):
         w, lr = leaf(T, [2.0], "float64"), leaf(T, 0.1, "float64")
         v = w
         for _ in range(3):
-            (g,) = T.autograd.grad((v ** 4).sum(), v, create_graph=create)
+            (g,) = T.autograd.grad((v**4).sum(), v, create_graph=create)
             v = v - lr * g
-        out.append([v, T.autograd.grad((v ** 2).sum(), [w, lr])])
+        out.append([v, T.autograd.grad((v**2).sum(), [w, lr])])
     return out
 
 
@@ -110,7 +341,15 @@ def hessian_by_rows(T):
 @program
 def high_derivatives(T):
     out = []
-    for f in (lambda t: t ** 5, T.exp, T.tanh, lambda t: 1 / t, lambda t: t.log(), lambda t: t.sqrt(), lambda t: t.sin() * t.cos()):
+    for f in (
+        lambda t: t**5,
+        T.exp,
+        T.tanh,
+        lambda t: 1 / t,
+        lambda t: t.log(),
+        lambda t: t.sqrt(),
+        lambda t: t.sin() * t.cos(),
+    ):
         x = leaf(T, 0.7, "float64")
         g, row = f(x), []
         for _ in range(4):
@@ -123,7 +362,7 @@ def high_derivatives(T):
 @program
 def released_between_orders(T):
     x = leaf(T, [2.0])
-    y = (x ** 3).sum()
+    y = (x**3).sum()
     (g,) = T.autograd.grad(y, x, create_graph=True)
     (h,) = T.autograd.grad(g, x)
     return [h, raises(lambda: T.autograd.grad(g, x)), raises(lambda: T.autograd.grad(y, x)), flags(h)]
@@ -132,10 +371,16 @@ def released_between_orders(T):
 @program
 def written_between_orders(T):
     out = []
-    for act in (lambda x, h, g: h.add_(1), lambda x, h, g: g.add_(1), lambda x, h, g: g.detach().mul_(2), lambda x, h, g: h.detach().mul_(2), lambda x, h, g: x.data.mul_(2)):
+    for act in (
+        lambda x, h, g: h.add_(1),
+        lambda x, h, g: g.add_(1),
+        lambda x, h, g: g.detach().mul_(2),
+        lambda x, h, g: h.detach().mul_(2),
+        lambda x, h, g: x.data.mul_(2),
+    ):
         x = leaf(T, [2.0])
         h = x * 1
-        (g,) = T.autograd.grad((h ** 3).sum(), x, create_graph=True)
+        (g,) = T.autograd.grad((h**3).sum(), x, create_graph=True)
         e = raises(lambda: act(x, h, g))
         out.append([e, raises(lambda: out.append(T.autograd.grad(g.sum(), x)[0]))])
     return out
@@ -154,7 +399,7 @@ def backward_twice_with_graph(T):
 @program
 def second_pass_accumulates_into_grad(T):
     x = leaf(T, [2.0])
-    quiet(lambda: (x ** 3).sum().backward(create_graph=True))
+    quiet(lambda: (x**3).sum().backward(create_graph=True))
     x.grad.backward()
     return [x.grad, flags(x.grad)]
 
@@ -162,16 +407,25 @@ def second_pass_accumulates_into_grad(T):
 @program
 def mixed_partials(T):
     x, y = leaf(T, [1.0, 2.0]), leaf(T, [3.0])
-    z = (x ** 2 * y).sum()
+    z = (x**2 * y).sum()
     gx, gy = T.autograd.grad(z, [x, y], create_graph=True)
-    return [T.autograd.grad(gx.sum(), [x, y], retain_graph=True), T.autograd.grad(gy.sum(), [x, y], allow_unused=True), flags(gx), flags(gy)]
+    return [
+        T.autograd.grad(gx.sum(), [x, y], retain_graph=True),
+        T.autograd.grad(gy.sum(), [x, y], allow_unused=True),
+        flags(gx),
+        flags(gy),
+    ]
 
 
 @program
 def detach_in_the_middle(T):
     x = leaf(T, [2.0])
-    (g,) = T.autograd.grad((x ** 3).sum(), x, create_graph=True)
-    return [T.autograd.grad((g * g.detach()).sum(), x, retain_graph=True), T.autograd.grad((g ** 2).sum(), x, retain_graph=True), raises(lambda: T.autograd.grad(g.detach().sum(), x))]
+    (g,) = T.autograd.grad((x**3).sum(), x, create_graph=True)
+    return [
+        T.autograd.grad((g * g.detach()).sum(), x, retain_graph=True),
+        T.autograd.grad((g**2).sum(), x, retain_graph=True),
+        raises(lambda: T.autograd.grad(g.detach().sum(), x)),
+    ]
 
 
 @program
@@ -182,7 +436,7 @@ def modules_twice(T):
             p.copy_((T.arange(1.0, p.numel() + 1) / 5 - 0.5).reshape(p.shape))
     x = leaf(T, [[0.3, -0.7]])
     (g,) = T.autograd.grad(m(x).sum(), x, create_graph=True)
-    (g ** 2).sum().backward()
+    (g**2).sum().backward()
     return [g.detach(), [p.grad for p in m.parameters()], x.grad]
 
 
@@ -192,7 +446,36 @@ def retain_graph_and_create_graph(T):
     for retain in (None, True, False):
         for create in (False, True):
             x = leaf(T, [2.0])
-            y = (x ** 3).sum()
+            y = (x**3).sum()
             (g,) = T.autograd.grad(y, x, retain_graph=retain, create_graph=create)
-            out.append([flags(g)[:2], raises(lambda: T.autograd.grad(y, x)), g.requires_grad and raises(lambda: T.autograd.grad(g, x))])
+            out.append(
+                [
+                    flags(g)[:2],
+                    raises(lambda: T.autograd.grad(y, x)),
+                    g.requires_grad and raises(lambda: T.autograd.grad(g, x)),
+                ]
+            )
     return out
+
+
+@program
+def second_derivatives_of_norms_of_a_batch(T):
+    out = []
+    for f in (
+        lambda x: T.nn.functional.layer_norm(x, (2,)),
+        lambda x: T.nn.functional.batch_norm(x, None, None, training=True),
+    ):
+        out.append(second(T, f)[:3])  # PyTorch's third derivative takes the statistics for constants
+    return out
+
+
+@program
+def norms_of_unusual_order(T):
+    return [second(T, lambda x, p=p: x.norm(p))[:3] for p in (1.5, 3, 4, float("inf"), -float("inf"))]
+
+
+@program
+def inputs_without_a_batch(T):
+    F = T.nn.functional
+    x = T.arange(32.0).view(2, 4, 4)
+    return [F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.conv2d(x, T.ones(1, 2, 2, 2)), F.conv1d(x[0], T.ones(1, 4, 2))]

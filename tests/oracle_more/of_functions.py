@@ -1,6 +1,6 @@
 """Custom Functions: everything forward, backward and ctx may do, and the errors when they do something else."""
 
-from kit import flags, graph, kind, leaf, program, programs, raises, warned, quiet
+from kit import flags, graph, kind, leaf, program, programs, quiet, raises
 
 
 def fn(T, forward, backward=None, name="Fn", **more):
@@ -18,14 +18,121 @@ def back(T, returned, inputs=2, data=(1.0, 2.0)):
 
 
 programs(
-    what_backward_may_return=lambda T: [back(T, r) for r in (lambda g: (g, g), lambda g: (g, None), lambda g: (None, None), lambda g: g, lambda g: None, lambda g: (g, g, None), lambda g: (g, g, g), lambda g: [g, g], lambda g: (g.double(), g), lambda g: (g.long(), g), lambda g: (T.ones(1), g), lambda g: (T.tensor(1.0), g), lambda g: (T.ones(2, 2), g), lambda g: (T.ones(3), g), lambda g: (1.0, g), lambda g: (g, "a"), lambda g: (T.ones(1, 2), g), lambda g: ((g, g),), lambda g: (g > 0, g), lambda g: ())],
-    what_backward_may_return_for_one=lambda T: [back(T, r, 1) for r in (lambda g: g, lambda g: (g,), lambda g: [g], lambda g: None, lambda g: (None,), lambda g: (g, None, None), lambda g: (g, g), lambda g: T.ones(5, 2), lambda g: g.sum(), lambda g: g * 1j if False else g * 2, lambda g: {"a": g})],
-    what_forward_may_return=lambda T: [forward_returns(T, r) for r in (lambda x: x * 2, lambda x: (x * 2,), lambda x: (x * 2, x * 3), lambda x: [x * 2], lambda x: (x * 2, 5), lambda x: (None, x * 2), lambda x: x.detach(), lambda x: x, lambda x: (x, x * 2), lambda x: x.view(2, 1), lambda x: 5, lambda x: None, lambda x: "a", lambda x: x.long(), lambda x: (x.long(), x * 1), lambda x: x.sum(), lambda x: {"a": x * 2}, lambda x: (x * 2, (x * 3, 1)), lambda x: T.ones(2), lambda x: x[0])],
-    kinds_of_inputs=lambda T: [inputs_seen(T, *a) for a in ((leaf(T, [1.0]), 2), (T.ones(1), leaf(T, [1.0])), (leaf(T, [1.0]), None, "a", [1], {"k": 2}), (leaf(T, [1.0]), T.tensor([1])), ([leaf(T, [1.0])],), (leaf(T, [1.0]) * 1, leaf(T, [2.0])), (leaf(T, [1.0]), leaf(T, [1.0]).detach()), (1, 2))],
-    wrong_apply=lambda T: [raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply()), raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply(leaf(T, [1.0]), 2)), raises(lambda: fn(T, lambda ctx, x, k=1: x * k, lambda ctx, g: (g, None)).apply(leaf(T, [1.0]), k=3)), raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply(leaf(T, [1.0]), nope=1))],
-    names_of_nodes=lambda T: (lambda y: [type(y.grad_fn).__name__, y.grad_fn.name(), repr(y.grad_fn)[:40].split(" ")[0], isinstance(y.grad_fn, T.autograd.Function), flags(y)])(fn(T, lambda ctx, x: x * 2, lambda ctx, g: g, "Own").apply(leaf(T, [1.0]))),
-    missing=lambda T: [raises(lambda: type("A", (T.autograd.Function,), {}).apply(leaf(T, [1.0]))), raises(lambda: fn(T, lambda ctx, x: x * 1).apply(leaf(T, [1.0])).sum().backward()), raises(lambda: fn(T, lambda ctx, x: x * 1)()), kind(lambda: T.autograd.Function.apply(leaf(T, [1.0])))],
-    vjp_names=lambda T: [raises(lambda: fn(T, lambda ctx, x: x * 1, lambda ctx, g: g, vjp=staticmethod(lambda ctx, g: g)).apply(leaf(T, [1.0])).sum().backward()), raises(lambda: fn(T, lambda ctx, x: x * 1, vjp=staticmethod(lambda ctx, g: g)).apply(leaf(T, [1.0])).sum().backward())],
+    what_backward_may_return=lambda T: [
+        back(T, r)
+        for r in (
+            lambda g: (g, g),
+            lambda g: (g, None),
+            lambda g: (None, None),
+            lambda g: g,
+            lambda g: None,
+            lambda g: (g, g, None),
+            lambda g: (g, g, g),
+            lambda g: [g, g],
+            lambda g: (g.double(), g),
+            lambda g: (g.long(), g),
+            lambda g: (T.ones(1), g),
+            lambda g: (T.tensor(1.0), g),
+            lambda g: (T.ones(2, 2), g),
+            lambda g: (T.ones(3), g),
+            lambda g: (1.0, g),
+            lambda g: (g, "a"),
+            lambda g: (T.ones(1, 2), g),
+            lambda g: ((g, g),),
+            lambda g: (g > 0, g),
+            lambda g: (),
+        )
+    ],
+    what_backward_may_return_for_one=lambda T: [
+        back(T, r, 1)
+        for r in (
+            lambda g: g,
+            lambda g: (g,),
+            lambda g: [g],
+            lambda g: None,
+            lambda g: (None,),
+            lambda g: (g, None, None),
+            lambda g: (g, g),
+            lambda g: T.ones(5, 2),
+            lambda g: g.sum(),
+            lambda g: g * 1j if False else g * 2,
+            lambda g: {"a": g},
+        )
+    ],
+    what_forward_may_return=lambda T: [
+        forward_returns(T, r)
+        for r in (
+            lambda x: x * 2,
+            lambda x: (x * 2,),
+            lambda x: (x * 2, x * 3),
+            lambda x: [x * 2],
+            lambda x: (x * 2, 5),
+            lambda x: (None, x * 2),
+            lambda x: x.detach(),
+            lambda x: x,
+            lambda x: (x, x * 2),
+            lambda x: x.view(2, 1),
+            lambda x: 5,
+            lambda x: None,
+            lambda x: "a",
+            lambda x: x.long(),
+            lambda x: (x.long(), x * 1),
+            lambda x: x.sum(),
+            lambda x: {"a": x * 2},
+            lambda x: (x * 2, (x * 3, 1)),
+            lambda x: T.ones(2),
+            lambda x: x[0],
+        )
+    ],
+    kinds_of_inputs=lambda T: [
+        inputs_seen(T, *a)
+        for a in (
+            (leaf(T, [1.0]), 2),
+            (T.ones(1), leaf(T, [1.0])),
+            (leaf(T, [1.0]), None, "a", [1], {"k": 2}),
+            (leaf(T, [1.0]), T.tensor([1])),
+            ([leaf(T, [1.0])],),
+            (leaf(T, [1.0]) * 1, leaf(T, [2.0])),
+            (leaf(T, [1.0]), leaf(T, [1.0]).detach()),
+            (1, 2),
+        )
+    ],
+    wrong_apply=lambda T: [
+        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply()),
+        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply(leaf(T, [1.0]), 2)),
+        raises(lambda: fn(T, lambda ctx, x, k=1: x * k, lambda ctx, g: (g, None)).apply(leaf(T, [1.0]), k=3)),
+        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply(leaf(T, [1.0]), nope=1)),
+    ],
+    names_of_nodes=lambda T: (
+        lambda y: [
+            type(y.grad_fn).__name__,
+            y.grad_fn.name(),
+            repr(y.grad_fn)[:40].split(" ")[0],
+            isinstance(y.grad_fn, T.autograd.Function),
+            flags(y),
+        ]
+    )(fn(T, lambda ctx, x: x * 2, lambda ctx, g: g, "Own").apply(leaf(T, [1.0]))),
+    missing=lambda T: [
+        raises(lambda: type("A", (T.autograd.Function,), {}).apply(leaf(T, [1.0]))),
+        raises(lambda: fn(T, lambda ctx, x: x * 1).apply(leaf(T, [1.0])).sum().backward()),
+        raises(lambda: fn(T, lambda ctx, x: x * 1)()),
+        kind(lambda: T.autograd.Function.apply(leaf(T, [1.0]))),
+    ],
+    vjp_names=lambda T: [
+        raises(
+            lambda: (
+                fn(T, lambda ctx, x: x * 1, lambda ctx, g: g, vjp=staticmethod(lambda ctx, g: g))
+                .apply(leaf(T, [1.0]))
+                .sum()
+                .backward()
+            )
+        ),
+        raises(
+            lambda: (
+                fn(T, lambda ctx, x: x * 1, vjp=staticmethod(lambda ctx, g: g)).apply(leaf(T, [1.0])).sum().backward()
+            )
+        ),
+    ],
 )
 
 
@@ -36,12 +143,15 @@ def forward_returns(T, r):
     def backward(ctx, *gs):
         log.append(gs)
         return next((g for g in gs if g is not None and g.shape == x.shape), T.ones(2))
+
     F = fn(T, lambda ctx, a: r(a), backward)
     try:
         out = F.apply(x)
     except Exception as e:
         return [type(e).__name__, str(e)]
-    first = next((o for o in (out if isinstance(out, tuple) else (out,)) if isinstance(o, T.Tensor) and o.requires_grad), None)
+    first = next(
+        (o for o in (out if isinstance(out, tuple) else (out,)) if isinstance(o, T.Tensor) and o.requires_grad), None
+    )
     err = None if first is None else raises(lambda: first.sum().backward())
     return [out, first is not None and [first._is_view(), first is x, first.output_nr], err, log, x.grad]
 
@@ -50,24 +160,36 @@ def inputs_seen(T, *args):
     log = []
 
     def forward(ctx, *a):
-        log.append([list(ctx.needs_input_grad), [isinstance(v, T.Tensor) and v.requires_grad for v in a], T.is_grad_enabled()])
+        log.append(
+            [list(ctx.needs_input_grad), [isinstance(v, T.Tensor) and v.requires_grad for v in a], T.is_grad_enabled()]
+        )
         t = next(v for v in (*a, T.ones(1)) if isinstance(v, T.Tensor))
         return t * 2
 
     def backward(ctx, g):
         log.append(list(ctx.needs_input_grad))
         return tuple(g if n else None for n in ctx.needs_input_grad)
+
     y = fn(T, forward, backward).apply(*args)
     if y.requires_grad:
         y.sum().backward()
-    return [log, flags(y), [a.grad for a in args if isinstance(a, T.Tensor) and a.is_leaf], y.grad_fn and [n and type(n).__name__ for n, _ in y.grad_fn.next_functions]]
+    return [
+        log,
+        flags(y),
+        [a.grad for a in args if isinstance(a, T.Tensor) and a.is_leaf],
+        y.grad_fn and [n and type(n).__name__ for n, _ in y.grad_fn.next_functions],
+    ]
 
 
 @program
 def gradients_for_plain_inputs(T):
     out = []
     for value in (None, 1.0, T.ones(1)):
-        F = fn(T, lambda ctx, x, a, k: x * k + a, lambda ctx, g: (g, value if value is None or isinstance(value, T.Tensor) else value, None))
+        F = fn(
+            T,
+            lambda ctx, x, a, k: x * k + a,
+            lambda ctx, g: (g, value if value is None or isinstance(value, T.Tensor) else value, None),
+        )
         x = leaf(T, [1.0])
         out.append([raises(lambda: F.apply(x, T.ones(1), 2).sum().backward()), x.grad])
         G = fn(T, lambda ctx, x, a, k: x * k + a, lambda ctx, g: (g, None, value))
@@ -89,6 +211,7 @@ def unused_outputs(T):
         def backward(ctx, *gs):
             log.append(gs)
             return T.zeros(2)
+
         F = fn(T, forward, backward)
         for pick in range(4):
             y = F.apply(leaf(T, [1.0, 2.0]))
@@ -111,6 +234,7 @@ def non_differentiable_outputs(T):
     def backward(ctx, ga, gb):
         log.append([ga, gb])
         return ga
+
     a, b = fn(T, forward, backward).apply(leaf(T, [1.0]))
     a.sum().backward()
     return [flags(a), flags(b), log, raises(lambda: b.sum().backward())]
@@ -122,23 +246,52 @@ def marks_of_wrong_things(T):
         def forward(ctx, x):
             act(ctx, x)
             return x * 2
+
         return raises(lambda: quiet(lambda: fn(T, forward, lambda ctx, g: g).apply(leaf(T, [1.0]) * 1)))
-    return [one(lambda c, x: c.mark_dirty(3)), one(lambda c, x: c.mark_non_differentiable(3)), one(lambda c, x: c.mark_dirty(x)), one(lambda c, x: c.mark_non_differentiable(x)), one(lambda c, x: c.set_materialize_grads(3)), one(lambda c, x: c.mark_dirty()), one(lambda c, x: c.save_for_backward())]
+
+    return [
+        one(lambda c, x: c.mark_dirty(3)),
+        one(lambda c, x: c.mark_non_differentiable(3)),
+        one(lambda c, x: c.mark_dirty(x)),
+        one(lambda c, x: c.mark_non_differentiable(x)),
+        one(lambda c, x: c.mark_dirty()),
+        one(lambda c, x: c.save_for_backward()),
+    ]
 
 
 @program
 def in_place_functions(T):
     out = []
-    for target in (lambda: leaf(T, [1.0, 2.0]) * 1, lambda: T.ones(2), lambda: leaf(T, [1.0, 2.0]), lambda: (leaf(T, [1.0, 2.0, 3.0]) * 1)[:2], lambda: T.ones(3)[:2], lambda: leaf(T, [1.0, 2.0])[:2], lambda: (leaf(T, [1.0, 2.0]) * 1).unbind()[0]):
+    for target in (
+        lambda: leaf(T, [1.0, 2.0]) * 1,
+        lambda: T.ones(2),
+        lambda: leaf(T, [1.0, 2.0]),
+        lambda: (leaf(T, [1.0, 2.0, 3.0]) * 1)[:2],
+        lambda: T.ones(3)[:2],
+        lambda: leaf(T, [1.0, 2.0])[:2],
+        lambda: (leaf(T, [1.0, 2.0]) * 1).unbind()[0],
+    ):
+
         def forward(ctx, x):
             x.mul_(2)
             ctx.mark_dirty(x)
             return x
+
         h = target()
         F = fn(T, forward, lambda ctx, g: g * 2, "Twice_")
         y = []
         e = raises(lambda: y.append(F.apply(h)))
-        out.append([e, h, h._version, y and [y[0] is h, flags(y[0]), graph(y[0].grad_fn, 3)], h._base is not None and h._base.requires_grad and graph(h._base.grad_fn, 3), raises(lambda: y and y[0].requires_grad and y[0].sum().backward())])
+        out.append(
+            [
+                e,
+                h.detach(),
+                h._version,
+                raises(lambda: h.grad_fn),
+                y and [y[0] is h, flags(y[0]), graph(y[0].grad_fn, 3)],
+                h._base is not None and h._base.requires_grad and graph(h._base.grad_fn, 3),
+                raises(lambda: y and y[0].requires_grad and y[0].sum().backward()),
+            ]
+        )
     return out
 
 
@@ -148,6 +301,7 @@ def in_place_with_second_input(T):
         a.add_(w)
         ctx.mark_dirty(a)
         return a
+
     F = fn(T, forward, lambda ctx, g: (g, g * 3))
     a, w = T.zeros(2), leaf(T, [1.0, 2.0])
     y = F.apply(a, w)
@@ -161,6 +315,7 @@ def in_place_and_more_outputs(T):
         a.add_(1)
         ctx.mark_dirty(a)
         return a, a * 2
+
     F = fn(T, forward, lambda ctx, g, h: g + 2 * h)
     x = leaf(T, [1.0, 2.0])
     h = x * 1
@@ -176,6 +331,7 @@ def in_place_under_no_grad(T):
         a.add_(1)
         ctx.mark_dirty(a)
         return a
+
     F = fn(T, forward, lambda ctx, g: g)
     x = leaf(T, [1.0])
     with T.no_grad():
@@ -186,13 +342,24 @@ def in_place_under_no_grad(T):
 @program
 def input_returned_in_all_ways(T):
     out = []
-    for r in (lambda x: x, lambda x: (x, x), lambda x: (x * 2, x), lambda x: x.view_as(x), lambda x: x.detach(), lambda x: x[:1], lambda x: x.expand(1, 2), lambda x: (x.view(2, 1), x * 2)):
+    for r in (
+        lambda x: x,
+        lambda x: (x, x),
+        lambda x: (x * 2, x),
+        lambda x: x.view_as(x),
+        lambda x: x.detach(),
+        lambda x: x[:1],
+        lambda x: x.expand(1, 2),
+        lambda x: (x.view(2, 1), x * 2),
+    ):
         x = leaf(T, [1.0, 2.0])
         h = x * 1
         F = fn(T, lambda ctx, a: r(a), lambda ctx, *g: T.ones(2), "Back")
         y = F.apply(h)
         ys = y if isinstance(y, tuple) else (y,)
-        out.append([[t is h, flags(t), t._is_view(), t._base is h, t.output_nr, raises(lambda t=t: t.mul_(2))] for t in ys])
+        out.append(
+            [[t is h, flags(t), t._is_view(), t._base is h, t.output_nr, raises(lambda t=t: t.mul_(2))] for t in ys]
+        )
         out.append([raises(lambda: ys[0].sum().backward()), x.grad])
     return out
 
@@ -218,6 +385,7 @@ def attributes_of_ctx(T):
         ctx.log.append("backward")
         seen.append([ctx.k, ctx.log, hasattr(ctx, "nothing")])
         return g * ctx.k, None
+
     y = fn(T, forward, backward).apply(leaf(T, [1.0]), 3)
     y.sum().backward()
     y.sum().backward()
@@ -243,6 +411,7 @@ def setup_context_in_full(T):
         @staticmethod
         def backward(ctx, a, b):
             return a * ctx.k + b, None
+
     x = leaf(T, [2.0])
     p, q = F.apply(x, 3)
     (p + q).sum().backward()
@@ -255,6 +424,7 @@ def setup_context_without_it(T):
         @staticmethod
         def forward(x):
             return x * 2
+
     return raises(lambda: F.apply(leaf(T, [1.0])))
 
 
@@ -262,7 +432,14 @@ def setup_context_without_it(T):
 def keywords_to_apply(T):
     F = fn(T, lambda ctx, x, k=2, *, s=1: x * k * s, lambda ctx, g: (g * 7, None, None))
     x = leaf(T, [1.0])
-    return [raises(lambda: F.apply(x, k=3).sum().backward()), raises(lambda: F.apply(x, 3, s=2).sum().backward()), x.grad, raises(lambda: F.apply(x, x=x)), raises(lambda: F.apply(k=2, x=x).sum().backward()), x.grad]
+    return [
+        raises(lambda: F.apply(x, k=3).sum().backward()),
+        raises(lambda: F.apply(x, 3, s=2).sum().backward()),
+        x.grad,
+        raises(lambda: F.apply(x, x=x)),
+        raises(lambda: F.apply(k=2, x=x).sum().backward()),
+        x.grad,
+    ]
 
 
 @program
@@ -279,6 +456,7 @@ def modes_inside(T):
     def backward(ctx, g):
         seen.append(["backward", T.is_grad_enabled(), g.requires_grad])
         return g * 2
+
     F = fn(T, forward, backward)
     x = leaf(T, [1.0])
     y = F.apply(x)
@@ -300,18 +478,37 @@ def grad_of_outside_tensor_in_forward(T):
 def second_derivatives_of_functions(T):
     out = []
     for save in ("input", "output", "middle", "nothing"):
+
         def forward(ctx, x):
-            y = x ** 3
-            ctx.save_for_backward({"input": x, "output": y, "middle": x ** 2, "nothing": None}[save])
+            y = x**3
+            ctx.save_for_backward({"input": x, "output": y, "middle": x**2, "nothing": None}[save])
             return y
 
         def backward(ctx, g):
             (t,) = ctx.saved_tensors
-            return g * (3 * t ** 2 if save == "input" else 3 * t ** (2 / 3) if save == "output" else 3 * t if save == "middle" else 12.0)
+            return g * (
+                3 * t**2
+                if save == "input"
+                else 3 * t ** (2 / 3)
+                if save == "output"
+                else 3 * t
+                if save == "middle"
+                else 12.0
+            )
+
         x = leaf(T, [2.0], "float64")
         y = fn(T, forward, backward).apply(x)
         (g,) = T.autograd.grad(y.sum(), x, create_graph=True)
-        out.append([g, raises(lambda: T.autograd.grad(g.sum(), x)), g.requires_grad and T.autograd.grad((g * g).sum() * 0 + g.sum() if False else fn(T, forward, backward).apply(x).sum(), x)])
+        out.append(
+            [
+                g,
+                raises(lambda: T.autograd.grad(g.sum(), x)),
+                g.requires_grad
+                and T.autograd.grad(
+                    (g * g).sum() * 0 + g.sum() if False else fn(T, forward, backward).apply(x).sum(), x
+                ),
+            ]
+        )
     return out
 
 
@@ -323,7 +520,7 @@ def once_differentiable_in_all_ways(T):
         @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)
-            return x ** 2, x * 3
+            return x**2, x * 3
 
         @staticmethod
         @T.autograd.function.once_differentiable
@@ -331,6 +528,7 @@ def once_differentiable_in_all_ways(T):
             (x,) = ctx.saved_tensors
             out.append([T.is_grad_enabled(), a.requires_grad])
             return a * 2 * x + b * 3
+
     x = leaf(T, [2.0])
     p, q = F.apply(x)
     (p + q).sum().backward(retain_graph=True)
@@ -385,6 +583,7 @@ def inherited_functions(T):
         @staticmethod
         def backward(ctx, g):
             return Base.backward(ctx, g) * 10
+
     x = leaf(T, [1.0])
     y = Child.apply(x)
     y.sum().backward()
@@ -394,7 +593,9 @@ def inherited_functions(T):
 @program
 def apply_without_graph(T):
     log = []
-    F = fn(T, lambda ctx, x: (log.append(list(ctx.needs_input_grad)), ctx.save_for_backward(x), x * 2)[2], lambda ctx, g: g)
+    F = fn(
+        T, lambda ctx, x: (log.append(list(ctx.needs_input_grad)), ctx.save_for_backward(x), x * 2)[2], lambda ctx, g: g
+    )
     x = leaf(T, [1.0])
     with T.no_grad():
         a = F.apply(x)
@@ -408,6 +609,7 @@ def apply_without_graph(T):
 def error_in_backward(T):
     def backward(ctx, g):
         raise ZeroDivisionError("division")
+
     x, w = leaf(T, [1.0]), leaf(T, [2.0])
     y = fn(T, lambda ctx, x: x * 2, backward).apply(x)
     k = w * 2
@@ -421,28 +623,63 @@ def gradcheck_errors(T):
     shape = fn(T, lambda ctx, x: x * 3, lambda ctx, g: g.sum())
     x = leaf(T, [1.0, 2.0], "float64")
     c = T.autograd.gradcheck
-    return [c(good.apply, x), raises(lambda: c(bad.apply, (x,))), c(bad.apply, (x,), raise_exception=False), raises(lambda: c(shape.apply, (x,))), raises(lambda: c(good.apply, (x.detach(),))), raises(lambda: c(lambda t: t.detach(), (x,))), raises(lambda: c(lambda t: 3, (x,))), c(lambda a, b: a * b, (x, x.detach())), c(lambda a: (a * 2, a.exp()), (x,)), c(lambda a: a.clamp(min=1.0), (leaf(T, [0.5, 1.5], "float64"),))]
+    return [
+        c(good.apply, x),
+        raises(lambda: c(bad.apply, (x,))),
+        c(bad.apply, (x,), raise_exception=False),
+        raises(lambda: c(shape.apply, (x,))),
+        raises(lambda: c(good.apply, (x.detach(),))),
+        raises(lambda: c(lambda t: t.detach(), (x,))),
+        raises(lambda: c(lambda t: 3, (x,))),
+        c(lambda a, b: a * b, (x, x.detach().clone())),
+        c(lambda a: (a * 2, a.exp()), (x,)),
+        c(lambda a: a.clamp(min=1.0), (leaf(T, [0.5, 1.5], "float64"),)),
+    ]
 
 
 @program
 def gradcheck_of_integers_and_outputs(T):
     x = leaf(T, [1.0, 2.0], "float64")
     c = T.autograd.gradcheck
-    return [c(lambda a: a[T.tensor([0])], (x,)), c(lambda a: a.max(0)[0], (x,)), c(T.softmax, (x, 0)), raises(lambda: c(lambda a: a.float().double(), (x,), atol=1e-9))[1:2], c(lambda a: (a * 2).sum(), x, eps=1e-3, atol=1e-2)]
+    return [
+        c(lambda a: a[T.tensor([0])], (x,)),
+        c(lambda a: a.max(0)[0], (x,)),
+        c(T.softmax, (x, 0)),
+        raises(lambda: c(lambda a: a.float().double(), (x,), atol=1e-9))[1:2],
+        c(lambda a: (a * 2).sum(), x, eps=1e-3, atol=1e-2),
+    ]
 
 
 @program
 def gradgradcheck_of_builtins(T):
     x, y = leaf(T, [[0.4, 0.9]], "float64"), leaf(T, [[1.2], [0.3]], "float64")
     g = T.autograd.gradgradcheck
-    return [g(f, a) for f, a in ((T.matmul, (x, y)), (lambda a: a.softmax(1), (x,)), (lambda a, b: T.cat([a, b.t()]).prod(0), (x, y)), (lambda a: a.norm(dim=1), (x,)), (lambda a: a.var(1), (x,)), (lambda a: a[:, 1:].exp() / a.sum(), (x,)), (lambda a: a.cumprod(1), (x,)), (lambda a: a.logsumexp(1), (x,)), (lambda a: T.where(a > 0.5, a ** 3, a.sin()), (x,)))]
+    return [
+        g(f, a)
+        for f, a in (
+            (T.matmul, (x, y)),
+            (lambda a: a.softmax(1), (x,)),
+            (lambda a, b: T.cat([a, b.t()]).prod(0), (x, y)),
+            (lambda a: a.norm(dim=1), (x,)),
+            (lambda a: a.var(1), (x,)),
+            (lambda a: a[:, 1:].exp() / a.sum(), (x,)),
+            (lambda a: a.cumprod(1), (x,)),
+            (lambda a: a.logsumexp(1), (x,)),
+            (lambda a: T.where(a > 0.5, a**3, a.sin()), (x,)),
+        )
+    ]
 
 
 @program
 def gradgradcheck_of_wrong(T):
     def forward(ctx, x):
-        ctx.save_for_backward(3 * x ** 2)
-        return x ** 3
+        ctx.save_for_backward(3 * x**2)
+        return x**3
+
     F = fn(T, forward, lambda ctx, g: g * ctx.saved_tensors[0])
     x = leaf(T, [1.0, 2.0], "float64")
-    return [T.autograd.gradcheck(F.apply, (x,)), T.autograd.gradgradcheck(F.apply, (x,), raise_exception=False), (raises(lambda: T.autograd.gradgradcheck(F.apply, (x,))) or [0, 0])[1]]
+    return [
+        T.autograd.gradcheck(F.apply, (x,)),
+        T.autograd.gradgradcheck(F.apply, (x,), raise_exception=False),
+        (raises(lambda: T.autograd.gradgradcheck(F.apply, (x,))) or [0, 0])[1],
+    ]

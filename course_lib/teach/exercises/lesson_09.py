@@ -10,6 +10,17 @@ from course_lib.teach.exercises.lesson_05 import close, compare_verdicts, happen
 # --- predictions --------------------------------------------------------------------------------------------
 
 
+def number_or_error(entry):
+    """A number, also one written as text; "error" for a word that means it; other text as it is."""
+    if not isinstance(entry, str):
+        return as_number(entry)
+    text = entry.strip().lower()
+    try:
+        return float(text)
+    except ValueError:
+        return "error" if text.startswith(("error", "raise")) else text
+
+
 def check_09_p1(answer, torch):
     """Run the program in its three forms and compare."""
     truth = []
@@ -24,7 +35,7 @@ def check_09_p1(answer, torch):
             truth.append("error")
     if not isinstance(answer, list | tuple) or len(answer) != 3:
         return not_yet('A list of three is wanted, such as [1, 2, "error"].')
-    given = [each.strip().lower() if isinstance(each, str) else as_number(each) for each in answer]
+    given = [number_or_error(each) for each in answer]
     if given == truth:
         return correct(
             "One is caught, one is silently wrong, one is harmless. Of the three, the error is the kind one."
@@ -36,6 +47,8 @@ def check_09_p1(answer, torch):
         (["error", "error", 6.0], "both checked"),
         (["error", "error", "error"], "all forbidden"),
         ([6.0, 60.0, 6.0], "detach copies"),
+        (["error", 60.0, 60.0], "clone is a window"),
+        (["error", 6.0, 6.0], "data copies"),
         ([60.0, "error", 6.0], "the other way round"),
     )
     for answers, name in named:
@@ -63,7 +76,7 @@ def check_09_p2(answer, torch):
         except RuntimeError:
             truth = step
             break
-    given = answer.strip().lower() if isinstance(answer, str) else answer
+    given = answer.strip().lower().removeprefix("step").strip() if isinstance(answer, str) else answer
     if given == "never":
         return almost("never")
     value = as_number(given)
@@ -118,6 +131,8 @@ def check_09_1(answer, torch):
     for name, row in answer.items():
         if not isinstance(row, tuple | list) or len(row) != 3:
             return not_yet(f"{name}: three answers are wanted, such as (True, False, False); it is {row!r}.")
+        if not all(entry in (True, False) for entry in row):
+            return not_yet(f"{name}: each of the three is True or False; it is {row!r}.")
         given[name] = tuple(bool(entry) for entry in row)
     named = {
         ("detach", 0): "detach copies",
@@ -135,10 +150,10 @@ def check_09_1(answer, torch):
             return almost(mistake)
     for name in truth:
         if given[name] != truth[name]:
-            impossible = given[name][1] and not given[name][0]
-            asked = "Without shared memory, can a counter be shared?" if impossible else "What is cut?"
-            return not_yet(f"The row of {name} is not right yet. {asked}")
-    return correct("You can tell the five apart by what they share. Only `both` is free of everything.")
+            which = [one != other for one, other in zip(given[name], truth[name], strict=True)].index(True)
+            column = ("does it share memory", "does a write move x's counter", "do gradients flow")[which]
+            return not_yet(f"The row of {name} is not right yet: look again at the question “{column}?”")
+    return correct("You can tell the five apart by what they share. `no_grad` and `both` share nothing.")
 
 
 INFERENCE = "with torch.inference_mode(): f = torch.ones(1) * 2"
@@ -215,7 +230,9 @@ def check_09_3(answer, torch):
             carried = (1 - h * h) * (before + chain * carried)
             full += 2 * h * carried
         if not close(last.tolist(), [h]):
-            return almost("forgets the state")
+            if len(arrivals) == length:
+                return almost("forgets the state")
+            return not_yet(f"There are {length} steps, and w was reached by {len(arrivals)} backward passes.")
         got = 0.0 if w.grad is None else w.grad.item()
         if length > 1 and len(arrivals) == length and close(arrivals, truth) and close(got, truth[-1]):
             return almost("last step only")
@@ -241,7 +258,8 @@ def check_09_4(answer, torch):
         for turn in range(2):
             want_d = at_d - lr * (at_g * z - real)
             want_g = at_g + lr * want_d * z
-            versions = g._version, d._version
+            versions, reached = (g._version, d._version), []
+            hook = g.register_hook(reached.append)
             try:
                 answer(torch, g, d, torch.tensor(z), torch.tensor(real), lr)
             except TypeError:
@@ -256,6 +274,7 @@ def check_09_4(answer, torch):
                 if "second time" in str(error):
                     return almost("shared graph released")
                 raise
+            hook.remove()
             got_g, got_d = g.item(), d.item()
             if close(got_g, want_g) and close(got_d, want_d):
                 if d._version == versions[1] or g._version == versions[0]:
@@ -263,7 +282,9 @@ def check_09_4(answer, torch):
                 at_g, at_d = got_g, got_d
                 continue
             if close(got_d, want_d) and close(got_g, at_g):
-                return almost("detached for g")
+                return almost("d's loss moves g" if reached else "detached for g")
+            if close(got_d, at_d) and close(got_g, want_g):
+                return almost("another d")
             if close(got_g, at_g + lr * at_d * z) and close(got_d, at_d + lr * real):
                 return almost("both passes first")
             if close(got_d, want_d) and close(got_g, at_g + lr * (want_d - at_d) * z):
@@ -372,7 +393,7 @@ EXERCISES = [
             "The product kept x itself. detach shares x's memory and counter, .data only the memory, and "
             "clone neither of them."
         ),
-        alternatives=('answer = ("error", 60.0, 6.0)\n',),
+        alternatives=('answer = ("error", 60.0, 6.0)\n', 'answer = ["Raises", "60", "6"]\n'),
         mistakes=(
             Mistake(
                 "all copies",
@@ -406,6 +427,16 @@ EXERCISES = [
                 "detach copies",
                 "detach makes no copy: the write reaches x, and it is noticed.",
                 "answer = [6, 60, 6]\n",
+            ),
+            Mistake(
+                "clone is a window",
+                "Two of three. clone() has numbers of its own, so what is written there never reaches x.",
+                "answer = ['error', 60, 60]\n",
+            ),
+            Mistake(
+                "data copies",
+                "Two of three. `.data` makes no copy: the 30 lands in x, and the product kept x.",
+                "answer = ['error', 6, 6]\n",
             ),
             Mistake(
                 "the other way round",
@@ -635,7 +666,7 @@ EXERCISES = [
             "Repair the loop with one call: each step learns from its own loss, and the state arrives from "
             "the step before as a number. Return the last state."
         ),
-        minutes=6,
+        minutes=5,
         difficulty=2,
         name="train",
         starter=TRAIN + LOOP + STATE + "        (h * h).sum().backward()\n    return h\n",
@@ -721,7 +752,7 @@ EXERCISES = [
             "d. Each moves by a counted in-place write of -lr times the gradient of its own loss, in every "
             "call."
         ),
-        minutes=12,
+        minutes=10,
         difficulty=3,
         name="step",
         starter=(
@@ -886,6 +917,19 @@ EXERCISES = [
                 + "    with torch.no_grad():\n"
                 + "        g -= lr * g.grad\n"
                 + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "another d",
+                "d = d - … makes a new tensor that is called d inside the function only. The caller's "
+                "discriminator has not moved.",
+                GAN
+                + "    fake = g * z\n"
+                + "    (d * fake.detach() - d * real).backward()\n"
+                + "    d = d - lr * d.grad\n"
+                + "    (-(d * fake)).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = None\n",
             ),
             Mistake(
                 "shared graph released",

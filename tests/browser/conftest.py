@@ -1,0 +1,46 @@
+"""One server and one browser for all tests here."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+HERE = Path(__file__).resolve().parent
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))
+
+from lab import FLAGS, PATIENCE, Course  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def course(tmp_path_factory):
+    """One server for all tests here."""
+    course = Course(tmp_path_factory.mktemp("browser"))
+    yield course
+    course.stop()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's chromium, headless; CHROMIUM names another one."""
+    names = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
+    path = next(filter(None, map(shutil.which, filter(None, names))), None)
+    if path is None:
+        pytest.fail("no Chromium on this machine: `apt-get install chromium`, or set CHROMIUM to its path")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser, course):
+    """A fresh window; what it sees last is kept as a screenshot by `show`."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE * 1000)
+    yield page
+    context.close()

@@ -1,0 +1,192 @@
+"""The course in a real browser, as a learner gets it: what the tests beside this file do with JupyterLab."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import expect
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ARTIFACTS = Path(__file__).with_name("artifacts")
+LESSON = "07_version_counters"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 90  # seconds until a server answers or a lesson has run
+OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+OWN_FOLDERS += ("JUPYTERLAB_SETTINGS_DIR",)
+LEFT_OUT = (".git", ".venv", "my_course", "artifacts", "__pycache__", "*.egg-info", ".*_cache", "build")
+
+
+# --- a server, as a learner gets it ----------------------------------------------------------------
+
+
+class Course:
+    """A running `course.py open` on a copy of this tree, so that nobody's own lessons are touched."""
+
+    def __init__(self, folder: Path):
+        self.root = folder / "course"
+        shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        own = {name: str(folder / name) for name in OWN_FOLDERS}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "COURSE_"))}
+        environment |= own | {"COURSE_PYTHON": sys.executable, "PYTHONPATH": str(self.root)}
+        self.log = folder / "course.log"
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-u", "course.py", "open", "--no-browser", "--port", str(port)],
+                cwd=self.root,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self.base, self.token = self.wait_for_address()
+        self.lessons = self.folder_of_lessons()
+
+    def wait_for_address(self) -> tuple[str, str]:
+        """The address that `course.py open` prints when the server is ready."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            text = self.log.read_text(encoding="utf-8")
+            if found := re.search(r"(http://127\.0\.0\.1:\d+)/\S*\?token=(\w+)", text):
+                return found[1], found[2]
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.2)
+        self.stop()
+        pytest.fail(f"`course.py open` gave no address within {PATIENCE} s. It said:\n{text}")
+
+    def folder_of_lessons(self) -> Path:
+        """Where the learner's copies lie: not in notebooks/, which stays as published."""
+        [copied] = [p for p in self.root.glob(f"*/{LESSON}.ipynb") if p.parent.name != "notebooks"]
+        return copied.parent
+
+    def url(self, notebook: Path, workspace: str) -> str:
+        """The address of a notebook, in a workspace where nothing else was left open."""
+        path = notebook.relative_to(self.root).as_posix()
+        return f"{self.base}/lab/workspaces/{workspace}/tree/{path}?token={self.token}"
+
+    def stop(self):
+        """Ctrl-C, as a learner would; then harder."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+
+
+# --- what a learner does ---------------------------------------------------------------------------
+
+
+def open_notebook(page, course, notebook: Path):
+    """Open a notebook and wait until all its cells are there and its kernel is."""
+    name = f"{notebook.stem}-{time.monotonic_ns()}"
+    page.goto(course.url(notebook, name))
+    expect(prompts(page)).to_have_text(numbers(nbformat.read(notebook, as_version=4)), timeout=PATIENCE * 1000)
+    page.locator(".jp-NotebookPanel:visible .jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+
+
+def prompts(page):
+    """The places beside the code cells where their execution counts stand."""
+    return page.locator(".jp-NotebookPanel:visible .jp-CodeCell .jp-InputPrompt")
+
+
+def numbers(nb) -> list[str]:
+    """The execution counts of a notebook as JupyterLab writes them."""
+    return [f"[{cell.execution_count or ' '}]:" for cell in nb.cells if cell.cell_type == "code"]
+
+
+def run_all(page):
+    """Clear all outputs, run all cells, and wait until each of them has its number again."""
+    wanted = numbers(published())
+    menu(page, "Edit", "Clear Outputs of All Cells")
+    expect(prompts(page)).to_have_text(["[ ]:"] * len(wanted))
+    menu(page, "Run", "Run All Cells")
+    expect(prompts(page)).to_have_text(wanted, timeout=PATIENCE * 1000)
+
+
+def menu(page, name: str, entry: str):
+    """Choose an entry of JupyterLab's menu bar."""
+    page.get_by_role("menuitem", name=name, exact=True).click()
+    page.get_by_role("menuitem", name=entry, exact=True).click()
+
+
+def saved(page, notebook: Path):
+    """The notebook as JupyterLab writes it to disk."""
+    before = notebook.stat().st_mtime_ns
+    page.keyboard.press("Control+s")
+    end = time.monotonic() + 20
+    while notebook.stat().st_mtime_ns == before and time.monotonic() < end:
+        time.sleep(0.1)
+    assert notebook.stat().st_mtime_ns != before, "JupyterLab did not save the notebook"
+    return nbformat.read(notebook, as_version=4)
+
+
+def pictures(page, count: int) -> list[dict]:
+    """Each picture in an output, once scrolled to: its natural width, and the size it is shown in."""
+    found = page.locator(".jp-NotebookPanel:visible .jp-OutputArea-output img")
+    expect(found).to_have_count(count)
+    seen = []
+    for number in range(found.count()):
+        picture = found.nth(number)
+        picture.scroll_into_view_if_needed()
+        picture.evaluate("image => image.decode()")  # rejects a picture that cannot be drawn
+        seen.append(
+            picture.evaluate("i => ({natural: i.naturalWidth, width: i.clientWidth, height: i.clientHeight})")
+        )
+    return seen
+
+
+def screenshot(page, name: str):
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"{name}.png")
+
+
+def published():
+    return nbformat.read(ROOT / "notebooks" / f"{LESSON}.ipynb", as_version=4)
+
+
+def drawings(nb) -> int:
+    """How many pictures the outputs of a notebook hold."""
+    outputs = [o for cell in nb.cells for o in cell.get("outputs", [])]
+    return sum(o.get("data", {}).get("text/html", "").count("<img") for o in outputs)
+
+
+def said(nb) -> list[list[str]]:
+    """What each code cell printed and showed as text."""
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    return [
+        ["".join(o.text for o in cell.outputs if o.output_type == "stream")]
+        + [o.data.get("text/plain", "") for o in cell.outputs if "data" in o]
+        for cell in code
+    ]
+
+
+def complaints(nb) -> list[str]:
+    """Errors and warnings in the outputs."""
+    outputs = [o for cell in nb.cells for o in cell.get("outputs", [])]
+    errors = [f"{o.ename}: {o.evalue}" for o in outputs if o.output_type == "error"]
+    return errors + [o.text for o in outputs if o.get("name") == "stderr"]
+
+
+def check_pictures(page, nb):
+    """Every picture of the notebook is there, and drawn."""
+    seen = pictures(page, drawings(nb))
+
+    assert seen and min(min(picture.values()) for picture in seen) > 20, seen

@@ -1,0 +1,256 @@
+"""The gallery as people see it: in JupyterLab and as a page, light and dark, trusted or not; no word out of its box.
+
+Screenshots of what it saw are left in tests/browser/artifacts.
+"""
+
+import base64
+import re
+
+import nbformat
+import pytest
+from lab import ARTIFACTS, PATIENCE, ROOT, open_notebook
+from playwright.sync_api import expect
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+GALLERY = ROOT / "notebooks" / "90_gallery.ipynb"
+SVG = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
+LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA, for text of ordinary size
+
+
+def html_of(path):
+    """The HTML outputs of a notebook."""
+    outputs = [o for cell in nbformat.read(path, as_version=4).cells for o in cell.get("outputs", [])]
+    return [o.data["text/html"] for o in outputs if "text/html" in o.get("data", {})]
+
+
+def svgs_of(path):
+    """(name, SVG text) of every picture in a notebook, also those inside a step card."""
+    found = [data for html in html_of(path) for data in SVG.findall(html)]
+    return [(f"{path.stem} picture {i}", base64.b64decode(data).decode()) for i, data in enumerate(found, 1)]
+
+
+# --- every picture is displayed, every word can be read ----------------------------------------------------
+
+UNFOLD = """() => document.querySelectorAll('.jp-OutputArea details').forEach(
+  one => { one.open = true; one.style.display = ''; })"""
+
+PICTURES = """async () => {
+  const found = [];
+  for (const image of document.querySelectorAll('.jp-OutputArea-output img')) {
+    await image.decode();
+    const box = image.getBoundingClientRect();
+    found.push({natural: image.naturalWidth, width: box.width - 2 * parseFloat(getComputedStyle(image).paddingLeft),
+                height: box.height, alt: image.alt.length});
+  }
+  return found;
+}"""
+
+# Every text in an HTML output, with the contrast to what is behind it: the nearest ancestor that is not transparent.
+FAINT = """least => {
+  function numbers(colour) { return colour.match(/[\\d.]+/g).map(Number); }
+  function light(colour) {
+    const [r, g, b] = numbers(colour).map(c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  }
+  function behind(element) {
+    for (; element; element = element.parentElement) {
+      const colour = getComputedStyle(element).backgroundColor, n = numbers(colour);
+      if (n.length < 4 || n[3] > 0.99) return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  }
+  const faint = []; let seen = 0;
+  for (const output of document.querySelectorAll('.jp-OutputArea-output')) {
+    const walker = document.createTreeWalker(output, NodeFilter.SHOW_TEXT);
+    for (let text; (text = walker.nextNode());) {
+      const element = text.parentElement;
+      if (!text.textContent.trim() || !element.getClientRects().length || element.disabled) continue;
+      if (['SCRIPT', 'STYLE'].includes(element.tagName)) continue;
+      const ink = getComputedStyle(element).color, paper = behind(element);
+      const [a, b] = [light(ink), light(paper)].sort((x, y) => y - x), contrast = (a + 0.05) / (b + 0.05);
+      seen++;
+      if (contrast < least) faint.push(`${text.textContent.trim().slice(0, 40)}: ${ink} on ${paper}`);
+    }
+  }
+  return {seen, faint};
+}"""
+
+
+def look(page, name):
+    """All pictures of the gallery are there at full size, and no text is faint; a few screenshots."""
+    wanted = sum(html.count("<img ") for html in html_of(GALLERY))
+    page.evaluate(UNFOLD)
+    expect(page.locator(".jp-OutputArea-output img")).to_have_count(wanted, timeout=PATIENCE * 1000)
+    pictures, texts = page.evaluate(PICTURES), page.evaluate(FAINT, LEAST_CONTRAST)
+    outputs = page.locator(".jp-OutputArea-output:has(img)")
+    for number in (0, outputs.count() - 4, outputs.count() - 1):
+        outputs.nth(number).scroll_into_view_if_needed()
+        ARTIFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=ARTIFACTS / f"gallery_{name}_{number:02d}.png")
+
+    assert wanted > 30 and texts["seen"] > 100
+    assert [p for p in pictures if min(p["width"], p["height"], p["alt"]) < 20] == []
+    assert [p for p in pictures if abs(p["natural"] - p["width"]) > 1 or p["natural"] > 800] == [], "not at 100 %"
+    assert texts["faint"] == []
+
+
+def choose_theme(page, name):
+    """Choose a theme in JupyterLab's settings menu."""
+    page.get_by_role("menuitem", name="Settings", exact=True).click()
+    label = page.locator(".lm-Menu-itemLabel")
+    label.filter(has_text=re.compile("^Theme$")).click()
+    label.filter(has_text=re.compile(f"^{name}$")).click()
+    page.locator(f"body[data-jp-theme-name='{name}']").wait_for(state="attached")
+
+
+@pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "untrusted"])
+def test_in_jupyterlab(page, course, trusted):
+    """The learner's copy shows every picture unrun, in a light and in a dark theme; so does one that nobody trusts."""
+    notebook = course.lessons / GALLERY.name
+    nb = nbformat.read(notebook, as_version=4)
+    if not trusted:
+        notebook = course.lessons / "gallery_of_somebody_else.ipynb"
+        html = "<img src='data:,x' onerror='window.ran = 1'>"
+        nb.cells[-1].outputs.append(nbformat.v4.new_output("display_data", data={"text/html": html}))
+        nbformat.write(nb, notebook)
+    open_notebook(page, course, notebook)
+    if not trusted:
+        page.evaluate("document.querySelector(\"img[src='data:,x']\")?.remove()")
+    script = page.locator(".course-step-bar button")
+    expect(script).to_have_count(2 if trusted else 0)
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        choose_theme(page, theme)
+        look(page, f"{theme.split()[1].lower()}_{'trusted' if trusted else 'untrusted'}")
+
+    assert page.evaluate("window.ran") is None
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_as_a_page(browser, tmp_path, theme):
+    """`jupyter nbconvert --to html`: the same pictures, without a kernel, without a network."""
+    from nbconvert import HTMLExporter
+
+    body, _ = HTMLExporter(theme=theme).from_notebook_node(nbformat.read(GALLERY, as_version=4))
+    (tmp_path / "gallery.html").write_text(body, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 1000}, offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "gallery.html").as_uri(), wait_until="domcontentloaded")
+    look(page, f"page_{theme}")
+    context.close()
+
+
+def test_faint_words_would_be_noticed(blank):
+    """Dark words that rely on a white page are named when the page is dark."""
+    card = '<div class="jp-OutputArea-output"><p style="color:#111111">words</p></div>'
+
+    def faint(paper):
+        blank.set_content(f'<body style="background:{paper}">{card}</body>')
+        return blank.evaluate(FAINT, LEAST_CONTRAST)
+
+    assert faint("#FFFFFF") == {"seen": 1, "faint": []}
+    assert faint("#111111")["faint"] == ["words: rgb(17, 17, 17) on rgb(17, 17, 17)"]
+
+
+# --- no word leaves its box --------------------------------------------------------------------------------
+
+# Each picture in a shadow root, so that the style of one is not the style of the next. A box is what Graphviz calls a
+# node, with a shape and texts; in a step's frame it is a rect and the texts that follow it. Words without a box (on
+# arrows and outlines, titles, a plot's axes) must stay inside the picture and clear of all others.
+WORDS = """pictures => {
+  const bad = []; let count = 0, boxed = 0;
+  for (const [name, source] of pictures) {
+    const host = document.createElement('div');
+    document.body.appendChild(host);
+    const root = host.attachShadow({mode: 'open'});
+    root.innerHTML = source;
+    const svg = root.querySelector('svg'), page = svg.getBoundingClientRect(), texts = [], boxes = [];
+    for (const text of svg.querySelectorAll('text')) {
+      if (!text.textContent.trim()) continue;
+      const group = text.closest('g.node'); let shape = null;
+      if (group) shape = group.querySelector('polygon,path,ellipse');
+      else if (!text.closest('g.edge, g.cluster')) {
+        shape = text.previousElementSibling;
+        while (shape && shape.tagName == 'text') shape = shape.previousElementSibling;
+        if (shape && shape.tagName != 'rect') shape = null;
+      }
+      const r = text.getBoundingClientRect(), b = shape && shape.getBoundingClientRect();
+      count++;
+      texts.push([text.textContent, r]);
+      if (b) {
+        boxed++;
+        if (!boxes.some(one => one[2] === shape)) boxes.push([text.textContent, b, shape]);
+        if (r.left < b.left + 1 || r.right > b.right - 1 || r.top < b.top - 2 || r.bottom > b.bottom + 2)
+          bad.push(`${name}: "${text.textContent}" leaves its box`);
+      }
+      if (r.left < page.left || r.right > page.right || r.top < page.top - 2 || r.bottom > page.bottom + 2)
+        bad.push(`${name}: "${text.textContent}" leaves the picture`);
+    }
+    function overlap(things, wide, high, what) {
+      for (let i = 0; i < things.length; i++) for (let j = 0; j < i; j++) {
+        const a = things[i][1], b = things[j][1];
+        if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > wide
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > high)
+          bad.push(`${name}: ${what} "${things[i][0]}" and "${things[j][0]}" overlap`);
+      }
+    }
+    overlap(texts, 1, 3.5, 'texts');
+    overlap(boxes, 1, 1, 'boxes');
+    host.remove();
+  }
+  return {count, boxed, bad};
+}"""
+
+
+@pytest.fixture(scope="module")
+def blank(browser):
+    """An empty page."""
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_words_stay_in_their_boxes(blank, path):
+    """In every picture of every notebook: no text leaves its box or the picture, or covers another; nor do boxes."""
+    found = blank.evaluate(WORDS, svgs_of(path))
+
+    assert found["bad"] == []
+    assert found["count"] >= found["boxed"] > 10
+
+
+@pytest.mark.parametrize("larger", [1.25, 1.5])
+def test_larger_words_would_be_noticed(blank, larger):
+    """The check has teeth: the same pictures with larger letters fail it, drawings and frames of a step alike."""
+
+    def enlarged(svg):
+        for pattern in (r'(font-size=")([\d.]+)', r"(\bfont:)([\d.]+)(?=px)"):
+            svg = re.sub(pattern, lambda m: f"{m[1]}{float(m[2]) * larger}", svg)
+        return svg
+
+    pictures = svgs_of(GALLERY)
+    frames = [name for name, svg in pictures if "<style>text{" in svg]
+    bad = blank.evaluate(WORDS, [(name, enlarged(svg)) for name, svg in pictures])["bad"]
+    noticed = {fault.partition(":")[0] for fault in bad}
+
+    assert len(noticed) > len(pictures) / 2 and frames
+    assert noticed.intersection(frames)
+
+
+def test_a_word_that_covers_another_would_be_noticed(blank):
+    """Two labels at one place, a box over a box, a title that is cut off: each is named."""
+
+    def node(x, text):
+        shape = f'<polygon points="{x},0 {x + 60},0 {x + 60},30 {x},30"/>'
+        return f'<g class="node">{shape}<text x="{x + 10}" y="18" font-size="10">{text}</text></g>'
+
+    def picture(inside):
+        return [("it", f'<svg width="200" height="60" viewBox="0 0 200 60">{inside}</svg>')]
+
+    def faults(inside):
+        return blank.evaluate(WORDS, picture(inside))["bad"]
+
+    assert faults(node(0, "one") + node(80, "two")) == []
+    assert faults(node(0, "one") + node(50, "two")) == ['it: boxes "two" and "one" overlap']
+    label = '<g class="edge"><text x="{}" y="50" font-size="10">a label</text></g>'
+    assert faults(label.format(20) + label.format(30)) == ['it: texts "a label" and "a label" overlap']
+    assert faults(label.format(180)) == ['it: "a label" leaves the picture']

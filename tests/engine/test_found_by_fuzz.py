@@ -1,0 +1,360 @@
+"""What random programs found: one short program for each disagreement with PyTorch that there once was."""
+
+import pytest
+from program_comparison import replay
+
+import course_lib
+
+VECTOR = "r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)"
+MATRIX = "r0 = torch.tensor([[0.5, 1.25, 2.0], [3.0, -1.5, 0.75]], dtype=torch.float64, requires_grad=True)"
+FLOATS = "r1 = torch.tensor([1.0, 0.5, 3.0], requires_grad=True)"
+TRUTHS = "r1 = torch.tensor([True, False, True])"
+INTEGERS = "r1 = torch.tensor([1, 2, 0])"
+
+# name -> statements, one a line; those of a block are indented
+FOUND = {
+    # --- gradients ---
+    "a number of a wider type leaves the gradient's type alone": f"""
+        r0 = torch.tensor(2.0, dtype=torch.float64)
+        {FLOATS}
+        (r0 * r1).sum().backward()
+    """,
+    "the same when the vector is overwritten": f"""
+        r0 = torch.tensor(2.0, dtype=torch.float64)
+        {FLOATS}
+        r2 = r1 * 1
+        r2.mul_(r0)
+        r2.sum().backward()
+    """,
+    "masked_fill with a tensor passes it a gradient": f"""
+        {VECTOR}
+        r1 = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+        r2 = r0.masked_fill(r0 > 1, r1)
+        r2.sum().backward()
+    """,
+    "masked_fill_ with a tensor passes it a gradient": f"""
+        {VECTOR}
+        r1 = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+        r2 = r0 * 1
+        r2.masked_fill_(r2 > 1, r1)
+        r2.sum().backward()
+    """,
+    "the largest of elements with NaN": f"""
+        {VECTOR}
+        r1 = r0.log()
+        r1.max().backward()
+    """,
+    "the sign of NaN is 0": f"{VECTOR}\nr1 = r0.log().sign()",
+    "a running product of one element has a constant gradient": f"""
+        {MATRIX}
+        r0[:1].cumprod(0).sum().backward(create_graph=True)
+    """,
+    "the product's gradient is made from the product": f"""
+        {VECTOR}
+        r1 = r0.prod()
+        r0.data.mul_(2)
+        r1.backward()
+    """,
+    "the running product's gradient is made from the product": f"""
+        {VECTOR}
+        r1 = r0.cumprod(0)
+        r0.data.mul_(2)
+        r1.sum().backward()
+    """,
+    "the variance of nothing has a constant gradient": """
+        r0 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
+        r1 = torch.autograd.grad(r0.var(), r0, create_graph=True)[0] * r0
+    """,
+    "an argument of a checkpoint overwritten before backward": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        r2 = checkpoint(lambda t: (t * 2).exp(), r1, use_reentrant=False)
+        r1.add_(1)
+        r2.sum().backward()
+    """,
+    "hooks on saved tensors are shown the arguments of a checkpoint": f"""
+        {VECTOR}
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: seen(t).clone(), lambda t: seen(t)):
+            r2 = checkpoint(lambda t: (t * 2).exp(), r0, use_reentrant=False)
+        r2.sum().backward()
+    """,
+    "tensors saved on the CPU are not copied when they are there": f"""
+        {VECTOR}
+        with torch.autograd.graph.save_on_cpu():
+            r1 = r0.sin()
+        r0.detach().mul_(2)
+        r1.sum().backward()
+    """,
+    "what was overwritten is noticed where no gradient arrives": f"""
+        {MATRIX}
+        r1 = r0.softmax(0)
+        r1.add_(r0, alpha=2)
+        r2 = Cut.apply(r0, r1)
+        r2.sum().backward()
+    """,
+    "the first tensor without history is named": f"""
+        {VECTOR}
+        with torch.no_grad():
+            r1 = r0[1:]
+        torch.autograd.backward([r1, r0.detach()], [torch.ones_like(r1), None])
+    """,
+    # --- nodes ---
+    "assigning a number fills": f"{MATRIX}\nr1 = r0 * 1\nr1[:] = 2.0\nr1.sum().backward()",
+    "assigning a number to everything fills": f"{MATRIX}\nr1 = r0 * 1\nr1[...] = 5.",
+    "assigning a number to one place copies": f"{MATRIX}\nr1 = r0.sum()\nr1[...] = 5.",
+    "fill_ with a tensor": f"{MATRIX}\nr1 = r0 * 1\nr1.fill_(r0.sum())\nr1.sum().backward()",
+    "chunk of an empty dimension": """
+        r0 = torch.zeros(0, dtype=torch.float64, requires_grad=True)
+        r1 = r0.chunk(2)[1]
+    """,
+    "squeeze of a number along a dimension": """
+        r0 = torch.tensor(1.5, requires_grad=True)
+        r1 = r0.squeeze(0)
+    """,
+    "squeeze_ along a dimension": f"{MATRIX}\nr1 = r0[:1] * 1\nr1.squeeze_(0)\nr1.sum().backward()",
+    "floor division has no gradient": f"{VECTOR}\nr1 = r0 // 2\nr1.sum().backward()",
+    "floor division in place has no gradient": f"{VECTOR}\nr1 = r0 * 1\nr1 //= 2\nr1.sum().backward()",
+    "set_ has no gradient": f"{VECTOR}\nr1 = r0 * 1\nr1.set_(r0.detach().clone())\nr1.sum().backward()",
+    "a stack times a vector is one product": f"""
+        r0 = torch.tensor([[[0.5, 1.0, -1.0]], [[2.0, -0.25, 0.0]]], requires_grad=True)
+        {FLOATS}
+        r2 = r0 @ r1
+        r3 = r1 @ r0.mT
+        r2.sum().backward()
+    """,
+    "a matrix times a stack that requires no grad": """
+        r0 = torch.tensor([[[0.5, 1.0]], [[2.0, -0.25]]])
+        r1 = torch.tensor([[0.5], [1.5]], requires_grad=True)
+        r2 = r1 @ r0
+        r2.sum().backward()
+    """,
+    # --- writing ---
+    "a write to a tensor without elements": "r0 = torch.zeros(2, 0)\nr0.add_(1)\nr0[:] = 2.0",
+    "masked_fill_ of an expanded tensor": """
+        r0 = torch.tensor([0.5, 2.0])
+        r1 = r0.expand(3, 2)
+        r1.masked_fill_(torch.tensor([[True, False], [False, False], [False, False]]), 7.0)
+    """,
+    "assigning by mask to an expanded tensor": """
+        r0 = torch.tensor([0.5, 2.0])
+        r1 = r0.expand(3, 2)
+        r1[torch.tensor([[True, False], [False, False], [False, False]])] = 7.0
+    """,
+    "assigning an expanded tensor to itself": f"{VECTOR}\nr1 = r0.detach().expand(2, 3)\nr1[1:] = r1[1:]",
+    "filling an expanded tensor with a tensor": """
+        r0 = torch.ones(2)
+        r0.expand(3, 2).fill_(torch.tensor(2.0))
+    """,
+    "assigning a memory to itself through other dimensions": f"""
+        {VECTOR}
+        r1 = r0[None]
+        with torch.no_grad():
+            r1[0:] = r0.data[0:]
+    """,
+    "one value assigned by mask is converted": f"""
+        {VECTOR}
+        r1 = torch.tensor([1, 2, 0])
+        r2 = r0 * 1
+        r2[r2 > 1] = r1[r2 > 1]
+    """,
+    "out= under no_grad": f"""
+        {VECTOR}
+        r1 = torch.zeros(3, dtype=torch.float64)
+        with torch.no_grad():
+            torch.add(r0, r0, out=r1)
+    """,
+    "a view whose data was swapped": """
+        r0 = torch.tensor([1.0, 0.5, 3.0], requires_grad=True)
+        r1 = r0[2]
+        r1.data = r1.detach() * 2
+        with torch.no_grad():
+            r0[0] = 5.
+        r1.backward(torch.ones_like(r1))
+    """,
+    "requires_grad of a stale view from no_grad": f"""
+        {VECTOR}
+        with torch.no_grad():
+            r1 = r0[1:]
+            r0.add_(1)
+        r1.requires_grad = False
+        r1.requires_grad_()
+    """,
+    "a stale view can be printed": f"""
+        {VECTOR}
+        with torch.no_grad():
+            r1 = r0[1:]
+            r0.add_(1)
+        note(repr(r1))
+    """,
+    # --- custom Functions ---
+    "an argument left out before a keyword": f"{VECTOR}\nr1 = Scale.apply(r0, shift=1)",
+    "an argument left out at the end": f"{VECTOR}\nr1 = Scale.apply(x=r0)\nr1.sum().backward()",
+    "defaults with setup_context": f"{VECTOR}\nr1 = Setup.apply(power=3, x=r0)\nr1.sum().backward()",
+    "the node of a Function cannot be called": f"{VECTOR}\nr1 = Own.apply(r0)\nr1.grad_fn(r0)",
+    "one of two gradients is not enough": f"{MATRIX}\nr1 = r0.unbind()[0]\nr1.grad_fn(r0)",
+    "an input handed out beside a result may not be written": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        r2 = Both.apply(r1)[0]
+        r2.mul_(2)
+    """,
+    "an input handed out under no_grad may not be written": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        with torch.no_grad():
+            r2 = Same.apply(r1)
+        r2.mul_(2)
+    """,
+    "two outputs of an overwritten view": f"{VECTOR}\nr1 = r0.view(-1)\nr2 = DirtyTwo.apply(r1)[0]",
+    "an overwritten view of a leaf from no_grad": f"""
+        {VECTOR}
+        with torch.no_grad():
+            r1 = r0[1:]
+        r2 = Dirty.apply(r1)
+    """,
+    "an overwritten integer is counted twice": f"""
+        {INTEGERS}
+        {VECTOR}
+        r2 = DirtyTwo.apply(r1, r0)[1]
+    """,
+    "an overwritten input loses its gradient": f"""
+        {VECTOR}
+        r1 = r0.relu()
+        r1.sum().backward(inputs=[r1])
+        r2 = DirtyTwo.apply(r1)[1]
+    """,
+    "saved tensors of a Function may be detached in place": f"""
+        {VECTOR}
+        r1 = r0 * 2
+        r2 = Keep.apply(r0, r1)
+        r1.detach_()
+        r2.sum().backward()
+    """,
+    "the version error of an input does not say which output it was": f"""
+        {MATRIX}
+        r1 = r0.unbind()[1]
+        r2 = (r1 * 1).sin() + r1.cos()
+        with torch.no_grad():
+            r0.add_(1)
+        r3 = Two.apply(r0)[1]
+        r4 = r3.sin()
+        with torch.no_grad():
+            r3.add_(1)
+        r4.sum().backward()
+    """,
+    "an integer handed out as it is shares its memory": """
+        r0 = torch.tensor(2.0) > 1
+        with torch.no_grad():
+            r1 = Both.apply(r0)[0]
+    """,
+    # --- hooks ---
+    "one hook for any of several tensors, one of them plain": f"""
+        {VECTOR}
+        r1 = torch.ones(3, dtype=torch.float64)
+        torch.autograd.graph.register_multi_grad_hook((r1, r0), lambda g: seen(g, 0), mode='any')
+        (r0 * r1).sum().backward()
+    """,
+    "one hook for several tensors where backward begins": f"""
+        {VECTOR}
+        torch.autograd.graph.register_multi_grad_hook((r0, r0), lambda gs: [seen(g) for g in gs] and None)
+        r0.backward(torch.ones_like(r0))
+    """,
+    "one hook for a view of a leaf from no_grad": f"""
+        {VECTOR}
+        with torch.no_grad():
+            r1 = r0[1:]
+        torch.autograd.graph.register_multi_grad_hook((r0, r1), lambda gs: [seen(g) for g in gs] and None)
+    """,
+    # --- inference mode ---
+    "the largest elements in inference mode": f"""
+        {MATRIX}
+        with torch.inference_mode():
+            r1 = r0.max(0).indices
+    """,
+    "views of a view from inference mode": f"""
+        {MATRIX}
+        r1 = r0 * 1
+        with torch.inference_mode():
+            r2 = r1.view(2, 3)
+        r3 = r2.unbind()[0]
+        r3.mul_(2)
+    """,
+    "detach_ in inference mode": f"""
+        {VECTOR}
+        with torch.inference_mode():
+            r0.detach_()
+    """,
+    ".data of an inference tensor": f"""
+        {VECTOR}
+        with torch.inference_mode():
+            r1 = r0 * 2
+        r2 = r1.data
+        r1.data = torch.ones(3, dtype=torch.float64)
+    """,
+    "copies and parameters made in inference mode": f"""
+        {VECTOR}
+        with torch.inference_mode():
+            r1 = copy.deepcopy(r0)
+            r2 = torch.nn.Parameter(r0 * 2)
+    """,
+    "NumPy of what requires grad under no_grad": f"""
+        {VECTOR}
+        with torch.no_grad():
+            note(r0.numpy().tolist())
+    """,
+    # --- values and refusals ---
+    "the copy of a tensor was written to once": f"{VECTOR}\nr1 = copy.deepcopy(r0)",
+    "lerp is computed from the nearer end": "r0 = torch.tensor([-0.0])\nr1 = 1 / r0.lerp(r0, 0.5)",
+    "relu keeps the sign of zero": "r0 = torch.tensor([-0.0])\nr1 = 1 / r0.relu()",
+    "a remainder keeps the sign of zero": "r0 = torch.tensor([-0.0, 4.0, -4.0, 3.0, -3.0])\nr1 = 1 / (r0 % 2)",
+    "integers to negative powers": "r0 = torch.tensor([1, -1, 2, 0])\nr1 = r0 ** torch.tensor([-3, -3, -1, -2])",
+    "truths squared are integers": f"{TRUTHS}\nr2 = r1.square()\nr3 = torch.add(r1, r1, alpha=3)",
+    "matmul that folds says which sizes do not fit": "r0 = torch.ones(3)\nr1 = torch.ones(2, 1, 3)\nr2 = r0 @ r1",
+    "matmul of nothing with a stack": "r0 = torch.ones(2, 0)\nr1 = torch.ones(2, 1, 3)\nr2 = r0 @ r1",
+    "a sum over one dimension twice": f"{MATRIX}\nr1 = r0.sum((0, -2))",
+    "places of columns lie in rows": "r0 = torch.ones(2, 3)\nr1 = r0[:, torch.tensor([0, 0])]\nr2 = r1.view(-1)",
+    "a running sum lies in rows": f"{MATRIX}\nr1 = r0.t().cumsum(0)\nr2 = r1.view(-1)",
+    "softmax lies in rows": f"{MATRIX}\nr1 = r0.t().softmax(0)\nr2 = r1.view(-1)",
+    "tensors joined lie in rows": f"{MATRIX}\nr1 = torch.cat([r0.t(), r0.t()])\nr2 = r1.view(-1)",
+    "integers too small for infinity": f"{INTEGERS}\nr2 = 2 / r1\nr1.masked_fill_(r1 > 1, r2.sum())",
+    "a changed slot may be given hooks": f"""
+        {VECTOR}
+        r1 = r0.sin()
+        with torch.no_grad():
+            r0.add_(1)
+        r1.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+    """,
+    "a changed result may be given hooks": f"""
+        {VECTOR}
+        r1 = r0.sigmoid()
+        with torch.no_grad():
+            r1.add_(1)
+        r1.grad_fn._raw_saved_result.register_hooks(pack, unpack)
+    """,
+    "a tensor like an expanded one lies in rows": """
+        r0 = torch.ones(2, 1).expand(2, 3)
+        r1 = torch.empty_like(r0).fill_(2)
+        r2 = r1.view(-1)
+    """,
+    "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
+}
+
+
+def statements_of(text):
+    """The statements of a program: a line that is indented further belongs to the one before."""
+    statements, margin = [], " " * 8
+    for line in text.splitlines():
+        line = line.removeprefix(margin)
+        if line.startswith("    ") and line.strip():
+            statements[-1] += "\n" + line
+        elif line.strip():
+            statements.append(line)
+    return statements
+
+
+@pytest.mark.parametrize("always_look", [False, True], ids=["look at the end", "look after each statement"])
+@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.filterwarnings("ignore")
+def test_agrees_with_pytorch(name, always_look, real_torch):
+    """Errors, values, versions, flags, nodes and saved tensors are PyTorch's, at the end or after every statement."""
+    replay(statements_of(FOUND[name]), course_lib, real_torch, always_look)

@@ -1,0 +1,53 @@
+"""Small programs, each run on real PyTorch and on course_lib: what they observe must be the same, to the word.
+
+Each file of_*.py holds the programs of one topic. They are run in one process, one after the other.
+"""
+
+import importlib
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import course_lib
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+TOPICS = sorted(path.stem for path in HERE.glob("of_*.py"))
+PARTS = "nn nn.functional nn.init nn.utils optim optim.lr_scheduler utils utils.checkpoint utils.data".split()
+
+kit = importlib.import_module("kit")
+for _topic in TOPICS:
+    importlib.import_module(_topic)
+
+
+@pytest.fixture(scope="module")
+def libraries():
+    """PyTorch and course_lib with everything the programs use."""
+    torch = pytest.importorskip("torch")
+    for part in PARTS:
+        importlib.import_module(f"torch.{part}")
+        importlib.import_module(f"course_lib.{part}")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield torch, course_lib
+    torch.set_num_threads(threads)
+
+
+def test_there_are_programs_of_every_topic():
+    """Hundreds of programs, at least ten in each file."""
+    counts = {topic: sum(name.startswith(topic + "/") for name in kit.PROGRAMS) for topic in TOPICS}
+
+    assert sum(counts.values()) >= 500 and min(counts.values()) >= 10, counts
+
+
+@pytest.mark.parametrize("name", kit.PROGRAMS)
+def test_program(name, libraries):
+    """The program observes the same on both libraries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want, got = (kit.run(kit.PROGRAMS[name], library) for library in libraries)
+
+    assert kit.difference(want, got) is None, f"{name}{kit.difference(want, got)}"
+    assert not (isinstance(want, list) and want[:1] == ["escaped"]), want

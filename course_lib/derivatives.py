@@ -70,10 +70,6 @@ row("select_where(condition: Tensor, self, other)", "np.where(condition, self, o
     elementwise=("self", "other"), in_place=False,
     self="where(condition, grad, 0.0)",
     other="where(condition, 0.0, grad)")
-row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)",
-    node="MaskedFillBackward1", elementwise=False, broadcasts=("self", "value"), in_place=True,
-    self="where(mask, 0.0, grad)",
-    value="where(mask, grad, 0.0)")
 row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
     broadcasts=("self",), in_place=True,
     self="where(mask, 0.0, grad)")
@@ -175,9 +171,5 @@ row("copy(self, src)", "kernels.broadcast_like(src, self)", node="CopyBackwards"
 row("fill(self, value)", "kernels.full_like(self, value)", node="FillBackward2", elementwise=False,
     in_place="only",
     self="zeros_like(grad)")
-row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBackward3", elementwise=False,
-    broadcasts=("self", "value"), in_place="only",
-    self="zeros_like(grad)",
-    value="grad")
 row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="only",
     self="zeros_like(grad)")

@@ -19,6 +19,7 @@ from course_lib.hooks import (
     run_retain_grad,
     run_tensor_hooks,
 )
+from course_lib.saved import read_slot
 from course_lib.native.heap import in_turn
 from course_lib.native.sum_to import fit_inputs
 
@@ -215,7 +216,8 @@ def run_with_care(task, node, grad):
     if node.hooks is not None:
         grads = run_prehooks(node, grads)
     if all(g is None for g in grads) and not node.runs_without_gradient:
-        check_slots(node)
+        for name in node.saved_tensor_names:
+            read_slot(node, name)  # what was overwritten is noticed even when no gradient arrives
         grad_inputs = (None,) * len(node.edges)
     else:
         state.evaluating, before = node, state.evaluating

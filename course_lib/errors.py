@@ -145,12 +145,6 @@ HOOK_ON_PLAIN = "cannot register a hook on a tensor that doesn't require gradien
 POST_HOOK_ON_NON_LEAF = "post accumulate grad hooks cannot be registered on non-leaf tensors"
 
 
-COPY_CONSTRUCT = (
-    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-    "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
-)
-
-
 def grad_dtype_mismatch(got, wanted):
     """An assigned `.grad` of another element type than its tensor's."""
     return RuntimeError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
-from course_lib.native.arguments import bind_arguments
+from course_lib.native.arguments import bind_arguments, check_marks
 from course_lib.native.sum_to import fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
@@ -281,12 +281,8 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
 
 def check_dirty(ctx, inputs, outputs):
     """What mark_dirty named must be among the inputs (a warning) and among the outputs (RuntimeError)."""
-    for tensor in ctx._non_differentiable:
-        if not isinstance(tensor, Tensor):
-            raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
+    check_marks(ctx._dirty, ctx._non_differentiable)
     for tensor in ctx._dirty:
-        if not isinstance(tensor, Tensor):
-            raise RuntimeError("mark_dirty can only accept variables, but argument ")
         if not any(tensor is i for i in inputs):
             warnings.warn(
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "

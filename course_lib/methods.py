@@ -81,7 +81,7 @@ def detach_(self):
         meta_of(self).hooks = self.node.hooks.tensor.get(self.output_nr)  # hooks stay with the tensor
     self.node = None
     if self.meta is not None:
-        self.meta.requires_grad = self.meta.retains_grad = self.meta.edge_to_output = False
+        self.meta.requires_grad = self.meta.edge_to_output = False
         self.meta.output_nr = 0
     return self
 

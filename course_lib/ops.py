@@ -269,7 +269,7 @@ def write_operation(row):
     if row.view:
         return text + write_view_result(row, forward)
     if row.outputs:
-        text.append(f"    {', '.join(row.outputs)} = [new_tensor(array) for array in {forward}]")
+        text += [f"    arrays = {forward}", f"    {', '.join(row.outputs)} = [new_tensor(array) for array in arrays]"]
     else:
         text.append("    result = Tensor()")
         if len(row.operands) > 1:

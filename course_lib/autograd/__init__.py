@@ -12,7 +12,7 @@ from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, 
 from course_lib.engine import GraphTask, run
 from course_lib.function import Function
 from course_lib.grad_mode import state
-from course_lib.graph import AccumulateGrad, DeadEnd
+from course_lib.graph import AccumulateGrad
 from course_lib.native.creation import zeros_like
 from course_lib.tensor import Tensor, new_tensor
 from course_lib.views import gradient_edge, requires_grad

@@ -56,7 +56,7 @@ def write_arguments(row):
                  f"        {arrays} = {promoting}({', '.join(row.operands)})", "        promoted = True"]
     if row.floating:
         for t in row.operands or row.tensors:
-            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = in_rows({t}_array, F32)"]
+            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = {t}_array.astype(F32)"]
     return text
 
 
@@ -177,3 +177,13 @@ def bind_arguments(forward, args, kwargs, separate_setup):
             raise TypeError(f"forward() missing required argument: '{name}' (position {len(args)})")
         args.append(left.pop(name))
     return tuple(args)
+
+
+def check_marks(dirty, non_differentiable):
+    """RuntimeError when a custom Function marked something that is no tensor. (PyTorch's texts end there.)"""
+    for marked, text in (
+        (dirty, "mark_dirty can only accept variables, but argument "),
+        (non_differentiable, "mark_non_differentiable only accepts variable arguments, but got "),
+    ):
+        if not all(isinstance(tensor, Tensor) for tensor in marked):
+            raise RuntimeError(text)

@@ -47,7 +47,11 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
     ValueError for ragged lists; TypeError for elements that are no numbers.
     """
     if isinstance(data, Tensor):
-        warnings.warn(errors.COPY_CONSTRUCT, UserWarning, stacklevel=2)
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning, stacklevel=2,
+        )
         array = np.array(data.array)
     elif isinstance(data, np.ndarray | np.generic):
         array = np.array(data)

@@ -41,6 +41,17 @@ row("addcdiv(self, tensor1, tensor2, value=1)", "self + value * (tensor1 / tenso
     tensor1="grad * (value / tensor2)",
     tensor2="-grad * (value * tensor1 / (tensor2 * tensor2))")
 
+# --- writing a tensor without dimensions ---------------------------------------------------------------------
+
+row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBackward3", elementwise=False,
+    broadcasts=("self", "value"), in_place="only",
+    self="zeros_like(grad)",
+    value="grad")
+row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)",
+    node="MaskedFillBackward1", elementwise=False, broadcasts=("self", "value"), in_place=True,
+    self="where(mask, 0.0, grad)",
+    value="where(mask, grad, 0.0)")
+
 # --- functions of one number -------------------------------------------------------------------------------
 
 row("expm1(self)", "np.expm1(self)", floating=True,

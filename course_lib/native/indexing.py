@@ -345,7 +345,7 @@ class CatBackward0(Node):
 
     def apply(self, grad):
         pieces, end = [], 0
-        for edge, length in zip(self.edges, self.lengths, strict=True):
+        for length in self.lengths:
             start, end = end, end + (length or 0)
             pieces.append(self.piece(grad, start, end, length))
         return tuple(pieces)

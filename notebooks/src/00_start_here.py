@@ -57,7 +57,7 @@
 # | **04** the engine | who runs when, and how often? | 60 |
 # | **05** leaf accumulation | where do gradients end up? | 55 |
 # | **06** saved tensors | what does a node remember, and for how long? | 60 |
-# | **07** version counters | who notices an overwritten value? | 70 |
+# | **07** version counters | who notices an overwritten value? | 60 |
 # | **08** views share memory | what if the value was written elsewhere? | 60 |
 # | **09** ways out | which exit costs what? | 60 |
 # | **11** custom Functions | what must you say when you write the rule? | 60 |

@@ -64,9 +64,9 @@ L.predict("09.p1", None)
 # All three, one after the other. Of an error, a few words are printed.
 
 # %% tags=["C09.1", "C09.2", "P15"]
-def outcome(x, result):
+def outcome(x, y, factor=1):
     try:
-        result().backward()
+        (y * factor).sum().backward()
         return x.grad.item()
     except RuntimeError as error:
         return str(error).split(":")[0].split(".")[0].split("has been ")[-1]
@@ -77,7 +77,7 @@ for name, leave in ways.items():
     x = torch.tensor([3.0], requires_grad=True)
     y = (x * x).sum()
     leave(x)[0] = 30.0
-    print(f"{name}:", outcome(x, lambda: y))
+    print(f"{name}:", outcome(x, y))
 
 # %% [markdown]
 # ## See
@@ -350,11 +350,11 @@ L.check("09.3", train)
 # **09.4 · Two players** (10 minutes). The discriminator `d` lowers `d * fake - d * real` first; then the
 # generator `g`, whose fake is `g * z`, lowers `-(d * fake)` as scored by the *new* `d`. Each player moves
 # by a counted in-place write of `-lr` times the gradient of its own loss and of nothing else, also when
-# `step` is called again and again. This version raises; do not only silence it.
+# `play` is called again and again. This version raises; do not only silence it.
 
 
 # %%
-def step(torch, g, d, z, real, lr):
+def play(torch, g, d, z, real, lr):
     fake = g * z
     score = d * fake
     (score - d * real).backward()
@@ -366,7 +366,7 @@ def step(torch, g, d, z, real, lr):
     g.grad = d.grad = None
 
 
-L.check("09.4", step)
+L.check("09.4", play)
 
 # %% [markdown]
 # **09.5 · A bug report** (8 minutes). "Validation runs out of memory after some hundred batches. Training
@@ -398,12 +398,12 @@ for name, leave in ways.items():
     y, out = (x * x).sum(), leave(x)
     memory = "shared" if out.data_ptr() == x.data_ptr() else "own"
     graph = "goes on" if out.requires_grad else "cut"
-    product = outcome(x, lambda: (x * out).sum())
+    product = outcome(x, x, out)
     x.grad = None
     with torch.inference_mode():
         out.fill_(30.0)
     counter = "none" if out.is_inference() else "shared" if x._version else "own"
-    print(f"{name:14} {memory:6} {counter:7} {graph:7} {product!s:46} {outcome(x, lambda: y)}")
+    print(f"{name:14} {memory:6} {counter:7} {graph:7} {product!s:46} {outcome(x, y)}")
 
 # %% [markdown]
 # ## What you can now claim

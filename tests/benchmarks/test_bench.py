@@ -117,6 +117,31 @@ def test_measurements_in_programs_of_their_own_run():
     assert 0 == found["left"]
 
 
+@pytest.mark.parametrize("what", ["draw", "step"])
+def test_instruments_are_timed(what):
+    """Drawing and stepping give milliseconds, and a graph of 40 nodes more than one of none would."""
+    assert 1 < bench.run_program(bench.INSTRUMENT, NAME="ours", WHAT=what, N=40, TIMES=1) < 60_000
+
+
+def test_the_overhead_of_the_ledger_is_a_ratio():
+    """A training step with a ledger takes longer than one without, and not a hundred times as long."""
+    assert 1 < bench.run_program(bench.INSTRUMENT, NAME="ours", WHAT="ledger", N=3) < 100
+
+
+@pytest.mark.parametrize("what", ["hooks", "modes", "instruments"])
+def test_what_was_used_and_put_away_is_measured(what):
+    """The three lines about things that are off give a ratio near 1: not one that a leftover would give."""
+    assert 0.5 < bench.run_program(bench.OFF, NAME="ours", WHAT=what, N=1) < 2
+
+
+@pytest.mark.parametrize("unit, shown", [("×", "12.35 ×"), ("ms", "12 ms"), ("B", "12 B"), ("", "12")])
+def test_figures_have_units(unit, shown):
+    """Ratios show two decimals, everything else whole numbers with its unit."""
+    line = bench.Measured("n", "t", ("ours",), None, unit, 1)
+
+    assert shown == bench.cell(line, "ours", {"ours": {"ratio": 12.345678}})
+
+
 def test_a_failing_program_says_why():
     """What the program wrote before it died stands in the error."""
     with pytest.raises(RuntimeError, match="(?s)failed.*ZeroDivisionError"):

@@ -1,7 +1,8 @@
 """What every program of this folder is made of: a function of `T`, real torch or course_lib, and what it observes.
 
 A program returns tensors, nodes, numbers, strings or lists of them; `observe` turns those into plain data in which
-the two libraries can be compared. An exception that leaves a program is a mistake of the program: what is meant to raise stands in `raises`.
+the two libraries can be compared. An exception that leaves a program is a mistake of the program: what is meant
+to raise stands in `raises`.
 """
 
 import inspect

@@ -4,6 +4,11 @@ from kit import flags, leaf, program, programs, quiet, raises, weighted
 
 M = [[0.5, 1.25], [2.0, 0.75]]
 
+UNARY = """
+    exp log sin cos tan tanh sigmoid sqrt rsqrt reciprocal square abs relu neg expm1 log1p log2 erf sinh cosh atan sign
+    floor
+""".split()
+
 
 def second(T, f, data=M, flat=False):
     """The value, the gradient and the gradient of a weighted sum of the gradient."""
@@ -20,10 +25,7 @@ def second(T, f, data=M, flat=False):
 
 
 programs(
-    of_one_number=lambda T: {
-        n: second(T, lambda x: getattr(x, n)())
-        for n in "exp log sin cos tan tanh sigmoid sqrt rsqrt reciprocal square abs relu neg expm1 log1p log2 erf sinh cosh atan sign floor".split()
-    },
+    of_one_number=lambda T: {n: second(T, lambda x: getattr(x, n)()) for n in UNARY},
     arc_functions=lambda T: {n: second(T, lambda x: getattr(x, n)(), [0.3, -0.5]) for n in ("asin", "acos")},
     arithmetic=lambda T: [
         second(T, f)

@@ -4,6 +4,11 @@ import copy
 
 from kit import flags, grad_of, graph, kind, leaf, program, programs, raises, warned
 
+ACTIVATIONS = """
+    ReLU Tanh Sigmoid GELU SiLU ELU LeakyReLU Softplus LogSigmoid Hardtanh ReLU6 CELU SELU Mish Hardswish Hardsigmoid
+    Softsign Tanhshrink Identity
+""".split()
+
 
 def set_all(T, m):
     """The module with fixed parameters, so that it is the same on both libraries."""
@@ -30,10 +35,7 @@ X = [[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]]
 IMAGE = [[[[1.0, 2.0, 3.0, 0.5], [4.0, -5.0, 6.0, 1.0], [7.0, 8.0, -9.0, 2.0], [0.0, 1.0, 2.0, 3.0]]]]
 
 programs(
-    activations=lambda T: {
-        n: through(T, getattr(T.nn, n)(), X)
-        for n in "ReLU Tanh Sigmoid GELU SiLU ELU LeakyReLU Softplus LogSigmoid Hardtanh ReLU6 CELU SELU Mish Hardswish Hardsigmoid Softsign Tanhshrink Identity".split()
-    },
+    activations=lambda T: {n: through(T, getattr(T.nn, n)(), X) for n in ACTIVATIONS},
     activations_with_arguments=lambda T: [
         through(T, m, X)
         for m in (
@@ -647,8 +649,8 @@ def applying(T):
 
 @program
 def shared_modules(T):
-    l = T.nn.Linear(1, 1)
-    m = T.nn.Sequential(l, l)
+    one = T.nn.Linear(1, 1)
+    m = T.nn.Sequential(one, one)
     a = set_all(T, m)(T.ones(1, 1))
     a.sum().backward()
     return [
@@ -656,7 +658,7 @@ def shared_modules(T):
         list(m.state_dict()),
         [n for n, _ in m.named_modules()],
         [n for n, _ in m.named_parameters(remove_duplicate=False)],
-        l.weight.grad,
+        one.weight.grad,
     ]
 
 
@@ -685,10 +687,10 @@ def training_step(T):
     losses = []
     for _ in range(5):
         opt.zero_grad()
-        l = T.nn.functional.mse_loss(m(T.tensor([[1.0, 2.0], [3.0, -1.0]])), T.tensor([[1.0], [0.0]]))
-        l.backward()
+        loss = T.nn.functional.mse_loss(m(T.tensor([[1.0, 2.0], [3.0, -1.0]])), T.tensor([[1.0], [0.0]]))
+        loss.backward()
         opt.step()
-        losses.append(l.item())
+        losses.append(loss.item())
     return [losses, m.scale]
 
 

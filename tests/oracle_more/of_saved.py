@@ -7,6 +7,14 @@ from kit import flags, graph, kept, kind, leaf, program, programs, raises, warne
 
 M = [[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]
 
+UNARY = """
+    exp log sin cos tan tanh sigmoid relu abs sign floor ceil round trunc neg expm1 log1p log2 erf sinh cosh atan
+""".split()
+ACTIVATIONS = """
+    relu gelu silu elu celu selu softplus leaky_relu logsigmoid hardtanh hardsigmoid hardswish mish tanhshrink softsign
+    relu6 tanh sigmoid
+""".split()
+
 
 def keeps(T, *functions, data=M, dtype=None):
     """The node of each function of a leaf, and all that it keeps."""
@@ -48,10 +56,7 @@ programs(
     ),
     of_one_number=lambda T: keeps(
         T,
-        *[
-            lambda x, n=n: getattr(x, n)()
-            for n in "exp log sin cos tan tanh sigmoid relu abs sign floor ceil round trunc neg expm1 log1p log2 erf sinh cosh atan".split()
-        ],
+        *[lambda x, n=n: getattr(x, n)() for n in UNARY],
     ),
     with_scaling=lambda T: keeps(
         T, lambda x: T.add(x, x, alpha=2), lambda x: T.sub(x, x, alpha=3), lambda x: x.add(1, alpha=2)
@@ -235,10 +240,7 @@ programs(
     ),
     activations=lambda T: keeps(
         T,
-        *[
-            lambda x, n=n: getattr(T.nn.functional, n)(x)
-            for n in "relu gelu silu elu celu selu softplus leaky_relu logsigmoid hardtanh hardsigmoid hardswish mish tanhshrink softsign relu6 tanh sigmoid".split()
-        ],
+        *[lambda x, n=n: getattr(T.nn.functional, n)(x) for n in ACTIVATIONS],
     ),
     losses=lambda T: keeps(
         T,

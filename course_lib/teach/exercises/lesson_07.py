@@ -674,7 +674,8 @@ EX4 = Exercise(
                 "slope is made of the tensor that you overwrite.",
                 cause_source("y = x * 3", "y.add_(1)", "y.mul_(2)", "y.add_(1)", "y.neg_()")),
         Mistake("uncounted",
-                "A write through .data is not counted: the version that backward compares stays where it was.", cause_source(*WRITES[:4], "w.data.add_(1)", "w.data.neg_()")),
+                "A write through .data is not counted: the version that backward compares stays where it was.",
+                cause_source(*WRITES[:4], "w.data.add_(1)", "w.data.neg_()")),
         Mistake("unrecorded",
                 "Both numbers are right, but the message names the last *recorded* operation. A write under "
                 "no_grad or through detach() is counted and not recorded.",

@@ -353,7 +353,7 @@ def _alive(references):
 TRAIN = "def train(torch, w, inputs):\n    h = torch.zeros(1)\n"
 LOOP = "    for x in inputs:\n"
 STATE = "        h = torch.tanh(w * h + x)\n"
-GAN = "def step(torch, g, d, z, real, lr):\n"
+GAN = "def play(torch, g, d, z, real, lr):\n"
 EVAL = "def evaluate(torch, loss_of, batches):\n"
 RIGHT = {
     "detach": (True, True, False),
@@ -754,7 +754,7 @@ EXERCISES = [
         ),
         minutes=10,
         difficulty=3,
-        name="step",
+        name="play",
         starter=(
             GAN
             + "    fake = g * z\n"

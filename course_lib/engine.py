@@ -19,9 +19,9 @@ from course_lib.hooks import (
     run_retain_grad,
     run_tensor_hooks,
 )
-from course_lib.saved import read_slot
 from course_lib.native.heap import in_turn
 from course_lib.native.sum_to import fit_inputs
+from course_lib.saved import read_slot
 
 state = grad_mode.state
 SMALL = 256  # below this many elements a new array is made faster than an old one is added to

@@ -41,14 +41,14 @@ class SavedVariable:
 
     def unpack(self, node):
         """The kept tensor for a backward pass: RuntimeError also if it was detached in place since."""
-        tensor = self.read(node)
-        if self.history is not None and tensor.node is None:
+        if self.history is not None and self.tensor is not None and self.tensor.node is None:
             raise RuntimeError(errors.SAVED_DETACHED)
-        return tensor
+        return self.read(node)
 
     def changed(self, node, now):
         """The version error, naming the operation that made the tensor's present value."""
-        tensor, maker = self.tensor, node if self.is_output else self.tensor.grad_fn
+        tensor, detached = self.tensor, self.history is not None and self.tensor.node is None
+        maker = node if self.is_output or detached else tensor.grad_fn
         output_of = ""
         if maker is not None:
             output_nr = tensor.meta.output_nr if self.is_output and tensor.meta is not None else 0  # 0 for every input

@@ -106,7 +106,8 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     tensors = list(tensors)
     if mode == "any":
         tensors = [tensor for tensor in tensors if tensor.requires_grad]
-    nodes = [node_of(tensor) for tensor in tensors if mode == "all"]  # held here, so that a leaf's node and its hooks live on
+    # held here, so that a leaf's node and its hooks live on
+    nodes = [node_of(tensor) for tensor in tensors if mode == "all"]
     passes, lock = weakref.WeakKeyDictionary(), threading.Lock()
 
     def collect(position, grad):

@@ -31,7 +31,7 @@ row("lerp_tensor(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_k
     end="grad * weight",
     weight="grad * (end - self)")
 row("addcmul(self, tensor1, tensor2, value=1)",
-    "kernels.truth_refused(self, kernels.NO_ADDCMUL, NotImplementedError) + value * tensor1 * tensor2",
+    "value * tensor1 * tensor2 + kernels.truth_refused(self, kernels.NO_ADDCMUL, NotImplementedError)",
     self="grad",
     tensor1="grad * (tensor2 * value)",
     tensor2="grad * (tensor1 * value)")

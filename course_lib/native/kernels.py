@@ -76,7 +76,8 @@ def number_power(base, exponent):
     """A Python number to the power of an array, in the array's type; integers are rounded towards zero."""
     if exponent.dtype.kind == "f":
         return np.power(exponent.dtype.type(base), exponent, order="C")
-    return np.trunc(np.power(float(base), exponent.astype(np.float64))).astype(np.int64)
+    exponent = exponent.astype(np.int64)
+    return power(np.full(exponent.shape, base), exponent)
 
 
 def running(function, x, dim):
@@ -278,9 +279,9 @@ def sort(x, dim, descending):
 
 def topk(x, k, dim, largest):
     """(values, indices) of the k largest or smallest elements along one dimension, in order."""
-    truth_refused(x, "topk does not support bool dtypes on CPU")
     if x.ndim and k > x.shape[dim]:
         raise RuntimeError("selected index k out of range")
+    truth_refused(x, "topk does not support bool dtypes on CPU")
     values, indices = sort(x, dim, largest)
     return (values, indices) if x.ndim == 0 else tuple(take_slice(a, dim, 0, k, 1).copy() for a in (values, indices))
 

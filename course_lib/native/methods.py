@@ -78,11 +78,13 @@ for _name, _operation in ROW_OPERATORS.items():
     setattr(Tensor, _name, LazyOperation(_name, _operation))
 
 COMPOSITE_METHODS = """
-    lerp lerp_ add sub mul div pow remainder square clamp sum mean prod var std norm max min amax amin argmax argmin all any
+    lerp lerp_ add sub mul div pow remainder square clamp sum mean prod var std norm max min amax amin argmax argmin
+    all any
     logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner view reshape
     flatten t
     transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
-    gather scatter_add index_add masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose
+    gather scatter_add index_add masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal
+    allclose
     add_ sub_ mul_ div_ pow_ remainder_
 """.split()
 

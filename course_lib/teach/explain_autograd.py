@@ -70,7 +70,8 @@ SAVED = (
             "somebody wants one of them again.",
             "Usually the loss was rebuilt, but a part of its graph was not: something computed before the loop, or "
             "a state carried over from the last step, still hangs on the old graph.",
-            "Nodes that saved nothing can be passed twice, so the error appears at the first node that kept a tensor.",
+            "Nodes that saved nothing can be passed twice, so the error appears at the first node whose slot is "
+            "already empty.",
         ),
         (
             "Compute everything that the loss depends on anew in each step.",
@@ -762,10 +763,10 @@ HOOKS = (
     ),
     Row(
         "hook size",
-        r"hook '(?P<hook>.*?)' has changed the size of value",
+        r"hook '(?P<hook>.*?)' has changed the (size|type) of value",
         (
-            "The hook {hook} returned a gradient of another shape than the one it was given.",
-            "A gradient has the shape of its tensor, and the next node relies on that.",
+            "The hook {hook} returned a gradient of another shape or element type than the one it was given.",
+            "A gradient has the shape and the type of its tensor, and the next node relies on that.",
             "The pass stopped there; leaves that were reached before keep what they got.",
         ),
         ("Return the same shape: mask with zeros in place of cutting out.",),

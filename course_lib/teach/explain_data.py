@@ -34,7 +34,7 @@ SHAPES = (
     ),
     Row(
         "expand",
-        r"expanded size of the tensor|number of sizes provided|in a leading, non-existing dimension|"
+        r"expanded size of the tensor|number of sizes provided|in a leading, non-existing dimension|not expandable to|"
         r"Number of dimensions of repeat dims|does not broadcast|shapes .* cannot be broadcast together",
         (
             "A tensor should be stretched to a shape that it does not fit.",
@@ -59,7 +59,8 @@ SHAPES = (
         "reshape",
         r"shape '(?P<wanted>.*?)' is invalid for input of size (?P<got>\d+)|only one dimension can be inferred|"
         r"cannot reshape "
-        r"tensor of|invalid shape dimension|Trying to create tensor with negative dimension",
+        r"tensor of|invalid shape dimension|Trying to create tensor with negative dimension|multiply up to the size|"
+        r"Dimension size must be non-negative",
         (
             "The new shape cannot hold the tensor's elements: the lengths must multiply to their number.",
             "One length may be -1 and is worked out from the others; no other negative number means anything.",
@@ -69,6 +70,7 @@ SHAPES = (
     ),
     Row(
         "dimension",
+        r"appears multiple times in the list of dims|"
         r"Dimension out of range|Dimension specified as \d+ but tensor has no dimensions|duplicate dims|"
         r"number of dimensions "
         r"in the tensor input does not match|expects a tensor with <= 2 dimensions|must have at least 2 dimensions|"
@@ -112,6 +114,7 @@ SHAPES = (
         r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same dtype|size mismatch, got input|"
         r"inconsistent tensor size|1D tensors expected|must be a matrix|vector \+ matrix @ vector|must be a 3D tensor|"
         r"both arguments to matmul|first two dimensions of batch2|m1 and m2 to have the same dtype|"
+        r"both vectors to have same dtype|"
         r"Expected size .* but got",
         (
             "Two tensors should be multiplied as matrices, and they cannot.",
@@ -361,7 +364,12 @@ NETWORKS = (
         r"not supported, "
         r"please use|Unsupported nonlinearity|Unknown nonlinearity|Fan in|2 dimensions are supported|"
         r"batch_size should|sampler "
-        r"option|is mutually exclusive|index should not exceed|input lengths|At least one of",
+        r"option|is mutually exclusive|index should not exceed|input lengths|At least one of|step must be nonzero|"
+        r"upper bound and lower bound|number of steps must|n must be greater or equal|random_ expects|uniform_ expects|"
+        r"normal expects|but must be > 0|Could not infer dtype|invalid data type|can't assign a \w+ to a|"
+        r"mark_dirty can only|mark_non_differentiable only|all inputs have to be Tensors|expected tuple, but hook|"
+        r"maximum size for tensor at|mismatch in length of strides|Negative strides|setStorage: sizes|"
+        r"To copy construct from a tensor",
         (
             "An argument has a value that makes no sense here.",
             "The message names the argument and what is allowed.",

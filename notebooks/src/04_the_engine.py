@@ -24,7 +24,7 @@
 # - **C04.5** The gradient of a result is handed on and not stored: a second pass hands on the same again, and only leaves add up.
 # - **C04.6** `a = x*x; b = a+x; c = b*a; d = c+b; e = d*a` has the slope 316 at 2; running nodes on first arrival gives 140.
 # - **C04.7** Behind n doublings `h = h + h` lie 2ⁿ paths, and a pass runs n + 1 nodes.
-# - **C04.8** A loop and an `if` give each run a graph of its own shape, and 100,000 nodes in a row need no recursion.
+# - **C04.8** A loop and an `if` give each run a graph of its own shape, and 20,000 nodes in a row need no recursion.
 # - **C04.9** When a pass fails half-way, leaves that it has reached keep their gradients, and the others get none.
 #
 # **Minutes** 60, and 16 for 04.4 and 04.6 · **Needs** lessons 00 to 03 · **Opens** `course_lib/engine.py` · **Out of scope** what happens inside an accumulator (lesson 05, leaf accumulation), what nodes save (06, saved tensors), more about hooks (12)
@@ -250,7 +250,7 @@ step(e)
 #
 # ## Explain
 #
-# **The graph has the shape of the run, and depth costs nothing.** This `if` asks for a value, so the forward pass itself decides which nodes there will be. From 0.75, four steps in seven are additions of `x`, and each adds 1 to the slope; from 3.75 there are fewer. And 100,000 nodes in a row? A function that calls itself ends at Python's recursion limit, usually 1000 calls. The engine is a loop around a queue.
+# **The graph has the shape of the run, and depth costs nothing.** This `if` asks for a value, so the forward pass itself decides which nodes there will be. From 0.75, four steps in seven are additions of `x`, and each adds 1 to the slope; from 3.75 there are fewer. And 20,000 nodes in a row? A function that calls itself ends at Python's recursion limit, usually 1000 calls. The engine is a loop around a queue.
 
 # %% tags=["C04.8"]
 def bounce(x, steps):
@@ -260,7 +260,7 @@ def bounce(x, steps):
     return h
 
 for x in [torch.tensor(value, requires_grad=True) for value in (0.75, 3.75)]:
-    print([torch.autograd.grad(bounce(x, steps), x)[0].item() for steps in (7, 70, 100_000)])
+    print([torch.autograd.grad(bounce(x, steps), x)[0].item() for steps in (7, 70, 20_000)])
 
 # %% [markdown]
 # **Now open our engine.** Here is the counting. An *edge* is an arrow. The loop variable runs through a list that grows, as above; `visited` takes the place of `not in found`: a mark in the node, where nothing must be searched. An arrow to nothing is false. Most nodes wait for one gradient only, so just the larger counts are stored. The other half, `evaluate`, delivers, chooses and runs: read it in `course_lib/engine.py`.
@@ -409,7 +409,7 @@ L.check("04.6", probe)
 # | C04.5 handed on, not stored | 2, 2 again, None, and 12 | `test_c04_5` |
 # | C04.6 316 and 140 | two dictionaries | `test_c04_6` |
 # | C04.7 paths and runs | 65535 calls, 16 runs | `test_c04_7` |
-# | C04.8 loop, `if`, depth | 57144 for 100,000 steps | `test_c04_8` |
+# | C04.8 loop, `if`, depth | 11430 for 20,000 steps | `test_c04_8` |
 # | C04.9 half a pass | 9, and None | `test_c04_9` |
 #
 # The tests, in `tests/claims/test_claims_04.py`, run on our engine and on real PyTorch. `make bench ARGS="--only million"` sends a chain of 1,000,000 additions through both, and weighs its nodes.

@@ -135,7 +135,7 @@ CHANGES = """
     a.grad_fn; b.grad_fn; torch.autograd.graph.register_multi_grad_hook([a, b], lambda g: seen(g, 0), mode='any')
     a.grad_fn; a.register_hook(lambda g: g[0]) | a.grad_fn; a.register_hook(lambda g: 3)
     a.grad_fn; a.register_hook(lambda g: b.sum().item() * g) | a.grad_fn._raw_saved_self.register_hooks(pack, unpack)
-    a.grad_fn._raw_saved_result.register_hooks(lambda t: seen(t).clone(), unpack) | a.sum().backward(inputs=[a])
+    a.grad_fn._raw_saved_result.register_hooks(lambda t: seen(t).clone(), seen) | a.sum().backward(inputs=[a])
     a.sum().backward(inputs=b, retain_graph=True) | torch.autograd.backward(a, b)
     torch.autograd.backward([a, b], [torch.ones_like(a), None]) | a.backward(torch.ones_like(a), create_graph=True)
     torch.autograd.backward((a.sum(), a.sum())) | a.backward(a, retain_graph=True) | a.max().backward()
@@ -149,7 +149,8 @@ CHANGES = """
 # What a line asks; the answers are compared as text.
 QUESTIONS = """
     repr(a) | a._base is b | a.numel() and a.storage_offset() | a.grad_fn is b.grad_fn | a.grad is b.grad | a.item()
-    a.data_ptr() == b.data_ptr() or not (a.numel() and b.numel()) | bool(a) | float(a) | len(a) | a.grad_fn._saved_self is b
+    a.data_ptr() == b.data_ptr() or not (a.numel() and b.numel()) | bool(a) | float(a) | len(a)
+    a.grad_fn._saved_self is b
     a.grad_fn._saved_other is b | a.grad_fn._saved_result is a | a.shape | a.size(-1)
     a.grad_fn.next_functions[0][0] is b.grad_fn | a.grad_fn.next_functions[0][0].variable is b | a.dtype | a.dim()
     a.grad_fn._saved_self._version | a.grad_fn._saved_self.grad_fn is b.grad_fn | a.equal(b) | a.tolist() | a.type()

@@ -186,6 +186,29 @@ FOUND = {
             r0.add_(1)
         note(repr(r1))
     """,
+    "an integer view from no_grad may be written": f"""
+        {FLOATS}
+        r0 = torch.tensor([1, 2, 0])
+        with torch.no_grad():
+            r2 = r0[1:]
+        r2[:] = r1[1:]
+    """,
+    "the version error of a detached input names its user": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        r2 = r1.sin()
+        r1.add_(1)
+        r1.detach_()
+        r3 = r2.grad_fn._saved_self
+    """,
+    "a detached input is noticed before an overwritten one": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        r2 = r1.sin()
+        r1.add_(1)
+        r1.detach_()
+        r2.sum().backward()
+    """,
     # --- custom Functions ---
     "an argument left out before a keyword": f"{VECTOR}\nr1 = Scale.apply(r0, shift=1)",
     "an argument left out at the end": f"{VECTOR}\nr1 = Scale.apply(x=r0)\nr1.sum().backward()",
@@ -307,6 +330,7 @@ FOUND = {
     "lerp is computed from the nearer end": "r0 = torch.tensor([-0.0])\nr1 = 1 / r0.lerp(r0, 0.5)",
     "relu keeps the sign of zero": "r0 = torch.tensor([-0.0])\nr1 = 1 / r0.relu()",
     "a remainder keeps the sign of zero": "r0 = torch.tensor([-0.0, 4.0, -4.0, 3.0, -3.0])\nr1 = 1 / (r0 % 2)",
+    "integers to large powers": "r0 = torch.tensor([0, 3, 64, 63, -1])\nr1 = 2 ** r0\nr2 = True ** r0",
     "integers to negative powers": "r0 = torch.tensor([1, -1, 2, 0])\nr1 = r0 ** torch.tensor([-3, -3, -1, -2])",
     "truths squared are integers": f"{TRUTHS}\nr2 = r1.square()\nr3 = torch.add(r1, r1, alpha=3)",
     "matmul that folds says which sizes do not fit": "r0 = torch.ones(3)\nr1 = torch.ones(2, 1, 3)\nr2 = r0 @ r1",

@@ -56,6 +56,8 @@ def prepare(library: str, layout: str, scratch: str) -> None:
 
     with contextlib.suppress(ImportError):  # a missing library is reported by the lesson that misses it
         __import__(library)
+        if library == "torch":
+            import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first y.backward(v) would load it
 
 
 def record(out: str, library: str, path: str, scratch: str) -> None:

@@ -23,7 +23,7 @@ def program(function):
 
 def programs(**functions):
     """Add programs of one expression."""
-    module = inspect.stack()[1].frame.f_globals["__name__"]
+    module = inspect.currentframe().f_back.f_globals["__name__"]
     for name, function in functions.items():
         function.__name__, function.__module__ = name, module
         program(function)

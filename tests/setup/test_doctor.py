@@ -1,5 +1,6 @@
 """The doctor: each gap is a line that says what is missing and what to do."""
 
+import functools
 import subprocess
 import sys
 
@@ -8,8 +9,21 @@ import pytest
 import course
 
 
+@pytest.fixture(scope="module")
+def kernel_lines():
+    """The doctor's lines on the kernel, for a version of ipykernel: Jupyter is asked for real, once for each."""
+    asked = course.examine_kernel
+
+    @functools.cache
+    def lines(version):
+        environment = course.find_environment({"COURSE_PYTHON": sys.executable})
+        return asked(environment, {"ipykernel": version})
+
+    return lambda environment, versions: list(lines(versions["ipykernel"]))
+
+
 @pytest.fixture
-def examine(monkeypatch):
+def examine(monkeypatch, kernel_lines):
     """Let the doctor look at an environment that has everything but what the test takes away."""
     def look(without=(), versions_changed=None, **changes):
         def probe(environment, names, draw):
@@ -23,6 +37,7 @@ def examine(monkeypatch):
             return found
 
         monkeypatch.setattr(course, "probe", probe)
+        monkeypatch.setattr(course, "examine_kernel", kernel_lines)
         findings = course.examine({"COURSE_PYTHON": sys.executable})
         return {finding.subject: finding for finding in findings}
 

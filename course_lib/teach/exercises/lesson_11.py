@@ -527,7 +527,6 @@ def memory_waits(torch, method):
             ctx.out = out
         return out
 
-    gc.collect()
     collecting = gc.isenabled()
     gc.disable()
     try:

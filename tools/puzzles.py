@@ -100,9 +100,9 @@ def table(found):
     lines = [
         "# The puzzles, and where each is answered",
         "",
-        "Programs that practitioners got wrong. Written by `make puzzles`; do not edit by hand. Exercises are proved by",
-        "`tests/exercises/test_prove.py` (solution, other right answers, every wrong answer, on both engines), claims by",
-        "`tests/claims/`.",
+        "Programs that practitioners got wrong. Written by `make puzzles`; do not edit by hand.",
+        "Exercises are proved by `tests/exercises/test_prove.py` (the solution, other right answers and every wrong one,",
+        "on both engines), claims by `tests/claims/`.",
         "",
         "| | puzzle | answered in | exercises | tests |",
         "| --- | --- | --- | --- | --- |",

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from course_lib import grad_mode, ops, saved
+from course_lib import engine, grad_mode, ops, saved
 from course_lib.anomaly import is_engine_file, place_words
 from course_lib.teach.draw import HIDDEN, names_in
 from course_lib.teach.graphmodel import RESULT, ask, dtype_of, is_tensor, node_name, shape_of
@@ -482,29 +482,43 @@ class Followed:
     __slots__ = ()
 
     def unpack(self, node):
-        kept = _followed.get(id(self))
-        if kept is None or self.history is not _ANOTHER:
-            return super().unpack(node)
-        watching = [r for r in kept.recordings if r.unpacks and r.open]
-        self.history = kept.history
-        in_use = state.task is not None and sys._getframe(1).f_code.co_filename != saved.__file__
-        try:
-            tensor = super().unpack(node)
-        except RuntimeError:
-            if in_use:
-                tell_use(kept, watching, REFUSED, version_now(self))
-            raise
-        finally:
-            if watching:
-                self.history = _ANOTHER
-        if in_use:
-            tell_use(kept, watching, UNPACKED, kept.version)
-        return tensor
+        return looked_at(self, super().unpack, node, sys._getframe(1))
+
+    def read(self, node):
+        return looked_at(self, super().read, node, sys._getframe(1))
 
     def __del__(self):
         kept = _followed.pop(id(self), None)
         if kept is not None:
             kept.let_go()
+
+
+def looked_at(slot, look, node, frame):
+    """A slot is asked for its tensor: let it answer as it would, and tell who watches."""
+    kept = _followed.get(id(slot))
+    if kept is None or slot.history is not _ANOTHER:
+        return look(node)
+    watching = [r for r in kept.recordings if r.unpacks and r.open]
+    slot.history = kept.history
+    try:
+        tensor = look(node)
+    except RuntimeError:
+        if is_use(frame):
+            tell_use(kept, watching, REFUSED, version_now(slot))
+        raise
+    finally:
+        if watching:
+            slot.history = _ANOTHER
+    if is_use(frame):
+        tell_use(kept, watching, UNPACKED, kept.version)
+    return tensor
+
+
+def is_use(frame):
+    """True when the call from this frame is a backward pass, and not somebody who looks at `node._saved_x`."""
+    if state.task is None:
+        return False
+    return frame.f_code.co_filename != saved.__file__ or frame.f_back.f_code.co_filename == engine.__file__
 
 
 def version_now(slot):

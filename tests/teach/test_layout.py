@@ -1,5 +1,6 @@
 """Where boxes and arrows stand, what the SVG holds, and what happens when a layout engine is missing or broken."""
 
+import functools
 import html
 import importlib.util
 import os
@@ -20,7 +21,8 @@ from course_lib.teach.draw import draw
 
 NOT_PLAIN = (
     gallery_programs.before_and_after_a_write, gallery_programs.before_and_after_backward,
-    gallery_programs.an_error_explained,
+    gallery_programs.an_error_explained, gallery_programs.a_diamond_step_by_step,
+    gallery_programs.a_ledger_of_bytes, gallery_programs.a_log_of_events,
 )  # fmt: skip
 GALLERY = [function for _, function in gallery_programs.GALLERY if function not in NOT_PLAIN]
 PROGRAMS = pytest.mark.parametrize(
@@ -49,9 +51,16 @@ def fresh_engines():
     layout.forget_failures()
 
 
+@functools.cache
+def graph_of(program):
+    """What the picture of a program shows."""
+    return program(course_lib)._graph
+
+
+@functools.cache
 def drawing_of(program, lies, detail=1):
-    """The placed drawing of a program."""
-    return Drawing(program(course_lib)._graph, detail, lies)
+    """The placed drawing of a program: looked at by many tests, changed by none."""
+    return Drawing(graph_of(program), detail, lies)
 
 
 def test_an_engine_is_here():

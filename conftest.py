@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent
 
 _scratch = None
 _lesson = None
-_file = None
+_here = None
 
 
 def pytest_configure(config):
@@ -23,6 +23,8 @@ def pytest_configure(config):
     _scratch = tempfile.TemporaryDirectory(prefix="course-tests-", ignore_cleanup_errors=True)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ["IPYTHONDIR"] = os.path.join(_scratch.name, "ipython")  # no start-up files of the user's
+    for library in ("OMP", "OPENBLAS", "MKL"):  # one thread each: there are as many test processes as cores
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     os.environ["COURSE_PROGRESS"] = os.path.join(_scratch.name, "progress.json")
 
@@ -44,13 +46,13 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """At the first test of each file, put aside what there is already: no test's garbage, and much to walk over.
+    """At the first test of each file, and after torch came, put aside what there is: it is no test's garbage.
 
     What a test makes is watched as ever; a gc.collect() in it then takes no time instead of half a second.
     """
-    global _file
-    if item.path != _file:
-        _file = item.path
+    global _here
+    if (item.path, "torch" in sys.modules) != _here:
+        _here = item.path, "torch" in sys.modules
         gc.collect()
         gc.freeze()
     return (yield)

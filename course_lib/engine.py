@@ -155,7 +155,7 @@ def evaluate(task):
                 heappush(ready, (-following.sequence_nr, following))
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to.
         grads = grad = have = None
-        if len(leaves) > 3 and node.edges:
+        if len(leaves) > 2 and node.edges:
             leaves[:] = leaves_in_turn(node, leaves, [*(n for _, n in ready), *([] if newest is None else [newest])])
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
@@ -184,8 +184,8 @@ def evaluate(task):
 
 def leaves_in_turn(node, leaves, others):
     """Several leaves became complete at once: the order PyTorch's queue gives them, which is not that of arrival."""
-    arrived = dict.fromkeys(edge[0] if type(edge) is tuple else edge for edge in node.edges)
-    pushed = [n if n in leaves else None for n in arrived if n in leaves or n in others]
+    arrived = dict.fromkeys(edge[0] if type(edge) is tuple else edge for edge in reversed(node.edges))
+    pushed = [n if n in leaves else None for n in reversed(arrived) if n in leaves or n in others]  # by their last edge
     return in_turn(pushed, len(others) - pushed.count(None))
 
 

@@ -1,7 +1,7 @@
 """In which order C++'s priority queue gives out equals: accumulators that became ready in one step.
 
 PyTorch: torch/csrc/autograd/engine.h (ReadyQueue, a std::priority_queue). Every AccumulateGrad has the same number, the
-highest, so their order is whatever the heap makes of it: with three or fewer the order in which they came.
+highest, so their order is whatever the heap makes of it.
 """
 
 

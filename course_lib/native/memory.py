@@ -54,13 +54,8 @@ def overlaps_partly(a, b):
     if not overlaps(a, b):
         return False
     if np.lib.array_utils.byte_bounds(a) == np.lib.array_utils.byte_bounds(b):
-        return a.size > 1 and steps(a) != steps(b)
+        return a.size > 1 and a.strides != b.strides
     return True
-
-
-def steps(array):
-    """The strides of the dimensions that have more than one place."""
-    return [step for step, n in zip(array.strides, array.shape, strict=True) if n > 1]
 
 
 def overlaps(a, b):

@@ -311,7 +311,7 @@ class RealTorch:
     @staticmethod
     def start(torch):
         RealTorch.set_modes(torch, True, False, (False, True))
-        torch.manual_seed(SEED)
+        torch.default_generator.manual_seed(SEED)  # torch.manual_seed also asks for the whole stack, for CUDA
 
     @staticmethod
     def restore(torch, saved):

@@ -240,8 +240,10 @@ def same(one, other):
     if type(one) is not type(other) and not (isinstance(one, type) and isinstance(other, type)):
         return False
     if isinstance(one, types.FunctionType):
-        return fingerprint(one.__code__) == fingerprint(other.__code__) and same(
-            one.__defaults__, other.__defaults__
+        return (
+            fingerprint(one.__code__) == fingerprint(other.__code__)
+            and same(one.__defaults__, other.__defaults__)
+            and same(getattr(one, "__wrapped__", None), getattr(other, "__wrapped__", None))  # under a decorator
         )
     if isinstance(one, type):
         return same(members(one), members(other))

@@ -231,8 +231,8 @@ def culprits(row, facts, graph):
         "unused": [v for v in asked if graph.values[v].leaf and v not in reached],
         "hooks": [v for v, value in enumerate(graph.values) if value.hooks or value.post_hooks],
     }.get(row.seek, [])
-    if row.seek == "node":
-        name = facts.get("node")
+    if row.seek in ("node", "NotImplemented"):
+        name = facts.get("node", row.seek)
         return [("node", i) for i, node in enumerate(graph.nodes) if name and node.name == name]
     return [("value", v) for v in sorted(chosen)]
 

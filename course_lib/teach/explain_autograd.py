@@ -831,6 +831,38 @@ FUNCTIONS = (
         "node",
     ),
     Row(
+        "no derivative",
+        r"derivative for (?P<op>\S+) is not implemented",
+        (
+            "The backward pass reached {op}, an operation that nobody has written a derivative for.",
+            "Its result requires grad like any other, because its input does; what is missing is only noticed here.",
+            "It appears at backward; the forward pass had no need of it.",
+        ),
+        (
+            "Replace the operation by one that has a derivative: a division and floor() for a floor division.",
+            "Write it as an autograd.Function with a backward of your own.",
+        ),
+        (("detach() of its input", "the error goes, and so does the gradient of that branch"),),
+        11,
+        "NotImplemented",
+    ),
+    Row(
+        "node called",
+        r"'\w*Backward' object is not callable|expected \d+ arguments, got \d+ instead",
+        (
+            "A backward node was called by hand, in a way that it cannot be called.",
+            "Nodes are run by the engine, which gives them one gradient for each of their outputs; that of a Python "
+            "Function cannot be called at all.",
+            "It was raised by the call itself; no gradient has been computed.",
+        ),
+        (
+            "Let the engine do it: `y.backward(grad)`, or `torch.autograd.grad(y, x, grad)`.",
+            "Give one gradient for each output of the operation, None where there is none.",
+        ),
+        (),
+        4,
+    ),
+    Row(
         "no setup_context",
         r"setup_context is not implemented",
         (

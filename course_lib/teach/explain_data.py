@@ -70,7 +70,7 @@ SHAPES = (
     ),
     Row(
         "dimension",
-        r"appears multiple times in the list of dims|"
+        r"appears multiple times in the list of dims|only supported on matrices|outer: Expected 1-D|"
         r"Dimension out of range|Dimension specified as \d+ but tensor has no dimensions|duplicate dims|"
         r"number of dimensions "
         r"in the tensor input does not match|expects a tensor with <= 2 dimensions|must have at least 2 dimensions|"
@@ -131,7 +131,7 @@ INDEXES = (
     Row(
         "index",
         r"index \S+ is out of range|out of bounds for dimension|out of DATA bounds|out of range for tensor|"
-        r"index out of range in self|"
+        r"index out of range in self|index_select\(\)|"
         r"index -?\d+ is out",
         (
             "An element was asked for behind the end of a dimension.",
@@ -201,6 +201,27 @@ TYPES = (
         ("Write out of place, or convert the target first: `t = t.float()`.",),
     ),
     Row(
+        "two types",
+        r"same dtype, but got|expected scalar type \w+ but found|\w+ did not match \w+$|expected dtype \w+ for|"
+        r"Could not set tensor of type",
+        (
+            "Two tensors of different element types met in an operation that takes only one.",
+            "Arithmetic finds a common type by itself; matrix products and comparisons of closeness do not.",
+            AT_ONCE,
+        ),
+        ("Convert one of them: `b.to(a.dtype)`.", "Look for the line that made it: NumPy's numbers are float64."),
+    ),
+    Row(
+        "number of another type",
+        r"value cannot be converted to type|[Bb]oolean alpha only|For integral input tensors, argument alpha",
+        (
+            "A number was given that the tensor's element type cannot hold.",
+            "Integers hold no fractions and no infinity, bools only True and False.",
+            AT_ONCE,
+        ),
+        ("Convert the tensor first: `t.float()`.", "Give a number of the tensor's own kind."),
+    ),
+    Row(
         "element type",
         r"could not infer output dtype|only support floating point|not implemented for '|Boolean inputs not supported|"
         r"does not "
@@ -239,7 +260,7 @@ TYPES = (
     ),
     Row(
         "one number",
-        r"cannot be converted to Scalar|Boolean value of Tensor|truth value",
+        r"cannot be converted to Scalar|only one element tensors can be converted|Boolean value of Tensor|truth value",
         (
             "A tensor should be turned into one number, or into True or False, and it does not have exactly one "
             "element.",

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
+import threading
 
 SECONDS = 6.0  # how long `dot` may take for one picture
 FONTS = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
@@ -52,10 +53,28 @@ def with_dot(source):
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as drawn:
         given.write(source.encode())
         given.seek(0)
-        call = command("dot", "svg")
-        subprocess.run(call, stdin=given, stdout=drawn, stderr=subprocess.DEVNULL, timeout=SECONDS, check=True)
+        run(command("dot", "svg"), given, drawn)
         drawn.seek(0)
         return drawn.read().decode()
+
+
+def run(call, given, drawn):
+    """Run a program on files for at most SECONDS. (subprocess.run with a timeout asks again and again, late.)"""
+    late = threading.Event()
+    with subprocess.Popen(call, stdin=given, stdout=drawn, stderr=subprocess.DEVNULL) as process:
+        alarm = threading.Timer(SECONDS, lambda: (late.set(), process.kill()))
+        alarm.start()
+        try:
+            code = process.wait()
+        except BaseException:  # the learner's Ctrl-C, or the end of a check's time
+            process.kill()
+            raise
+        finally:
+            alarm.cancel()
+    if late.is_set():
+        raise subprocess.TimeoutExpired(call, SECONDS)
+    if code:
+        raise subprocess.CalledProcessError(code, call)
 
 
 def with_wasm(source):

@@ -385,7 +385,8 @@ def counts(numbers, sources=None):
     lessons = [exercises_of(number) for number in numbers]
     all_exercises = [exercise for lesson in lessons for exercise in lesson]
     puzzles = sorted({puzzle for exercise in all_exercises for puzzle in exercise.puzzles})
-    notebooks = sorted((sources or SOURCES).glob("[0-8][0-9]_*.py"))  # from 90 up: appendices, no lessons
+    found = sorted((sources or SOURCES).glob("[0-9][0-9]_*.py"))
+    notebooks = [path for path in found if int(path.name[:2]) in numbers or path.name < "90"]  # not the appendices
     claims = {
         claim
         for path in notebooks

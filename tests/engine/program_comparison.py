@@ -197,6 +197,7 @@ MARKS = {
     "writes": re.compile(r"\w_\(|[-+*/]= |\] = "),
     "other nodes": re.compile(r"create_graph|\.grad_fn\(|\] = "),
     "gradients": re.compile("grad|backward"),
+    "overwrites a leaf": re.compile("Dirty"),  # PyTorch lets go of its accumulator: a later backward may abort Python
 }
 
 
@@ -222,6 +223,7 @@ class Run:
         marks = {mark for mark, pattern in MARKS.items() if pattern.search(statement)}
         self.marks |= marks
         before = self.forms() if "reshapes" in marks else None
+        forgotten = "overwrites a leaf" in marks and self.leaves_in(statement)
         errors = self.ours.run(statement), self.theirs.run(statement)
         if "uses a gradient" in self.marks:
             errors = tuple(relative(error) for error in errors)
@@ -236,7 +238,12 @@ class Run:
         if not same(self.ours.noted, self.theirs.noted):
             self.differ("answer", self.ours.noted[-1:], self.theirs.noted[-1:])
         self.look(look)
-        return True
+        return not forgotten
+
+    def leaves_in(self, statement):
+        """The leaves that a statement names."""
+        tensors = self.theirs.tensors()
+        return [name for name, t in tensors.items() if name in statement and attempt(lambda t=t: t.is_leaf)]
 
     def lost(self, statement, marks):
         """True after a statement from which PyTorch does not recover."""

@@ -471,3 +471,21 @@ def test_many_leaves_of_one_node_are_reached_in_the_queue_s_order(real_torch, pl
         return reached
 
     assert order(real_torch) == order(course_lib)
+
+
+@pytest.mark.parametrize("plan", [[0, 1, 2, 3, 0], [2, 0, 2, 1, 3, 3, 0], [0, 1, 0, 2, 1]])
+@pytest.mark.parametrize("waiting", [0, 1, 4])
+def test_a_leaf_that_is_used_again_takes_its_turn_from_its_last_use(real_torch, plan, waiting):
+    """What counts for the queue is when a leaf becomes complete, and how many nodes wait there already."""
+
+    def order(torch):
+        reached, other = [], torch.tensor(1.0, requires_grad=True)
+        leaves = [torch.tensor(1.0, requires_grad=True) for _ in range(4)]
+        for number, leaf in enumerate(leaves):
+            leaf.register_hook(lambda grad, number=number: reached.append(number))
+        older = [other.exp() for _ in range(waiting)]
+        total = torch.stack([leaves[number] for number in plan]).sum()
+        (total + torch.stack(older).sum() if older else total).backward()
+        return reached
+
+    assert order(real_torch) == order(course_lib)

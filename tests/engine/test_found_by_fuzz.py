@@ -145,12 +145,6 @@ FOUND = {
         r0 = torch.ones(2)
         r0.expand(3, 2).fill_(torch.tensor(2.0))
     """,
-    "assigning a memory to itself through other dimensions": f"""
-        {VECTOR}
-        r1 = r0[None]
-        with torch.no_grad():
-            r1[0:] = r0.data[0:]
-    """,
     "one value assigned by mask is converted": f"""
         {VECTOR}
         r1 = torch.tensor([1, 2, 0])

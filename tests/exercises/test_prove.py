@@ -1,8 +1,5 @@
 """Every exercise of the course is proved, on our engine and on real PyTorch."""
 
-import importlib
-import importlib.util
-import os
 from collections import Counter
 
 import pytest
@@ -16,17 +13,6 @@ each_exercise = pytest.mark.parametrize(
     ("number", "exercise"), EXERCISES, ids=[exercise.id for _, exercise in EXERCISES]
 )
 each_lesson = pytest.mark.parametrize("number", LESSONS, ids=[f"lesson {number:02d}" for number in LESSONS])
-
-
-@pytest.fixture(params=["course_lib", "torch"])
-def torch(request):
-    """Both engines; without PyTorch its half is skipped, unless COURSE_REQUIRE_TORCH=1 insists."""
-    if request.param == "torch" and importlib.util.find_spec("torch") is None:
-        why = "torch is not installed: `pip install -e .[torch]` proves the exercises on real PyTorch too"
-        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
-            pytest.fail(why)
-        pytest.skip(why)
-    return importlib.import_module(request.param)
 
 
 def said(complaints):

@@ -4,6 +4,7 @@ The floors are read from the table in course_lib/README.md, so that the map a le
 """
 
 import ast
+import functools
 import io
 import re
 import statistics
@@ -61,9 +62,16 @@ def file_of(module, names=()):
     return [own, *inside]
 
 
+@functools.cache
+def tree_of(name):
+    """A file, parsed once for all tests."""
+    return ast.parse((ROOT / name).read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports(name):
     """(file that is imported, True when inside a function) for each import of a file of this package."""
-    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    tree = tree_of(name)
     inner = {
         id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef | ast.Lambda)
         for node in ast.walk(function)
@@ -147,7 +155,7 @@ def test_the_engine_imports_only_numpy_and_the_standard_library():
     """Nothing else has to be installed to compute."""
     outside = set()
     for name in ENGINE:
-        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(name)):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module]
@@ -175,7 +183,7 @@ def test_importing_loads_neither_teach_nor_what_only_some_need():
 def test_every_file_says_what_it_is_and_where_pytorch_keeps_it(name):
     """A file opens with a line that says what it is, and a line that names PyTorch's place for it."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    doc = ast.get_docstring(ast.parse(text))
+    doc = ast.get_docstring(tree_of(name))
 
     assert text.startswith('"""') and doc, "a file begins with its docstring"
     assert doc.splitlines()[0].endswith(".") or doc.splitlines()[0].endswith(":") or ":" in doc.splitlines()[0]
@@ -189,7 +197,7 @@ def test_no_function_is_long(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     lines = text.splitlines()
     long = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree_of(name)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0].end_lineno if ast.get_docstring(node) else node.lineno - 1
             code = [line for line in lines[first : node.end_lineno] if line.strip() and line.strip()[0] != "#"]
@@ -205,16 +213,18 @@ READ = [name for name in FLOORS if "/" not in name]
 BUDGET = 2500  # lines of the engine's own files, with their prose and without blank lines
 
 
-def prose_of(text):
+@functools.cache
+def prose_of(name):
     """The numbers of the lines that are docstrings or comments."""
-    lines = set()
-    for node in ast.walk(ast.parse(text)):
+    text, lines = (ROOT / name).read_text(encoding="utf-8"), set()
+    for node in ast.walk(tree_of(name)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
             lines |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             lines.add(token.start[0])
-    return {number for number in lines if text.splitlines()[number - 1].strip()}
+    whole = text.splitlines()
+    return {number for number in lines if whole[number - 1].strip()}
 
 
 def test_the_engine_is_read_in_an_evening():
@@ -230,7 +240,7 @@ def test_the_engine_explains_itself():
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in READ]
     lines = sum(1 for text in texts for line in text.splitlines() if line.strip())
 
-    assert sum(len(prose_of(text)) for text in texts) / lines >= 1 / 6
+    assert sum(len(prose_of(name)) for name in READ) / lines >= 1 / 6
 
 
 def test_functions_are_small():
@@ -238,8 +248,8 @@ def test_functions_are_small():
     sizes = []
     for name in READ:
         text = (ROOT / name).read_text(encoding="utf-8")
-        prose, lines = prose_of(text), text.splitlines()
-        for node in ast.walk(ast.parse(text)):
+        prose, lines = prose_of(name), text.splitlines()
+        for node in ast.walk(tree_of(name)):
             if isinstance(node, ast.FunctionDef):
                 numbers = range(node.lineno + 1, node.end_lineno + 1)
                 sizes.append(sum(1 for n in numbers if lines[n - 1].strip() and n not in prose))

@@ -2,15 +2,12 @@
 
 import gc
 import html
-import importlib
-import importlib.util
-import os
 import re
 import weakref
-from pathlib import Path
 
 import compare_programs
 import pytest
+from listings import pinned
 
 import course_lib
 from course_lib.teach import layout
@@ -22,24 +19,7 @@ WHY = "torch is not installed: `pip install -e .[torch]` to test pictures of rea
 PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
 
 
-@pytest.fixture(params=["course_lib", "torch"])
-def torch(request):
-    """The library whose tensors are drawn."""
-    if request.param == "torch" and importlib.util.find_spec("torch") is None:
-        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
-            pytest.fail("COURSE_REQUIRE_TORCH=1, but " + WHY)
-        pytest.skip(WHY)
-    return importlib.import_module(request.param)
-
-
-def pinned():
-    """{program: text} from compare_listings.txt."""
-    text = (Path(__file__).parent / "compare_listings.txt").read_text(encoding="utf-8")
-    parts = re.split(r"^===== (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return dict(zip(parts[::2], (part.rstrip("\n") for part in parts[1::2]), strict=True))
-
-
-LISTINGS = pinned()
+LISTINGS = pinned("compare_listings.txt")
 
 
 def test_every_program_has_a_text():

@@ -5,29 +5,18 @@ import gc
 import html
 import importlib
 import importlib.util
-import os
 import re
 import time
 import weakref
-from pathlib import Path
 
 import draw_programs
 import pytest
+from listings import pinned
 
 from course_lib.teach import graphmodel, layout
 from course_lib.teach.draw import Picture, draw
 
 WHY = "torch is not installed: `pip install -e .[torch]` to test pictures of real PyTorch graphs too"
-
-
-@pytest.fixture(params=["course_lib", "torch"])
-def torch(request):
-    """The library whose tensors are drawn."""
-    if request.param == "torch" and importlib.util.find_spec("torch") is None:
-        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
-            pytest.fail("COURSE_REQUIRE_TORCH=1, but " + WHY)
-        pytest.skip(WHY)
-    return importlib.import_module(request.param)
 
 
 @pytest.fixture
@@ -36,14 +25,7 @@ def as_text(monkeypatch):
     monkeypatch.setenv("COURSE_LAYOUT", "text")
 
 
-def pinned():
-    """{program: listing} from draw_listings.txt."""
-    text = (Path(__file__).parent / "draw_listings.txt").read_text(encoding="utf-8")
-    parts = re.split(r"^===== (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return dict(zip(parts[::2], (part.rstrip("\n") for part in parts[1::2]), strict=True))
-
-
-LISTINGS = pinned()
+LISTINGS = pinned("draw_listings.txt")
 
 
 def test_every_program_has_a_listing():

@@ -3,7 +3,6 @@
 import functools
 import importlib
 import importlib.util
-import os
 import sys
 import types
 
@@ -12,17 +11,6 @@ from exercise_samples import DOUBLE, SAVED, changed
 
 from course_lib.teach import exercise as ex
 from course_lib.teach.exercise import almost, correct, define, engine_for, judge, not_yet, short
-
-
-@pytest.fixture(params=["course_lib", "torch"])
-def torch(request):
-    """The engine that checks are given: ours, and PyTorch when it is there."""
-    if request.param == "torch" and importlib.util.find_spec("torch") is None:
-        why = "torch is not installed: `pip install -e .[torch]` runs this on real PyTorch too"
-        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
-            pytest.fail(why)
-        pytest.skip(why)
-    return importlib.import_module(request.param)
 
 
 def written(source, torch, name="double"):
@@ -94,6 +82,22 @@ def test_a_starter_that_is_a_function_of_autograd_is_recognised(torch):
 
     assert outcome_of(starter, torch, exercise).outcome == "not attempted"
     assert outcome_of(starter.replace("...", "return g"), torch, exercise).outcome == "not yet"
+
+
+def test_a_decorated_method_counts_until_the_method_under_it_changes(torch):
+    """Under a decorator, what the learner wrote is looked at, and not only the decorator's own function."""
+    starter = (
+        "class Double(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        return x * 2\n\n"
+        "    @staticmethod\n    @torch.autograd.function.once_differentiable\n"
+        "    def backward(ctx, g):\n        ...\n"
+    )
+    exercise = changed(DOUBLE, name="Double", starter=starter, check=lambda answer, torch: not_yet("seen"))
+    bare = starter.replace("    @torch.autograd.function.once_differentiable\n", "")
+
+    assert outcome_of(starter, torch, exercise).outcome == "not attempted"
+    assert outcome_of(starter.replace("...", "return g * 2"), torch, exercise).outcome == "not yet"
+    assert outcome_of(bare, torch, exercise).outcome == "not yet"
 
 
 def test_a_value_equal_to_the_starters_is_not_attempted(torch):

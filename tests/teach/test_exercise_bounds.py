@@ -1,8 +1,6 @@
 """bounds.py: a learner's code always comes back, and leaves nothing behind."""
 
-import importlib.util
 import io
-import os
 import random
 import signal
 import sys
@@ -169,17 +167,6 @@ def test_the_sink_is_a_text_stream():
 
 
 # ------------------------------------------------------------------------------------------ state
-
-
-@pytest.fixture(params=["course_lib", "torch"])
-def torch(request):
-    """Both engines keep settings that a learner's code can leave changed."""
-    if request.param == "torch" and importlib.util.find_spec("torch") is None:
-        why = "torch is not installed: `pip install -e .[torch]` runs this on real PyTorch too"
-        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
-            pytest.fail(why)
-        pytest.skip(why)
-    return importlib.import_module(request.param)
 
 
 def refuse(*_):

@@ -1,9 +1,6 @@
 """explain.py: every error of the engine has a row, rows are filled with the error's facts, the culprit is found."""
 
 import gc
-import importlib
-import importlib.util
-import os
 import re
 import sys
 import warnings
@@ -28,16 +25,6 @@ NOT_OURS = {
     "hook_raises_its_own_error": "the error was raised by a learner's hook",
     "hook_stops_an_iteration": "the error was raised by a learner's hook",
 }
-
-
-@pytest.fixture(params=["course_lib", "torch"])
-def torch(request):
-    """The library whose errors are explained."""
-    if request.param == "torch" and importlib.util.find_spec("torch") is None:
-        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
-            pytest.fail("COURSE_REQUIRE_TORCH=1, but " + WHY)
-        pytest.skip(WHY)
-    return importlib.import_module(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -279,6 +266,18 @@ def test_html_is_a_card(torch):
     assert card.startswith("<div") and ">y = x + 1</code>" in card
     assert ("<img alt=" in card) or ("<pre" in card)
     assert "<script>" not in explain("RuntimeError: <script>alert(1)</script>").html
+
+
+def test_a_node_without_a_derivative_is_marked(torch):
+    """Such nodes have no name of their own on either library; the message names the operation."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x // 2).sum()
+    with expect_error(RuntimeError, "is not implemented"):
+        y.backward()
+    told = explain(y)
+
+    assert told.seen == "In the picture HERE marks NotImplemented (node 1)."
+    assert "reached floor_divide" in told.what[0]
 
 
 def test_marked_box_has_the_word(torch):

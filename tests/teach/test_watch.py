@@ -442,3 +442,23 @@ def test_the_card_is_opaque_and_complete(torch):
     plain = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", card))
     for number, kind, sentence, _ in log.lines:
         assert f"{number} {kind} {sentence.removeprefix(kind).strip()}" in plain
+
+
+def test_a_node_that_no_gradient_reaches_still_unpacks(torch):
+    """A gradient of None does not keep a node from asking for what it saved: a stale tensor would be noticed."""
+
+    class Cut(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with watch() as log:
+        Cut.apply(x.exp()).sum().backward()
+
+    unpacked = [words for _, kind, words, _ in log.lines if kind == "unpacked"]
+    assert unpacked == ["unpacked its result for ExpBackward0, slot result"]

@@ -231,6 +231,9 @@ def run_with_care(task, node, grad):
     if node.hooks is not None and node.hooks.post:
         if node.reshaped is not None:
             grad_inputs = fit_inputs(grad_inputs, node.reshaped)
+        if task.needed is not None:  # hooks are shown no gradients that lead to nothing that was asked for
+            going = [None if edge is None or task.skips(edge[0]) else edge for edge in node.next_functions]
+            grad_inputs = [grad if edge else None for grad, edge in zip(grad_inputs, going, strict=True)]
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     return grad_inputs
 

@@ -954,7 +954,7 @@ def _cat_grads(grads, sizes, split_size, dim):
 
 def _share_among_equals(grad, x, result, dim, keepdim):
     equal = kernels.equal_to_extreme(x.array, result.array, dim, keepdim)
-    share = equal / np.maximum(np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64), 1)
+    share = equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
     return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
 
 

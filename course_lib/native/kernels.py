@@ -482,6 +482,8 @@ def broadcast(x, sizes):
                 f"The expanded size of the tensor ({wanted[d]}) must match the existing size ({x.shape[d - lead]}) at "
                 f"non-singleton dimension {d}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(x.shape)}"
             )
+    if wanted == x.shape:
+        return np.asarray(x)[...]
     result = np.broadcast_to(x, wanted)
     result.flags.writeable = x.flags.writeable if type(x) is np.ndarray else True
     return result
@@ -806,9 +808,9 @@ def equal_to_extreme(x, result, dim, keepdim):
 
 
 def share_among_equals(grad, x, result, dim, keepdim):
-    """The gradient of an extreme value, divided equally among the elements that attain it."""
+    """The gradient of an extreme value, divided equally among the elements that attain it; NaN where none does."""
     equal = equal_to_extreme(x, result, dim, keepdim)
-    count = np.maximum(np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64), 1)
+    count = np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
     return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
 
 

@@ -298,7 +298,9 @@ def tolist(self):
 
 @method()
 def __format__(self, spec):
-    return format(self.item(), spec) if self.array.ndim == 0 else object.__format__(self, spec)
+    if self.array.ndim == 0 and type(self) is Tensor:
+        return format(self.item(), spec)
+    return object.__format__(self, spec)
 
 
 @method()
@@ -512,7 +514,12 @@ def _in_place_shape(name, change):
         self.array = changed.array
         if edge is not None:
             rename_node(changed.node, NODES_OF_SHAPE_CHANGES[type(changed.node).__name__])
+            retains = self.retains_grad
+            if retains:  # what is retained stays the gradient in the old shape
+                self.meta.retains_grad = False
             views.set_history(self, changed.node)
+            if retains:
+                self.meta.retains_grad = True
             if self._is_view():
                 self.meta.view.version = self.version.value  # no value moved: the base's history stays as it is
         return self

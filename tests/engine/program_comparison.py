@@ -249,6 +249,8 @@ class Run:
         """True after a statement from which PyTorch does not recover."""
         if any(t.requires_grad and not t.is_floating_point() for t in self.theirs.tensors().values()):
             return True  # its in-place operations let integers require grad
+        if any(t.retains_grad and attempt(lambda t=t: t.output_nr) for t in self.theirs.tensors().values()):
+            return True  # it keeps the number of a second output when that is overwritten, and may crash in backward
         if "gradients" in marks and shares_gradients(self.theirs):
             return True
         return "writes" in marks and self.overlaps(statement)

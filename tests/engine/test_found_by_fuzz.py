@@ -44,6 +44,11 @@ FOUND = {
         r1 = r0.log()
         r1.max().backward()
     """,
+    "the smallest along a dimension with NaN": f"""
+        {MATRIX}
+        r1 = r0.log()
+        r1.amin(0).sum().backward()
+    """,
     "the sign of NaN is 0": f"{VECTOR}\nr1 = r0.log().sign()",
     "a running product of one element has a constant gradient": f"""
         {MATRIX}
@@ -144,6 +149,11 @@ FOUND = {
     "filling an expanded tensor with a tensor": """
         r0 = torch.ones(2)
         r0.expand(3, 2).fill_(torch.tensor(2.0))
+    """,
+    "adding a tensor seen in its own shape": """
+        r0 = torch.tensor([[1.5], [0.5]])
+        r1 = r0.expand(r0.shape)
+        r0.add_(r1)
     """,
     "one value assigned by mask is converted": f"""
         {VECTOR}
@@ -282,6 +292,21 @@ FOUND = {
             r1 = r0[1:]
         torch.autograd.graph.register_multi_grad_hook((r0, r1), lambda gs: [seen(g) for g in gs] and None)
     """,
+    "a node's hook is shown no gradient that was not asked for": f"""
+        {MATRIX}
+        r1 = r0 * r0
+        r1.grad_fn.register_hook(lambda i, o: seen(i[0], 0))
+        r1.sum().backward(inputs=[r1], retain_graph=True)
+        r1.sum().backward()
+    """,
+    "the gradient retained before a transposition in place": f"""
+        {MATRIX}
+        r1 = r0 * 2
+        r1.retain_grad()
+        r1.sum().backward(retain_graph=True)
+        r1.t_()
+        (r1 * r1).sum().backward()
+    """,
     # --- inference mode ---
     "the largest elements in inference mode": f"""
         {MATRIX}
@@ -324,6 +349,7 @@ FOUND = {
     "lerp is computed from the nearer end": "r0 = torch.tensor([-0.0])\nr1 = 1 / r0.lerp(r0, 0.5)",
     "relu keeps the sign of zero": "r0 = torch.tensor([-0.0])\nr1 = 1 / r0.relu()",
     "a remainder keeps the sign of zero": "r0 = torch.tensor([-0.0, 4.0, -4.0, 3.0, -3.0])\nr1 = 1 / (r0 % 2)",
+    "a Parameter in a text is shown as a Parameter": "r0 = torch.nn.Parameter(torch.tensor(0.5))\nnote(f'{r0}')",
     "integers to large powers": "r0 = torch.tensor([0, 3, 64, 63, -1])\nr1 = 2 ** r0\nr2 = True ** r0",
     "integers to negative powers": "r0 = torch.tensor([1, -1, 2, 0])\nr1 = r0 ** torch.tensor([-3, -3, -1, -2])",
     "truths squared are integers": f"{TRUTHS}\nr2 = r1.square()\nr3 = torch.add(r1, r1, alpha=3)",

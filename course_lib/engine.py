@@ -89,7 +89,10 @@ class GraphTask:
 
     def skips(self, node):
         """True for nodes that lead to nothing that was asked for."""
-        return self.needed is not None and node not in self.needed and node not in (self.captures or ())
+        if self.needed is None or node in self.needed or node in (self.captures or ()):
+            return False
+        roots = [edge[0] if type(edge) is tuple else edge for edge in self.root.edges]
+        return roots != [node]  # a single root is visited in any case, as in PyTorch: its tensor hooks run
 
 
 class GraphRoot(Node):
@@ -268,7 +271,7 @@ def run_leaf(task, node, grads, is_needed):
 
 def capture(task, node, grads):
     """Keep what autograd.grad was asked for."""
-    for output_nr, position in task.captures[node]:
+    for output_nr, position in (task.captures or {}).get(node, ()):
         task.captured[position] = grads[output_nr]
 
 

@@ -245,3 +245,18 @@ def test_gradient_given_to_hooks_is_a_tensor_of_the_right_kind(torch):
     y.backward()
 
     assert kinds == [(torch.Tensor, torch.float64, ())]
+
+
+def test_the_hooks_of_a_single_root_run_even_when_it_leads_nowhere(torch):
+    """A pass from one tensor visits it whatever was asked for; a pass from two visits only what leads there."""
+    x, other = torch.ones(2, requires_grad=True), torch.ones(1, requires_grad=True)
+    seen = []
+    y, z = (x * 2).sum(), (x * 3).sum()
+    y.register_hook(lambda grad: seen.append("y"))
+    z.register_hook(lambda grad: seen.append("z"))
+    torch.autograd.grad(y, other, allow_unused=True, retain_graph=True)
+    assert seen == ["y"]
+
+    torch.autograd.grad([y, z], other, allow_unused=True)
+
+    assert seen == ["y"]

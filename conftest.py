@@ -56,3 +56,11 @@ def pytest_runtest_protocol(item):
         gc.collect()
         gc.freeze()
     return (yield)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session):
+    """Nothing here logs. torch has forty loggers, and pytest would listen to each of them six times a test."""
+    plugins = session.config.pluginmanager
+    if listener := plugins.get_plugin("logging-plugin"):
+        plugins.unregister(listener)

@@ -15,10 +15,7 @@ from course_lib.teach.compare import AFTER, BEFORE, PairDrawing, compare
 from course_lib.teach.dotsource import YELLOW
 from course_lib.teach.draw import draw
 
-WHY = "torch is not installed: `pip install -e .[torch]` to test pictures of real PyTorch graphs too"
 PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
-
-
 LISTINGS = pinned("compare_listings.txt")
 
 

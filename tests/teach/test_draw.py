@@ -16,8 +16,6 @@ from listings import pinned
 from course_lib.teach import graphmodel, layout
 from course_lib.teach.draw import Picture, draw
 
-WHY = "torch is not installed: `pip install -e .[torch]` to test pictures of real PyTorch graphs too"
-
 
 @pytest.fixture
 def as_text(monkeypatch):

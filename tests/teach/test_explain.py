@@ -15,7 +15,6 @@ from course_lib.teach import explain as explain_module  # the function: it share
 from course_lib.teach.cells import expect_error
 from course_lib.teach.explain import LESSONS, ROWS, explain, find_row
 
-WHY = "torch is not installed: `pip install -e .[torch]` to explain real PyTorch's errors too"
 GOLDEN = Path(__file__).parent.parent / "engine" / "golden" / "errors.txt"
 
 # Messages that are the words of whoever wrote the program, so that no row can know them.

@@ -1,38 +1,15 @@
 """The exercises of lesson 00: start here, with the graph idea."""
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table
+from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import as_number, nodes_behind
 
 # --- what the checks measure --------------------------------------------------------------------------------
-
-
-def as_number(answer):
-    """The answer as a float, whether it was given as a number or as a one-element tensor; None otherwise."""
-    if isinstance(answer, bool):
-        return None
-    try:
-        return float(answer)
-    except (TypeError, ValueError, RuntimeError):
-        return None
 
 
 def node_name(node):
     """The name a node's class carries, the same in both engines."""
     return type(node).__name__
-
-
-def nodes_behind(y):
-    """All nodes behind `y`, each once, in the order they are met."""
-    seen, waiting = [], [y.grad_fn]
-    known = {None}
-    while waiting:
-        node = waiting.pop()
-        if node in known:
-            continue
-        known.add(node)
-        seen.append(node)
-        waiting += [below for below, _ in node.next_functions]
-    return seen
 
 
 def arrows_behind(y):
@@ -276,13 +253,12 @@ WRONG_HAPPENS = {
 def what_happens(program, wanted, torch):
     """Run a program one statement at a time and say which of the four outcomes it has."""
     space = {"torch": torch, "x": torch.tensor(3.0, requires_grad=True), "p": torch.tensor(2.0)}
-    for statement in program.split("; "):
-        try:
-            exec(statement, space)
-        except (RuntimeError, AttributeError):
-            return "raises at backward" if ".backward(" in statement else "raises now"
-    grad = space["x"].grad
-    return "fine" if grad is not None and grad.item() == wanted else "silently wrong"
+
+    def right(space):
+        grad = space["x"].grad
+        return grad is not None and grad.item() == wanted
+
+    return happens(program.split("; "), space, right, (RuntimeError, AttributeError))
 
 
 def check_00_5(answer, torch):

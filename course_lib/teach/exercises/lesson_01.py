@@ -11,22 +11,10 @@ import weakref
 
 from course_lib.teach.draw import draw
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table
+from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import as_names, nodes_behind
 
 # --- graphs as data -----------------------------------------------------------------------------------------
-
-
-def nodes_behind(y):
-    """All nodes behind `y`, each once, in the order in which a walk meets them."""
-    met, waiting, known = [], [y.grad_fn], {None}
-    while waiting:
-        node = waiting.pop()
-        if node in known:
-            continue
-        known.add(node)
-        met.append(node)
-        waiting += [after for after, _ in reversed(node.next_functions)]
-    return met
 
 
 def shape_of(y, leaves):
@@ -138,15 +126,6 @@ def first_program(torch):
     space = {"w": torch.tensor(w, requires_grad=True), "x": torch.tensor(x)}
     run_program(FIRST, space)
     return {name: space[name] for name in "wxpqy"}
-
-
-def as_names(answer):
-    """The names in a list, tuple or set of strings, or in one string; None when it is something else."""
-    if isinstance(answer, str):
-        answer = answer.replace(",", " ").split()
-    if not isinstance(answer, (list, tuple, set, frozenset)):
-        return None
-    return [name.strip() for name in answer] if all(isinstance(name, str) for name in answer) else None
 
 
 def check_01_p1(answer, torch):
@@ -626,18 +605,12 @@ def what_happens(torch, letter):
     """Run one program of exercise 01.4 and compare x.grad with a finite difference of its formula."""
     program, formula = HAPPENS[letter]
     x = torch.tensor(3.0, requires_grad=True)
-    space = {"torch": torch, "copy": copy, "x": x}
-    try:
-        y = run_program(program, space)
-    except RuntimeError:
-        return "raises now"
-    try:
-        y.backward()
-    except RuntimeError:
-        return "raises at backward"
     slope = (formula(3 + 1e-5) - formula(3 - 1e-5)) / 2e-5
-    right = x.grad is not None and math.isclose(x.grad.item(), slope, rel_tol=1e-4)
-    return "fine" if right else "silently wrong"
+
+    def right(space):
+        return x.grad is not None and math.isclose(x.grad.item(), slope, rel_tol=1e-4)
+
+    return happens((program, "y.backward()"), {"torch": torch, "copy": copy, "x": x}, right)
 
 
 def check_01_4(answer, torch):

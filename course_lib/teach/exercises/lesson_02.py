@@ -1,26 +1,11 @@
 """Exercises of lesson 02: leaves, requires_grad, and who gets a gradient."""
 
 import functools
-import math
-import random
 import warnings
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table
-
-
-def as_names(answer):
-    """The names in a list, tuple or set of strings, or in one string; None when it is something else."""
-    if isinstance(answer, str):
-        answer = answer.replace(",", " ").split()
-    if not isinstance(answer, (list, tuple, set, frozenset)):
-        return None
-    return {name.strip() for name in answer} if all(isinstance(name, str) for name in answer) else None
-
-
-def numbers(count, low=0.5, high=2.0):
-    """Random numbers away from zero."""
-    return [random.uniform(low, high) for _ in range(count)]
+from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import called, near, numbers, set_of_names
 
 
 def stored(tensor):
@@ -28,19 +13,6 @@ def stored(tensor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return tensor.grad
-
-
-def near(found, wanted, tolerance=1e-4):
-    """Two lists of numbers agree."""
-    return len(found) == len(wanted) and all(
-        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, wanted, strict=True)
-    )
-
-
-def called(answer, name):
-    """Does the learner's function use this attribute? Only chooses between two sentences."""
-    code = getattr(getattr(answer, "__wrapped__", answer), "__code__", None)
-    return code is not None and name in code.co_names
 
 
 def matrix(torch, height, width, requires_grad=False):
@@ -51,7 +23,7 @@ def matrix(torch, height, width, requires_grad=False):
 
 
 def check_02_p1(answer, torch):
-    given = as_names(answer)
+    given = set_of_names(answer)
     if given is None or not given <= {"x", "W1", "W2", "W3", "h1", "h2"}:
         return not_yet('Give a list with some of the names "x", "W1", "W2", "W3", "h1", "h2".')
     x, W1 = matrix(torch, 1, 2), matrix(torch, 2, 2, True)
@@ -104,7 +76,7 @@ P1 = Exercise(
 
 
 def check_02_p2(answer, torch):
-    given = as_names(answer)
+    given = set_of_names(answer)
     if given is None or not given <= {"w", "v", "u"}:
         return not_yet('Give a list with some of the names "w", "v", "u"; it may be empty.')
     w = torch.tensor(numbers(2), requires_grad=True).double()
@@ -324,16 +296,12 @@ def what_happens(torch, letter):
         "ones": torch.tensor([1.0, 1.0]),
         "leaf": torch.tensor([1.0, 1.0], requires_grad=True),
     }
-    try:
-        exec(HAPPENS[letter], space)
-    except RuntimeError:
-        return "raises now"
-    try:
-        space["loss"].backward()
-    except RuntimeError:
-        return "raises at backward"
-    grad = stored(space["w"])
-    return "fine" if grad is not None and near(grad.tolist(), values) else "silently wrong"
+
+    def right(space):
+        grad = stored(space["w"])
+        return grad is not None and near(grad.tolist(), values)
+
+    return happens((HAPPENS[letter], "loss.backward()"), space, right)
 
 
 TRUTH_2 = {"A": "silently wrong", "B": "raises at backward", "C": "fine", "D": "raises at backward",
@@ -638,7 +606,7 @@ def kept_in_truth(torch):
 def check_02_5(answer, torch):
     if not isinstance(answer, dict) or set(answer) != set(PRODUCTS):
         return not_yet("Keep the dictionary with the keys h1 to h4.")
-    given = {result: as_names(names) for result, names in answer.items()}
+    given = {result: set_of_names(names) for result, names in answer.items()}
     for result, names in given.items():
         if names is None or not names <= set(PRODUCTS[result]):
             left, right = PRODUCTS[result]

@@ -4,7 +4,8 @@ import math
 import random
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table
+from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import agree
 
 
 def numbers(*shape):
@@ -12,16 +13,6 @@ def numbers(*shape):
     if not shape:
         return random.choice((-1, 1)) * random.uniform(0.5, 2.0)
     return [numbers(*shape[1:]) for _ in range(shape[0])]
-
-
-def same(one, other, tolerance=1e-4):
-    """Nested lists of numbers, tensors among them, that agree up to rounding."""
-    one, other = (value.tolist() if hasattr(value, "tolist") else value for value in (one, other))
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(same(a, b, tolerance) for a, b in zip(one, other, strict=True))
-    if not all(isinstance(value, (int, float)) for value in (one, other)):
-        return False
-    return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
 
 
 def plain(answer):
@@ -97,7 +88,7 @@ def check_03_p2(answer, torch):
     given = plain(answer)
     u, v, y = two_outputs(torch)
     y.backward(gradient=torch.tensor([10.0, 1.0]))
-    if given is not None and same(given, [u.grad, v.grad]):
+    if given is not None and agree(given, [u.grad, v.grad]):
         return correct("each output's slopes count as often as its weight says.")
     named = (
         ([10, 1], "weights handed back"),
@@ -110,7 +101,7 @@ def check_03_p2(answer, torch):
         ([30, 1], "one output for each"),
     )
     for wrong, name in named:
-        if given is not None and same(given, wrong):
+        if given is not None and agree(given, wrong):
             return almost(name)
     if given is None or not isinstance(given, list) or len(given) != 2:
         return not_yet("Give two numbers in a list: u.grad and v.grad.")
@@ -158,7 +149,7 @@ def check_03_p3(answer, torch):
     c = torch.tensor(numbers(2), requires_grad=True)
     G = torch.tensor([[1.0, 2.0], [10.0, 20.0]])
     (truth,) = torch.autograd.grad(A @ B + c, c, G)
-    if given is not None and same(given, truth):
+    if given is not None and agree(given, truth):
         return correct("c is used once in each row, so its two gradients are added.")
     named = (
         ([[1, 2], [10, 20]], "not added"),
@@ -174,7 +165,7 @@ def check_03_p3(answer, torch):
         ([10, 20], "last row"),
     )
     for wrong, name in named:
-        if given is not None and same(given, wrong):
+        if given is not None and agree(given, wrong):
             return almost(name)
     return not_yet("c[0] is added in row 0 and in row 1. With which weights do these two places count?")
 
@@ -294,14 +285,7 @@ def what_happens(letter, torch):
     space = {"torch": torch}
     for name, values in (("x", [1.0, 2.0]), ("z", [1.0, 1.0])):
         space[name] = torch.tensor(values, requires_grad=True)
-    for statement in PROGRAMS[letter].split("; "):
-        try:
-            exec(statement, space)
-        except RuntimeError:
-            a_pass = ".backward(" in statement or "autograd.grad(" in statement
-            return "raises at backward" if a_pass else "raises now"
-    got = space["got"]
-    return "fine" if got is not None and same(got, wanted_in(letter, torch)) else "silently wrong"
+    return happens(PROGRAMS[letter].split("; "), space, lambda space: agree(space["got"], wanted_in(letter, torch)))
 
 
 def check_03_1(answer, torch):
@@ -387,7 +371,7 @@ def check_03_2(answer, torch):
         found = answer(torch, grad, x, W)
         if not pair_of_tensors(found, torch):
             return not_yet("Return two tensors: the gradient for x, then the one for W.")
-        if all(same(got, right) for got, right in zip(found, truth, strict=True)):
+        if all(agree(got, right) for got, right in zip(found, truth, strict=True)):
             if not untouched(given, before):
                 return almost("written over")
             continue
@@ -405,14 +389,14 @@ def check_03_2(answer, torch):
             }
             for name, pairs in wrong.items():
                 for pair in pairs:
-                    if all(same(got, expected) for got, expected in zip(found, pair, strict=True)):
+                    if all(agree(got, expected) for got, expected in zip(found, pair, strict=True)):
                         return almost(name)
         for name, got, operand in zip("xW", found, (x, W), strict=True):
             if got.shape != operand.shape:
                 return not_yet(
                     f"{name} had shape {tuple(operand.shape)}, and its gradient came back with {tuple(got.shape)}."
                 )
-        right = [name for name, got, wanted in zip("xW", found, truth, strict=True) if same(got, wanted)]
+        right = [name for name, got, wanted in zip("xW", found, truth, strict=True) if agree(got, wanted)]
         which = f"only the gradient for {right[0]} is right" if right else "neither gradient is right"
         return not_yet(f"With x {rows} by {inputs} and W {outputs} by {inputs}, {which}.")
     return correct("a layer runs backwards by two products, whichever way its weight is written down.")
@@ -462,7 +446,8 @@ EX2 = Exercise(
                 "are missing.", linear_rule("W, x")),
         Mistake("element by element", "You multiplied element by element. Each element of x acts on a whole row of "
                 "outputs, so products have to be added: use @.", linear_rule("grad * W, grad.T * x")),
-        Mistake("written over", WRITTEN, linear_rule("grad @ W, grad.t_() @ x")),
+        Mistake("written over", WRITTEN + " A transposed view, .t(), leaves grad alone.",
+                linear_rule("grad @ W, grad.t_() @ x")),
     ),
     check=check_03_2,
 )  # fmt: skip
@@ -503,26 +488,26 @@ def check_03_3(answer, torch):
         found = answer(torch, given[2], given[0], given[1])
         if not isinstance(found, torch.Tensor):
             return not_yet("Return one tensor: the gradient for x.")
-        if found.shape == truth.shape and same(found, truth):
+        if found.shape == truth.shape and agree(found, truth):
             if not untouched(given, [x.tolist(), m.tolist(), grad.tolist()]):
                 return almost("written over")
             continue
         copies = math.prod(shape) // math.prod(x_shape)
         if x_shape == (3,):
-            if found.shape == (2, 3) and same(found, grad * m):
+            if found.shape == (2, 3) and agree(found, grad * m):
                 return almost("not added")
             if found.shape == (3,):
                 wrong = {"averaged": truth / copies, "first copy": (grad * m)[0], "weights forgotten": m.sum(0),
                          "added apart": grad.sum(0) * m.sum(0), "own factor": (grad * x).sum(0),
                          "no factor": grad.sum(0), "everything added": (grad * m).sum() + 0 * truth}
                 for name, value in wrong.items():
-                    if same(found, value):
+                    if agree(found, value):
                         return almost(name)
-        elif found.numel() == x.numel() and same(found.reshape(-1), truth.reshape(-1)):
+        elif found.numel() == x.numel() and agree(found.reshape(-1), truth.reshape(-1)):
             return almost("shape lost")
-        elif same(found.reshape(-1), (grad * m).sum(0).reshape(-1)) and shape[0] > 1:
+        elif agree(found.reshape(-1), (grad * m).sum(0).reshape(-1)) and shape[0] > 1:
             return almost("always the first")
-        elif found.shape == product.shape and same(found, grad * m):
+        elif found.shape == product.shape and agree(found, grad * m):
             return almost("leading only")
         return not_yet(
             f"For x of shape {x_shape} and a product of shape {shape}, a gradient of shape {tuple(found.shape)} came "
@@ -582,7 +567,8 @@ EX3 = Exercise(
         Mistake("everything added", "You added all elements of the product. Each element of x has uses of its own, and "
                 "only those are added.",
                 mul_rule("g = (grad * m).sum()", "return g + 0 * x if x.dim() else g")),
-        Mistake("written over", WRITTEN, mul_rule("grad *= m", *LEAD[1:], "for d, size in enumerate(x.shape):",
+        Mistake("written over", WRITTEN + " grad times m is new already.",
+                mul_rule("grad *= m", *LEAD[1:], "for d, size in enumerate(x.shape):",
                 "    if size == 1:", "        g = g.sum(d, keepdim=True)", "return g").replace(
                 "    while g", "    g = grad\n    while g", 1)),
         Mistake("always the first", "You always add along the first dimension. Which dimensions were broadcast "
@@ -611,7 +597,7 @@ def check_03_4(answer, torch):
         found = answer(torch, *given)
         if not isinstance(found, torch.Tensor):
             return not_yet("Return one tensor: the gradient for x.")
-        if found.shape == truth.shape and same(found, truth):
+        if found.shape == truth.shape and agree(found, truth):
             if not untouched(given, [grad.tolist(), s.tolist()]):
                 return almost("written over")
             continue
@@ -622,7 +608,7 @@ def check_03_4(answer, torch):
             "weights forgotten": grad * 0, "sign": s * (mixed - grad), "diagonal twice": grad * s * (1 - s) - s * mixed,
         }
         for name, value in wrong.items():
-            if found.shape == value.shape and same(found, value):
+            if found.shape == value.shape and agree(found, value):
                 return almost(name)
         if found.shape == (size, size):
             return almost("a table")
@@ -680,7 +666,8 @@ EX4 = Exercise(
         Mistake("weights forgotten", "That comes to zero: in each column the slopes alone add up to 0, for the shares "
                 "always add up to 1. Every slope of s[i] must get its own weight, grad[i], before they are added.",
                 softmax_rule("return s * (1 - s.sum())")),
-        Mistake("written over", WRITTEN, softmax_rule("grad -= (grad * s).sum()", "return s * grad")),
+        Mistake("written over", WRITTEN + " A difference is a new tensor, too.",
+                softmax_rule("grad -= (grad * s).sum()", "return s * grad")),
     ),
     check=check_03_4,
 )  # fmt: skip
@@ -701,7 +688,7 @@ def mean_of_losses(torch, letter):
     }
     changes[letter]()
     slopes = [2 * (a * 0.7 - b) * a for a, b in zip(x.tolist(), t.tolist(), strict=True)]
-    return same(w.grad, sum(slopes) / 8)
+    return agree(w.grad, sum(slopes) / 8)
 
 
 def bias_by_hand(torch, letter):
@@ -709,7 +696,7 @@ def bias_by_hand(torch, letter):
     bias, g = torch.tensor(numbers(3), requires_grad=True), torch.tensor(numbers(8, 3))
     (truth,) = torch.autograd.grad(torch.zeros(8, 3) + bias, bias, g)
     bias.grad = {"a": lambda: g.sum(0), "b": lambda: g.mean(0), "c": lambda: g[0]}[letter]()
-    return same(bias.grad, truth)
+    return agree(bias.grad, truth)
 
 
 def unused_input(torch, letter):
@@ -721,7 +708,7 @@ def unused_input(torch, letter):
         total = sum((gradient * gradient).sum().item() for gradient in gradients)
     except (RuntimeError, TypeError):
         return False
-    return same(total, sum(4 * value * value for value in w.tolist()))
+    return agree(total, sum(4 * value * value for value in w.tolist()))
 
 
 def measured_slope(torch, letter):

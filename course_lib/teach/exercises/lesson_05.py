@@ -4,71 +4,15 @@ import random
 import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.lesson_00 import as_number
+from course_lib.teach.exercises.outcomes import check_table, happens, outcome_table
+from course_lib.teach.exercises.shared import agree, as_number
 
 # --- what the checks measure --------------------------------------------------------------------------------
-
-OUTCOMES = ("raises now", "raises at backward", "silently wrong", "fine")
-
-
-def happens(torch, lines, wanted, **start):
-    """Run a program line by line and say which of OUTCOMES it is.
-
-    `start` holds the names the program begins with; it must leave its result in `got`, a tensor or a number.
-    """
-    names = {"torch": torch, **start}
-    for line in lines:
-        try:
-            exec(line, names)
-        except RuntimeError:
-            return "raises at backward" if "backward()" in line else "raises now"
-    got = names["got"]
-    got = got.tolist() if hasattr(got, "tolist") else got
-    return "fine" if close(got, wanted) else "silently wrong"
-
-
-def close(one, other, tolerance=1e-4):
-    """Nested lists of numbers (or None) that agree up to rounding."""
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(close(a, b, tolerance) for a, b in zip(one, other, strict=True))
-    if one is None or other is None or isinstance(one, list | tuple) or isinstance(other, list | tuple):
-        return one is other
-    return abs(one - other) <= tolerance * max(1.0, abs(one), abs(other))
 
 
 def as_list(value):
     """A tensor as nested lists; None and plain values as they are."""
     return value.tolist() if hasattr(value, "tolist") else value
-
-
-def compare_verdicts(answer, truth, named):
-    """Compare the learner's table of outcomes with the one that was measured.
-
-    Returns None when all agree, the name of a mistake found in `named` ((letter, verdict) -> name), or a
-    Verdict.
-    """
-    if not isinstance(answer, dict) or set(answer) != set(truth):
-        return not_yet(f"Keep the dictionary with the keys {', '.join(truth)}.")
-    if waiting := [letter for letter in truth if answer[letter] is None]:
-        return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
-    answer = {letter: said.strip().lower() if isinstance(said, str) else said for letter, said in answer.items()}
-    for letter, verdict in answer.items():
-        if verdict not in OUTCOMES:
-            return not_yet(f"{letter}: {verdict!r} is none of {', '.join(map(repr, OUTCOMES))}.")
-    wrong = [letter for letter in truth if answer[letter] != truth[letter]]
-    for letter in wrong:
-        if (letter, answer[letter]) in named:
-            return named[letter, answer[letter]]
-    if wrong:
-        return not_yet(f"{len(truth) - len(wrong)} of {len(truth)} agree with what happens; look again at {wrong[0]}.")
-    return None
-
-
-def verdict_sources(name, truth, changes):
-    """Source text of a full table of outcomes, with some of them changed."""
-    table = {**truth, **changes}
-    inside = ", ".join(f'"{letter}": "{verdict}"' for letter, verdict in table.items())
-    return f"{name} = {{{inside}}}\n"
 
 
 # --- predictions --------------------------------------------------------------------------------------------
@@ -83,7 +27,7 @@ def check_05_p1(answer, torch):
     truth, given = g.tolist(), as_list(answer)
     if not isinstance(given, list | tuple) or len(given) != 2:
         return not_yet("Two numbers in a list are wanted.")
-    if close(given, truth):
+    if agree(given, truth):
         return correct("`g` is w.grad itself, and the second pass added its 5s to the 3s in place.")
     named = (
         ([3, 3], "put aside"),
@@ -93,7 +37,7 @@ def check_05_p1(answer, torch):
         ([8, 16], "times w"),
     )
     for numbers, name in named:
-        if close(given, numbers):
+        if agree(given, numbers):
             return almost(name)
     return not_yet(f"The program prints something else than {list(given)}. What does each pass send to w?")
 
@@ -142,18 +86,18 @@ def check_05_1(answer, torch):
     if not isinstance(answer, dict) or set(answer) != set(truth):
         return not_yet(f"Keep the dictionary with the keys {', '.join(truth)}.")
     given = {key: as_list(value) for key, value in answer.items()}
-    if close(given["p.grad"], [3, 3]):
+    if agree(given["p.grad"], [3, 3]):
         return almost("overwritten")
     if given["q.grad"] is None:
         return almost("zero is none")
-    if close(given["q.grad"], [2, 2]):
+    if agree(given["q.grad"], [2, 2]):
         return almost("cleared in vain")
     if given["r.grad"] is not None:
         return almost("zeros from the start")
     if given["early is p.grad"] is False:
         return almost("a new tensor each time")
     for key in ("p.grad", "q.grad"):
-        if not close(given[key], truth[key]):
+        if not agree(given[key], truth[key]):
             return not_yet(f"{key} is not {given[key]}. Add up what each pass sends to this leaf.")
     if given["early is p.grad"] is not True:
         return not_yet("`early is p.grad` is a question with the answer True or False.")
@@ -185,13 +129,13 @@ def check_05_6(answer, torch):
         base = [0.0, 0.0] if before is None else [row[0] for row in before]
         if x.grad is None:
             return not_yet("Afterwards x.grad is None.")
-        if not close(g.tolist(), wanted):
+        if not agree(g.tolist(), wanted):
             return almost("g used up")
-        if close(x.grad.tolist(), [a + times * row[0] for a, row in zip(base, wanted, strict=True)]):
+        if agree(x.grad.tolist(), [a + times * row[0] for a, row in zip(base, wanted, strict=True)]):
             continue
-        if close(x.grad.tolist(), [row[0] for row in wanted]):
+        if agree(x.grad.tolist(), [row[0] for row in wanted]):
             return almost("only the last")
-        if close(x.grad.tolist(), [times * row[0] for row in wanted]):
+        if agree(x.grad.tolist(), [times * row[0] for row in wanted]):
             return almost("what was there")
         return not_yet(f"For g = {wanted}, x.grad should gain {times} times these numbers; it is {x.grad.tolist()}.")
     return correct("each pass hands over a memory of its own, so whatever becomes x.grad, nobody else's numbers move.")
@@ -255,10 +199,11 @@ SOLVED = {
 
 def check_05_2(answer, torch):
     """Run all programs and compare the table."""
-    truth = {}
-    for letter, lines in WHICH.items():
-        w = torch.tensor([1.0, 2.0], requires_grad=True)
-        truth[letter] = happens(torch, lines, WANTED[letter], w=w)
+
+    def measure(letter):
+        space = {"torch": torch, "w": torch.tensor([1.0, 2.0], requires_grad=True)}
+        return happens(WHICH[letter], space, lambda space: agree(space["got"], WANTED[letter]))
+
     named = {
         ("A", "silently wrong"): "zeros are no reset",
         ("B", "fine"): "put aside is not copied",
@@ -273,10 +218,8 @@ def check_05_2(answer, torch):
         ("E", "silently wrong"): "retain does nothing",
         ("E", "raises now"): "retain is refused",
     }
-    found = compare_verdicts(answer, truth, named)
-    if found is None:
-        return correct("Two silent ones, and both read the right attribute of the wrong tensor, or too late.")
-    return almost(found) if isinstance(found, str) else found
+    shown = "Two silent ones, and both read the right attribute of the wrong tensor, or too late."
+    return check_table(answer, WHICH, measure, named, shown)
 
 
 def check_05_3(answer, torch):
@@ -313,7 +256,7 @@ def check_05_3(answer, torch):
             return not_yet("w itself has changed. Only its gradient is asked for; stepping is somebody else's work.")
         got, truth = w.grad.item(), before + sum(map(sum, terms)) / count
         means = [sum(term) / len(term) for term in terms]
-        if close(got, truth) and len(arrivals) == len(parts):
+        if agree(got, truth) and len(arrivals) == len(parts):
             if max(at_once) > 1:
                 return almost("all built first")
             if late:
@@ -333,7 +276,7 @@ def check_05_3(answer, torch):
             (before + sum(map(sum, terms)) / len(parts), "parts counted for samples"),
         )
         for value, name in named:
-            if close(got, value):
+            if agree(got, value):
                 return almost(name)
         return not_yet(f"With parts of sizes {sizes}, w.grad is {got:.4f}, and the full batch gives {truth:.4f}.")
     return correct("Every sample weighs the same, whatever part it was in, and each graph died before the next.")
@@ -384,7 +327,7 @@ def check_05_4(answer, torch):
         if "B" in place and "C" in place and place["C"] < place["B"]:
             return almost("update before the gradient")
         return not_yet(f"In this order the loop stops with {type(error).__name__}: {str(error)[:80]}")
-    if sorted(order) == sorted(LINES) and close(names["w"].tolist(), expected):
+    if sorted(order) == sorted(LINES) and agree(names["w"].tolist(), expected):
         return correct("Cleared before or after, but never between the backward and the update.")
     if "A" not in place:
         return almost("never cleared")
@@ -416,26 +359,26 @@ def check_05_5(answer, torch):
         if (p.data_ptr(), v.data_ptr()) != memory:
             return almost("memory exchanged")
         if gradient is None:
-            if not close(p.tolist(), before):
+            if not agree(p.tolist(), before):
                 return almost("None as zero")
-            if not close(v.tolist(), speed_before):
+            if not agree(v.tolist(), speed_before):
                 return almost("velocity decays on None")
             continue
-        if not close(given.tolist(), gradient):
+        if not agree(given.tolist(), gradient):
             return almost("writes into the gradient")
         if p.grad is not given:
             return almost("gradient taken away")
         speed = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
         at = [a - lr * s for a, s in zip(at, speed, strict=True)]
         _other_worlds(worlds, gradient, lr, mu)
-        if close(p.tolist(), at) and close(v.tolist(), speed):
+        if agree(p.tolist(), at) and agree(v.tolist(), speed):
             continue
-        if close(p.tolist(), before):
+        if agree(p.tolist(), before):
             return almost("rebinds names" if size else "zero as None")
-        if close(p.tolist(), at) and close(v.tolist(), speed_before):
+        if agree(p.tolist(), at) and agree(v.tolist(), speed_before):
             return almost("velocity forgotten")
         for name, (where, _) in worlds.items():
-            if close(p.tolist(), where):
+            if agree(p.tolist(), where):
                 return almost(name)
         return not_yet(f"With lr={lr}, p went from {_short(before)} to {_short(p.tolist())}, not to {_short(at)}.")
     if not p.requires_grad or p.grad_fn is not None or v.grad_fn is not None:
@@ -638,7 +581,7 @@ EXERCISES = [
             "Then ask: of which tensor is `got` the gradient, and who writes to that memory afterwards? For "
             "D, look at what `w * w` has to keep, and until when.",
         ),
-        solution=verdict_sources("verdicts", SOLVED, {}),
+        solution=outcome_table("verdicts", SOLVED),
         why=(
             "B puts aside a name, not a copy, and F reads the leaf where the result was meant; both run "
             "without a word. In D the product's kept operands were released by the first pass."
@@ -651,62 +594,62 @@ EXERCISES = [
             Mistake(
                 "zeros are no reset",
                 "A: assigning zeros is a reset like any other; the next gradient is added to 0.",
-                verdict_sources("verdicts", SOLVED, {"A": "silently wrong"}),
+                outcome_table("verdicts", SOLVED, {"A": "silently wrong"}),
             ),
             Mistake(
                 "put aside is not copied",
                 "B: `got` is a second name for w.grad, and `zero_()` and the next pass write into that tensor.",
-                verdict_sources("verdicts", SOLVED, {"B": "fine"}),
+                outcome_table("verdicts", SOLVED, {"B": "fine"}),
             ),
             Mistake(
                 "leaf written silently",
                 "C: nothing goes wrong silently here; a leaf that requires grad refuses the in-place write.",
-                verdict_sources("verdicts", SOLVED, {"C": "silently wrong"}),
+                outcome_table("verdicts", SOLVED, {"C": "silently wrong"}),
             ),
             Mistake(
                 "leaf may be written",
                 "C: the update needs `with torch.no_grad():`; with recording on, the leaf refuses it.",
-                verdict_sources("verdicts", SOLVED, {"C": "fine"}),
+                outcome_table("verdicts", SOLVED, {"C": "fine"}),
             ),
             Mistake(
                 "leaf refuses later",
                 "C: it does raise, but at the write itself. Backward was over by then, and nothing was wrong in it.",
-                verdict_sources("verdicts", SOLVED, {"C": "raises at backward"}),
+                outcome_table("verdicts", SOLVED, {"C": "raises at backward"}),
             ),
             Mistake(
                 "shared part is forgotten",
                 "D: what the first pass released is missed aloud. Backward does not go on with numbers it lacks.",
-                verdict_sources("verdicts", SOLVED, {"D": "silently wrong"}),
+                outcome_table("verdicts", SOLVED, {"D": "silently wrong"}),
             ),
             Mistake(
                 "nothing is written",
                 "D: it does raise, but none of the lines is refused for what it writes. Which call needs what is gone?",
-                verdict_sources("verdicts", SOLVED, {"D": "raises now"}),
+                outcome_table("verdicts", SOLVED, {"D": "raises now"}),
             ),
             Mistake(
                 "s is asked for",
                 "F: nothing asks for s.grad, which would be None with a warning. `got` is w.grad, and that exists.",
-                verdict_sources("verdicts", SOLVED, {"F": "raises now"}),
+                outcome_table("verdicts", SOLVED, {"F": "raises now"}),
             ),
             Mistake(
                 "retain is refused",
                 "E: retain_grad() may be called on any result that requires grad, as in the lesson.",
-                verdict_sources("verdicts", SOLVED, {"E": "raises now"}),
+                outcome_table("verdicts", SOLVED, {"E": "raises now"}),
             ),
             Mistake(
                 "shared part survives",
                 "D: both passes go through `w * w`, and the first one released what that product had kept.",
-                verdict_sources("verdicts", SOLVED, {"D": "fine"}),
+                outcome_table("verdicts", SOLVED, {"D": "fine"}),
             ),
             Mistake(
                 "retain does nothing",
                 "E: retain_grad() was called before the pass, so h keeps its gradient, 2h.",
-                verdict_sources("verdicts", SOLVED, {"E": "silently wrong"}),
+                outcome_table("verdicts", SOLVED, {"E": "silently wrong"}),
             ),
             Mistake(
                 "w for s",
                 "F: the gradient for w carries one more factor than the gradient for s = w * 0.5.",
-                verdict_sources("verdicts", SOLVED, {"F": "fine"}),
+                outcome_table("verdicts", SOLVED, {"F": "fine"}),
             ),
         ),
         check=check_05_2,

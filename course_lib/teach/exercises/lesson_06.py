@@ -1,10 +1,10 @@
 """Exercises of lesson 06: what nodes keep, and until when."""
 
 import math
-import random
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table
+from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import flat, leaf, near, nodes_behind, numbers, set_of_names
 from course_lib.teach.ledger import ledger
 
 # --- what is asked about tensors, by looking at them ----------------------------------------------
@@ -33,39 +33,11 @@ def as_numbers(answer, count):
     return [float(number) for number in answer]
 
 
-def as_names(answer):
-    """A set of names from a list, tuple, set or single name; None when it is something else."""
-    if isinstance(answer, str):
-        answer = answer.replace(",", " ").split()
-    if not isinstance(answer, (list, tuple, set, frozenset)):
-        return None
-    if not all(isinstance(name, str) for name in answer):
-        return None
-    return {name.strip() for name in answer}
-
-
-def numbers(count, low=0.5, high=2.0):
-    """Random numbers away from zero, so that no slope is zero by accident."""
-    return [random.uniform(low, high) for _ in range(count)]
-
-
-def leaf(torch, values, dtype=None):
-    return torch.tensor(values, requires_grad=True, dtype=dtype or torch.float32)
-
-
-def close(tensor, wanted, tolerance=1e-4):
-    """Has the tensor these values?"""
-    found = tensor.detach().reshape(-1).tolist()
-    return len(found) == len(wanted) and all(
-        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, wanted, strict=True)
-    )
-
-
 # --- 06.p1 ----------------------------------------------------------------------------------------
 
 
 def check_06_p1(answer, torch):
-    given = as_names(answer)
+    given = set_of_names(answer)
     if given is None or not given <= {"x", "c", "p"}:
         return not_yet('Give a list with some of the names "x", "c" and "p"; it may be empty.')
     tensors = {"x": leaf(torch, numbers(3)), "c": torch.tensor(numbers(3))}
@@ -237,7 +209,7 @@ P2 = Exercise(
 
 
 def check_06_p3(answer, torch):
-    given = as_names(answer)
+    given = set_of_names(answer)
     if given is None or not given <= set("abev"):
         return not_yet('Give a list with some of the letters "a", "b", "e" and "v"; it may be empty.')
     x = leaf(torch, numbers(3))
@@ -358,7 +330,7 @@ def check_06_1(answer, torch):
         return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
     truth, wrong = truth_06_1(torch), []
     for expression in EXPRESSIONS:
-        given = as_names(answer[expression])
+        given = set_of_names(answer[expression])
         if given is None or not given <= set("xycr"):
             return not_yet(f'For {expression}, give a list with some of "x", "y", "c", "r", or an empty one.')
         if given != truth[expression]:
@@ -461,12 +433,8 @@ def what_happens(program, slope, torch):
     """Run a program one statement at a time and say which of the four outcomes it has."""
     values = [1.0, 2.0]
     space = {"torch": torch, "x": leaf(torch, values)}
-    for statement in program.split("; "):
-        try:
-            exec(statement, space)
-        except RuntimeError:
-            return "raises at backward" if ".backward(" in statement else "raises now"
-    return "fine" if close(space["x"].grad, [slope(v) for v in values]) else "silently wrong"
+    slopes = [slope(v) for v in values]
+    return happens(program.split("; "), space, lambda space: near(flat(space["x"].grad), slopes))
 
 
 def check_06_2(answer, torch):
@@ -579,9 +547,9 @@ def check_06_3(answer, torch):
             columns = zip(*batches, strict=True)
             return [math.exp(v) * sum(column) for v, column in zip(values, columns, strict=True)]
 
-        if not close(w.grad, summed(plain)):
+        if not near(flat(w.grad), summed(plain)):
             for name, part in (("last only", plain[-1:]), ("first only", plain[:1])):
-                if close(w.grad, summed(part)):
+                if near(flat(w.grad), summed(part)):
                     return almost(name)
             return not_yet("w.grad is not the sum of the batches' gradients.")
     if reads > 1:
@@ -804,7 +772,7 @@ EX4 = Exercise(
                 peaks_but("G", 24000)),
         Mistake("c not at all",
                 "G: three results of exp are 12000 bytes. What stands in the slope of x * c?", peaks_but("G", 12000)),
-        Mistake("elements", "You counted elements. A float32 takes four bytes.",
+        Mistake("elements", "These are numbers of elements; bytes are asked for, and a float32 has four.",
                 f"peaks = { {k: v // 4 for k, v in PEAKS.items()}!r}"),
     ),
     check=check_06_4,
@@ -814,19 +782,6 @@ EX4 = Exercise(
 # --- 06.5 -----------------------------------------------------------------------------------------
 
 
-def kept_by(y, torch):
-    """Every tensor in a slot of a node behind y."""
-    found, seen, waiting = [], set(), [y.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        found += saved_tensors_of(node, torch)
-        waiting += [after for after, _ in node.next_functions]
-    return found
-
-
 def check_06_5(answer, torch):
     for size in (3, 5):
         values, given = numbers(size), [numbers(size) for _ in range(3)]
@@ -834,21 +789,21 @@ def check_06_5(answer, torch):
         loss = answer(torch, x, *plain)
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
             return not_yet("The function should return a tensor with one element, the loss.")
-        if not all(close(one, before) for one, before in zip(plain, given, strict=True)):
+        if not all(near(flat(one), before) for one, before in zip(plain, given, strict=True)):
             return almost("the caller's tensors")
-        if not close(x, values):
+        if not near(flat(x), values):
             return not_yet("x has other values afterwards; it belongs to the caller.")
         factors = [m * w / s for m, w, s in zip(*given, strict=True)]
-        if not close(loss, [sum(math.sin(v * f) for v, f in zip(values, factors, strict=True))]):
+        if not near(flat(loss), [sum(math.sin(v * f) for v, f in zip(values, factors, strict=True))]):
             return not_yet("The loss has another value than that of the starter.")
         if loss.grad_fn is None:
             return almost("cut")
-        slots = kept_by(loss, torch)
+        slots = [tensor for node in nodes_behind(loss) for tensor in saved_tensors_of(node, torch)]
         memories = {tensor.untyped_storage().data_ptr() for tensor in slots if tensor.numel() == size}
         written = any(tensor._version for tensor in slots)
         loss.backward()
         slopes = [f * math.cos(v * f) for v, f in zip(values, factors, strict=True)]
-        if x.grad is None or not close(x.grad, slopes):
+        if x.grad is None or not near(flat(x.grad), slopes):
             return almost("another gradient")
     if len(memories) <= 2:
         return correct("plain factors are multiplied first, without a node, and only their product is kept.")

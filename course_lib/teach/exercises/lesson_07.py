@@ -1,61 +1,36 @@
 """Exercises of lesson 07: version counters, and the error about in-place operations."""
 
-import inspect
 import math
-import random
 import re
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table
+from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import (
+    as_names,
+    called,
+    finite_differences,
+    flat,
+    leaf,
+    near,
+    nodes_behind,
+    numbers,
+)
 
 IN_PLACE = "modified by an inplace operation"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+) instead")
 
 
-def numbers(count, low=0.5, high=2.0):
-    """Random numbers away from zero, so that no slope is zero by accident."""
-    return [random.uniform(low, high) for _ in range(count)]
-
-
-def leaf(torch, values, dtype=None):
-    return torch.tensor(values, requires_grad=True, dtype=dtype or torch.float32)
-
-
-def flat(tensor):
-    return tensor.detach().reshape(-1).tolist()
-
-
-def near(found, wanted, tolerance=1e-4):
-    """Two lists of numbers agree."""
-    return len(found) == len(wanted) and all(
-        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, wanted, strict=True)
-    )
-
-
-def as_names(answer, known):
-    """A set of `known` names from a list, tuple, set or text, in any case; None when it is something else."""
-    if isinstance(answer, str):
-        answer = answer.replace(",", " ").split()
-    if not isinstance(answer, (list, tuple, set, frozenset)):
-        return None
-    if not all(isinstance(name, str) for name in answer):
-        return None
+def known_names(answer, known):
+    """The set of `known` names in a list, tuple, set or text, in any case; None when it is something else."""
     spelled = {name.lower(): name for name in known}
-    given = {spelled.get(name.strip().lower()) for name in answer}
+    names = as_names(answer)
+    given = {None} if names is None else {spelled.get(name.lower()) for name in names}
     return None if None in given else given
 
 
 def node_names(y):
     """The names of all nodes behind y."""
-    names, seen, waiting = set(), [], [y.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in seen:
-            continue
-        seen.append(node)
-        names.add(type(node).__name__)
-        waiting += [after for after, _ in node.next_functions]
-    return names
+    return {type(node).__name__ for node in nodes_behind(y)}
 
 
 # --- 07.p1 ----------------------------------------------------------------------------------------
@@ -65,7 +40,7 @@ EDITED = {"a": "y = x.sqrt(); y += 1",
 
 
 def check_07_p1(answer, torch):
-    given = as_names(answer, EDITED)
+    given = known_names(answer, EDITED)
     if given is None:
         return not_yet('Give a list with some of the letters "a", "b", "c" and "d"; it may be empty.')
     truth = set()
@@ -207,7 +182,7 @@ def small_network(torch, dtype=None):
 
 
 def check_07_p3(answer, torch):
-    given = as_names(answer, ("W1", "b1", "W2", "b2"))
+    given = known_names(answer, ("W1", "b1", "W2", "b2"))
     if given is None:
         return not_yet('Give a list with some of the names "W1", "b1", "W2" and "b2"; it may be empty.')
     truth = set()
@@ -414,16 +389,9 @@ def what_happens(program, slope, torch):
     """Run a program, then backward, and say which of the four outcomes it has."""
     values = [1.0, 2.0]
     x = leaf(torch, values)
-    space = {"torch": torch, "x": x}
-    try:
-        exec(program, space)
-    except RuntimeError:
-        return "raises now"
-    try:
-        space["y"].sum().backward()
-    except RuntimeError:
-        return "raises at backward"
-    return "fine" if near(flat(x.grad), [slope(v) for v in values]) else "silently wrong"
+    wanted = [slope(v) for v in values]
+    steps = program, "y.sum().backward()"
+    return happens(steps, {"torch": torch, "x": x}, lambda space: near(flat(x.grad), wanted))
 
 
 def check_07_2(answer, torch):
@@ -596,12 +564,6 @@ def raised_by_library(error, torch):
     return step.tb_frame.f_globals.get("__name__", "").partition(".")[0] == torch.__name__
 
 
-def called(answer, *names):
-    """Does the learner's function use one of these attributes? Only chooses between two sentences."""
-    code = getattr(inspect.unwrap(answer), "__code__", None)
-    return code is not None and any(name in code.co_names for name in names)
-
-
 def check_07_4(answer, torch):
     try:
         y = answer(torch)
@@ -710,29 +672,13 @@ def loss_of(torch, x, t, values, mask):
         return ((torch.relu(x @ W1 + b1) * mask @ W2 + b2 - t) ** 2).mean().item()
 
 
-def finite_differences(torch, x, t, values, mask, step=1e-6):
-    """The gradients of `loss_of` for each parameter, flat, by central differences."""
-    gradients = []
-    for which, value in enumerate(values):
-        start, slopes = flat(value), []
-        for place in range(len(start)):
-            ends = []
-            for sign in (1, -1):
-                moved = list(start)
-                moved[place] += sign * step
-                changed = torch.tensor(moved, dtype=torch.float64).reshape(*value.shape)
-                ends.append(loss_of(torch, x, t, [*values[:which], changed, *values[which + 1 :]], mask))
-            slopes.append((ends[0] - ends[1]) / (2 * step))
-        gradients.append(slopes)
-    return gradients
-
-
 def check_07_5(answer, torch):
     x, t, parameters = small_network(torch, torch.float64)
     names, tensors = list(parameters), list(parameters.values())
     mask = torch.tensor(MASK, dtype=torch.float64)
     old = [tensor.detach().clone() for tensor in tensors]
-    gradients = finite_differences(torch, x, t, old, mask)
+    gradients = finite_differences(torch, lambda *values: loss_of(torch, x, t, values, mask), old)
+    gradients = [flat(gradient) for gradient in gradients]
     try:
         returned = answer(torch, x, t, *tensors, mask)
     except (RuntimeError, TypeError) as error:

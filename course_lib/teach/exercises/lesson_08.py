@@ -1,42 +1,16 @@
 """Exercises of lesson 08: views share memory."""
 
-import inspect
 import math
 import random
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table
+from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import called, flat, leaf, near, numbers
 
 LEAF_VIEW = "a view of a leaf Variable"
 MODIFIED = "modified by an inplace operation"
 MANY_VIEWS = "returns multiple views"
 NO_GRAD_VIEW = "was created in no_grad mode"
-
-
-def numbers(count, low=0.5, high=2.0):
-    """Random numbers away from zero, so that no slope is zero by accident."""
-    return [random.uniform(low, high) for _ in range(count)]
-
-
-def leaf(torch, values, dtype=None):
-    return torch.tensor(values, requires_grad=True, dtype=dtype or torch.float32)
-
-
-def flat(tensor):
-    return tensor.detach().reshape(-1).tolist()
-
-
-def near(found, wanted, tolerance=1e-4):
-    """Two lists of numbers agree."""
-    return len(found) == len(wanted) and all(
-        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, wanted, strict=True)
-    )
-
-
-def called(answer, *names):
-    """Does the learner's function use one of these attributes? Only chooses between two sentences."""
-    code = getattr(inspect.unwrap(answer), "__code__", None)
-    return code is not None and any(name in code.co_names for name in names)
 
 
 # --- 08.p1 ----------------------------------------------------------------------------------------
@@ -364,24 +338,14 @@ WRONG_HAPPENS = {
 def what_happens(letter, torch):
     """Run a program, then backward, and say which of the four outcomes it has."""
     x = leaf(torch, [1.0, 2.0, 3.0])
-    space = {"torch": torch, "x": x}
-    try:
-        exec(PROGRAMS[letter], space)
-    except RuntimeError:
-        return "raises now"
-    try:
-        space["y"].sum().backward()
-    except RuntimeError:
-        return "raises at backward"
-    return "fine" if near(flat(x.grad), SLOPES.get(letter, [])) else "silently wrong"
+    steps = PROGRAMS[letter], "y.sum().backward()"
+    return happens(steps, {"torch": torch, "x": x}, lambda space: near(flat(x.grad), SLOPES.get(letter, [])))
 
 
 def check_08_2(answer, torch):
     def measure(letter):
         return what_happens(letter, torch)
 
-    if isinstance(answer, dict):
-        answer = {letter: each.strip().lower() if isinstance(each, str) else each for letter, each in answer.items()}
     return check_table(
         answer,
         PROGRAMS,

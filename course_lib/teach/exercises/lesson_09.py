@@ -4,8 +4,8 @@ import random
 import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.lesson_00 import as_number, nodes_behind
-from course_lib.teach.exercises.lesson_05 import close, compare_verdicts, happens, verdict_sources
+from course_lib.teach.exercises.outcomes import check_table, happens, outcome_table
+from course_lib.teach.exercises.shared import agree, as_number, nodes_behind
 
 # --- predictions --------------------------------------------------------------------------------------------
 
@@ -179,10 +179,12 @@ SOLVED = {
 
 def check_09_2(answer, torch):
     """Run all programs and compare the table."""
-    truth = {
-        letter: happens(torch, lines, wanted, x=torch.tensor([3.0], requires_grad=True))
-        for letter, (lines, wanted) in WHICH.items()
-    }
+
+    def measure(letter):
+        lines, wanted = WHICH[letter]
+        space = {"torch": torch, "x": torch.tensor([3.0], requires_grad=True)}
+        return happens(lines, space, lambda space: agree(space["got"], wanted))
+
     named = {
         ("A", "raises at backward"): "data is checked",
         ("A", "fine"): "data is harmless",
@@ -198,10 +200,8 @@ def check_09_2(answer, torch):
         ("F", "raises now"): "inference is useless",
         ("G", "silently wrong"): "nothing recorded, nothing said",
     }
-    found = compare_verdicts(answer, truth, named)
-    if found is None:
-        return correct("The silent ones are A and D: uncounted memory, and a copy that is still attached.")
-    return almost(found) if isinstance(found, str) else found
+    shown = "The silent ones are A and D: uncounted memory, and a copy that is still attached."
+    return check_table(answer, WHICH, measure, named, shown)
 
 
 def check_09_3(answer, torch):
@@ -229,16 +229,16 @@ def check_09_3(answer, torch):
             truth.append(2 * h * (1 - h * h) * before)
             carried = (1 - h * h) * (before + chain * carried)
             full += 2 * h * carried
-        if not close(last.tolist(), [h]):
+        if not agree(last.tolist(), [h]):
             if len(arrivals) == length:
                 return almost("forgets the state")
             return not_yet(f"There are {length} steps, and w was reached by {len(arrivals)} backward passes.")
         got = 0.0 if w.grad is None else w.grad.item()
-        if length > 1 and len(arrivals) == length and close(arrivals, truth) and close(got, truth[-1]):
+        if length > 1 and len(arrivals) == length and agree(arrivals, truth) and agree(got, truth[-1]):
             return almost("last step only")
-        if close(got, sum(truth)) and len(arrivals) == length:
+        if agree(got, sum(truth)) and len(arrivals) == length:
             continue
-        if close(got, full):
+        if agree(got, full):
             return almost("retains everything" if len(arrivals) == length else "one pass at the end")
         if len(arrivals) != length:
             return not_yet(f"There are {length} steps, and w was reached by {len(arrivals)} backward passes.")
@@ -276,24 +276,24 @@ def check_09_4(answer, torch):
                 raise
             hook.remove()
             got_g, got_d = g.item(), d.item()
-            if close(got_g, want_g) and close(got_d, want_d):
+            if agree(got_g, want_g) and agree(got_d, want_d):
                 if d._version == versions[1] or g._version == versions[0]:
                     return almost("uncounted write")
                 at_g, at_d = got_g, got_d
                 continue
-            if close(got_d, want_d) and close(got_g, at_g):
+            if agree(got_d, want_d) and agree(got_g, at_g):
                 return almost("d's loss moves g" if reached else "detached for g")
-            if close(got_d, at_d) and close(got_g, want_g):
+            if agree(got_d, at_d) and agree(got_g, want_g):
                 return almost("another d")
-            if close(got_g, at_g + lr * at_d * z) and close(got_d, at_d + lr * real):
+            if agree(got_g, at_g + lr * at_d * z) and agree(got_d, at_d + lr * real):
                 return almost("both passes first")
-            if close(got_d, want_d) and close(got_g, at_g + lr * (want_d - at_d) * z):
+            if agree(got_d, want_d) and agree(got_g, at_g + lr * (want_d - at_d) * z):
                 return almost("d's loss moves g")
-            if close(got_d, want_d) and close(got_g, at_g + lr * at_d * z):
+            if agree(got_d, want_d) and agree(got_g, at_g + lr * at_d * z):
                 return almost("scored by the old d")
             if turn == 1:
                 return almost("leftovers")
-            if close(got_g, at_g + lr * at_d * z):
+            if agree(got_g, at_g + lr * at_d * z):
                 return almost("generator first")
             return not_yet(
                 f"From g={at_g:.3f}, d={at_d:.3f} the step leads to g={got_g:.3f}, d={got_d:.3f}; "
@@ -329,11 +329,11 @@ def check_09_5(answer, torch):
     value = as_number(total)
     if value is None:
         return not_yet(f"A number is wanted, and this is {total!r}.")
-    if close(value, truth / len(batches)):
+    if agree(value, truth / len(batches)):
         return almost("average")
-    if close(value, (w.item() * batches[-1]) ** 2):
+    if agree(value, (w.item() * batches[-1]) ** 2):
         return almost("last only")
-    if not close(value, truth):
+    if not agree(value, truth):
         return not_yet(
             f"The losses of the {len(batches)} batches add up to {truth:.4f}, and you returned {value:.4f}."
         )
@@ -578,7 +578,7 @@ EXERCISES = [
             "For A to C: what did the operation keep, and whose counter did the write move?",
             "For E to G: does the operation have to save the tensor? And is there a graph to walk at all?",
         ),
-        solution=verdict_sources("verdicts", SOLVED, {}),
+        solution=outcome_table("verdicts", SOLVED),
         why=(
             "A write matters only where the written tensor was kept (A, B, not C), and is caught only where "
             "it is counted (B). A product must save the inference tensor, a sum need not."
@@ -591,68 +591,68 @@ EXERCISES = [
             Mistake(
                 "data is checked",
                 "A: the check compares x's counter, and a write through .data moves another one.",
-                verdict_sources("verdicts", SOLVED, {"A": "raises at backward"}),
+                outcome_table("verdicts", SOLVED, {"A": "raises at backward"}),
             ),
             Mistake(
                 "data is harmless",
                 "A: the product kept x itself, so the new 30 takes part in the slope.",
-                verdict_sources("verdicts", SOLVED, {"A": "fine"}),
+                outcome_table("verdicts", SOLVED, {"A": "fine"}),
             ),
             Mistake(
                 "detach is unchecked",
                 "B: the result of detach shares x's counter, so this write is seen.",
-                verdict_sources("verdicts", SOLVED, {"B": "silently wrong"}),
+                outcome_table("verdicts", SOLVED, {"B": "silently wrong"}),
             ),
             Mistake(
                 "detach refuses writes",
                 "B: the write itself is allowed, for a detached tensor requires no grad; the check comes "
                 "later.",
-                verdict_sources("verdicts", SOLVED, {"B": "raises now"}),
+                outcome_table("verdicts", SOLVED, {"B": "raises now"}),
             ),
             Mistake(
                 "detach is safe",
                 "B: detach copies nothing. The 30 lands in x's memory, which the product kept.",
-                verdict_sources("verdicts", SOLVED, {"B": "fine"}),
+                outcome_table("verdicts", SOLVED, {"B": "fine"}),
             ),
             Mistake(
                 "no_grad is a detour",
                 "G: what is computed under no_grad has no way back to x, however it is used later.",
-                verdict_sources("verdicts", SOLVED, {"G": "fine"}),
+                outcome_table("verdicts", SOLVED, {"G": "fine"}),
             ),
             Mistake(
                 "every write is fatal",
                 "C: x * 2 keeps the 2 and not x; nobody asks about x's version.",
-                verdict_sources("verdicts", SOLVED, {"C": "raises at backward"}),
+                outcome_table("verdicts", SOLVED, {"C": "raises at backward"}),
             ),
             Mistake(
                 "every write is wrong",
                 "C: the slope of x * 2 is 2, whatever x holds now.",
-                verdict_sources("verdicts", SOLVED, {"C": "silently wrong"}),
+                outcome_table("verdicts", SOLVED, {"C": "silently wrong"}),
             ),
             Mistake(
                 "clone is a way out",
                 "D: a clone is still in the graph, so x does get a gradient.",
-                verdict_sources("verdicts", SOLVED, {"D": "fine"}),
+                outcome_table("verdicts", SOLVED, {"D": "fine"}),
             ),
             Mistake(
                 "refused later",
                 "E: the product has to save f when it runs, so it is refused there, before any backward.",
-                verdict_sources("verdicts", SOLVED, {"E": "raises at backward"}),
+                outcome_table("verdicts", SOLVED, {"E": "raises at backward"}),
             ),
             Mistake(
                 "inference is no_grad",
                 "E: under no_grad this would be fine; an inference tensor may not be saved for backward.",
-                verdict_sources("verdicts", SOLVED, {"E": "fine"}),
+                outcome_table("verdicts", SOLVED, {"E": "fine"}),
             ),
             Mistake(
                 "inference is useless",
                 "F: a sum saves neither summand, so nothing stands against it.",
-                verdict_sources("verdicts", SOLVED, {"F": "raises now"}),
+                outcome_table("verdicts", SOLVED, {"F": "raises now"}),
             ),
             Mistake(
                 "nothing recorded, nothing said",
                 "G: h has no grad_fn, and backward says so instead of doing nothing.",
-                verdict_sources("verdicts", SOLVED, {"G": "silently wrong"}),
+                outcome_table("verdicts", SOLVED, {"G": "silently wrong"}),
             ),
         ),
         check=check_09_2,

@@ -8,17 +8,14 @@ import re
 import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table
+from course_lib.teach.exercises import shared
+from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import finite_differences, flat, numbers
 
 IN_PLACE = "modified by an inplace operation"
 COUNT = "incorrect number of gradients"
 SHAPE = "returned an invalid gradient"
 ONCE = "marked with @once_differentiable"
-
-
-def numbers(count, low=0.5, high=2.0):
-    """Random numbers away from zero, so that no slope is zero by accident."""
-    return [random.uniform(low, high) for _ in range(count)]
 
 
 def array(torch, *shape, low=-1.0, high=1.0, requires_grad=False):
@@ -27,16 +24,9 @@ def array(torch, *shape, low=-1.0, high=1.0, requires_grad=False):
     return values.detach().requires_grad_(requires_grad)
 
 
-def flat(tensor):
-    return tensor.detach().reshape(-1).tolist()
-
-
 def near(found, wanted, tolerance=1e-5):
     """Two tensors have one shape and agree."""
-    return tuple(found.shape) == tuple(wanted.shape) and all(
-        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
-        for a, b in zip(flat(found), flat(wanted), strict=True)
-    )
+    return tuple(found.shape) == tuple(wanted.shape) and shared.near(flat(found), flat(wanted), tolerance)
 
 
 def is_function(answer, torch):
@@ -117,23 +107,6 @@ def function(torch, forward, backward, name="Fn"):
     """A Function class with these two static methods."""
     methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
-
-
-def slopes(torch, value, inputs, step=1e-6):
-    """The gradients of the number `value(*inputs)` for each input, by central differences."""
-    gradients = []
-    for which, tensor in enumerate(inputs):
-        start, found = flat(tensor), []
-        for place in range(len(start)):
-            ends = []
-            for sign in (1, -1):
-                moved = list(start)
-                moved[place] += sign * step
-                changed = torch.tensor(moved, dtype=torch.float64).reshape(tuple(tensor.shape))
-                ends.append(value(*inputs[:which], changed, *inputs[which + 1 :]))
-            found.append((ends[0] - ends[1]) / (2 * step))
-        gradients.append(torch.tensor(found, dtype=torch.float64).reshape(tuple(tensor.shape)))
-    return gradients
 
 
 # --- 11.p1 ----------------------------------------------------------------------------------------
@@ -414,19 +387,10 @@ def programs_functions(torch):
 def what_happens(program, slope, torch):
     """Run a program, then backward, and say which of the four outcomes it has."""
     values = [1.0, 2.0]
-    x = torch.tensor(values, requires_grad=True)
-    space = {"torch": torch, "x": x, "k": torch.tensor([5.0, 5.0], requires_grad=True), **programs_functions(torch)}
-    try:
-        exec(program, space)
-    except (RuntimeError, TypeError):
-        return "raises now"
-    try:
-        space["y"].sum().backward()
-    except RuntimeError:
-        return "raises at backward"
-    pairs = zip(flat(x.grad), values, strict=True)
-    right = all(math.isclose(found, slope(value), rel_tol=1e-4) for found, value in pairs)
-    return "fine" if right else "silently wrong"
+    x, wanted = shared.leaf(torch, values), [slope(value) for value in values]
+    space = {"torch": torch, "x": x, "k": shared.leaf(torch, [5.0, 5.0]), **programs_functions(torch)}
+    steps = program, "y.sum().backward()"
+    return happens(steps, space, lambda space: shared.near(flat(x.grad), wanted), (RuntimeError, TypeError))
 
 
 def check_11_1(answer, torch):
@@ -1313,7 +1277,7 @@ def scale_slopes(torch, x, k, weights, needs_x):
             first = values.pop(0) if needs_x else x
             return (first * (values.pop(0) if values else k) * weights).sum().item()
 
-    return slopes(torch, value, [leaf.detach() for leaf in (x, k) if leaf.requires_grad])
+    return finite_differences(torch, value, [leaf.detach() for leaf in (x, k) if leaf.requires_grad])
 
 
 def k_learns(answer, torch):
@@ -1525,7 +1489,7 @@ def check_11_7(answer, torch):
                 s = torch.sigmoid(steepness * (potential(torch, x, weight) - threshold))
                 return (grad * s).sum().item()
 
-        wanted = slopes(torch, smooth, (x.detach(), weight.detach()))
+        wanted = finite_differences(torch, smooth, (x.detach(), weight.detach()))
         if all(map(near, found, wanted)):
             continue
         named = name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepness)

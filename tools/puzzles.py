@@ -101,7 +101,7 @@ def table(found):
         "# The puzzles, and where each is answered",
         "",
         "Programs that practitioners got wrong. Written by `make puzzles`; do not edit by hand.",
-        "`tests/exercises/test_prove.py` proves the exercises (solution, other right answers and every wrong one, on both",
+        "`tests/exercises/test_prove.py` proves the exercises (solution, other right answers, every wrong one, on both",
         "engines), `tests/claims/` the claims.",
         "",
         "| | puzzle | answered in | exercises | tests |",

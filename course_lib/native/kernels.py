@@ -484,6 +484,8 @@ def broadcast(x, sizes):
             )
     if wanted == x.shape:
         return np.asarray(x)[...]
+    if x.ndim and wanted == (1,) * lead + x.shape:
+        return x.reshape(wanted)  # nothing is repeated: strides as a dense array of this shape has them, as in PyTorch
     result = np.broadcast_to(x, wanted)
     result.flags.writeable = x.flags.writeable if type(x) is np.ndarray else True
     return result

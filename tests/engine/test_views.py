@@ -452,3 +452,12 @@ def test_a_stale_view_s_hooks_are_gone(torch):
     (view + other).sum().backward()
 
     assert seen == ["view after"]
+
+
+def test_an_element_may_be_assigned_what_already_stands_there(torch):
+    """`x[0] = x[:1]` writes each element onto itself: leading dimensions of length 1 make no other memory of it."""
+    x = torch.tensor([[[0.5, 1.0]], [[2.0, 3.0]]])
+    x[0] = x[:1]
+
+    assert x.tolist() == [[[0.5, 1.0]], [[2.0, 3.0]]]
+    assert x[0, 0].expand(1, 2).stride() == (2, 1)

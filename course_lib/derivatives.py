@@ -49,7 +49,7 @@ row("tanh(self)", "np.tanh(self)", floating=True,
     self="grad * (1 - result * result)")
 row("sigmoid(self)", "kernels.logistic(self)", floating=True,
     self="grad * ((1 - result) * result)")
-row("relu(self)", "np.maximum(0, kernels.truth_refused(self, 'Boolean inputs not supported for relu'))",
+row("relu(self)", "kernels.relu(self)",
     self="threshold_backward(grad, result, 0)")
 row("abs(self)", "np.abs(kernels.truth_refused(self, kernels.NO_ABS, NotImplementedError))",
     self="grad * sign(self)")

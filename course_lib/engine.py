@@ -43,9 +43,10 @@ class GraphTask:
         self.create_graph, self.retain_graph = create_graph, retain_graph
         self.captures, self.captured = captures, {}
         self.dependencies = {}  # how many consumers a node still waits for; absent means one
-        self.buffers = {}  # the gradient collected for each node so far
-        self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node)
-        self.leaves = []  # ... and AccumulateGrad nodes, which run before all others
+        self.buffers = {}  # the gradient collected so far for each node that waits for more
+        self.owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
+        self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node, gradient)
+        self.leaves = []  # ... and AccumulateGrad nodes with theirs, which run before all others
         self.needed = None
         nodes = self.count_dependencies()
         if captures is not None or accumulate_into:
@@ -69,6 +70,35 @@ class GraphTask:
                             following.visited = mark
                             nodes.append(following)
         return nodes
+
+    def collect(self, edge, grad):
+        """Add a gradient to the buffer of its node. The node and the sum, or (None, None) while it waits for more.
+
+        The buffer of a node with several outputs is a list: one gradient for each output that got one.
+        """
+        buffers, node = self.buffers, edge
+        if type(edge) is tuple:
+            node, output_nr = edge
+            if grad is not None:
+                grads = buffers.setdefault(node, [None] * node.output_count)
+                grads[output_nr] = grad if grads[output_nr] is None else grads[output_nr] + grad
+        elif grad is not None:
+            have = buffers.get(node)
+            if have is None:
+                buffers[node] = grad
+            elif have.size < SMALL or self.create_graph:
+                buffers[node] = have + grad
+            elif node in self.owned:
+                have += grad
+            else:
+                buffers[node] = have + grad
+                self.owned.add(node)
+        left = self.dependencies.get(node, 1) - 1
+        if left:
+            self.dependencies[node] = left
+            return None, None
+        self.dependencies.pop(node, None)
+        return node, buffers.pop(node, None)
 
     @staticmethod
     def find_needed(nodes, captured, accumulate_into):
@@ -113,92 +143,74 @@ def evaluate(task):
 
     Arrays flow along the edges; with create_graph tensors do, and the pass is itself recorded.
     """
-    dependencies, buffers, ready, leaves = task.dependencies, task.buffers, task.ready, task.leaves
+    dependencies, ready, leaves = task.dependencies, task.ready, task.leaves
     create_graph, retain = task.create_graph, task.retain_graph
     special = task.needed is not None or state.anomaly
-    owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
-    newest = None  # the newest ready node, kept out of the heap: a chain then needs no heap (8 % faster)
+    newest = arrived = None  # the newest ready node and its gradient, kept out of the heap: a chain then needs none
     node, grads = task.root, task.root.seeds
     while True:
-        # 1. Deliver: add each gradient to the buffer of the node it goes to, and see who is complete.
+        # 1. Deliver: a node with one consumer is complete at once; others collect until all gradients are in.
         for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
             if not edge:
                 continue
-            if type(edge) is tuple:
-                following = edge[0]
-                if grad is not None:
-                    add_to_output(buffers, edge, grad)
-            else:
-                following = edge
-                if grad is not None:
-                    have = buffers.get(following)
-                    if have is None:
-                        buffers[following] = grad
-                    elif create_graph or have.size < SMALL or following not in owned:
-                        buffers[following] = have + grad
-                        owned.add(following)
-                    else:
-                        have += grad
-            if following in dependencies:
-                left = dependencies[following] - 1
-                if left:
-                    dependencies[following] = left
+            following = edge
+            if type(edge) is tuple or edge in dependencies:
+                following, grad = task.collect(edge, grad)
+                if following is None:
                     continue
-                del dependencies[following]
             if special and task.skips(following):
-                buffers.pop(following, None)
-            elif type(following) is AccumulateGrad:
-                leaves.append(following)
+                continue
+            if type(following) is AccumulateGrad:
+                leaves.append((following, grad))
             elif newest is None:
-                newest = following
+                newest, arrived = following, grad
             elif following.sequence_nr > newest.sequence_nr:
-                heappush(ready, (-newest.sequence_nr, newest))
-                newest = following
+                heappush(ready, (-newest.sequence_nr, newest, arrived))
+                newest, arrived = following, grad
             else:
-                heappush(ready, (-following.sequence_nr, following))
+                heappush(ready, (-following.sequence_nr, following, grad))
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to.
-        grads = grad = have = None
+        grads = grad = None
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
             if len(leaves) > 2 and node.edges:
-                leaves[:] = leaves_in_turn(node, leaves, [n for _, n in ready] + [newest] * (newest is not None))
-            node = leaves.pop(0)
+                leaves[:] = leaves_in_turn(node, leaves, [n for _, n, _ in ready] + [newest] * (newest is not None))
+            node, grad = leaves.pop(0)
         elif newest is not None and (not ready or newest.sequence_nr > -ready[0][0]):
-            node, newest = newest, None
+            node, grad, newest, arrived = newest, arrived, None, None
         elif ready:
-            node = heappop(ready)[1]
+            _, node, grad = heappop(ready)
         else:
             return
         # 3. Run it.
-        grad = buffers.pop(node, None)
-        if special or grad is None or node.hooks is not None or type(node) is AccumulateGrad and has_hooks(node):
-            grads = run_with_care(task, node, grad)
-        elif create_graph:
-            grads = node.apply_to_tensors(grad)
+        careful = special or grad is None or node.hooks is not None
+        if type(node) is AccumulateGrad:
+            meta = node.variable.meta
+            if careful or meta.hooks or meta.post_accumulate_hooks:
+                grads = run_with_care(task, node, grad)
+            else:
+                grads = node.apply(grad)
         else:
-            grads = node.apply(grad)
+            if careful:
+                grads = run_with_care(task, node, grad)
+            elif create_graph:
+                grads = node.apply_to_tensors(grad)
+            else:
+                grads = node.apply(grad)
+            if not retain and not (special and task.only_caught(node)):
+                node.release()
+            if node.reshaped is not None:
+                grads = fit_inputs(grads, node.reshaped)
         grad = None
-        if not retain and not (special and task.only_caught(node)):
-            node.release()
-        if node.reshaped is not None:
-            grads = fit_inputs(grads, node.reshaped)
         yield node
 
 
 def leaves_in_turn(node, leaves, others):
     """Several leaves became complete at once: the order PyTorch's queue gives them, which is not that of arrival."""
+    grads = dict(leaves)
     arrived = dict.fromkeys(edge[0] if type(edge) is tuple else edge for edge in reversed(node.edges))
-    pushed = [n if n in leaves else None for n in reversed(arrived) if n in leaves or n in others]  # by their last edge
-    return in_turn(pushed, len(others) - pushed.count(None))
-
-
-def add_to_output(buffers, edge, grad):
-    """The buffer of a node with several outputs: a list, one gradient for each that got one."""
-    node, output_nr = edge
-    grads = buffers.get(node)
-    if grads is None:
-        grads = buffers[node] = [None] * node.output_count
-    grads[output_nr] = grad if grads[output_nr] is None else grads[output_nr] + grad
+    pushed = [n if n in grads else None for n in reversed(arrived) if n in grads or n in others]  # by their last edge
+    return [(leaf, grads[leaf]) for leaf in in_turn(pushed, len(others) - pushed.count(None))]
 
 
 def run_with_care(task, node, grad):
@@ -239,12 +251,6 @@ def run_with_care(task, node, grad):
             grad_inputs = [grad if edge else None for grad, edge in zip(grad_inputs, going, strict=True)]
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     return grad_inputs
-
-
-def has_hooks(accumulator):
-    """True when the leaf itself has hooks."""
-    meta = accumulator.variable.meta
-    return meta.hooks or meta.post_accumulate_hooks
 
 
 def run_leaf(task, node, grads, is_needed):

@@ -34,10 +34,8 @@ class ThreadState(threading.local):
             self.recording = INFERENCE
         elif not self.grad_enabled:
             self.recording = OFF
-        elif self.saved_tensor_hooks or self.anomaly or self.recorders:
-            self.recording = INSTRUMENTED
         else:
-            self.recording = ON
+            self.recording = INSTRUMENTED if self.saved_tensor_hooks or self.anomaly or self.recorders else ON
 
 
 state = ThreadState()
@@ -45,8 +43,9 @@ state = ThreadState()
 
 def set_grad_mode(enabled):
     """Switch recording on or off in this thread, at once."""
-    state.grad_enabled = enabled
-    state.update()
+    if enabled is not state.grad_enabled:
+        state.grad_enabled = enabled
+        state.update()
 
 
 class AutoGradMode:

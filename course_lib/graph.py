@@ -194,35 +194,21 @@ class AccumulateGrad(Node):
 
     def apply(self, grad):
         """Store or add `grad`; `run_leaf` in engine.py runs the leaf's hooks around this."""
-        leaf = self.variable
-        if not leaf.meta.requires_grad:
+        array, meta = self.variable.array, self.variable.meta
+        have = meta.grad
+        if not meta.requires_grad:
             return ()  # switched off after the forward pass
-        if grad.shape != leaf.array.shape:
-            grad = fit(grad, leaf.array.shape, leaf.array.dtype)  # the leaf changed its shape after the forward pass
-        if type(grad) is Tensor:
-            self.accumulate_tensor(leaf, grad)
-        else:
-            self.accumulate_array(leaf, grad)
-        return ()
-
-    @staticmethod
-    def accumulate_array(leaf, grad):
-        meta, have = leaf.meta, leaf.meta.grad
-        if have is None:
-            meta.grad = new_tensor(grad if may_be_taken_over(grad, leaf.array) else copy_like(grad, leaf.array))
+        if grad.shape != array.shape:
+            grad = fit(grad, array.shape, array.dtype)  # the leaf changed its shape after the forward pass
+        if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
+            meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
+        elif have is None:
+            meta.grad = new_tensor(grad if may_be_taken_over(grad, array) else copy_like(grad, array))
         else:
             version = counter_of(have)
             have.array += grad  # the same tensor, changed in place: whoever holds it sees the sum
             version.value += 1
-
-    @staticmethod
-    def accumulate_tensor(leaf, grad):
-        """With create_graph=True gradients are tensors with history; adding makes a new tensor."""
-        meta, have = leaf.meta, leaf.meta.grad
-        if have is None:
-            meta.grad = new_tensor(copy_like(grad.array, leaf.array)).copy_(grad)
-        else:
-            meta.grad = have + grad
+        return ()
 
 
 def accumulator_of(leaf):

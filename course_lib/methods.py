@@ -1,4 +1,4 @@
-"""What autograd adds to a tensor: grad_fn, requires_grad, detach, .data, .grad, hooks and backward().
+"""What autograd adds to a tensor: grad_fn, requires_grad, detach, .data, .grad, hooks. (autograd/ adds `backward`.)
 
 PyTorch: torch/_tensor.py, torch/csrc/autograd/python_variable.cpp.
 """
@@ -201,14 +201,3 @@ Tensor._post_accumulate_grad_hooks = property(
     lambda self: (self.meta and self.meta.post_accumulate_hooks) or None, doc="The post-accumulate hooks, or None."
 )
 Tensor._backward_hooks = property(_backward_hooks, doc="The tensor hooks by number, or None.")
-
-
-@method()
-def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    """Compute gradients of this tensor for all leaves it was computed from, and add them to their `.grad`.
-
-    gradient: what to start with, of this tensor's shape; may be left out for a single element.
-    """
-    from course_lib.autograd import backward
-
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)

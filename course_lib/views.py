@@ -173,9 +173,10 @@ def update(tensor, ufunc, other):
 
     What write() does with the same values, without a second array: 1.3 times faster for the weights of a large layer.
     """
-    target = memory_of(tensor)
-    check_overlap(tensor, (other,))
-    ufunc(target, other.array, target)
+    target, source = memory_of(tensor), other.array
+    if target.base is not None or getattr(source, "base", None) is not None:  # else each has memory of its own
+        check_overlap(tensor, (other,))
+    ufunc(target, source, target)
     count_write(tensor)
 
 

@@ -49,15 +49,14 @@ def begin(outputs, grad_outputs, create_graph):
     if grad_outputs is None:
         grad_outputs = [None] * len(outputs)
     grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
-    seeds = []
-    for position, (output, grad) in enumerate(zip(outputs, grad_outputs, strict=False)):
-        if grad is None and not has_history(output):
-            seeds.append(None)
-            continue
-        seeds.append(seed(output, grad, create_graph, position))
+    rooted = [has_history(output) for output in outputs]
+    seeds = [
+        seed(output, grad, create_graph, position) if known or grad is not None else None
+        for position, (output, grad, known) in enumerate(zip(outputs, grad_outputs, rooted, strict=False))
+    ]
     if len(grad_outputs) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
-    edges = [edge_of_root(output) if has_history(output) else None for output in outputs]
+    edges = [edge_of_root(output) if known else None for output, known in zip(outputs, rooted, strict=True)]
     for position, edge in enumerate(edges):
         if not edge:  # no history, or a dead end
             raise errors.no_history(position)
@@ -209,6 +208,18 @@ def is_anomaly_enabled():
 def is_anomaly_check_nan_enabled():
     """True when anomaly mode looks for NaN."""
     return state.anomaly_check_nan
+
+
+def _backward_of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Compute gradients of this tensor for all leaves it was computed from, and add them to their `.grad`.
+
+    gradient: what to start with, of this tensor's shape; may be left out for a single element.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+_backward_of_tensor.__name__ = "backward"
+Tensor.backward = _backward_of_tensor
 
 
 class set_multithreading_enabled:

@@ -78,7 +78,7 @@ row("clamp_min(self, min)", "np.maximum(self, min).astype(self.dtype)",
     self="where(self >= min, grad, 0.0)")
 row("clamp_max(self, max)", "np.minimum(self, max).astype(self.dtype)",
     self="where(self <= max, grad, 0.0)")
-row("threshold_backward(grad_output, self, threshold)", "np.where(self <= threshold, 0, grad_output)",
+row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backward(grad_output, self, threshold)",
     node="ThresholdBackwardBackward0", elementwise=False, keeps=("self",),
     grad_output="where(self <= threshold, 0.0, grad)",
     self="zeros_like(grad)")

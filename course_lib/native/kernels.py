@@ -210,8 +210,62 @@ def truth_refused(x, message, error=RuntimeError):
     return x
 
 
+def relu(x):
+    """The larger of x and 0, a NaN staying NaN; RuntimeError for truth values."""
+    if type(x) is not np.ndarray or x.dtype not in ZERO:
+        return np.maximum(0, truth_refused(x, "Boolean inputs not supported for relu"))
+    return np.maximum(ZERO[x.dtype], x)
+
+
+# Note [Sums of short rows and columns are matrix products]
+# BLAS multiplies a 32 x 16 matrix by a vector of ones in 0.5 µs; np.add.reduce needs 1.5 µs for the same sums. Long
+# rows are left to NumPy, which adds them pairwise and so more exactly.
+
+SHORT = 1024
+ZERO = {np.dtype(each): np.zeros((), each) for each in ("f4", "f8")}  # NumPy takes them quicker than a Python 0
+ONES = {dtype: np.ones(SHORT, dtype) for dtype in ZERO}  # nobody may write to these
+
+
+def sum_of_all(x):
+    """The sum of all elements."""
+    if type(x) is np.ndarray and x.size <= SHORT and x.dtype in ONES and x.flags.c_contiguous:
+        return x.reshape(-1).dot(ONES[x.dtype][: x.size])
+    return np.add.reduce(x, axis=None)
+
+
+def sum_of_rows(x):
+    """The sum of each row of a matrix, as a column."""
+    n = x.shape[1]
+    return x.dot(ONES[x.dtype][:n])[:, None] if n <= SHORT else np.add.reduce(x, axis=1, keepdims=True)
+
+
+def sum_of_columns(x):
+    """The sum of each column of a matrix, as a vector."""
+    n = len(x)
+    return ONES[x.dtype][:n].dot(x) if n <= SHORT else np.add.reduce(x, axis=0)
+
+
+def largest_of_rows(x):
+    """The largest element of each row of a matrix, as a column: found by argmax, in half the time of np.max."""
+    if x.size and x.flags.c_contiguous:
+        n, width = x.shape
+        places = x.argmax(1)
+        places += np.arange(0, n * width, width)
+        return x.take(places)[:, None]
+    return np.maximum.reduce(x, axis=1, keepdims=True, initial=-math.inf)
+
+
 def total(x, dim=None, keepdim=False):
     """The sum over some dimensions, or all; truth values are counted."""
+    if x.dtype in ONES:
+        if dim is None and not keepdim:
+            return sum_of_all(x)
+        if x.ndim == 2:
+            if dim in (1, (1,)):
+                return sum_of_rows(x) if keepdim else sum_of_rows(x)[:, 0]
+            if dim in (0, (0,)):
+                return sum_of_columns(x)[None] if keepdim else sum_of_columns(x)
+        return np.add.reduce(x, axis=dim, keepdims=keepdim)
     return np.add.reduce(x, axis=dim, keepdims=keepdim, dtype=np.int64 if x.dtype.kind in "bi" else None)
 
 
@@ -222,7 +276,7 @@ def mean(x, dim=None, keepdim=False):
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {title(x).title}"
         )
-    return np.true_divide(np.add.reduce(x, axis=dim, keepdims=keepdim), x.dtype.type(numel(x.shape, dim)))
+    return np.true_divide(total(x, dim, keepdim), x.dtype.type(numel(x.shape, dim)))
 
 
 def product(x, dim=None, keepdim=False):
@@ -306,8 +360,8 @@ def softmax(x, dim):
     floats_only("softmax", x, dim)
     if x.ndim == 0:
         return np.exp(x - x)
-    e = np.exp(x - np.maximum.reduce(x, axis=dim, keepdims=True, initial=-math.inf))
-    result = e / np.add.reduce(e, axis=dim, keepdims=True)
+    e = np.exp(x - largest(x, dim))
+    result = e / total(e, dim, True)
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
@@ -316,9 +370,16 @@ def log_softmax(x, dim):
     floats_only("log_softmax", x, dim)
     if x.ndim == 0:
         return x - x
-    shifted = x - np.maximum.reduce(x, axis=dim, keepdims=True, initial=-math.inf)
-    result = shifted - np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True))
+    result = x - largest(x, dim)
+    np.subtract(result, np.log(total(np.exp(result), dim, True)), result)
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+def largest(x, dim):
+    """The largest element along one dimension, which is kept; -inf where there are none."""
+    if dim == 1 and x.ndim == 2:
+        return largest_of_rows(x)
+    return np.maximum.reduce(x, axis=dim, keepdims=True, initial=-math.inf)
 
 
 def matrix_product(a, b):
@@ -328,7 +389,7 @@ def matrix_product(a, b):
     if a.dtype is BOOL:
         kernel = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}.get((a.ndim, b.ndim), "bmm")
         floats(a, kernel)
-    return a @ b
+    return a.dot(b) if b.ndim < 3 else a @ b  # for matrices dot takes half the time of @
 
 
 def matrix_product_plus(bias, a, b):
@@ -336,7 +397,7 @@ def matrix_product_plus(bias, a, b):
     if not a.dtype is b.dtype is bias.dtype:
         same_type(a, b)
         same_type(a, bias)
-    product = a @ b
+    product = a.dot(b)
     try:
         product += bias
     except ValueError:
@@ -646,8 +707,32 @@ def product_like(a, b, sizes, strides):
     which makes a training step of a large network 1.2 times faster.
     """
     if strides[0] == 1 and strides[1] == sizes[0]:
-        return t(t(b) @ t(a))
-    return a @ b
+        return t(mm(t(b), t(a)))
+    return mm(a, b)
+
+
+def mm(a, b):
+    """a @ b for matrices that are known to fit."""
+    return a.dot(b)
+
+
+BITS = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
+ONE_BYTE = np.ones((), np.int8)
+
+
+def threshold_backward(grad, x, threshold):
+    """The gradient where x is above the threshold (or NaN), 0 elsewhere.
+
+    Large arrays are masked bit by bit: np.where guesses wrongly at every other element, and takes 2.7 times as long.
+    A product with the mask would do as well, but for infinite gradients.
+    """
+    limit = ZERO[x.dtype] if threshold == 0 and x.dtype in ZERO else threshold
+    kept_out = np.less_equal(x, limit)
+    if x.size < 1500 or grad.dtype not in BITS or grad.shape != x.shape:
+        return np.where(kept_out, ZERO.get(grad.dtype, 0), grad)
+    mask = kept_out.view(np.int8)
+    np.subtract(mask, ONE_BYTE, mask)  # -1, all bits set, where the gradient passes
+    return np.bitwise_and(grad.view(BITS[grad.dtype]), mask).view(grad.dtype)
 
 
 def restore_dim(x, sizes, dim, keepdim):

@@ -20,6 +20,7 @@ from course_lib.native.kernels import (
     reshape,
     scatter_add,
     softplus,
+    sum_of_all,
     sum_to,
     total,
     where,
@@ -95,7 +96,7 @@ def known_classes(sizes, target, ignore_index):
     """(class numbers, which samples count); the second is None when all do. IndexError for a class there is not."""
     classes = sizes[0 if len(sizes) == 1 else 1]
     if not 0 <= ignore_index < classes and (
-        not target.size or np.maximum.reduce(target.view(np.uint64), axis=None) < classes  # negative ones look huge
+        not target.size or largest_number(target) < classes
     ):
         return target, None
     kept = target != ignore_index
@@ -103,6 +104,12 @@ def known_classes(sizes, target, ignore_index):
     if np.any(bad):
         raise IndexError(f"Target {np.asarray(target)[bad].flat[0]} is out of bounds.")
     return np.where(kept, target, 0), kept
+
+
+def largest_number(target):
+    """The largest of some class numbers, negative ones counting as huge. (argmax takes a third of max's time.)"""
+    seen = target.view(np.uint64).reshape(-1)
+    return seen[seen.argmax()]
 
 
 def at_classes(sizes, target):
@@ -123,14 +130,14 @@ def sample_weights(target, kept, weight, dtype):
 def nll_loss(x, target, weight, reduction, ignore_index):
     """(the weighted negative entries of x at the target classes, the total weight). IndexError for no such class."""
     target, kept = known_classes(x.shape, target, ignore_index)
-    losses = -x[at_classes(x.shape, target)]
+    losses = np.negative(x[at_classes(x.shape, target)])
     weights = sample_weights(target, kept, weight, x.dtype)
     if weights is not None:
         losses = np.where(weights == 0, x.dtype.type(0), losses * weights)
     if reduction == NONE:
         return losses, x.dtype.type(0)
     total_weight = x.dtype.type(losses.size) if weights is None else np.add.reduce(weights, axis=None)
-    loss = np.add.reduce(losses, axis=None)
+    loss = sum_of_all(losses)
     return (loss / total_weight if reduction == MEAN else loss), total_weight
 
 

@@ -17,10 +17,14 @@ def may_be_taken_over(grad, like):
     """
     if type(grad) is not np.ndarray:
         return True  # a NumPy scalar cannot be changed
-    if sys.getrefcount(grad) > _UNSHARED or grad.strides != like.strides:
+    if sys.getrefcount(grad) > _UNSHARED:
         return False
     base = grad.base
-    return base is None or (type(base) is np.ndarray and base.size == grad.size and sys.getrefcount(base) <= _ONE_VIEW)
+    if base is None:
+        return grad.ndim < 2 or grad.strides == like.strides
+    if type(base) is not np.ndarray or sys.getrefcount(base) > _ONE_VIEW:
+        return False
+    return base.size == grad.size and grad.strides == like.strides
 
 
 def copy_like(grad, like):
@@ -42,14 +46,11 @@ def _count_references():
     class Probe:
         base, flags = None, None
 
-    def likemay_be_taken_over(grad):
+    def like_may_be_taken_over(grad):
         seen.append(sys.getrefcount(grad))
 
-    def like_accumulate(leaf, grad):
-        likemay_be_taken_over(grad)
-
     def like_apply(leaf, grad):
-        like_accumulate(leaf, grad)
+        like_may_be_taken_over(grad)
 
     def like_engine():
         grad = Probe()

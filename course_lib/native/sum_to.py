@@ -3,11 +3,10 @@
 PyTorch: aten/src/ATen/ExpandUtils.h (sum_to), torch/csrc/autograd/engine.cpp (validate_outputs).
 """
 
-import functools
-
 import numpy as np
 
 from course_lib import dtypes
+from course_lib.native import kernels
 from course_lib.tensor import Tensor
 
 
@@ -24,7 +23,7 @@ def fit(grad, shape, dtype):
         return fit_tensor(grad, shape, dtype)
     if grad.shape != shape:
         if grad.ndim == 2 and grad.shape[1:] == shape:
-            grad = np.dot(ones(len(grad), grad.dtype), grad)  # BLAS: 2.5 times faster than sum(0)
+            grad = kernels.total(grad, 0)  # the gradient of a bias
         else:
             grad = np.add.reduce(grad, summed_dims(grad.shape, shape), keepdims=True).reshape(shape)
     return grad if grad.dtype == dtype else grad.astype(dtype)
@@ -43,9 +42,3 @@ def summed_dims(sizes, shape):
     """The dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
     lead = len(sizes) - len(shape)
     return (*range(lead), *(d + lead for d, n in enumerate(shape) if n == 1 and sizes[d + lead] != 1))
-
-
-@functools.lru_cache(maxsize=64)
-def ones(n, dtype):
-    """A vector of ones, kept for reuse. Nobody may write to it."""
-    return np.ones(n, dtype)

@@ -160,14 +160,12 @@ def chosen_dim(name, input, dim):
 
 def linear(input, weight, bias=None):
     """input @ weight.T + bias, for any number of leading dimensions."""
-    tensor_argument("linear", "input", input)
-    if input.array.ndim == 0 or weight.array.ndim == 0:
-        dims = input.array.ndim, weight.array.ndim
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {dims[0]}D and {dims[1]}D")
+    x, w = tensor_argument("linear", "input", input).array, weight.array
+    if x.ndim == 0 or w.ndim == 0:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
     turned = composites.t(weight)
-    if input.array.ndim == turned.array.ndim == 2 and bias is not None and input.array.dtype is weight.array.dtype:
-        if input.array.shape[1] == turned.array.shape[0]:
-            return rows.addmm(bias, input, turned)
+    if x.ndim == w.ndim == 2 and bias is not None and x.dtype is w.dtype and x.shape[1] == w.shape[1]:
+        return rows.addmm(bias, input, turned)
     if bias is None:
         return composites.matmul(input, turned)
     if input.array.ndim == 2:

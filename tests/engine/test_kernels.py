@@ -1,0 +1,78 @@
+"""Arithmetic that takes another way for small, large or odd arrays: each way gives what PyTorch gives."""
+
+import numpy as np
+import pytest
+
+import course_lib
+from course_lib.native.kernels import SHORT
+
+INF, NAN = float("inf"), float("nan")
+ODD = [0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 2.5]
+
+
+def both(real_torch, program):
+    """What a program gives on both libraries, as arrays."""
+    return [program(library).detach().numpy() for library in (course_lib, real_torch)]
+
+
+@pytest.mark.parametrize("rows", [1, 23, 24, 300], ids="{} rows of 64".format)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gradient_of_relu_at_odd_values(real_torch, rows, dtype):
+    """0 where x <= 0, the gradient itself elsewhere and at NaN: for small arrays and for those masked by bits."""
+
+    def program(torch):
+        cells = torch.tensor([ODD * 8] * rows, dtype=getattr(torch, dtype)).requires_grad_()
+        gradient = torch.tensor([[g for g in ODD for _ in range(8)]] * rows, dtype=getattr(torch, dtype))
+        cells.relu().backward(gradient)
+        return cells.grad
+
+    ours, theirs = both(real_torch, program)
+
+    assert np.array_equal(ours, theirs, equal_nan=True)
+
+
+@pytest.mark.parametrize("function", ["log_softmax", "softmax"])
+@pytest.mark.parametrize("row", [[1.0, 2.0, 0.5], [NAN, 1.0, 2.0], [INF, 1.0, 2.0], [-INF, 1.0, 2.0], [-INF] * 3])
+def test_softmax_of_odd_rows(real_torch, function, row):
+    """Rows with NaN and infinities leave the other rows alone."""
+
+    def program(torch):
+        return getattr(torch, function)(torch.tensor([[0.0, 1.0, 2.0], row, [3.0, 1.0, 2.0]]), 1)
+
+    np.testing.assert_allclose(*both(real_torch, program), rtol=2e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (2, SHORT), (2, SHORT + 1), (SHORT + 1, 2)])
+@pytest.mark.parametrize("dim", [None, 0, 1, -1, (0, 1)], ids=str)
+@pytest.mark.parametrize("keepdim", [False, True], ids=["", "keepdim"])
+def test_sums_of_short_and_long_rows(real_torch, shape, dim, keepdim):
+    """Sums over any dimension, on either side of the length at which BLAS gives way to NumPy."""
+
+    def program(torch):
+        cells = torch.arange(shape[0] * shape[1], dtype=torch.float64).reshape(shape)
+        return cells.sum() if dim is None else cells.sum(dim, keepdim)
+
+    ours, theirs = both(real_torch, program)
+
+    assert ours.shape == theirs.shape
+    assert np.array_equal(ours, theirs)
+
+
+def test_sums_of_strided_and_expanded_matrices(real_torch):
+    """A transposed, a stepped and an expanded matrix are summed like their copies."""
+
+    def program(torch):
+        cells = torch.arange(24.0).reshape(4, 6)
+        forms = [cells.t(), cells[::2, 1::2], cells[:1].expand(4, 6), cells.t()[1:3]]
+        return torch.cat([form.sum(dim) for form in forms for dim in (0, 1)] + [torch.stack([f.sum() for f in forms])])
+
+    ours, theirs = both(real_torch, program)
+
+    assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("columns", [2, 40])
+def test_class_numbers_below_zero_are_refused(columns):
+    """A negative class is no class, however the largest one is found."""
+    with pytest.raises(IndexError, match="Target -1 is out of bounds"):
+        course_lib.nn.functional.nll_loss(course_lib.zeros(3, columns), course_lib.tensor([0, -1, 1]))

@@ -86,7 +86,7 @@ class GraphTask:
             have = buffers.get(node)
             if have is None:
                 buffers[node] = grad
-            elif have.size < SMALL or self.create_graph:
+            elif self.create_graph or have.size < SMALL:
                 buffers[node] = have + grad
             elif node in self.owned:
                 have += grad

@@ -203,7 +203,9 @@ class AccumulateGrad(Node):
         if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
             meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
         elif have is None:
-            meta.grad = new_tensor(grad if may_be_taken_over(grad, array) else copy_like(grad, array))
+            meta.grad = result = Tensor()
+            result.array = grad if may_be_taken_over(grad, array) else copy_like(grad, array)
+            result.node = result.version = result.meta = None
         else:
             version = counter_of(have)
             have.array += grad  # the same tensor, changed in place: whoever holds it sees the sum

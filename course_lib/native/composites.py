@@ -512,7 +512,7 @@ def matmul(input, other):
         tensor_argument("matmul", "other", other)
     a, b = input.array.ndim, other.array.ndim
     if a == 2 and b == 2:
-        return mm(input, other)
+        return rows.mm(input, other) if input.array.shape[1] == other.array.shape[0] else mm(input, other)
     if a == 0 or b == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
     if a == 1 and b == 1:
@@ -623,12 +623,14 @@ def view(input, *shape):
 
 def reshape(input, *shape):
     """Another shape: a view when the memory allows it, otherwise a copy."""
-    shape = kernels.complete_shape(input.array.size, shape_arguments(shape))
+    array, shape = memory_of(input), kernels.complete_shape(input.array.size, shape_arguments(shape))
+    if array.flags.c_contiguous:
+        return rows.view(input, shape)
     try:
-        kernels.view(memory_of(input), shape)
+        kernels.view(array, shape)
     except RuntimeError:
         return rows.unsafe_view(rows.clone(input), shape)
-    return rows.view(input, shape) if input.is_contiguous() else rows.reshape_alias(input, shape)
+    return rows.reshape_alias(input, shape)
 
 
 def flatten(input, start_dim=0, end_dim=-1):

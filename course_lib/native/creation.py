@@ -133,9 +133,9 @@ def from_numpy(array):
 
 def sizes_from(sizes):
     """A shape from `(2, 3)` or `((2, 3),)`."""
-    if len(sizes) == 1 and not isinstance(sizes[0], int | np.integer | Tensor):
+    if len(sizes) == 1 and type(sizes[0]) is not int and not isinstance(sizes[0], np.integer | Tensor):
         sizes = sizes[0]
-    return tuple(operator.index(n) for n in sizes)
+    return tuple([operator.index(n) for n in sizes])
 
 
 def shape_from(sizes):

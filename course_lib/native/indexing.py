@@ -20,6 +20,8 @@ state = grad_mode.state
 
 def dimension(tensor, dim, extra=0):
     """A dimension counted from the front; IndexError when the tensor does not have it."""
+    if type(dim) is int and 0 <= dim < tensor.array.ndim:
+        return dim
     n = max(tensor.array.ndim + extra, 1)
     if not isinstance(dim, int | np.integer):
         raise TypeError(f"dim must be int, not {type(dim).__name__}")
@@ -35,6 +37,8 @@ def getitem(tensor, index):
     """`tensor[index]`: a view for numbers, slices, None and ...; a copy when a tensor or a list takes part."""
     if type(index) is slice:
         return take_slice(tensor, 0, index)
+    if type(index) is int and tensor.array.ndim:
+        return take_index(tensor, 0, index, 0)
     view, indices = apply_simple(tensor, index)
     if indices:
         return take(view, indices)
@@ -414,9 +418,7 @@ def cat(tensors, dim=0):
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
                     f"tensor number {position} in the list."
                 )
-    wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
-    joint = np.concatenate([t.array.astype(wanted, copy=False) for t in kept], dim)
-    result = new_tensor(np.ascontiguousarray(joint))
+    result = new_tensor(np.ascontiguousarray(np.concatenate(arrays_of_one_type(kept, tensors), dim)))
     lengths = [None if t.array.shape == (0,) else t.array.shape[dim] for t in tensors]
     return joined(result, CatBackward0, tensors, dim, lengths)
 
@@ -431,10 +433,18 @@ def stack(tensors, dim=0):
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(tensor.array.shape)} at entry {position}"
             )
-    wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
-    joint = np.stack([t.array.astype(wanted, copy=False) for t in tensors], dim)
-    result = new_tensor(np.ascontiguousarray(joint))
+    arrays = [kernels.add_dim(array, dim) for array in arrays_of_one_type(tensors, tensors)]
+    result = new_tensor(np.ascontiguousarray(np.concatenate(arrays, dim)))
     return joined(result, StackBackward0, tensors, dim)
+
+
+def arrays_of_one_type(kept, tensors):
+    """The arrays of the tensors that are kept, in the common type of all."""
+    first = tensors[0].array.dtype
+    if all([t.array.dtype is first for t in tensors]):
+        return [t.array for t in kept]
+    wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
+    return [t.array.astype(wanted, copy=False) for t in kept]
 
 
 def joined(result, node_class, tensors, dim, lengths=None):

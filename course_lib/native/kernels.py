@@ -474,6 +474,8 @@ def broadcast_like(x, like):
 def view(x, shape):
     """The same memory with another shape; RuntimeError when that needs a copy."""
     shape = complete_shape(x.size, shape)
+    if x.flags.c_contiguous:
+        return x.reshape(shape)
     try:
         return x.view().reshape(shape, copy=False)
     except ValueError:
@@ -485,7 +487,9 @@ def view(x, shape):
 
 def complete_shape(size, shape):
     """The shape with -1 worked out; RuntimeError when the number of elements does not fit."""
-    shape = tuple(int(n) for n in shape)
+    shape = tuple([int(n) for n in shape])
+    if math.prod(shape) == size and min(shape, default=0) >= 0:
+        return shape
     for d, n in enumerate(shape):
         if n < -1:
             raise RuntimeError(f"invalid shape dimension {n} at index {d} of shape {list(shape)}")
@@ -511,13 +515,18 @@ def copy_shaped(x, shape):
 
 def swap(x, dim0, dim1):
     """Two dimensions exchanged; a number is its own transpose."""
-    return np.swapaxes(x, dim0, dim1) if x.ndim else np.asarray(x)[...]
+    return x.swapaxes(dim0, dim1) if x.ndim else np.asarray(x)[...]
+
+
+def add_dim(x, dim):
+    """x with a new dimension of length 1."""
+    return x.reshape((*x.shape[:dim], 1, *x.shape[dim:]))
 
 
 def squeeze(x, dim=None):
     """x without dimensions of length 1: all of them, or those named."""
     if dim is None:
-        return np.squeeze(x)
+        return x.squeeze()
     return np.squeeze(x, tuple(d for d in (dim if isinstance(dim, tuple) else (dim,)) if x.ndim and x.shape[d] == 1))
 
 

@@ -268,11 +268,12 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
 def layer_norm(x, normalized_shape, weight, bias, eps):
     """(result, mean, 1 / standard deviation) over the last dimensions."""
     axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
-    center = np.mean(x, axes, keepdims=True)
-    inverse = 1 / np.sqrt(np.var(x, axes, keepdims=True) + eps)
-    result = (x - center) * inverse
+    center = average(x, axes)
+    shifted = x - center
+    inverse = 1 / np.sqrt(average(shifted * shifted, axes) + eps)
+    result = shifted * inverse
     result = result if weight is None else result * weight
-    return (result if bias is None else result + bias).astype(x.dtype), center, inverse.astype(x.dtype)
+    return (result if bias is None else result + bias).astype(x.dtype, copy=False), center, inverse
 
 
 # --- what gradient formulas call ---------------------------------------------------------------------------
@@ -437,7 +438,7 @@ def average(x, axes):
 
 
 def sum_dim(x, dim, keepdim):
-    return np.add.reduce(x, axis=dim, keepdims=keepdim)
+    return total(x, dim, keepdim)
 
 
 def gather(x, dim, index):

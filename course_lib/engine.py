@@ -6,6 +6,7 @@ PyTorch: torch/csrc/autograd/engine.cpp (Engine::execute, evaluate_function), gr
 import threading
 from heapq import heappop, heappush
 from itertools import count
+from operator import attrgetter
 
 import numpy as np
 
@@ -105,17 +106,13 @@ class GraphTask:
         """The nodes on some path to an input. Older nodes come first: all that a node leads to is older."""
         needed = set(accumulate_into)
         wanted = captured | accumulate_into
-        for node in sorted(nodes, key=lambda n: -1 if n.sequence_nr == LEAVES_FIRST else n.sequence_nr):
-            for edge in node.edges:
+        for node in sorted(nodes, key=attrgetter("sequence_nr")):
+            for edge in node.edges:  # leaves come last, but have none
                 following = edge[0] if type(edge) is tuple else edge
                 if following and (following in needed or following in wanted):
                     needed.add(node)
                     break
         return needed
-
-    def only_caught(self, node):
-        """True for a node that does not run itself: only the gradient that arrives there was asked for."""
-        return self.needed is not None and node not in self.needed
 
     def skips(self, node):
         """True for nodes that lead to nothing that was asked for."""
@@ -145,7 +142,7 @@ def evaluate(task):
     """
     dependencies, ready, leaves = task.dependencies, task.ready, task.leaves
     create_graph, retain = task.create_graph, task.retain_graph
-    special = task.needed is not None or state.anomaly
+    needed, captures, anomaly = task.needed, task.captures or (), state.anomaly
     newest = arrived = None  # the newest ready node and its gradient, kept out of the heap: a chain then needs none
     node, grads = task.root, task.root.seeds
     while True:
@@ -158,7 +155,7 @@ def evaluate(task):
                 following, grad = task.collect(edge, grad)
                 if following is None:
                     continue
-            if special and task.skips(following):
+            if needed is not None and following not in needed and task.skips(following):
                 continue
             if type(following) is AccumulateGrad:
                 leaves.append((following, grad))
@@ -183,7 +180,10 @@ def evaluate(task):
         else:
             return
         # 3. Run it.
-        careful = special or grad is None or node.hooks is not None
+        careful = anomaly or grad is None or node.hooks is not None
+        if needed is not None:  # only_caught: its gradient was asked for, but not what lies behind it
+            only_caught = node not in needed
+            careful = careful or only_caught or node in captures
         if type(node) is AccumulateGrad:
             meta = node.variable.meta
             if careful or meta.hooks or meta.post_accumulate_hooks:
@@ -197,7 +197,7 @@ def evaluate(task):
                 grads = node.apply_to_tensors(grad)
             else:
                 grads = node.apply(grad)
-            if not retain and not (special and task.only_caught(node)):
+            if not retain and not (needed is not None and only_caught):
                 node.release()
             if node.reshaped is not None:
                 grads = fit_inputs(grads, node.reshaped)

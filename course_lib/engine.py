@@ -5,7 +5,6 @@ PyTorch: torch/csrc/autograd/engine.cpp (Engine::execute, evaluate_function), gr
 
 import threading
 from heapq import heappop, heappush
-from itertools import count
 from operator import attrgetter
 
 import numpy as np
@@ -27,7 +26,6 @@ from course_lib.saved import read_slot
 state = grad_mode.state
 SMALL = 256  # below this many elements a new array is made faster than an old one is added to
 _counting = threading.Lock()
-_next_mark = count().__next__
 
 
 class GraphTask:
@@ -59,13 +57,13 @@ class GraphTask:
         Edges to nowhere (None) are no dependencies: counted, they would never be delivered and the queue would
         starve. Most nodes have one consumer, so only counts above one are stored.
         """
-        dependencies, nodes, mark = self.dependencies, [self.root], _next_mark()
+        dependencies, nodes, mark = self.dependencies, [self.root], object()
         with _counting:  # `visited` is a field of the nodes, which other threads' passes may share
             for node in nodes:
                 for edge in node.edges:
                     if edge:
                         following = edge[0] if type(edge) is tuple else edge
-                        if following.visited == mark:
+                        if following.visited is mark:
                             dependencies[following] = dependencies.get(following, 1) + 1
                         else:
                             following.visited = mark

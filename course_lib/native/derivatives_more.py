@@ -7,6 +7,12 @@ from course_lib.ops import row
 
 # --- arithmetic --------------------------------------------------------------------------------------------
 
+row("reciprocal(self)", "1 / self", floating=True,
+    self="-grad * (result * result)")
+row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBackward1",
+    keeps=("exponent", "result", "self"),
+    self="grad * where(exponent == 0, 0.0, exponent * self ** (exponent - 1))",
+    exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
 row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", node="AddBackward0",
@@ -41,7 +47,7 @@ row("addcdiv(self, tensor1, tensor2, value=1)", "self + value * (tensor1 / tenso
     tensor1="grad * (value / tensor2)",
     tensor2="-grad * (value * tensor1 / (tensor2 * tensor2))")
 
-# --- writing a tensor without dimensions ---------------------------------------------------------------------
+# --- writing a tensor without dimensions -------------------------------------------------------------------
 
 row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBackward3", elementwise=False,
     broadcasts=("self", "value"), in_place="only",
@@ -54,6 +60,8 @@ row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, 
 
 # --- functions of one number -------------------------------------------------------------------------------
 
+row("sign(self)", "kernels.sign(self)",
+    self="zeros_like(grad)")
 row("expm1(self)", "np.expm1(self)", floating=True,
     self="grad * (result + 1)")
 row("log1p(self)", "np.log1p(self)", floating=True, node="Log1PBackward0",
@@ -109,8 +117,26 @@ row("elu(self, alpha=1.0)",
     "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
     self="where(self > 0, grad, grad * (alpha * exp(self)))")
 
+# --- comparing two tensors ---------------------------------------------------------------------------------
+
+row("minimum(self, other)", "np.minimum(self, other)", in_place=False,
+    self="share_of_larger(grad, other, self)",
+    other="share_of_larger(grad, self, other)")
+row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
+    broadcasts=("self",), in_place=True,
+    self="where(mask, 0.0, grad)")
+
 # --- reductions --------------------------------------------------------------------------------------------
 
+row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", node="MeanBackward1",
+    elementwise=False,
+    self="expand(restore_dim(grad / numel(self_sym_sizes, dim), self_sym_sizes, dim, keepdim), self_sym_sizes)")
+row("max_all(self)", "kernels.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
+    self="share_among_equals(grad, self, result, None, False)")
+row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False,
+    self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
+row("softmax(self, dim)", "kernels.softmax(self, dim)", elementwise=False,
+    self="result * (grad - sum_dim(grad * result, dim, True))")
 row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
     self="grad * products_of_others(self, result, None)")
 row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
@@ -148,8 +174,30 @@ row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim
 row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, keeps=("result",),
     self="cumprod_grad(grad, self, result, dim)")
 
+# --- products of matrices ----------------------------------------------------------------------------------
+
+row("mv(self, vec)", "kernels.matrix_product(self, vec)", elementwise=False,
+    self="outer_product(grad, vec)",
+    vec="self.T @ grad")
+row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=False,
+    self="grad * tensor",
+    tensor="grad * self")
+row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
+    self="grad @ transpose(mat2, 1, 2)",
+    mat2="transpose(self, 1, 2) @ grad")
+
 # --- views: the result looks at the same memory ------------------------------------------------------------
 
+row("transpose(self, dim0, dim1)", "kernels.swap(self, dim0, dim1)", view=True,
+    self="transpose(grad, dim0, dim1)")
+row("permute(self, dims)", "self.transpose(dims)", view=True,
+    self="permute(grad, inverse_order(dims))")
+row("squeeze(self)", "kernels.squeeze(self)", view=True,
+    self="reshape(grad, self_sym_sizes)")
+row("squeeze_dim(self, dim)", "kernels.squeeze(self, dim)", node="SqueezeBackward1", view=True,
+    self="reshape(grad, self_sym_sizes)")
+row("split(self, split_size, dim)", "kernels.split(self, split_size, dim)", view="multiple outputs",
+    self="cat_grads(grads, self_sym_sizes, split_size, dim)")
 row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAliasBackward0", view=True,
     self="reshape(grad, self_sym_sizes)")
 row("diagonal(self, offset, dim1, dim2)", "kernels.diagonal(self, offset, dim1, dim2)", view=True,
@@ -164,6 +212,12 @@ row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes
 
 # --- rearranging into new memory ---------------------------------------------------------------------------
 
+row("to_copy(self, dtype)", "kernels.astype(self, dtype)", elementwise=False, broadcasts=("self",),
+    self="grad")
+row("flip(self, dims)", "kernels.flip(self, dims)", elementwise=False,
+    self="flip(grad, dims)")
+row("index_select(self, dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
+    self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 row("clone_contiguous(self)", "np.ascontiguousarray(self)", node="CloneBackward0", elementwise=False,
     self="grad")
 row("unsafe_view(self, shape)", "kernels.copy_shaped(self, shape)", node="UnsafeViewBackward0", elementwise=False,
@@ -184,6 +238,11 @@ row("index_add(self, dim, index: Tensor, source)", "kernels.index_add(self, dim,
     source="index_select(grad, dim, index)")
 row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
     self="masked_scatter(zeros_like(self), mask, grad)")
+
+# --- only in place -----------------------------------------------------------------------------------------
+
+row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="only",
+    self="zeros_like(grad)")
 
 # --- only in place: random numbers -------------------------------------------------------------------------
 

@@ -180,6 +180,13 @@ def integer_quotient(a, b, rounding_mode):
     return down if rounding_mode == "floor" else down + ((down < 0) & (down * b != a))
 
 
+def rounded_quotient(a, b, rounding_mode):
+    """a / b rounded down ("floor") or towards zero ("trunc")."""
+    if a.dtype.kind != "f":
+        return integer_quotient(a, b, rounding_mode)
+    return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
+
+
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
     if a.dtype.kind != "f" and not np.all(b):
@@ -656,6 +663,10 @@ def take_places(x, dim, index):
 
 def scatter_add(x, dim, index, src):
     """A copy of x with src[i] added at index[i] along a dimension; RuntimeError for shapes that do not fit."""
+    if index.dtype.kind != "i":
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    if x.dtype != src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if x.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     lengths = zip(index.shape, x.shape, src.shape, strict=True) if src.ndim == x.ndim else ((1, 0, 0),)
@@ -674,8 +685,8 @@ def scatter_add(x, dim, index, src):
     return result
 
 
-def index_add(x, dim, index, source):
-    """A copy of x with source[i] added at place index[i] of a dimension; RuntimeError for shapes that do not fit."""
+def index_add(x, dim, index, source, alpha=1):
+    """A copy of x with alpha * source[i] added at place index[i] of a dimension; errors for what does not fit."""
     if index.ndim > 1:
         raise IndexError(
             f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
@@ -697,7 +708,7 @@ def index_add(x, dim, index, source):
         raise IndexError("index out of range in self")
     check_places(index, x.shape[dim], dim)
     result = np.array(x)
-    np.add.at(result, (slice(None),) * dim + (index,), source)
+    np.add.at(result, (slice(None),) * dim + (index,), source if alpha == 1 else source * alpha)
     return result
 
 

@@ -61,8 +61,8 @@ __version__ = "0.2.0"
 _FUNCTIONS = """
     add sub mul div pow remainder square clamp where sum mean prod var std norm max min amax amin argmax argmin all any
     lerp logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner reshape
-    flatten t transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select gather
-    scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
+    tensordot flatten t transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select
+    gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
 """.split()
 _OPERATIONS = [*_native_methods.ROW_METHODS, "clone"]
 _LATER = {"nn", "optim", "utils"}  # subpackages, imported when first used

@@ -140,6 +140,8 @@ def pow(input, exponent):
 
 def pow_(input, exponent):
     """Raise the tensor's own memory to a power."""
+    if input.array.dtype.kind == "b" and type(exponent) is int:
+        check_cast(dtypes.I64, input.array.dtype)
     if isinstance(exponent, float) and input.array.dtype.kind != "f":
         check_cast(dtypes.F32, input.array.dtype)
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
@@ -156,6 +158,8 @@ def remainder(input, other):
 
 def remainder_(input, other):
     """The remainder in the tensor's own memory."""
+    if isinstance(other, float) and input.array.dtype.kind != "f":
+        check_cast(dtypes.F32, input.array.dtype)
     return rows.remainder_(input, other) if isinstance(other, Tensor) else rows.remainder_number_(input, other)
 
 
@@ -651,7 +655,37 @@ def outer(input, vec2):
 
 def inner(input, other):
     """The sum of products along the last dimensions."""
-    return matmul(input, other if other.array.ndim == 1 else mT(other))
+    if not input.array.ndim or not other.array.ndim:
+        return rows.mul(input, other)
+    if input.array.shape[-1] != other.array.shape[-1]:
+        sizes = list(input.array.shape), list(other.array.shape)
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {sizes[0]} and {sizes[1]}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def tensordot(a, b, dims=2):
+    """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
+    if isinstance(dims, int):
+        dims = range(-dims, 0), range(dims)
+    if len(dims[0]) != len(dims[1]):
+        raise RuntimeError("both dimension lists should have same length")
+    over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
+    for d, e in zip(*dims, strict=True):
+        if a.array.shape[d] != b.array.shape[e]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "
+                f"size {b.array.shape[e]} in dim {e}"
+            )
+    left = [d for d in range(a.array.ndim) if d not in over_a]
+    right = [d for d in range(b.array.ndim) if d not in over_b]
+    length = math.prod(a.array.shape[d] for d in over_a)
+    shape = [a.array.shape[d] for d in left] + [b.array.shape[d] for d in right]
+    a, b = permute(a, *left, *over_a), permute(b, *over_b, *right)
+    if not left and not right:
+        return reshape(dot(flatten(a), flatten(b)), shape)
+    return reshape(mm(reshape(a, -1, length), reshape(b, length, -1)), shape)
 
 
 # --- shapes ------------------------------------------------------------------------------------------------

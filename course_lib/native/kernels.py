@@ -20,17 +20,24 @@ from course_lib.native.memory import Storage
 
 def subtract(a, b):
     """a - b, where a may be a Python number; RuntimeError for truth values, which have no difference."""
-    if b.dtype.kind == "b" and not isinstance(a, np.ndarray | np.generic):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
-    if b.dtype.kind == "b" and a.dtype.kind == "b":
+    if "b" in (b.dtype.kind, "b" if type(a) is bool else ""):
+        check_difference(a, b)
+    return a - b
+
+
+def check_difference(*operands):
+    """RuntimeError for a difference of truth values, in arrays or alone."""
+    wrong = [type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in operands]
+    if all(wrong):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    return a - b
+    if any(wrong):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
 
 
 def scaled(x, alpha):
@@ -54,6 +61,7 @@ def lerp(start, end, weight):
 
 def floor_quotient(a, b):
     """a / b rounded down; RuntimeError for integers divided by zero."""
+    truth_refused(a, "\"div_floor_cpu\" not implemented for 'Bool'", NotImplementedError)
     return np.floor_divide(a, b) if a.dtype.kind == "f" else integer_quotient(a, b, "floor")
 
 
@@ -63,6 +71,8 @@ def power(base, exponent):
         if not isinstance(exponent, np.ndarray | np.generic):
             if exponent < 0:
                 raise RuntimeError("Integers to negative integer powers are not allowed.")
+            if base.dtype.kind == "b" and type(exponent) is bool:
+                return base if exponent else np.ones_like(base)
         elif base.dtype.kind == "b":
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         else:
@@ -76,8 +86,10 @@ def number_power(base, exponent):
     """A Python number to the power of an array, in the array's type; integers are rounded towards zero."""
     if exponent.dtype.kind == "f":
         return np.power(exponent.dtype.type(base), exponent, order="C")
+    if exponent.dtype.kind == "b" and type(base) is bool:
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     exponent = exponent.astype(np.int64)
-    return power(np.full(exponent.shape, base), exponent)
+    return power(np.full(exponent.shape, int(base) if type(base) is bool else base), exponent)
 
 
 def running(function, x, dim):
@@ -189,6 +201,8 @@ def rounded_quotient(a, b, rounding_mode):
 
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
+    if a.dtype.kind == "b" and np.asarray(b).dtype.kind == "b":
+        raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
     if a.dtype.kind != "f" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
     if a.dtype.kind != "f":

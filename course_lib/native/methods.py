@@ -11,6 +11,7 @@ from course_lib.native import composites, creation, derivatives_more, indexing, 
 from course_lib.native.arguments import broadcast_error, operands, promote
 from course_lib.native.composites import rename_node
 from course_lib.native.device import device
+from course_lib.native.memory import copied_with_storage
 from course_lib.native.warn import warn_once
 from course_lib.ops import ROWS, build, rows
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
@@ -119,6 +120,7 @@ Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.
 def __rsub__(self, other):
     if not isinstance(other, int | float | np.number):
         return NotImplemented
+    kernels.check_difference(other, self.array)
     if isinstance(other, float) and self.array.dtype.kind != "f":
         self = to(self, dtypes.default)
     return rows.rsub(self, other)
@@ -144,6 +146,7 @@ def __floordiv__(self, other):
     return floor_divide(self, other, in_place=False)
 
 
+@method("floor_divide_")
 @method()
 def __ifloordiv__(self, other):
     return floor_divide(self, other, in_place=True)
@@ -262,7 +265,7 @@ def reversed_dims(tensor):
     elif tensor.array.ndim != 2:
         warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-            "throw an error in a future release. Use `x.mT` for batches of matrices, `x.permute(...)` for the rest.",
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(...)`.",
             stacklevel=3,
         )
     return rows.permute(tensor, tuple(range(tensor.array.ndim))[::-1])
@@ -658,7 +661,8 @@ def __deepcopy__(self, memo):
         raise RuntimeError(errors.DEEPCOPY_OF_NON_LEAF)
     if id(self) in memo:
         return memo[id(self)]
-    copy = memo[id(self)] = new_tensor(np.array(self.array), type(self))
+    array = copied_with_storage(memory_of(self), memo) if self.keeps_grad_when_copied else np.array(self.array)
+    copy = memo[id(self)] = new_tensor(array, type(self))
     counter_of(copy).value += self.writes_when_copied
     if state.inference:
         meta_of(copy).inference = True

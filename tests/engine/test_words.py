@@ -1,5 +1,6 @@
 """Ways to say a thing: NumPy's words for arguments, functions named like methods, operators from the other side."""
 
+import copy
 import warnings
 
 import pytest
@@ -141,3 +142,32 @@ def test_an_array_walked_backwards_is_refused(torch):
     for make in (torch.from_numpy, torch.tensor):
         with pytest.raises(ValueError, match="At least one stride in the given numpy array is negative"):
             make(numpy.ones(3)[::-1])
+
+
+def test_a_list_of_lists_indexes_each_dimension(torch):
+    """A short list that holds lists, tensors or slices counts as a tuple; one of numbers picks rows."""
+    x = matrix(torch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+
+        assert lists(x[[[0, 1], [1, 2]]]) == [2, 6] and lists(x[[slice(None), 0]]) == [1, 4]
+    assert lists(x[[1, 0]]) == MATRIX[::-1] and x[([],)].shape == (0, 3)
+
+
+def test_truth_values_have_no_difference(torch):
+    """Subtracting True is refused even from a number, and maximum takes tensors only."""
+    x = matrix(torch)
+    for wrong in (lambda: x - True, lambda: True - x, lambda: 1.5 - torch.tensor(True)):
+        with pytest.raises(RuntimeError, match="with a bool tensor is not supported"):
+            wrong()
+    with pytest.raises(TypeError, match=r"maximum\(\): argument 'other' \(position 2\) must be Tensor, not float"):
+        torch.maximum(x, 2.0)
+
+
+def test_copies_of_views_share_a_copy_of_the_memory(torch):
+    """Tensors that share memory share it after a deepcopy of both, each at its old place in it."""
+    a = torch.arange(6.0).view(2, 3)
+    whole, column = copy.deepcopy([a, a[:, 1]])
+    whole[0, 1] = 9.0
+
+    assert lists(column) == [9, 4] and column.stride() == (3,) and column.storage_offset() == 1 and lists(a)[0][1] == 1

@@ -45,6 +45,7 @@ from course_lib.native.creation import (
 from course_lib.native.device import cuda, device, finfo, get_default_dtype, iinfo
 from course_lib.native.indexing import cat, stack
 from course_lib.native.printing import Size, set_printoptions
+from course_lib.native.warn import is_warn_always_enabled, set_warn_always
 from course_lib.ops import ROWS as _ROWS
 from course_lib.ops import build as _build
 from course_lib.tensor import Tensor
@@ -60,8 +61,8 @@ __version__ = "0.2.0"
 _FUNCTIONS = """
     add sub mul div pow remainder square clamp where sum mean prod var std norm max min amax amin argmax argmin all any
     lerp logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner reshape
-    flatten t transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select gather
-    scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
+    tensordot flatten t transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select
+    gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
 """.split()
 _OPERATIONS = [*_native_methods.ROW_METHODS, "clone"]
 _LATER = {"nn", "optim", "utils"}  # subpackages, imported when first used
@@ -85,6 +86,11 @@ _MORE = """
     kthvalue unflatten normal bernoulli randint_like broadcast_tensors
 """.split()
 
+_METHODS = """
+    detach detach_ is_inference zero_ fill_ masked_fill masked_select clamp_ clip_ square_ neg_ is_floating_point
+    is_complex
+""".split()  # functions that are the methods of their names
+
 for _name in _FUNCTIONS:
     globals()[_name] = getattr(_composites, _name)
 
@@ -93,6 +99,9 @@ def __getattr__(name):
     """Operations of the table are written when first asked for; subpackages are imported when first asked for."""
     if name in _OPERATIONS or (name.endswith("_") and name[:-1] in _OPERATIONS and _ROWS[name[:-1]].in_place):
         globals()[name] = _build(name)
+        return globals()[name]
+    if name in _METHODS:
+        globals()[name] = getattr(Tensor, name)
         return globals()[name]
     if name in _MORE:
         from course_lib.native import composites_more
@@ -117,7 +126,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*(n for n in globals() if not n.startswith("_")), *_OPERATIONS, *_MORE, *_LATER})
+    return sorted({*(n for n in globals() if not n.startswith("_")), *_OPERATIONS, *_METHODS, *_MORE, *_LATER})
 
 
 __all__ = [n for n in __dir__() if not n.startswith("_")]

@@ -54,6 +54,9 @@ Tensor.requires_grad = property(requires_grad, _set_requires_grad, doc="Whether 
 @method()
 def requires_grad_(self, requires_grad=True):
     """Make a leaf want a gradient, or stop wanting one. RuntimeError for integers and for computed tensors."""
+    if not isinstance(requires_grad, bool):
+        kind = type(requires_grad).__name__
+        raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
     if requires_grad and self.array.dtype.kind != "f":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if not (requires_grad and self.node is not None):
@@ -97,9 +100,7 @@ def _set_data(self, new):
     if not isinstance(new, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
     if requires_grad(self) and new.array.dtype.kind != "f":
-        raise RuntimeError(
-            "data set to a tensor that requires gradients must be floating point or complex dtype"
-        )
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     self.array = memory_of(new)
     if new.is_inference() or self.is_inference():
         meta_of(self).inference = new.is_inference()

@@ -18,6 +18,15 @@ def import_real_torch():
     return importlib.import_module("torch")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def every_warning():
+    """Warnings that are given once a process are given each time, or each test would depend on those before it."""
+    library = importlib.import_module("course_lib")
+    library.set_warn_always(True)
+    yield
+    library.set_warn_always(False)
+
+
 @pytest.fixture
 def real_torch():
     """Real PyTorch, for tests that compare two results."""

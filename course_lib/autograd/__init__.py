@@ -14,6 +14,7 @@ from course_lib.function import Function
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
 from course_lib.native.creation import zeros_like
+from course_lib.native.warn import warn_once
 from course_lib.tensor import Tensor, new_tensor
 from course_lib.views import gradient_edge, requires_grad
 
@@ -21,7 +22,8 @@ from . import function, graph
 
 
 def as_list(values):
-    """A list from one tensor or gradient edge, or from a sequence of them."""
+    """A list from one tensor or gradient edge, or from several in a sequence or a dict."""
+    values = values.values() if isinstance(values, dict) else values
     return [values] if isinstance(values, Tensor | graph.GradientEdge) else list(values)
 
 
@@ -48,7 +50,7 @@ def begin(outputs, grad_outputs, create_graph):
     """The edges a pass starts from and the gradients it starts with. RuntimeError for what cannot be a root."""
     if grad_outputs is None:
         grad_outputs = [None] * len(outputs)
-    grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+    grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)[: len(outputs)]
     rooted = [has_history(output) for output in outputs]
     seeds = [
         seed(output, grad, create_graph, position) if known or grad is not None else None
@@ -82,7 +84,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     or a gradient is missing for one with several elements, or has another shape.
     """
     if create_graph:
-        warnings.warn(errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=3)
+        warn_once(errors.CREATE_GRAPH_CYCLE, stacklevel=3)
     targets = set()
     if inputs is not None:
         inputs = as_list(inputs)

@@ -3,6 +3,7 @@
 PyTorch: torch/autograd/graph.py.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from course_lib.autograd.graph_tools import (
@@ -35,7 +36,11 @@ def get_gradient_edge(tensor):
 
 def increment_version(tensor):
     """Count a write that was made behind the counter's back."""
+    if not isinstance(tensor, Tensor | Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(t, Tensor):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         counter_of(t).value += 1
 
 

@@ -7,6 +7,7 @@ import threading
 import weakref
 
 from course_lib.grad_mode import state
+from course_lib.graph import AccumulateGrad
 from course_lib.views import gradient_edge
 
 # --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
@@ -114,6 +115,11 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         with lock:
             if state.task not in passes:
                 running = nodes_in(state.task)
+                if any(type(node) is AccumulateGrad and node in (state.task.captures or ()) for node in nodes):
+                    raise RuntimeError(
+                        "A leaf node was passed to _will_engine_execute_node but we are currently running "
+                        "autograd.grad(). This is currently not supported."
+                    )
                 passes[state.task] = [sum(node in running for node in nodes), [None] * len(nodes)]
             entry = passes[state.task]
             entry[0] -= 1

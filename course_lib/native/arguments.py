@@ -6,13 +6,17 @@ PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cp
 import numpy as np
 
 from course_lib import dtypes
-from course_lib.native.kernels import sizes_differ
+from course_lib.native.kernels import check_difference, sizes_differ
 from course_lib.saved import WrappedNumber
 from course_lib.tensor import Tensor, new_tensor
 
 OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.bool_})  # the numbers among them
 
 OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
+
+DIFFERENCES = ("sub", "sub_scaled")
+
+ONLY_TENSORS = ("maximum", "minimum")  # take no numbers
 
 PROMOTE = {  # row -> what its operands are promoted with, where that is not `promote`
     "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",
@@ -33,7 +37,7 @@ def write_arguments(row):
             other = row.operands[1]
             text += [f"        if type({other}) not in OPERAND_TYPES and not isinstance({other}, Tensor):",
                      "            return NotImplemented"]
-        if len(row.operands) == 2:
+        if len(row.operands) == 2 and row.name not in ONLY_TENSORS:
             first, other = row.operands
             text += [f"        if type({other}) is float and type({first}) is Tensor:",
                      f"            {other} = number({other}, {first})",
@@ -90,8 +94,10 @@ def operands(name, *values):
     like = next((v for v in values if isinstance(v, Tensor)), None)
     if like is None:
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(values[0]).__name__}")
+    if name in DIFFERENCES:
+        check_difference(*[getattr(v, "array", v) for v in values])
     for position, v in enumerate(values):
-        if not isinstance(v, Tensor | int | float | np.number | np.bool_):
+        if not isinstance(v, Tensor | int | float | np.number | np.bool_) or name in ONLY_TENSORS and v is not like:
             argument = ("input", "other")[position > 0]
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(v).__name__}"
@@ -126,11 +132,7 @@ def promote(*tensors):
 
 def promote_difference(self, other):
     """The same for a difference; RuntimeError when one operand holds truth values, which have none."""
-    if "b" in (self.array.dtype.kind, other.array.dtype.kind):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
+    check_difference(self.array, other.array)
     return promote(self, other)
 
 

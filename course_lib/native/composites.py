@@ -4,6 +4,7 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, LinearAlgebra.cpp, TensorShape.cpp
 """
 
 import builtins
+import functools
 import math
 
 import numpy as np
@@ -31,6 +32,18 @@ def without_gradient(array):
     """The result of an operation that has no gradient."""
     result = new_tensor(array)
     return mark_inference(result) if state.inference else result
+
+
+def numpy_names(function):
+    """Let a function take NumPy's words too: axis for dim, keepdims for keepdim."""
+
+    @functools.wraps(function)
+    def call(*args, **options):
+        if options:
+            options = {{"axis": "dim", "keepdims": "keepdim"}.get(name, name): v for name, v in options.items()}
+        return function(*args, **options)
+
+    return call
 
 
 # --- arithmetic --------------------------------------------------------------------------------------------
@@ -101,17 +114,13 @@ def store(name, out, result, *inputs):
 
 def div(input, other, *, rounding_mode=None):
     """input / other; rounded down ("floor") or towards zero ("trunc") on request."""
-    quotient = checked("div", other, rows.div(input, other))
     if rounding_mode is None:
-        return quotient
+        return checked("div", other, rows.div(input, other))
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    a, b = promote(*operands("div", input, other))
-    if a.dtype.kind != "f":
-        return without_gradient(kernels.integer_quotient(a, b, rounding_mode))
-    return rows.floor(quotient) if rounding_mode == "floor" else rows.trunc(quotient)
+    return rows.div_rounded(input, other, rounding_mode)
 
 
 def pow(input, exponent):
@@ -131,6 +140,8 @@ def pow(input, exponent):
 
 def pow_(input, exponent):
     """Raise the tensor's own memory to a power."""
+    if input.array.dtype.kind == "b" and type(exponent) is int:
+        check_cast(dtypes.I64, input.array.dtype)
     if isinstance(exponent, float) and input.array.dtype.kind != "f":
         check_cast(dtypes.F32, input.array.dtype)
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
@@ -147,6 +158,8 @@ def remainder(input, other):
 
 def remainder_(input, other):
     """The remainder in the tensor's own memory."""
+    if isinstance(other, float) and input.array.dtype.kind != "f":
+        check_cast(dtypes.F32, input.array.dtype)
     return rows.remainder_(input, other) if isinstance(other, Tensor) else rows.remainder_number_(input, other)
 
 
@@ -167,15 +180,30 @@ def square(input):
 
 def clamp(input, min=None, max=None):
     """input limited to [min, max]; tensors as limits are compared element by element."""
-    if isinstance(min, Tensor):
-        input, min = rows.maximum(input, min), None
-        if max is None:
-            return input
-    if isinstance(max, Tensor):
-        input, max = rows.minimum(input, max), None
-        if min is None:
-            return input
-    return rows.clamp(input, min, max)
+    operation, limits = clamp_operation(min, max)
+    return getattr(rows, operation)(input, *limits)
+
+
+def clamp_(input, min=None, max=None):
+    """Limit the tensor's own memory to [min, max]."""
+    operation, limits = clamp_operation(min, max)
+    return getattr(rows, operation + "_")(input, *limits)
+
+
+def clamp_operation(min, max):
+    """The row that limits by these, numbers or tensors, and its arguments; TypeError for one of each."""
+    tensors = [limit for limit in (min, max) if isinstance(limit, Tensor)]
+    if not tensors:
+        return "clamp", (min, max)
+    if len(tensors) == 2:
+        return "clamp_tensors", (min, max)
+    if max is None:
+        return "clamp_lower", (min,)
+    if min is None:
+        return "clamp_upper", (max,)
+    if tensors[0].array.ndim == 0:
+        return "clamp", [limit.item() if isinstance(limit, Tensor) else limit for limit in (min, max)]
+    raise TypeError("clamp() received an invalid combination of arguments: give two numbers or two tensors")
 
 
 def masked_fill(input, mask, value):
@@ -230,8 +258,10 @@ def every(tensor):
     return tuple(range(tensor.array.ndim))
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None):
-    """The sum over the given dimensions, or over all."""
+def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=False):
+    """The sum over the given dimensions (`axis` is NumPy's word), or over all."""
+    if axis is not None or keepdims:
+        dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if dtype is not None:
         input = input.to(dtype)
     dims = dims_of(input, dim)
@@ -241,8 +271,10 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
     return rows.sum_dim(input, dims, keepdim)
 
 
-def mean(input, dim=None, keepdim=False, *, dtype=None):
-    """The mean over the given dimensions, or over all."""
+def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=False):
+    """The mean over the given dimensions (`axis` is NumPy's word), or over all."""
+    if axis is not None or keepdims:
+        dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if dtype is not None:
         input = input.to(dtype)
     dims = dims_of(input, dim)
@@ -252,6 +284,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
     return rows.mean_dim(input, dims, keepdim)
 
 
+@numpy_names
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product along one dimension, or of all elements."""
     if dtype is not None:
@@ -268,11 +301,13 @@ def _spread(row, input, dim, unbiased, correction, keepdim):
     return row(input, dims or every(input), correction if unbiased else 0, keepdim)
 
 
+@numpy_names
 def var(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """The variance; divided by n - 1 unless `correction` says otherwise."""
     return _spread(rows.var, input, dim, unbiased, correction, keepdim)
 
 
+@numpy_names
 def std(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """The standard deviation, the root of `var`."""
     return _spread(rows.std, input, dim, unbiased, correction, keepdim)
@@ -309,6 +344,7 @@ def pair(kind, values):
     return result
 
 
+@numpy_names
 def max(input, dim=None, keepdim=False):
     """The largest element of all; the larger of two tensors; or (values, indices) along a dimension."""
     if dim is None:
@@ -318,6 +354,7 @@ def max(input, dim=None, keepdim=False):
     return pair("max", rows.max_dim(input, dimension(input, dim), keepdim))
 
 
+@numpy_names
 def min(input, dim=None, keepdim=False):
     """The smallest element of all; the smaller of two tensors; or (values, indices) along a dimension."""
     if dim is None:
@@ -341,12 +378,14 @@ def check_not_empty(name, input, dim):
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
+@numpy_names
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
     check_not_empty("amax", input, dim)
     return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
 
 
+@numpy_names
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
     check_not_empty("amin", input, dim)
@@ -367,46 +406,57 @@ def _arg(find, input, dim, keepdim):
     return without_gradient(result)
 
 
+@numpy_names
 def argmax(input, dim=None, keepdim=False):
     """The place of the first largest element."""
     return _arg(np.argmax, input, dim, keepdim)
 
 
+@numpy_names
 def argmin(input, dim=None, keepdim=False):
     """The place of the first smallest element."""
     return _arg(np.argmin, input, dim, keepdim)
 
 
+@numpy_names
 def all(input, dim=None, keepdim=False):
     """True where every element is true."""
     return without_gradient(np.all(input.array, axis=dims_of(input, dim), keepdims=keepdim))
 
 
+@numpy_names
 def any(input, dim=None, keepdim=False):
     """True where some element is true."""
     return without_gradient(np.any(input.array, axis=dims_of(input, dim), keepdims=keepdim))
 
 
+@numpy_names
 def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(input))) along dimensions, without overflow."""
     return rows.logsumexp(input, dims_of(input, dim) or every(input), keepdim)
 
 
-def cumsum(input, dim):
+@numpy_names
+def cumsum(input, dim, *, dtype=None):
     """Running sums along a dimension."""
+    input = input if dtype is None else input.to(dtype)
     return rows.cumsum(input, dimension(input, dim))
 
 
-def cumprod(input, dim):
+@numpy_names
+def cumprod(input, dim, *, dtype=None):
     """Running products along a dimension."""
+    input = input if dtype is None else input.to(dtype)
     return rows.cumprod(input, dimension(input, dim))
 
 
+@numpy_names
 def softmax(input, dim=None, dtype=None):
     """exp(input) divided by its sum along a dimension."""
     return rows.softmax(input if dtype is None else input.to(dtype), softmax_dim("softmax", input, dim))
 
 
+@numpy_names
 def log_softmax(input, dim=None, dtype=None):
     """The logarithm of softmax, computed without overflow."""
     return rows.log_softmax(input if dtype is None else input.to(dtype), softmax_dim("log_softmax", input, dim))
@@ -419,12 +469,15 @@ def softmax_dim(name, input, dim):
     return dimension(input, dim)
 
 
-def sort(input, dim=-1, descending=False, stable=False):
+def sort(input, dim=-1, descending=False, *, stable=None):
     """(values, indices) in order along a dimension."""
-    return pair("sort", rows.sort_dim(input, dimension(input, dim), descending))
+    result = pair("sort", rows.sort_dim(input, dimension(input, dim), descending))
+    if stable is not None and result[0].node is not None:
+        rename_node(result[0].node, "SortBackward1")
+    return result
 
 
-def argsort(input, dim=-1, descending=False, stable=False):
+def argsort(input, dim=-1, descending=False, *, stable=False):
     """The places of the elements in order along a dimension."""
     return sort(input, dim, descending)[1]
 
@@ -602,7 +655,37 @@ def outer(input, vec2):
 
 def inner(input, other):
     """The sum of products along the last dimensions."""
-    return matmul(input, other if other.array.ndim == 1 else mT(other))
+    if not input.array.ndim or not other.array.ndim:
+        return rows.mul(input, other)
+    if input.array.shape[-1] != other.array.shape[-1]:
+        sizes = list(input.array.shape), list(other.array.shape)
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {sizes[0]} and {sizes[1]}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def tensordot(a, b, dims=2):
+    """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
+    if isinstance(dims, int):
+        dims = range(-dims, 0), range(dims)
+    if len(dims[0]) != len(dims[1]):
+        raise RuntimeError("both dimension lists should have same length")
+    over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
+    for d, e in zip(*dims, strict=True):
+        if a.array.shape[d] != b.array.shape[e]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "
+                f"size {b.array.shape[e]} in dim {e}"
+            )
+    left = [d for d in range(a.array.ndim) if d not in over_a]
+    right = [d for d in range(b.array.ndim) if d not in over_b]
+    length = math.prod(a.array.shape[d] for d in over_a)
+    shape = [a.array.shape[d] for d in left] + [b.array.shape[d] for d in right]
+    a, b = permute(a, *left, *over_a), permute(b, *over_b, *right)
+    if not left and not right:
+        return reshape(dot(flatten(a), flatten(b)), shape)
+    return reshape(mm(reshape(a, -1, length), reshape(b, length, -1)), shape)
 
 
 # --- shapes ------------------------------------------------------------------------------------------------
@@ -613,17 +696,19 @@ def shape_arguments(shape):
     return creation.sizes_from(shape)
 
 
-def view(input, *shape):
+def view(input, *shape, size=None):
     """The same memory in another shape; RuntimeError when that would need a copy."""
+    shape = shape if size is None else (size,)
     if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
         raise errors.not_supported("view(dtype)", "Use .to(dtype) to convert the elements.")
     shape = shape_arguments(shape)
     return rows.view(input, kernels.complete_shape(input.array.size, shape))
 
 
-def reshape(input, *shape):
+def reshape(input, *sizes, shape=None):
     """Another shape: a view when the memory allows it, otherwise a copy."""
-    array, shape = memory_of(input), kernels.complete_shape(input.array.size, shape_arguments(shape))
+    shape = shape_arguments(sizes if shape is None else (shape,))
+    array, shape = memory_of(input), kernels.complete_shape(input.array.size, shape)
     if array.flags.c_contiguous:
         return rows.view(input, shape)
     try:
@@ -665,9 +750,9 @@ def transpose(input, dim0, dim1):
     return rows.transpose(input, dimension(input, dim0), dimension(input, dim1))
 
 
-def permute(input, *dims):
+def permute(input, *order, dims=None):
     """The dimensions in another order."""
-    dims = tuple(dimension(input, d) for d in shape_arguments(dims))
+    dims = tuple(dimension(input, d) for d in shape_arguments(order if dims is None else (dims,)))
     if len(set(dims)) != len(dims):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     if len(dims) != input.array.ndim:
@@ -678,11 +763,13 @@ def permute(input, *dims):
     return rows.permute(input, dims)
 
 
+@numpy_names
 def unsqueeze(input, dim):
     """A new dimension of length 1."""
     return rows.unsqueeze(input, dimension(input, dim, extra=1))
 
 
+@numpy_names
 def squeeze(input, dim=None):
     """Without dimensions of length 1: all of them, or those named."""
     if dim is None:
@@ -695,9 +782,9 @@ def squeeze(input, dim=None):
     return result
 
 
-def expand(input, *sizes):
+def expand(input, *sizes, size=None):
     """The tensor seen with dimensions repeated; -1 keeps a length."""
-    return rows.expand(input, shape_arguments(sizes))
+    return rows.expand(input, shape_arguments(sizes if size is None else (size,)))
 
 
 def select(input, dim, index):
@@ -736,6 +823,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     return rows.diagonal(input, offset, dimension(input, dim1), dimension(input, dim2))
 
 
+@numpy_names
 def unbind(input, dim=0):
     """All places along a dimension, as a tuple of views from one node."""
     if input.array.ndim == 0:
@@ -753,6 +841,12 @@ def split(input, split_size, dim=0):
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
         )
     size = split_size if isinstance(split_size, int) else [int(n) for n in split_size]
+    if isinstance(size, int) and size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if isinstance(size, list) and builtins.any(n < 0 for n in size):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={size}"
+        )
     if isinstance(size, list) and builtins.sum(size) != input.array.shape[dim]:
         raise RuntimeError(
             "split_with_sizes expects split_sizes to sum exactly to "
@@ -773,9 +867,9 @@ def chunk(input, chunks, dim=0):
     return split(input, builtins.max(1, -(-length // chunks)), dim)
 
 
-def repeat(input, *sizes):
+def repeat(input, *sizes, repeats=None):
     """Copies side by side, in new memory."""
-    repeats = shape_arguments(sizes)
+    repeats = shape_arguments(sizes if repeats is None else (repeats,))
     if len(repeats) < input.array.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
@@ -787,9 +881,9 @@ def repeat(input, *sizes):
     return rows.repeat(input, repeats)
 
 
-def flip(input, *dims):
+def flip(input, *along, dims=None):
     """The order of elements reversed along dimensions."""
-    dims = tuple(dimension(input, d) for d in shape_arguments(dims))
+    dims = tuple(dimension(input, d) for d in shape_arguments(along if dims is None else (dims,)))
     for d in dims:
         if dims.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
@@ -813,7 +907,7 @@ def scatter_add(input, dim, index, src):
 
 def index_add(input, dim, index, source, *, alpha=1):
     """A copy of input with the slices of alpha * source added at the places index names."""
-    return rows.index_add(input, dimension(input, dim), index, source if alpha == 1 else source * alpha)
+    return rows.index_add(input, dimension(input, dim), index, source, alpha)
 
 
 # --- comparisons: no gradient ------------------------------------------------------------------------------
@@ -863,6 +957,7 @@ def bitwise(name, function):
 
 bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwise_or", np.bitwise_or)
 bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
+bitwise_left_shift, bitwise_right_shift = bitwise("lshift", np.left_shift), bitwise("rshift", np.right_shift)
 
 
 def logical_not(input):

@@ -18,7 +18,7 @@ from course_lib.tensor import Tensor, memory_of, new_tensor
 
 # --- element by element ------------------------------------------------------------------------------------
 
-clip, clip_ = composites.clamp, rows.clamp_
+clip, clip_ = composites.clamp, composites.clamp_
 multiply, subtract, divide, true_divide = composites.mul, composites.sub, composites.div, composites.div
 arcsin, arccos, arctan, absolute, negative = rows.asin, rows.acos, rows.atan, rows.abs, rows.neg
 

@@ -10,9 +10,14 @@ import numpy as np
 
 from course_lib import dtypes, errors, grad_mode
 from course_lib.graph import require_grad
+from course_lib.native.warn import warn_once
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 
 state = grad_mode.state
+READ_ONLY_ARRAY = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Copy it first: what is "
+    "written to this tensor would appear in memory that others believe to be constant."
+)
 
 
 def numpy_type(dtype, otherwise=dtypes.F32):
@@ -54,6 +59,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
         )
         array = np.array(data.array)
     elif isinstance(data, np.ndarray | np.generic):
+        check_steps(data)
         array = np.array(data)
     else:
         array = array_from_python(data, dtype)
@@ -120,12 +126,25 @@ def as_tensor(data, dtype=None, device=None):
     return tensor(data, dtype=dtype, device=device)
 
 
+def check_steps(array):
+    """ValueError for an array that is walked backwards: no tensor can be."""
+    if any(step < 0 for step in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+
+
 def from_numpy(array):
     """A tensor on the array's own memory: writing to one changes the other, and no version is counted."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     result = new_tensor(array)
     dtypes.of_array(array)
+    check_steps(array)
+    if not array.flags.writeable:
+        warn_once(READ_ONLY_ARRAY, stacklevel=2)
     if state.inference:
         meta_of(result).inference = True
     return result
@@ -147,17 +166,18 @@ def shape_from(sizes):
     return sizes
 
 
-def zeros(*size, dtype=None, device=None, requires_grad=False):
+def zeros(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Zeros of the given shape, float32 unless told otherwise."""
-    size = sizes_from(size)
+    size = sizes_from(sizes if size is None else (size,))
     if any(n < 0 for n in size):
         raise RuntimeError("zeros: Dimension size must be non-negative.")
     return finish(np.zeros(size, numpy_type(dtype)), dtype, requires_grad, device)
 
 
-def ones(*size, dtype=None, device=None, requires_grad=False):
+def ones(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Ones of the given shape, float32 unless told otherwise."""
-    return finish(np.ones(shape_from(size), numpy_type(dtype)), dtype, requires_grad, device)
+    size = shape_from(sizes if size is None else (size,))
+    return finish(np.ones(size, numpy_type(dtype)), dtype, requires_grad, device)
 
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
@@ -166,9 +186,9 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     return finish(np.full(shape_from((size,)), fill_value, kind), dtype, requires_grad, device)
 
 
-def empty(*size, dtype=None, device=None, requires_grad=False):
+def empty(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Memory of the given shape. Here it holds zeros, so that nothing depends on chance."""
-    return zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+    return zeros(*sizes, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
@@ -179,10 +199,13 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
     return finish(np.eye(n, m, dtype=numpy_type(dtype)), dtype, requires_grad, device)
 
 
-def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
     """start, start + step, ... up to but without end; int64 when all are integers."""
     if end is None:
         start, end = 0, start
+    if end is None:
+        raise TypeError("arange() needs to be told where to end")
+    start = 0 if start is None else start
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
     whole = all(isinstance(v, int | np.integer) for v in (start, end, step))
     kind = numpy_type(dtype, dtypes.I64 if whole else dtypes.F32)
@@ -252,15 +275,17 @@ def floating(kernel, dtype):
     return kind
 
 
-def randn(*size, dtype=None, device=None, requires_grad=False):
+def randn(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with mean 0 and standard deviation 1."""
-    array = np.asarray(generator().standard_normal(shape_from(size))).astype(floating("normal_kernel_cpu", dtype))
+    size = shape_from(sizes if size is None else (size,))
+    array = np.asarray(generator().standard_normal(size)).astype(floating("normal_kernel_cpu", dtype))
     return finish(array, dtype, requires_grad, device)
 
 
-def rand(*size, dtype=None, device=None, requires_grad=False):
+def rand(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Random numbers spread evenly over [0, 1)."""
-    array = np.asarray(generator().random(shape_from(size))).astype(floating("check_uniform_bounds", dtype))
+    size = shape_from(sizes if size is None else (size,))
+    array = np.asarray(generator().random(size)).astype(floating("check_uniform_bounds", dtype))
     return finish(array, dtype, requires_grad, device)
 
 

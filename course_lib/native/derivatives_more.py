@@ -28,6 +28,10 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
     other="-grad * floor(self / other)")
 row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
     self="grad")
+row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",
+    node="DivBackward2", in_place=False, keeps=("other", "self with other"),
+    self="zeros_like(grad)",
+    other="zeros_like(grad)")
 row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
     self="grad * (1 - weight)",
     end="grad * weight")
@@ -86,6 +90,16 @@ row("clamp_min(self, min)", "np.maximum(self, min).astype(self.dtype)",
     self="where(self >= min, grad, 0.0)")
 row("clamp_max(self, max)", "np.minimum(self, max).astype(self.dtype)",
     self="where(self <= max, grad, 0.0)")
+row("clamp_tensors(self, min, max)", "np.minimum(np.maximum(self, min), max)", node="ClampBackward0",
+    self="where((self >= min) & (self <= max), grad, 0.0)",
+    min="where((min < max) & (self < min), grad, 0.0)",
+    max="where((self > max) | (max < min), grad, 0.0)")
+row("clamp_lower(self, min)", "np.maximum(self, min)", node="ClampBackward0",
+    self="where(self >= min, grad, 0.0)",
+    min="where(self < min, grad, 0.0)")
+row("clamp_upper(self, max)", "np.minimum(self, max)", node="ClampBackward0",
+    self="where(self <= max, grad, 0.0)",
+    max="where(self > max, grad, 0.0)")
 row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backward(grad_output, self, threshold)",
     node="ThresholdBackwardBackward0", elementwise=False, keeps=("self",),
     grad_output="where(self <= threshold, 0.0, grad)",
@@ -232,10 +246,10 @@ row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim
     in_place=True,
     self="grad",
     src="gather(grad, dim, index)")
-row("index_add(self, dim, index: Tensor, source)", "kernels.index_add(self, dim, index, source)",
+row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
     elementwise=False, in_place=True, keeps=("source with source",),
     self="grad",
-    source="index_select(grad, dim, index)")
+    source="index_select(grad, dim, index) * alpha")
 row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
     self="masked_scatter(zeros_like(self), mask, grad)")
 

@@ -10,12 +10,18 @@ from course_lib.graph import Node, init_node
 from course_lib.native import kernels
 from course_lib.native.memory import overlaps
 from course_lib.native.sum_to import fit
+from course_lib.native.warn import warn_once
 from course_lib.ops import ON_TENSORS, instrument, mark_inference, rows
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, memory_of, new_tensor
 from course_lib.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state
+LIST_AS_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+    "which will result either in an error or a different result"
+)
 
 
 def dimension(tensor, dim, extra=0):
@@ -47,7 +53,7 @@ def getitem(tensor, index):
 
 def apply_simple(tensor, index):
     """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
-    parts = list(index) if isinstance(index, tuple) else [index]
+    parts = list(index) if isinstance(index, tuple) or counts_as_tuple(index) else [index]
     if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]) and parts[0].ndim == 0:
         tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
         parts = [new_tensor(np.flatnonzero(index_tensor(parts[0]).array))]
@@ -87,6 +93,16 @@ def apply_simple(tensor, index):
     return tensor, indices
 
 
+def counts_as_tuple(index):
+    """True for a short list with tensors, lists, slices, ... or None in it: an index for each dimension."""
+    if not isinstance(index, list | range) or len(index) >= 32:
+        return False
+    counts = any(isinstance(i, Tensor | list | tuple | range | slice) or i is Ellipsis or i is None for i in index)
+    if counts:
+        warn_once(LIST_AS_TUPLE, stacklevel=4)
+    return counts
+
+
 def dimensions_used(part):
     """How many dimensions of the tensor an index part stands for."""
     if part is None or part is Ellipsis:
@@ -121,6 +137,7 @@ def index_tensor(part):
                 f"{type(part).__name__})"
             )
         part = tensor(list(part) if isinstance(part, range) else part)
+        part = part if part.array.size else part.long()
     if part.array.dtype.kind == "f" and part.array.size:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return part
@@ -397,8 +414,9 @@ def tensor_list(name, tensors):
     return list(tensors)
 
 
-def cat(tensors, dim=0):
+def cat(tensors, dim=0, *, axis=None):
     """The tensors one after the other along a dimension; RuntimeError when other dimensions differ."""
+    dim = dim if axis is None else axis
     tensors = tensor_list("cat", tensors)
     kept = [t for t in tensors if t.array.shape != (0,)] or tensors[:1]
     dim, first = dimension(kept[0], dim), kept[0].array.shape
@@ -423,8 +441,9 @@ def cat(tensors, dim=0):
     return joined(result, CatBackward0, tensors, dim, lengths)
 
 
-def stack(tensors, dim=0):
+def stack(tensors, dim=0, *, axis=None):
     """The tensors side by side along a new dimension; RuntimeError when their shapes differ."""
+    dim = dim if axis is None else axis
     tensors = tensor_list("stack", tensors)
     dim, first = dimension(tensors[0], dim, extra=1), tensors[0].array.shape
     for position, tensor in enumerate(tensors):

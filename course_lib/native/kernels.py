@@ -20,17 +20,24 @@ from course_lib.native.memory import Storage
 
 def subtract(a, b):
     """a - b, where a may be a Python number; RuntimeError for truth values, which have no difference."""
-    if b.dtype.kind == "b" and not isinstance(a, np.ndarray | np.generic):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
-    if b.dtype.kind == "b" and a.dtype.kind == "b":
+    if "b" in (b.dtype.kind, "b" if type(a) is bool else ""):
+        check_difference(a, b)
+    return a - b
+
+
+def check_difference(*operands):
+    """RuntimeError for a difference of truth values, in arrays or alone."""
+    wrong = [type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in operands]
+    if all(wrong):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    return a - b
+    if any(wrong):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
 
 
 def scaled(x, alpha):
@@ -54,6 +61,7 @@ def lerp(start, end, weight):
 
 def floor_quotient(a, b):
     """a / b rounded down; RuntimeError for integers divided by zero."""
+    truth_refused(a, "\"div_floor_cpu\" not implemented for 'Bool'", NotImplementedError)
     return np.floor_divide(a, b) if a.dtype.kind == "f" else integer_quotient(a, b, "floor")
 
 
@@ -63,6 +71,8 @@ def power(base, exponent):
         if not isinstance(exponent, np.ndarray | np.generic):
             if exponent < 0:
                 raise RuntimeError("Integers to negative integer powers are not allowed.")
+            if base.dtype.kind == "b" and type(exponent) is bool:
+                return base if exponent else np.ones_like(base)
         elif base.dtype.kind == "b":
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         else:
@@ -76,8 +86,10 @@ def number_power(base, exponent):
     """A Python number to the power of an array, in the array's type; integers are rounded towards zero."""
     if exponent.dtype.kind == "f":
         return np.power(exponent.dtype.type(base), exponent, order="C")
+    if exponent.dtype.kind == "b" and type(base) is bool:
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     exponent = exponent.astype(np.int64)
-    return power(np.full(exponent.shape, base), exponent)
+    return power(np.full(exponent.shape, int(base) if type(base) is bool else base), exponent)
 
 
 def running(function, x, dim):
@@ -180,8 +192,17 @@ def integer_quotient(a, b, rounding_mode):
     return down if rounding_mode == "floor" else down + ((down < 0) & (down * b != a))
 
 
+def rounded_quotient(a, b, rounding_mode):
+    """a / b rounded down ("floor") or towards zero ("trunc")."""
+    if a.dtype.kind != "f":
+        return integer_quotient(a, b, rounding_mode)
+    return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
+
+
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
+    if a.dtype.kind == "b" and np.asarray(b).dtype.kind == "b":
+        raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
     if a.dtype.kind != "f" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
     if a.dtype.kind != "f":
@@ -656,6 +677,10 @@ def take_places(x, dim, index):
 
 def scatter_add(x, dim, index, src):
     """A copy of x with src[i] added at index[i] along a dimension; RuntimeError for shapes that do not fit."""
+    if index.dtype.kind != "i":
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    if x.dtype != src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if x.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     lengths = zip(index.shape, x.shape, src.shape, strict=True) if src.ndim == x.ndim else ((1, 0, 0),)
@@ -674,8 +699,8 @@ def scatter_add(x, dim, index, src):
     return result
 
 
-def index_add(x, dim, index, source):
-    """A copy of x with source[i] added at place index[i] of a dimension; RuntimeError for shapes that do not fit."""
+def index_add(x, dim, index, source, alpha=1):
+    """A copy of x with alpha * source[i] added at place index[i] of a dimension; errors for what does not fit."""
     if index.ndim > 1:
         raise IndexError(
             f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
@@ -697,7 +722,7 @@ def index_add(x, dim, index, source):
         raise IndexError("index out of range in self")
     check_places(index, x.shape[dim], dim)
     result = np.array(x)
-    np.add.at(result, (slice(None),) * dim + (index,), source)
+    np.add.at(result, (slice(None),) * dim + (index,), source if alpha == 1 else source * alpha)
     return result
 
 

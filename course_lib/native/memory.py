@@ -28,6 +28,21 @@ class Storage:
         return self.array.nbytes
 
 
+def copied_with_storage(array, memo):
+    """A copy that looks at a copy of the whole memory as `array` does at the memory; what is in the memo is shared."""
+    whole = Storage(array).array
+    if whole.dtype != array.dtype or not (whole.flags.c_contiguous or whole.flags.f_contiguous):
+        return np.array(array)
+    if ("memory", id(whole)) not in memo:
+        memo["memory", id(whole)] = np.array(whole)
+    copy = memo["memory", id(whole)]
+    if whole is array:
+        return copy
+    elements = copy.reshape(-1) if copy.flags.c_contiguous else copy.T.reshape(-1)
+    start = array.__array_interface__["data"][0] - Storage(array).data_ptr()
+    return np.ndarray(array.shape, array.dtype, elements, start, array.strides)
+
+
 def check_overlap(tensor, operands):
     """RuntimeError when an element of the tensor would be written twice, or is also an element of an operand."""
     target = tensor.array

@@ -3,8 +3,6 @@
 PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods.cpp.
 """
 
-import warnings
-
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
@@ -13,6 +11,8 @@ from course_lib.native import composites, creation, derivatives_more, indexing, 
 from course_lib.native.arguments import broadcast_error, operands, promote
 from course_lib.native.composites import rename_node
 from course_lib.native.device import device
+from course_lib.native.memory import copied_with_storage
+from course_lib.native.warn import warn_once
 from course_lib.ops import ROWS, build, rows
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
 from course_lib.views import gradient_edge, requires_grad
@@ -78,10 +78,9 @@ for _name, _operation in ROW_OPERATORS.items():
     setattr(Tensor, _name, LazyOperation(_name, _operation))
 
 COMPOSITE_METHODS = """
-    lerp lerp_ add sub mul div pow remainder square clamp sum mean prod var std norm max min amax amin argmax argmin
-    all any
-    logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm matmul outer inner view reshape
-    flatten t
+    lerp lerp_ add sub mul div pow remainder square clamp clamp_ sum mean prod var std norm max min amax amin
+    argmax argmin all any logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm
+    matmul outer inner view reshape flatten t
     transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
     gather scatter_add index_add masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal
     allclose
@@ -110,6 +109,7 @@ Tensor.__and__, Tensor.__or__, Tensor.__xor__ = (
     composites.bitwise_and, composites.bitwise_or, composites.bitwise_xor,
 )
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
+Tensor.__lshift__, Tensor.__rshift__ = composites.bitwise_left_shift, composites.bitwise_right_shift
 Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
 Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.matmul, composites.pow_
 
@@ -120,6 +120,7 @@ Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.
 def __rsub__(self, other):
     if not isinstance(other, int | float | np.number):
         return NotImplemented
+    kernels.check_difference(other, self.array)
     if isinstance(other, float) and self.array.dtype.kind != "f":
         self = to(self, dtypes.default)
     return rows.rsub(self, other)
@@ -145,14 +146,40 @@ def __floordiv__(self, other):
     return floor_divide(self, other, in_place=False)
 
 
+@method("floor_divide_")
 @method()
 def __ifloordiv__(self, other):
     return floor_divide(self, other, in_place=True)
 
 
 @method()
+def __rfloordiv__(self, other):
+    return floor_divide(creation.tensor(other), self, in_place=False)
+
+
+@method()
 def __mod__(self, other):
     return composites.remainder(self, other)
+
+
+@method()
+def __rmod__(self, other):
+    return composites.remainder(creation.tensor(other), self)
+
+
+@method()
+def __rlshift__(self, other):
+    return composites.bitwise_left_shift(creation.tensor(other), self)
+
+
+@method()
+def __rrshift__(self, other):
+    return composites.bitwise_right_shift(creation.tensor(other), self)
+
+
+@method()
+def __reversed__(self):
+    return composites.flip(self, 0) if self.array.ndim else self
 
 
 @method()
@@ -218,10 +245,29 @@ def contiguous(self):
 
 Tensor.T = property(lambda self: reversed_dims(self))
 Tensor.mT = property(composites.mT)
+Tensor.H = property(lambda self: adjoint(self))
+
+
+def adjoint(tensor):
+    """What `.H` is without complex numbers: the transposed matrix."""
+    if tensor.array.ndim != 2:
+        batches = " For batches of matrices, consider using tensor.mH" if tensor.array.ndim > 2 else ""
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {tensor.array.ndim}-D tensor.{batches}"
+        )
+    return rows.transpose(tensor, 0, 1)
 
 
 def reversed_dims(tensor):
     """All dimensions in reverse order, the old meaning of `.T`."""
+    if tensor.array.ndim == 0:
+        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
+    elif tensor.array.ndim != 2:
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(...)`.",
+            stacklevel=3,
+        )
     return rows.permute(tensor, tuple(range(tensor.array.ndim))[::-1])
 
 
@@ -333,7 +379,7 @@ def _as_scalar(self):
     if self.array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if self.requires_grad:
-        warnings.warn(errors.SCALAR_OF_GRAD, UserWarning, stacklevel=3)
+        warn_once(errors.SCALAR_OF_GRAD, stacklevel=3)
     return self.item()
 
 
@@ -356,6 +402,8 @@ def clone(self, *, memory_format=None):
 @method()
 def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
     """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
+    flags = [argument for argument in args if isinstance(argument, bool)]
+    copy = copy or len(flags) > 1 and flags[1]
     for argument in args:
         if isinstance(argument, dtypes.dtype):
             dtype = argument
@@ -418,15 +466,15 @@ def cuda(self, device=None):
 
 
 @method()
-def new_zeros(self, *size, dtype=None, requires_grad=False):
+def new_zeros(self, *sizes, size=None, dtype=None, requires_grad=False):
     """Zeros of another shape in this tensor's type."""
-    return creation.zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return creation.zeros(*sizes, size=size, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
 @method()
-def new_ones(self, *size, dtype=None, requires_grad=False):
+def new_ones(self, *sizes, size=None, dtype=None, requires_grad=False):
     """Ones of another shape in this tensor's type."""
-    return creation.ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return creation.ones(*sizes, size=size, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
 @method()
@@ -479,9 +527,9 @@ def scatter_add_(self, dim, index, src):
 
 
 @method()
-def index_add_(self, dim, index, source):
-    """Add the slices of source at the places that index names along a dimension."""
-    return rows.index_add_(self, indexing.dimension(self, dim), index, source)
+def index_add_(self, dim, index, source, *, alpha=1):
+    """Add the slices of alpha * source at the places that index names along a dimension."""
+    return rows.index_add_(self, indexing.dimension(self, dim), index, source, alpha)
 
 
 @method()
@@ -613,7 +661,8 @@ def __deepcopy__(self, memo):
         raise RuntimeError(errors.DEEPCOPY_OF_NON_LEAF)
     if id(self) in memo:
         return memo[id(self)]
-    copy = memo[id(self)] = new_tensor(np.array(self.array), type(self))
+    array = copied_with_storage(memory_of(self), memo) if self.keeps_grad_when_copied else np.array(self.array)
+    copy = memo[id(self)] = new_tensor(array, type(self))
     counter_of(copy).value += self.writes_when_copied
     if state.inference:
         meta_of(copy).inference = True

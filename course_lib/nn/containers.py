@@ -112,6 +112,15 @@ class Sequential(_Listed):
             )
         return Sequential(*self, *other)
 
+    def __mul__(self, times):
+        if not isinstance(times, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return Sequential(*list(self) * times)
+
+    __rmul__ = __mul__
+
     def forward(self, input):
         """The last module's output."""
         for module in self:

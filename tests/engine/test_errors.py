@@ -1239,7 +1239,30 @@ programs(
 
 # --- shapes, sizes and numbers that do not fit -------------------------------------------------------------
 
+def _watched_leaf(torch):
+    x = leaf(torch)
+    with torch.autograd.graph.register_multi_grad_hook([x], lambda grads: None):
+        torch.autograd.grad((x * x).sum(), x)
+
+
 programs(
+    requires_grad_of_a_number=lambda torch: torch.ones(2).requires_grad_(1),
+    increment_version_of_a_number=lambda torch: torch.autograd.graph.increment_version(3),
+    increment_version_of_numbers=lambda torch: torch.autograd.graph.increment_version([3]),
+    split_by_a_negative_size=lambda torch: matrix(torch).split(-1),
+    split_into_negative_sizes=lambda torch: torch.ones(2).split([-1, 3]),
+    conjugate_transpose_of_a_vector=lambda torch: torch.ones(2).H,
+    conjugate_transpose_of_matrices=lambda torch: torch.ones(1, 2, 3).H,
+    array_walked_backwards=lambda torch: torch.from_numpy(np.ones(3)[::-1]),
+    tensor_of_an_array_walked_backwards=lambda torch: torch.tensor(np.ones(3)[::-1]),
+    scatter_by_floats=lambda torch: torch.zeros(2).scatter_add(0, torch.ones(1), torch.ones(1)),
+    scatter_of_another_type=lambda torch: torch.zeros(2).scatter_add(0, torch.tensor([0]), torch.ones(1).double()),
+    multi_grad_hook_of_a_leaf_in_grad=lambda torch: _watched_leaf(torch),
+    inner_of_other_lengths=lambda torch: torch.ones(2).inner(torch.ones(3)),
+    tensordot_of_other_lengths=lambda torch: torch.tensordot(matrix(torch), matrix(torch), 1),
+    tensordot_over_uneven_lists=lambda torch: torch.tensordot(matrix(torch), matrix(torch), ([0], [0, 1])),
+    truth_to_the_power_of_truths=lambda torch: True ** torch.tensor([True]),
+    remainder_of_truths=lambda torch: torch.tensor([True]) % torch.tensor([True]),
     flip_a_dimension_twice=lambda torch: matrix(torch).flip(0, -2),
     strides_of_another_length=lambda torch: torch.ones(4).as_strided((2,), (1, 1)),
     strides_below_zero=lambda torch: torch.ones(4).as_strided((2,), (-1,)),
@@ -1294,9 +1317,10 @@ ours_only(
     backward_with_the_second_gradient_wrong=lambda torch: torch.autograd.backward(
         [computed(torch), computed(torch)], [torch.ones(3), torch.ones(4)]
     ),
-    more_gradients_than_tensors=lambda torch: torch.autograd.backward([computed(torch)], [torch.ones(3)] * 2),
     unknown_name_in_autograd=lambda torch: torch.autograd.nothing_of_this_name,
     left_out_of_autograd=lambda torch: torch.autograd.forward_ad,
+    arange_without_an_end=lambda torch: torch.arange(),
+    clamp_by_a_number_and_a_tensor=lambda torch: torch.ones(3).clamp(0.0, torch.ones(3)),
     full_of_text=lambda torch: torch.full((2,), "a"),
     sum_of_a_number=lambda torch: torch.sum(3.0),
     dim_by_name=lambda torch: torch.ones(2).sum("a"),

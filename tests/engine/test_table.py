@@ -22,6 +22,7 @@ ROWS = {name: ops.ROWS[name] for name in re.findall(r'^row\("(\w+)\(', PAGES, re
 MATRIX = [[0.5, 1.25, 2.0], [3.0, 0.8, 0.3]]
 OTHER = [[1.5, 0.75, 0.2], [2.5, 1.1, 0.6]]
 SIGNED = [[0.55, -1.25, 2.1], [-3.2, 0.8, -0.3]]
+LOW = [[1.0, -1.5, 0.1], [-0.7, 0.9, -0.2]]
 SMALL = [[0.5, -0.25, 0.1], [-0.7, 0.8, -0.3]]
 
 
@@ -67,6 +68,10 @@ SAMPLES = {
     "number_pow": sample(lambda torch, x: 2**x, SIGNED),
     "remainder": sample(lambda torch, x, y: x % y, SIGNED, OTHER),
     "remainder_number": sample(lambda torch, x: x % 0.37, SIGNED),
+    "div_rounded": sample(lambda torch, x, y: torch.div(x, y, rounding_mode="trunc"), SIGNED, OTHER),
+    "clamp_tensors": sample(lambda torch, x, low, high: x.clamp(low, high), SIGNED, LOW, OTHER),
+    "clamp_lower": sample(lambda torch, x, low: x.clamp(min=low), SIGNED, OTHER),
+    "clamp_upper": sample(lambda torch, x, high: x.clamp(max=high), SIGNED, OTHER),
     "lerp": sample(lambda torch, x, y: torch.lerp(x, y, 0.3), SIGNED, OTHER),
     "lerp_tensor": sample(lambda torch, x, y, w: torch.lerp(x, y, w), SIGNED, OTHER, MATRIX),
     "addcmul": sample(lambda torch, x, y, z: torch.addcmul(x, y, z, value=2), SIGNED, OTHER, MATRIX),
@@ -203,6 +208,9 @@ IN_PLACE = {
     "normal": lambda x: x.normal_(2.0, 0.0),
     "addcmul": lambda x, y, z: x.addcmul_(y, z, value=2),
     "addcdiv": lambda x, y, z: x.addcdiv_(y, z, value=2),
+    "clamp_tensors": lambda x, low, high: x.clamp_(low, high),
+    "clamp_lower": lambda x, low: x.clamp_(min=low),
+    "clamp_upper": lambda x, high: x.clamp_(max=high),
     "clamp": lambda x: x.clamp_(-0.6, 1.0),
     "masked_fill": lambda x, mask: x.masked_fill_(mask, 0.5),
     "masked_fill_tensor": lambda x, mask, v: x.masked_fill_(mask, v),
@@ -213,6 +221,7 @@ IN_PLACE = {
     "fill_tensor": lambda x, v: x.fill_(v),
     "zero": lambda x: x.zero_(),
 }
+ONE_LIMIT = {"clamp_lower", "clamp_upper"}  # PyTorch's node has an edge to nowhere for the other limit
 PRIVATE_IN_PLACE = {"gelu", "softplus", "leaky_relu", "silu", "elu", "number_pow"}  # not methods of torch.Tensor
 ONE_ROW = [name for name in SAMPLES if ROWS[name].in_place != "only"]
 WITH_IN_PLACE = [name for name, row in ROWS.items() if row.in_place and name not in PRIVATE_IN_PLACE]
@@ -310,7 +319,8 @@ def test_saves_only_what_is_needed(name, real_torch):
         )
 
         assert same(saved_by(ours, course_lib), saved_by(theirs, real_torch)), position
-        assert [name_of(n) for n, _ in ours.next_functions] == [name_of(n) for n, _ in theirs.next_functions]
+        if name not in ONE_LIMIT:
+            assert [name_of(n) for n, _ in ours.next_functions] == [name_of(n) for n, _ in theirs.next_functions]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -421,7 +431,8 @@ def test_in_place_variant_under_no_grad(name):
     assert same([value_of(x) for x in run(course_lib, name, tensors(course_lib, name))], [value_of(inputs[0])])
 
 
-BROADCASTING = [name for name, row in ROWS.items() if len(row.operands) > 1]
+# PyTorch itself fails to bring the gradients of two broadcast limits back to their shapes.
+BROADCASTING = [name for name, row in ROWS.items() if len(row.operands) > 1 and name != "clamp_tensors"]
 SHAPES = [((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 3), ()), ((0, 3), (3,)), ((1,), ())]
 
 

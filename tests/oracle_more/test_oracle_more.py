@@ -31,8 +31,10 @@ def libraries():
         importlib.import_module(f"course_lib.{part}")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    torch.set_warn_always(True)  # else a warning would be given to the first program only
     yield torch, course_lib
     torch.set_num_threads(threads)
+    torch.set_warn_always(False)
 
 
 def test_there_are_programs_of_every_topic():

@@ -22,11 +22,6 @@ SAVED_TENSORS_FREED = (
     "you need to access saved tensors after calling backward."
 )
 
-REGISTER_ON_FREED = (
-    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
-    "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-    "through the graph a second time or if you need to access saved variables after calling backward."
-)
 
 SAVED_DETACHED = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
@@ -59,14 +54,6 @@ def modified_in_place(kind, shape, output_of, now, wanted, report=""):
 LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
-OVERLAPS_ITSELF = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
-OVERLAPS_OPERAND = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-    "location. Please clone() the tensor before performing the operation."
-)
 
 INFERENCE_IN_PLACE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed."
@@ -114,56 +101,16 @@ def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
 # --- leaves, detach, hooks ---------------------------------------------------------------------------------
 
 REQUIRES_GRAD_OF_NON_LEAF = "you can only change requires_grad flags of leaf variables."
-USE_DETACH = (
-    " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-    "var_no_grad = var.detach()."
-)
-DETACH_VIEW = (
-    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-    "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
-    "cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-    "torch/optim/optimizer.py as the solution."
-)
-NUMPY_OF_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-SCALAR_OF_GRAD = (
-    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-    "Consider using tensor.detach() first."
-)
-DEEPCOPY_OF_NON_LEAF = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
-    "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-    "https://github.com/pytorch/pytorch/pull/103001"
-)
-GRAD_OF_NON_LEAF = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-    "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
-    "access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
-)
 RETAIN_GRAD_OF_PLAIN = "can't retain_grad on Tensor that has requires_grad=False"
 HOOK_ON_PLAIN = "cannot register a hook on a tensor that doesn't require gradient"
 POST_HOOK_ON_NON_LEAF = "post accumulate grad hooks cannot be registered on non-leaf tensors"
 
 
-def grad_dtype_mismatch(got, wanted):
-    """An assigned `.grad` of another element type than its tensor's."""
-    return RuntimeError(
-        f"attempting to assign a gradient with dtype '{got}' to a tensor with grad_dtype '{wanted}'. The gradient "
-        "must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
-        "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
-        "dtypes of a tensor and its gradient may break downstream systems that assume they match."
-    )
 
 
 # --- the engine --------------------------------------------------------------------------------------------
 
 NOT_A_SCALAR = "grad can be implicitly created only for scalar outputs"
-CREATE_GRAPH_CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
-    "the cycle and avoid the leak."
-)
 
 
 def no_history(index):

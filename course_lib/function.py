@@ -9,6 +9,7 @@ import numpy as np
 
 from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
+from course_lib.native import messages
 from course_lib.native.arguments import bind_arguments, check_marks
 from course_lib.native.sum_to import fit
 from course_lib.ops import instrument
@@ -121,10 +122,7 @@ class FunctionCtx(Node):
         while len(result) > expected and result[-1] is None:
             result = result[:-1]
         if len(result) != expected:
-            raise RuntimeError(
-                f"function {type(self).__name__} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(result)})"
-            )
+            raise RuntimeError(messages.GRADIENT_COUNT.format(type(self).__name__, expected, len(result)))
         return result
 
     def fit_gradients(self, result, arrays):
@@ -133,10 +131,7 @@ class FunctionCtx(Node):
         for position, (grad, is_tensor) in enumerate(zip(result, self._input_is_tensor, strict=True)):
             if not is_tensor:
                 if grad is not None:
-                    raise RuntimeError(
-                        f"function {type(self).__name__} returned a gradient different than None at position "
-                        f"{position + 1}, but the corresponding forward input was not a Variable"
-                    )
+                    raise RuntimeError(messages.GRADIENT_OF_NO_TENSOR.format(type(self).__name__, position + 1))
                 continue
             if grad is not None and not isinstance(grad, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
@@ -172,10 +167,7 @@ class _ReadOnce(SavedVariable):
         self.version = 0
 
     def read(self, node):
-        raise RuntimeError(
-            "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-            "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
-        )
+        raise RuntimeError(messages.READ_TWICE)
 
 
 READ_ONCE = _ReadOnce()
@@ -201,11 +193,7 @@ class Function(metaclass=_FunctionMeta):
     boxed_grads_call = False  # True: backward(ctx, grads) gets its gradients as one list
 
     def __call__(self, *args, **kwargs):
-        raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-            "function with static forward method. (Example: "
-            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
-        )
+        raise RuntimeError(messages.LEGACY_FUNCTION)
 
     @staticmethod
     def forward(*args, **kwargs):
@@ -217,10 +205,7 @@ class Function(metaclass=_FunctionMeta):
 
     @staticmethod
     def backward(ctx, *grad_outputs):
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-            "backward mode AD."
-        )
+        raise NotImplementedError(messages.NO_BACKWARD)
 
     vjp = backward
 
@@ -230,10 +215,7 @@ class Function(metaclass=_FunctionMeta):
         has_backward = cls.backward is not Function.backward
         has_vjp = cls.vjp is not Function.vjp
         if has_backward and has_vjp:
-            raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                "implement one of them."
-            )
+            raise RuntimeError(messages.BACKWARD_AND_VJP)
         return cls.vjp if has_vjp else cls.backward
 
     @classmethod
@@ -284,15 +266,9 @@ def check_dirty(ctx, inputs, outputs):
     check_marks(ctx._dirty, ctx._non_differentiable)
     for tensor in ctx._dirty:
         if not any(tensor is i for i in inputs):
-            warnings.warn(
-                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-                "should be passed to ctx.mark_dirty().", UserWarning, stacklevel=4,
-            )
+            warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
         if not any(tensor is o for o in outputs):
-            raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs "
-                "that are modified inplace must all be outputs of the Function."
-            )
+            raise RuntimeError(messages.DIRTY_NOT_RETURNED)
 
 
 def finish_output(ctx, inputs, tensor, output_nr, recording):
@@ -346,14 +322,7 @@ def finish_dirty(ctx, tensor, output_nr):
     if meta is not None and meta.view is not None:
         if ctx.output_count > 1:
             counter_of(tensor).value += 1
-            raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                "return more than one Tensor. This is not supported by the current autograd engine. You should either "
-                "make sure the input is not a view (using .clone() for example) or make your Function only return one "
-                "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
-                "Tensor and a second one that does the other operations). You can ask on the forum "
-                "https://discuss.pytorch.org/ if you need help to do this change."
-            )
+            raise RuntimeError(messages.DIRTY_VIEW_AND_MORE)
         meta.grad = meta.hooks = None
         try:
             check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
@@ -378,18 +347,11 @@ def pack_saved(ctx, inputs, outputs, finished, separate_setup):
             kept.append(None)
             continue
         if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"save_for_backward can only save variables, but argument {position} is of type "
-                f"{type(tensor).__name__}"
-            )
+            raise TypeError(messages.SAVED_NO_TENSOR.format(position, type(tensor).__name__))
         output_nr = next((i for i, o in enumerate(outputs) if o is tensor), None)
         is_input = any(tensor is i for i in inputs)
         if output_nr is not None and is_input and separate_setup and not any(tensor is d for d in ctx._dirty):
-            raise RuntimeError(
-                "An input that has been returned as-is as output is being saved for backward. This is not supported "
-                "if you override setup_context. You should return and save a view of the input instead, e.g. with "
-                "x.view_as(x) or setup ctx inside the forward function itself."
-            )
+            raise RuntimeError(messages.RETURNED_INPUT_SAVED)
         own = output_nr is not None and finished[output_nr].node is ctx
         kept.append(SavedOutput.of(finished[output_nr]) if own else SavedVariable.of(tensor))
     ctx.kept_tensors = kept or None

@@ -8,6 +8,7 @@ import weakref
 
 from course_lib import errors, grad_mode, views
 from course_lib.graph import RemovableHandle, hooks_of, require_grad
+from course_lib.native import messages
 from course_lib.native.methods import method
 from course_lib.tensor import Tensor, alias, memory_of, meta_of, new_tensor
 from course_lib.views import requires_grad
@@ -37,7 +38,7 @@ def _set_requires_grad(self, value):
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
     if self.node is not None:  # not grad_fn: of a stale view PyTorch asks no more either
-        raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF + ("" if value else errors.USE_DETACH))
+        raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF + ("" if value else messages.USE_DETACH))
     if value:
         if self.array.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
@@ -79,7 +80,7 @@ def detach_(self):
     if state.inference:
         return self  # nothing below autograd to do
     if self._is_view():
-        raise RuntimeError(errors.DETACH_VIEW)
+        raise RuntimeError(messages.DETACH_VIEW)
     if self.node is not None and self.node.hooks is not None:
         meta_of(self).hooks = self.node.hooks.tensor.get(self.output_nr)  # hooks stay with the tensor
     self.node = None
@@ -117,7 +118,7 @@ Tensor.data = property(
 def _grad(self):
     meta = self.meta
     if self.node is not None and not (meta is not None and (meta.retains_grad or meta.grad is not None)):
-        warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
+        warnings.warn(messages.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
     return None if meta is None else meta.grad
 
 
@@ -139,7 +140,9 @@ def check_grad(tensor, grad):
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.array.dtype != tensor.array.dtype:
-        raise errors.grad_dtype_mismatch(grad.dtype.c_name, tensor.dtype.title)
+        raise RuntimeError(
+            messages.GRAD_OF_OTHER_TYPE.format(got=grad.dtype.c_name, wanted=tensor.dtype.title)
+        )
     if grad.array.shape != tensor.array.shape:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(grad.array.shape)}' to a tensor of size "

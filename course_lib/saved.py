@@ -6,6 +6,7 @@ PyTorch: torch/csrc/autograd/saved_variable.h and .cpp, torch/autograd/graph.py 
 from course_lib import dtypes, errors, grad_mode
 from course_lib.anomaly import explain_change
 from course_lib.graph import forward_name
+from course_lib.native import messages
 from course_lib.tensor import Tensor, alias, meta_of, new_tensor
 
 state = grad_mode.state
@@ -106,21 +107,14 @@ class PackedVariable(SavedVariable):
         with grad_mode.AutoGradMode(False):
             self.packed = pack(tensor)
         if tensor._version != before:
-            raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
-                "an issue if you need to perform in-place operations on the input to a pack hook."
-            )
+            raise RuntimeError(messages.PACK_HOOK_WROTE)
         self.version = before
 
     def read(self, node):
         """What the hook makes of the packed thing, put in the kept tensor's place in the graph."""
         tensor = self.unpack_hook(self.packed)
         if not isinstance(tensor, Tensor):
-            raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(tensor).__name__}"
-            )
+            raise TypeError(messages.UNPACKED_NO_TENSOR.format(type(tensor).__name__))
         result = alias(tensor)
         result.node = node if self.is_output else self.history
         if self.meta is not None and result.node is None and self.meta.view is None:
@@ -232,12 +226,9 @@ class SavedTensor:
         """Pack this one slot; RuntimeError once it was freed, or when it already has hooks."""
         slot = self._slot
         if slot is FREED:
-            raise RuntimeError(errors.REGISTER_ON_FREED)
+            raise RuntimeError(messages.REGISTER_ON_FREED)
         if isinstance(slot, PackedVariable):
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
-                "hooks is allowed at a time."
-            )
+            raise RuntimeError(messages.REGISTER_TWICE)
         if slot is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         slot.version = slot.tensor._version  # it is checked no more

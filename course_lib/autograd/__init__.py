@@ -13,6 +13,7 @@ from course_lib.engine import GraphTask, run
 from course_lib.function import Function
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
+from course_lib.native import messages
 from course_lib.native.creation import zeros_like
 from course_lib.native.warn import warn_once
 from course_lib.tensor import Tensor, new_tensor
@@ -84,7 +85,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     or a gradient is missing for one with several elements, or has another shape.
     """
     if create_graph:
-        warn_once(errors.CREATE_GRAPH_CYCLE, stacklevel=3)
+        warn_once(messages.CREATE_GRAPH_CYCLE, stacklevel=3)
     targets = set()
     if inputs is not None:
         inputs = as_list(inputs)

@@ -5,9 +5,9 @@ PyTorch: torch/csrc/autograd/python_variable_indexing.cpp, aten/src/ATen/native/
 
 import numpy as np
 
-from course_lib import dtypes, errors, grad_mode
+from course_lib import dtypes, grad_mode
 from course_lib.graph import Node, init_node
-from course_lib.native import kernels
+from course_lib.native import kernels, messages
 from course_lib.native.memory import overlaps
 from course_lib.native.sum_to import fit
 from course_lib.native.warn import warn_once
@@ -316,7 +316,7 @@ def put_(tensor, indices, value, accumulate=False):
         edges = gradient_edge(tensor), gradient_edge(value) if is_tensor else None
     tracked = edges != (None, None)
     if is_tensor and overlaps(memory_of(tensor), values):
-        raise RuntimeError(errors.OVERLAPS_OPERAND)
+        raise RuntimeError(messages.OVERLAPS_OPERAND)
     kinds = [index.array.dtype.kind for index in indices if index is not None]
     is_fill = np.size(values) == 1 and not accumulate and kinds == ["b"]
     if is_tensor and value.array.dtype != tensor.array.dtype and not is_fill:

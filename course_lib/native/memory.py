@@ -5,7 +5,8 @@ PyTorch: c10/core/StorageImpl.h, aten/src/ATen/MemoryOverlap.cpp, aten/src/ATen/
 
 import numpy as np
 
-from course_lib import dtypes, errors
+from course_lib import dtypes
+from course_lib.native import messages
 
 
 class Storage:
@@ -49,10 +50,10 @@ def check_overlap(tensor, operands):
     if 0 in target.strides and target.size and any(
         step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)
     ):
-        raise RuntimeError(errors.OVERLAPS_ITSELF)
+        raise RuntimeError(messages.OVERLAPS_ITSELF)
     for operand in operands:
         if operand is not tensor and overlaps_partly(target, operand.array):
-            raise RuntimeError(errors.OVERLAPS_OPERAND)
+            raise RuntimeError(messages.OVERLAPS_OPERAND)
 
 
 def check_cast(source, target):

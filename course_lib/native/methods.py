@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
 from course_lib.graph import Node, init_node, require_grad
-from course_lib.native import composites, creation, derivatives_more, indexing, kernels  # noqa: F401
+from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
 from course_lib.native.arguments import broadcast_error, operands, promote
 from course_lib.native.composites import rename_node
 from course_lib.native.device import device
@@ -379,7 +379,7 @@ def _as_scalar(self):
     if self.array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if self.requires_grad:
-        warn_once(errors.SCALAR_OF_GRAD, stacklevel=3)
+        warn_once(messages.SCALAR_OF_GRAD, stacklevel=3)
     return self.item()
 
 
@@ -492,7 +492,7 @@ def numpy(self, *, force=False):
     """The tensor's memory as a NumPy array: writes to it are not counted. RuntimeError if it requires grad."""
     if requires_grad(self) and state.grad_enabled:
         if not force:
-            raise RuntimeError(errors.NUMPY_OF_GRAD)
+            raise RuntimeError(messages.NUMPY_OF_GRAD)
         return np.array(self.array)
     return memory_of(self)
 
@@ -658,7 +658,7 @@ def floor_divide(self, other, in_place):
 @method()
 def __deepcopy__(self, memo):
     if views.grad_fn(self) is not None:
-        raise RuntimeError(errors.DEEPCOPY_OF_NON_LEAF)
+        raise RuntimeError(messages.DEEPCOPY_OF_NON_LEAF)
     if id(self) in memo:
         return memo[id(self)]
     array = copied_with_storage(memory_of(self), memo) if self.keeps_grad_when_copied else np.array(self.array)

@@ -20,7 +20,7 @@ from course_lib.hooks import (
     run_tensor_hooks,
 )
 from course_lib.native.heap import in_turn
-from course_lib.native.sum_to import fit_inputs
+from course_lib.native.sum_to import fit_inputs, fit_to_outputs
 from course_lib.saved import read_slot
 
 state = grad_mode.state
@@ -104,7 +104,10 @@ class GraphTask:
         """The nodes on some path to an input. Older nodes come first: all that a node leads to is older."""
         needed = set(accumulate_into)
         wanted = captured | accumulate_into
-        for node in sorted(nodes, key=attrgetter("sequence_nr")):
+        order = sorted(nodes, key=attrgetter("sequence_nr"))
+        if order[-1].sequence_nr > LEAVES_FIRST:  # of a node without derivative, which runs before all else
+            order.sort(key=lambda node: node.sequence_nr % LEAVES_FIRST)
+        for node in order:
             for edge in node.edges:  # leaves come last, but have none
                 following = edge[0] if type(edge) is tuple else edge
                 if following and (following in needed or following in wanted):
@@ -215,6 +218,8 @@ def run_with_care(task, node, grad):
     """Run a node that has hooks, was asked for by autograd.grad, got no gradient, or runs in anomaly mode."""
     several = node.several_outputs
     grads = (grad or [None] * node.output_count) if several else [grad]
+    if node.hooks is not None and node.hooks.forms:
+        grads = fit_to_outputs(grads, node.hooks.forms)
     is_needed = task.needed is None or node in task.needed
     if task.captures and node in task.captures and is_needed:
         capture(task, node, grads)
@@ -228,9 +233,9 @@ def run_with_care(task, node, grad):
         return (None,) * len(node.edges)
     if node.hooks is not None:
         grads = run_prehooks(node, grads)
-    if all(g is None for g in grads) and not node.runs_without_gradient:
+    if not node.runs_without_gradient and (all(g is None for g in grads) or not any(node.edges)):
         for name in node.saved_tensor_names:
-            read_slot(node, name)  # what was overwritten is noticed even when no gradient arrives
+            read_slot(node, name)  # what was overwritten is noticed even when nothing is to be computed
         grad_inputs = (None,) * len(node.edges)
     else:
         state.evaluating, before = node, state.evaluating
@@ -244,9 +249,9 @@ def run_with_care(task, node, grad):
     if node.hooks is not None and node.hooks.post:
         if node.reshaped is not None:
             grad_inputs = fit_inputs(grad_inputs, node.reshaped)
-        if task.needed is not None:  # hooks are shown no gradients that lead to nothing that was asked for
-            going = [None if edge is None or task.skips(edge[0]) else edge for edge in node.next_functions]
-            grad_inputs = [grad if edge else None for grad, edge in zip(grad_inputs, going, strict=True)]
+        if task.needed is not None and not node.runs_without_gradient:  # hooks see only gradients that are needed
+            going = [edge[0] is not None and not task.skips(edge[0]) for edge in node.next_functions]
+            grad_inputs = [grad if goes else None for grad, goes in zip(grad_inputs, going, strict=True)]
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     return grad_inputs
 

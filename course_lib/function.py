@@ -11,7 +11,7 @@ from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import messages
 from course_lib.native.arguments import bind_arguments, check_marks
-from course_lib.native.sum_to import fit
+from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
@@ -137,24 +137,12 @@ class FunctionCtx(Node):
                 raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
             edge, form = self.edges[len(grads)], self._input_forms[len(grads)]
             if grad is not None and edge is not None:
-                grad = self.fit_one(grad, len(grads), *form)
+                name = type(self).__name__
+                check_fits(grad.array.shape, form[0], f"Function {name} returned an invalid gradient", len(grads))
+                grad = fit(grad, *form)
                 grad = grad.array if arrays else grad
             grads.append(grad)
         return tuple(grads)
-
-    def fit_one(self, grad, index, shape, dtype):
-        """One gradient in its input's shape and type; RuntimeError when it cannot be summed to that shape."""
-        got = grad.array.shape
-        try:
-            fits = np.broadcast_shapes(got, shape) == got
-        except ValueError:
-            fits = False
-        if not fits:
-            raise RuntimeError(
-                f"Function {type(self).__name__} returned an invalid gradient at index {index} - got {list(got)} but "
-                f"expected shape compatible with {list(shape)}"
-            )
-        return fit(grad, shape, dtype)
 
 
 class _ReadOnce(SavedVariable):
@@ -228,7 +216,7 @@ class Function(metaclass=_FunctionMeta):
         inputs = [arg for arg in args if isinstance(arg, Tensor)]
         ctx._input_is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
         ctx.needs_input_grad = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
-        recording = state.recording > 0 and any(ctx.needs_input_grad)
+        recording = state.grad_enabled and any(ctx.needs_input_grad)  # in inference mode, too, when it is on
         edges = tuple(gradient_edge(tensor) for tensor in inputs) if recording else ()
         ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
         with grad_mode.AutoGradMode(False):
@@ -352,6 +340,6 @@ def pack_saved(ctx, inputs, outputs, finished, separate_setup):
         is_input = any(tensor is i for i in inputs)
         if output_nr is not None and is_input and separate_setup and not any(tensor is d for d in ctx._dirty):
             raise RuntimeError(messages.RETURNED_INPUT_SAVED)
-        own = output_nr is not None and finished[output_nr].node is ctx
+        own = output_nr is not None and finished[output_nr].node is ctx and not tensor.is_inference()
         kept.append(SavedOutput.of(finished[output_nr]) if own else SavedVariable.of(tensor))
     ctx.kept_tensors = kept or None

@@ -6,8 +6,9 @@ PyTorch: torch/csrc/autograd/function.h (Node), edge.h, functions/accumulate_gra
 import weakref
 from itertools import count
 
+from course_lib.native.kernels import broadcast_like
 from course_lib.native.ownership import copy_like, may_be_taken_over
-from course_lib.native.sum_to import fit, fit_inputs
+from course_lib.native.sum_to import fit_inputs
 from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
 
 next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
@@ -133,15 +134,16 @@ class DeadEnd(Node):
 
 
 class NodeHooks:
-    """The hooks of one node. `tensor` and `retain` belong to an output, `pre` and `post` to the node itself."""
+    """The hooks of one node. `tensor`, `retain`, `forms` belong to an output, `pre` and `post` to the node itself."""
 
-    __slots__ = ("tensor", "retain", "pre", "post")
+    __slots__ = ("tensor", "retain", "pre", "post", "forms")
 
     def __init__(self):
         self.tensor = {}  # output number -> {hook id: hook}
         self.retain = {}  # output number -> weak reference to the tensor that retain_grad() was called on
         self.pre = {}
         self.post = {}
+        self.forms = {}  # output number -> (shape, dtype) of gradients, where the tensor has another form by now
 
     def add(self, kind, hook):
         """Register a node hook and return the handle that removes it."""
@@ -198,8 +200,6 @@ class AccumulateGrad(Node):
         have = meta.grad
         if not meta.requires_grad:
             return ()  # switched off after the forward pass
-        if grad.shape != array.shape:
-            grad = fit(grad, array.shape, array.dtype)  # the leaf changed its shape after the forward pass
         if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
             meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
         elif have is None:
@@ -208,7 +208,10 @@ class AccumulateGrad(Node):
             result.node = result.version = result.meta = None
         else:
             version = counter_of(have)
-            have.array += grad  # the same tensor, changed in place: whoever holds it sees the sum
+            try:
+                have.array += grad  # the same tensor, changed in place: whoever holds it sees the sum
+            except ValueError:
+                broadcast_like(grad, have.array)  # raises, and says why
             version.value += 1
         return ()
 

@@ -9,7 +9,7 @@ import weakref
 from course_lib import errors, grad_mode, views
 from course_lib.graph import RemovableHandle, hooks_of, require_grad
 from course_lib.native import messages
-from course_lib.native.methods import method
+from course_lib.native.methods import keep_form, method
 from course_lib.tensor import Tensor, alias, memory_of, meta_of, new_tensor
 from course_lib.views import requires_grad
 
@@ -102,6 +102,7 @@ def _set_data(self, new):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
     if requires_grad(self) and new.array.dtype.kind != "f":
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    keep_form(self, new.array)
     self.array = memory_of(new)
     if new.is_inference() or self.is_inference():
         meta_of(self).inference = new.is_inference()

@@ -186,12 +186,13 @@ def write_unpack(row, name, arrays):
     ]
 
 
-def write_edges(row):
+def write_edges(row, overwriting=False):
     """Where each input's gradient will go, and whether any is wanted."""
-    text = []
+    text, certain = [], [] if overwriting else [t for t in row.tensors if f"{t}=None" not in row.parameters]
     for p in row.formulas:
+        operands = ", ".join([p] + [t for t in certain if t != p])
         optional = f"None if {p} is None else " if f"{p}=None" in row.parameters else ""
-        text.append(f"{p}_edge = {optional}{p}.node if {p}.meta is None else gradient_edge({p})")
+        text.append(f"{p}_edge = {optional}{p}.node if {p}.meta is None else gradient_edge({operands})")
     return text
 
 
@@ -327,11 +328,11 @@ def write_in_place(row):
     text.append(f'    """{row.name}_: overwrites self by {row.forward}"""')
     text += arguments.write_arguments(row) + ["    recording = state.recording"]
     recorded = " and self.array.dtype.kind == 'f'" if row.in_place == "only" else ""  # integers have no gradient
-    wants = " or ".join(f"requires_grad({p})" for p in row.formulas)
-    text += ["    if self.meta is not None:", f"        check_in_place(self, recording > 0{recorded} and ({wants}))"]
+    wants, checked = " or ".join(f"requires_grad({p})" for p in row.formulas), recorded * (row.name == "copy")
+    text += ["    if self.meta is not None:", f"        check_in_place(self, recording > 0{checked} and ({wants}))"]
     text.append("    " + " = ".join(f"{p}_edge" for p in row.formulas) + " = None")
     text.append(f"    if recording > 0{recorded}:")
-    text += ["        " + line for line in write_edges(row)]
+    text += ["        " + line for line in write_edges(row, overwriting=True)]
     text.append(f"    tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
     text.append("    if tracked:")
     text += ["        " + line for line in write_record(row, overwriting=True)]

@@ -96,13 +96,14 @@ class PackedVariable(SavedVariable):
     No version check is possible here, and none is made: whoever packs decides what comes back.
     """
 
-    __slots__ = ("packed", "unpack_hook", "is_output", "meta")
+    __slots__ = ("packed", "unpack_hook", "is_output", "meta", "is_leaf")
 
     def __init__(self, tensor, pack, unpack, is_output=False):
         self.tensor = None  # sends generated code to unpack()
         self.unpack_hook, self.is_output = unpack, is_output
-        self.history = None if is_output else tensor.node
+        self.history = None if is_output else tensor.grad_fn
         self.meta = tensor.meta
+        self.is_leaf = not is_output and self.history is None and tensor.requires_grad  # now: it may be detached later
         before = tensor._version
         with grad_mode.AutoGradMode(False):
             self.packed = pack(tensor)
@@ -117,8 +118,8 @@ class PackedVariable(SavedVariable):
             raise TypeError(messages.UNPACKED_NO_TENSOR.format(type(tensor).__name__))
         result = alias(tensor)
         result.node = node if self.is_output else self.history
-        if self.meta is not None and result.node is None and self.meta.view is None:
-            result.meta = self.meta  # a leaf: gradients go to the leaf's own accumulator
+        if self.is_leaf:  # gradients go to the leaf's own accumulator
+            meta_of(result).requires_grad, result.meta.accumulator = True, self.meta.accumulator
         elif self.meta is not None and self.meta.edge_to_output:
             meta_of(result).edge_to_output = True
             result.meta.output_nr = self.meta.output_nr
@@ -231,6 +232,7 @@ class SavedTensor:
             raise RuntimeError(messages.REGISTER_TWICE)
         if slot is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        _ = slot.tensor.grad_fn  # RuntimeError for a view that may be used no more
         slot.version = slot.tensor._version  # it is checked no more
         packed = PackedVariable(slot.unpack(self._node), pack, unpack, slot.is_output)
         if self._index is None:

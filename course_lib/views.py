@@ -11,7 +11,7 @@ import numpy as np
 from course_lib import errors, grad_mode
 from course_lib.anomaly import note_write
 from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
-from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, part_of
+from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, part_of, span
 from course_lib.saved import add_slot_properties
 from course_lib.tensor import AutogradMeta, Tensor, alias, counter_of, memory_of, new_tensor
 
@@ -80,8 +80,11 @@ def grad_fn(tensor):
     return tensor.node
 
 
-def gradient_edge(tensor):
-    """Where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None."""
+def gradient_edge(tensor, *others):
+    """Where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None.
+
+    others: what an operation takes beside it: an operation on inference tensors only is not recorded.
+    """
     meta = tensor.meta
     if meta is None:
         return tensor.node
@@ -90,7 +93,7 @@ def gradient_edge(tensor):
         node = grad_fn(tensor)
     if node is not None:
         return (node, meta.output_nr) if meta.edge_to_output else node
-    if meta.requires_grad:
+    if meta.requires_grad and not (meta.inference and all(o.is_inference() for o in others)):
         return meta.accumulator and meta.accumulator() or accumulator_of(tensor)
     if meta.view is not None and requires_grad(meta.view.base):
         return init_node(DeadEnd(), ())
@@ -221,14 +224,15 @@ class AsStridedBackward0(Node):
     def apply(self, grad):
         """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
         shape, strides, offset, base_shape, base_strides = self.geometry
+        reach = offset + span(shape, strides)  # beyond the base, if the view got other memory by `.data =`
         if isinstance(grad, Tensor):
             repeated = tuple(d for d, (n, step) in enumerate(zip(shape, strides, strict=True)) if step == 0 and n > 1)
             grad = grad.sum(repeated, True) if repeated else grad  # an expanded view: every appearance counts
-            whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
+            whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype, reach)[0])
             view_at(whole, grad.array.shape, strides, offset).add_(grad)
             return (whole,)
         grad = np.asarray(grad)
-        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
+        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype, reach)
         if 0 in strides:
             places = part_of(np.arange(len(buffer)), shape, strides, offset)
             np.add.at(buffer, places, grad)

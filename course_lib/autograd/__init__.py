@@ -9,6 +9,7 @@ import numpy as np
 
 from course_lib import errors
 from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from course_lib.autograd.graph_tools import edge_of
 from course_lib.engine import GraphTask, run
 from course_lib.function import Function
 from course_lib.grad_mode import state
@@ -17,7 +18,7 @@ from course_lib.native import messages
 from course_lib.native.creation import zeros_like
 from course_lib.native.warn import warn_once
 from course_lib.tensor import Tensor, new_tensor
-from course_lib.views import gradient_edge, requires_grad
+from course_lib.views import requires_grad
 
 from . import function, graph
 
@@ -74,7 +75,7 @@ def has_history(root):
 def edge_of_root(root):
     """The edge that a pass starts from, at a tensor or at a gradient edge."""
     if not isinstance(root, graph.GradientEdge):
-        return gradient_edge(root)
+        return edge_of(root)
     return tuple(root) if root.node.several_outputs else root.node
 
 
@@ -98,7 +99,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             if isinstance(tensor, Tensor):
                 if not requires_grad(tensor) or tensor.grad_fn is not None:
                     tensor.retain_grad()
-                edge = gradient_edge(tensor)
+                edge = edge_of(tensor)
             else:
                 edge = tensor.node
             targets.add(edge[0] if isinstance(edge, tuple) else edge)
@@ -149,7 +150,7 @@ def edge_of_input(tensor):
     check_input(tensor)
     if isinstance(tensor, graph.GradientEdge):
         return tensor.node, tensor.output_nr
-    edge = gradient_edge(tensor) if requires_grad(tensor) else None
+    edge = edge_of(tensor) if requires_grad(tensor) else None
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge if isinstance(edge, tuple) else (edge, 0)

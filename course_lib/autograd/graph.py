@@ -9,13 +9,13 @@ from typing import NamedTuple
 from course_lib.autograd.graph_tools import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
+    edge_of,
     register_multi_grad_hook,
     save_on_cpu,
     saved_tensors_hooks,
 )
 from course_lib.graph import Node, RemovableHandle, public_edge
 from course_lib.tensor import Tensor, counter_of
-from course_lib.views import gradient_edge
 
 
 class GradientEdge(NamedTuple):
@@ -31,7 +31,7 @@ def get_gradient_edge(tensor):
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    return GradientEdge(*public_edge(gradient_edge(tensor)))
+    return GradientEdge(*public_edge(edge_of(tensor)))
 
 
 def increment_version(tensor):

@@ -7,7 +7,7 @@ import threading
 import weakref
 
 from course_lib.grad_mode import state
-from course_lib.graph import AccumulateGrad
+from course_lib.graph import AccumulateGrad, accumulator_of
 from course_lib.views import gradient_edge
 
 # --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
@@ -74,9 +74,15 @@ class MultiHandle:
         self.remove()
 
 
+def edge_of(tensor):
+    """The gradient edge of a tensor; also of an inference tensor, which operations by themselves do not record."""
+    is_leaf = tensor.is_inference() and tensor.node is None and tensor.meta.requires_grad
+    return accumulator_of(tensor) if is_leaf else gradient_edge(tensor)
+
+
 def node_of(tensor):
     """The node that a tensor's gradient arrives at."""
-    edge = gradient_edge(tensor) if tensor.requires_grad else None
+    edge = edge_of(tensor) if tensor.requires_grad else None
     if not edge:
         raise AssertionError("Expected gradient function to be set")
     return edge[0] if isinstance(edge, tuple) else edge

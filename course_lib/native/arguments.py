@@ -60,7 +60,7 @@ def write_arguments(row):
                  f"        {arrays} = {promoting}({', '.join(row.operands)})", "        promoted = True"]
     if row.floating:
         for t in row.operands or row.tensors:
-            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = {t}_array.astype(F32)"]
+            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = in_rows({t}_array, F32)"]
     return text
 
 

@@ -297,8 +297,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 def _spread(row, input, dim, unbiased, correction, keepdim):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    dims = dims_of(input, dim)
-    return row(input, dims or every(input), correction if unbiased else 0, keepdim)
+    return row(input, dims_of(input, dim), correction if unbiased else 0, keepdim)
 
 
 @numpy_names
@@ -368,14 +367,15 @@ def check_not_empty(name, input, dim):
     """RuntimeError for the extreme value of nothing, IndexError for a dimension of length 0."""
     if input.array.size:
         return
-    if not dims_of(input, dim):
+    dims = dims_of(input, dim)
+    if not dims:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
             "the 'dim' argument."
         )
-    for d in dims_of(input, dim):
+    for d, named in zip(dims, (dim,) if isinstance(dim, int) else dim, strict=True):
         if not input.array.shape[d]:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+            raise IndexError(f"{name}(): Expected reduction dim {named} to have non-zero size.")
 
 
 @numpy_names
@@ -1052,6 +1052,8 @@ def _cat_grads(grads, sizes, split_size, dim):
 def _share_among_equals(grad, x, result, dim, keepdim):
     equal = kernels.equal_to_extreme(x.array, result.array, dim, keepdim)
     share = equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    if dim is None:
+        return where(new_tensor(equal), grad * new_tensor(share.max().astype(x.array.dtype)), 0.0)
     return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
 
 
@@ -1093,7 +1095,7 @@ ON_TENSORS.update(
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
     deviations=lambda x, dim: x - mean(x, dim, True),
-    no_deviations=lambda x, dim: new_tensor(kernels.no_deviations(x.array, dim)),
+    no_deviations=lambda x: new_tensor(kernels.no_deviations(x.array)),
     share_among_equals=_share_among_equals,
     put_along=_put_along,
     cat_grads=_cat_grads,
@@ -1101,6 +1103,7 @@ ON_TENSORS.update(
     add_at_places=_add_at_places,
     pick_places=_pick_places,
     error_function=lambda x: rows.erf(x),
+    one_less=lambda x: x - 1,
     sign=lambda x: rows.sign(x),
     squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
 )

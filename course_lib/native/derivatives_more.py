@@ -11,7 +11,7 @@ row("reciprocal(self)", "1 / self", floating=True,
     self="-grad * (result * result)")
 row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBackward1",
     keeps=("exponent", "result", "self"),
-    self="grad * where(exponent == 0, 0.0, exponent * self ** (exponent - 1))",
+    self="grad * where(exponent == 0, 0.0, exponent * self ** one_less(exponent))",
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
@@ -133,7 +133,7 @@ row("elu(self, alpha=1.0)",
 
 # --- comparing two tensors ---------------------------------------------------------------------------------
 
-row("minimum(self, other)", "np.minimum(self, other)", in_place=False,
+row("minimum(self, other)", "np.minimum(other, self)", in_place=False,
     self="share_of_larger(grad, other, self)",
     other="share_of_larger(grad, self, other)")
 row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
@@ -168,9 +168,9 @@ row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, 
     self="norm_grad(grad, self, result, ord, dim, keepdim)")
 row("min_all(self)", "kernels.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("amax(self, dim, keepdim=False)", "np.max(self, axis=dim, keepdims=keepdim)", elementwise=False,
+row("amax(self, dim, keepdim=False)", "kernels.extremes(np.max, self, dim, keepdim)", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
-row("amin(self, dim, keepdim=False)", "np.min(self, axis=dim, keepdims=keepdim)", elementwise=False,
+row("amin(self, dim, keepdim=False)", "kernels.extremes(np.min, self, dim, keepdim)", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
 row("min_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmin, dim, keepdim)",
     node="MinBackward0", outputs=("values", "indices"),

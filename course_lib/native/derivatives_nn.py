@@ -46,7 +46,11 @@ for _dimensions in ("", "2d"):
 # --- activations -------------------------------------------------------------------------------------------
 
 row("log_sigmoid(self)", "kernels_nn.log_sigmoid(self)", outputs=("output", "buffer"), keeps=("buffer",),
-    self="grad * sigmoid(-self)")
+    self="log_sigmoid_backward(grad, self, buffer)")
+row("log_sigmoid_backward(grad_output, self, buffer)", "kernels_nn.log_sigmoid_backward(grad_output, self, buffer)",
+    node="LogSigmoidBackwardBackward0", elementwise=False,
+    grad_output="log_sigmoid_backward(grad, self, buffer)",
+    self="grad * grad_output * (sigmoid(self) * (sigmoid(self) - 1))")
 row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_val, max_val)",
     self="hardtanh_backward(grad, self, min_val, max_val)")
 row("scaled_elu(self, alpha, scale)", "scale * np.where(self > 0, self, alpha * np.expm1(self))",

@@ -213,7 +213,7 @@ def take(tensor, indices):
     result = new_tensor(np.ascontiguousarray(array) if array.ndim else array)
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
-    edge = gradient_edge(tensor)
+    edge = gradient_edge(tensor, *(i for i in indices if i is not None))
     if edge is not None:
         node = result.node = init_node(IndexBackward0(), (edge,))
         node.kept_self_sym_sizes = tensor.array.shape
@@ -470,7 +470,7 @@ def joined(result, node_class, tensors, dim, lengths=None):
     """Record cat or stack."""
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
-    edges = tuple(gradient_edge(t) for t in tensors)
+    edges = tuple(gradient_edge(t, *tensors) for t in tensors)
     if all(edge is None for edge in edges):
         return result
     node = result.node = init_node(node_class(), edges)

@@ -14,6 +14,7 @@ import numpy as np
 from course_lib.dtypes import BOOL
 from course_lib.dtypes import of_array as title
 from course_lib.native.memory import Storage
+from course_lib.native.selection import first_in_order
 
 # --- values ------------------------------------------------------------------------------------------------
 
@@ -96,7 +97,8 @@ def running(function, x, dim):
     """np.cumsum or np.cumprod along a dimension."""
     if not x.ndim:
         return np.asarray(x, np.int64 if x.dtype.kind == "b" else x.dtype).copy()
-    return np.ascontiguousarray(function(x, axis=dim))
+    result = np.ascontiguousarray(function(x, axis=dim))
+    return result + x.dtype.type(0) if function is np.cumsum and x.dtype.kind == "f" else result  # from 0: never -0.0
 
 
 def logistic(x):
@@ -106,7 +108,8 @@ def logistic(x):
 
 def error_function(x):
     """erf, element by element."""
-    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x)).astype(x.dtype)
+    result = np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x)).astype(x.dtype)
+    return laid_out_like(result, x) if result.ndim else result
 
 
 def clip(x, low, high):
@@ -147,7 +150,7 @@ def masked_fill(x, mask, value):
     if 0 in x.strides and mask.shape == x.shape:
         shared = tuple(d for d, step in enumerate(x.strides) if step == 0)
         mask = np.broadcast_to(mask.any(shared, keepdims=True), mask.shape)
-    return np.where(mask, whole(value, x.dtype), x)
+    return np.asarray(np.where(mask, whole(value, x.dtype), x), order="C")
 
 
 def masked_select(x, mask):
@@ -165,7 +168,7 @@ def triangle(function, x, diagonal):
     """np.triu or np.tril of the last two dimensions; RuntimeError for a vector."""
     if x.ndim < 2:
         raise RuntimeError(f"{function.__name__}: input tensor must have at least 2 dimensions")
-    return function(x, diagonal)
+    return np.ascontiguousarray(function(x, diagonal))
 
 
 NO_ABS = "\"abs_cpu\" not implemented for 'Bool'"
@@ -221,6 +224,8 @@ def floats(x, kernel):
 def rounded(function, x):
     """np.floor or one of its relatives; NotImplementedError for truth values."""
     kernel = f"{function.__name__}_vml_cpu"
+    if x.dtype.kind == "i":
+        return copy(x)
     return function(truth_refused(x, f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError))
 
 
@@ -326,7 +331,23 @@ def extreme(x, function, name):
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
             "with the 'dim' argument."
         )
-    return function(x)
+    return last_zero(function(x), x)
+
+
+def last_zero(result, x):
+    """A result of 0 with the sign of the last zero in x: the one of equals that PyTorch takes from all elements."""
+    return x[x == 0][-1] if result == 0 and x.dtype.kind == "f" else result
+
+
+def extremes(function, x, dim, keepdim):
+    """np.max or np.min along dimensions; of zeros with different signs the first, as in PyTorch."""
+    result = function(x, axis=dim, keepdims=keepdim)
+    if x.dtype.kind != "f" or np.all(result):
+        return result
+    rest = [d for d in range(x.ndim) if d not in dim]
+    lines = x.transpose(*rest, *dim).reshape([x.shape[d] for d in rest] + [-1])
+    first = np.take_along_axis(lines, np.argmax(lines == 0, -1)[..., None], -1).reshape(result.shape)
+    return np.where(result == 0, first, result)[()]
 
 
 def extreme_along(x, find, dim, keepdim):
@@ -349,16 +370,37 @@ def sort(x, dim, descending):
         indices = np.flip(x.shape[dim] - 1 - np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
     else:
         indices = np.argsort(x, axis=dim, kind="stable")
-    return np.take_along_axis(x, indices, axis=dim), indices
+    return laid_out_like(np.take_along_axis(x, indices, axis=dim), x), indices
+
+
+def laid_out_like(values, x):
+    """Values of x's shape in new memory laid out as x's elements lie; in rows for an expanded array."""
+    if x.flags.c_contiguous or 0 in x.strides:
+        return np.array(values, order="C")
+    result = np.empty_like(x, values.dtype)
+    result[...] = values
+    return result
 
 
 def topk(x, k, dim, largest):
-    """(values, indices) of the k largest or smallest elements along one dimension, in order."""
+    """(values, indices) of the k largest or smallest elements along one dimension, in order.
+
+    Which of equals are taken, and in which order, is PyTorch's choice: see selection.py.
+    """
     if x.ndim and k > x.shape[dim]:
         raise RuntimeError("selected index k out of range")
     truth_refused(x, "topk does not support bool dtypes on CPU")
-    values, indices = sort(x, dim, largest)
-    return (values, indices) if x.ndim == 0 else tuple(take_slice(a, dim, 0, k, 1).copy() for a in (values, indices))
+    if x.ndim == 0:
+        return sort(x, dim, largest)
+    lines = np.moveaxis(x, dim, -1)
+    ordered, places = sort(lines, -1, largest)
+    places, ordered = places[..., :k], ordered[..., : k + 1]
+    equal = (ordered[..., 1:] == ordered[..., :-1]) | np.isnan(ordered[..., 1:])
+    if equal.any():
+        for line in np.argwhere(equal.any(-1)):
+            places[tuple(line)] = first_in_order(lines[tuple(line)].tolist(), k, largest)
+    indices = np.ascontiguousarray(np.moveaxis(places, -1, dim))
+    return np.take_along_axis(x, indices, axis=dim), indices
 
 
 def logsumexp(x, dim, keepdim):
@@ -370,8 +412,8 @@ def logsumexp(x, dim, keepdim):
 
 
 def floats_only(name, x, dim):
-    """NotImplementedError for integers, in the words of PyTorch's kernels."""
-    if x.dtype.kind != "f":
+    """NotImplementedError for integers (if there are any elements), in the words of PyTorch's kernels."""
+    if x.dtype.kind != "f" and x.size:
         kernel = "lastdim_kernel_impl" if dim == x.ndim - 1 else "kernel_impl"
         raise NotImplementedError(f'"{name}_{kernel}" not implemented for \'{title(x).title}\'')
 
@@ -381,6 +423,8 @@ def softmax(x, dim):
     floats_only("softmax", x, dim)
     if x.ndim == 0:
         return np.exp(x - x)
+    if not x.size:
+        return np.ascontiguousarray(x)
     e = np.exp(x - largest(x, dim))
     result = e / total(e, dim, True)
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)
@@ -391,6 +435,8 @@ def log_softmax(x, dim):
     floats_only("log_softmax", x, dim)
     if x.ndim == 0:
         return x - x
+    if not x.size:
+        return np.ascontiguousarray(x)
     result = x - largest(x, dim)
     np.subtract(result, np.log(total(np.exp(result), dim, True)), result)
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)
@@ -407,7 +453,7 @@ def matrix_product(a, b):
     """a @ b; RuntimeError for shapes or element types that do not go together."""
     if a.dtype is not b.dtype:
         same_type(a, b)
-    if a.dtype is BOOL:
+    if a.dtype is BOOL and (a.size or a.ndim != 2 or b.ndim != 2):
         kernel = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}.get((a.ndim, b.ndim), "bmm")
         floats(a, kernel)
     return a.dot(b) if b.ndim < 3 else a @ b  # for matrices dot takes half the time of @
@@ -445,8 +491,8 @@ def copy(x):
 
 
 def astype(x, dtype):
-    """The values converted to a NumPy type."""
-    return x.astype(dtype)
+    """The values converted to a NumPy type, laid out as they are; in rows when the array is expanded."""
+    return x.astype(dtype, order="C" if 0 in x.strides else "K")
 
 
 def whole(value, dtype):
@@ -721,7 +767,7 @@ def index_add(x, dim, index, source, alpha=1):
     if x.ndim == 1 and index.size and not (0 <= index.min() and index.max() < x.size):
         raise IndexError("index out of range in self")
     check_places(index, x.shape[dim], dim)
-    result = np.array(x)
+    result = np.array(x, order="C")
     np.add.at(result, (slice(None),) * dim + (index,), source if alpha == 1 else source * alpha)
     return result
 
@@ -821,6 +867,11 @@ def share_of_larger(grad, a, b):
     return where(a < b, 0.0, where(a == b, grad * 0.5, grad))
 
 
+def one_less(x):
+    """x - 1; RuntimeError for truth values."""
+    return subtract(1, x) if x.dtype.kind == "b" else x - 1
+
+
 def power_grad(grad, base, exponent):
     """The gradient of base ** number; 0 for the exponent 0, even at 0."""
     return zeros_like(grad) if exponent == 0 else grad * (exponent * base ** (exponent - 1))
@@ -856,18 +907,18 @@ def products_of_others(x, result, dim):
 
 
 def cumprod_grad(grad, x, result, dim):
-    """The gradient of a running product; where x has zeros, from the products of every run without one element."""
+    """The gradient of a running product: where x has zeros, nothing that comes after the first one counts before it."""
     if x.size <= 1 or x.shape[dim] == 1:
         return grad
     if x.all():
         return np.flip(np.cumsum(np.flip(result * grad, dim), dim), dim) / x
-    line, g = np.moveaxis(x, dim, -1), np.moveaxis(grad, dim, -1)
-    result = np.zeros_like(line)
-    for i in range(line.shape[-1]):
-        factors = line.copy()
-        factors[..., i] = 1
-        result[..., i] = (np.cumprod(factors, -1)[..., i:] * g[..., i:]).sum(-1)
-    return np.moveaxis(result, -1, dim)
+    line, g, products = (np.moveaxis(a, dim, -1) for a in (x, grad, result))
+    zeros = np.cumsum(line == 0, -1)
+    before, until_second, first = zeros == 0, zeros == 1, (zeros == 1) & (line == 0)
+    sums = np.flip(np.cumsum(np.flip(np.where(before, products * g, 0), -1), -1), -1)
+    others = np.cumprod(np.where(until_second & ~first, line, 1), -1) * np.where(until_second, g, 0)
+    of_first = np.prod(np.where(before, line, 1), -1, keepdims=True) * np.sum(others, -1, keepdims=True)
+    return np.moveaxis(np.where(before, sums / line, np.where(first, of_first, 0)).astype(x.dtype), -1, dim)
 
 
 def deviations(x, dim):
@@ -892,12 +943,14 @@ def std_grad(grad, x, result, dim, correction, keepdim):
 def var_grad(grad, x, dim, correction, keepdim):
     """The gradient of the variance; of too few elements it is NaN, or infinite where they differ."""
     grad, n = restore_dim(grad, x.shape, dim, keepdim), numel(x.shape, dim) - correction
-    return grad * no_deviations(x, dim) if n <= 0 else 2 / n * grad * deviations(x, dim)
+    if n <= 0 and (dim is None or not x.ndim):
+        return grad * no_deviations(x)
+    return (2 / n if n else math.inf) * grad * deviations(x, dim)
 
 
-def no_deviations(x, dim):
-    """The slope of a variance that is no number."""
-    return np.where(x == np.mean(x, axis=dim, keepdims=True), x.dtype.type(math.nan), x.dtype.type(math.inf))
+def no_deviations(x):
+    """The slope of the variance of all elements where that is no number."""
+    return np.where(x == np.mean(x), x.dtype.type(math.nan), x.dtype.type(math.inf))
 
 
 def norm_grad(grad, x, result, ord, dim, keepdim):
@@ -918,7 +971,7 @@ def sign(x):
     """-1, 0 or 1, and 0 for NaN."""
     if x.dtype.kind == "f":
         return np.where(np.isnan(x), x.dtype.type(0), np.sign(x))
-    return np.sign(x) if x.dtype.kind != "b" else x.copy()
+    return np.sign(x) if x.dtype.kind != "b" else copy(x)
 
 
 def equal_to_extreme(x, result, dim, keepdim):
@@ -929,9 +982,14 @@ def equal_to_extreme(x, result, dim, keepdim):
 
 
 def share_among_equals(grad, x, result, dim, keepdim):
-    """The gradient of an extreme value, divided equally among the elements that attain it; NaN where none does."""
+    """The gradient of an extreme value, divided equally among the elements that attain it; NaN where none does.
+
+    That of an extreme of all elements reaches no others, not even as NaN.
+    """
     equal = equal_to_extreme(x, result, dim, keepdim)
     count = np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    if dim is None:
+        return where(equal, grad / count.astype(grad.dtype), 0.0)
     return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
 
 
@@ -1057,7 +1115,7 @@ def sum_repeats(grad, sizes, repeats):
 
 def flip(x, dims):
     """The elements in reverse order along dimensions, in new memory."""
-    return np.array(np.flip(x, dims) if x.ndim else x, order="C")
+    return laid_out_like(np.flip(x, dims) if x.ndim else x, x)
 
 
 def masked_scatter(x, mask, source):

@@ -88,8 +88,15 @@ def gelu_tanh(x):
 
 def log_sigmoid(x):
     """(log(sigmoid(x)), exp(-|x|)): the second is what its gradient is made of."""
-    buffer = np.exp(-np.abs(floats(x, "log_sigmoid_cpu")))
+    x = np.asarray(floats(x, "log_sigmoid_cpu"), order="C")
+    buffer = np.exp(-np.abs(x))
     return np.minimum(x, 0) - np.log1p(buffer), buffer
+
+
+def log_sigmoid_backward(grad, x, buffer):
+    """The gradient of log_sigmoid, made from its second result."""
+    slope = buffer / (1 + buffer)
+    return grad * np.where(x < 0, 1 - slope, slope)
 
 
 def known_classes(sizes, target, ignore_index):

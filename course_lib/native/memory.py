@@ -96,11 +96,18 @@ def is_dense(array):
     return array.size > 0
 
 
-def empty_strided(shape, strides, dtype):
-    """Zeros laid out with the given strides (in elements), and the one-dimensional memory they lie in."""
-    span = 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if all(shape) else 0
-    buffer = np.zeros(span, dtype)
+def empty_strided(shape, strides, dtype, least=0):
+    """Zeros laid out with the given strides (in elements), and the one-dimensional memory they lie in.
+
+    least: how many elements the memory has at least.
+    """
+    buffer = np.zeros(max(span(shape, strides), least), dtype)
     return part_of(buffer, shape, strides, 0), buffer
+
+
+def span(shape, strides):
+    """How many elements there are from the first to the last of a tensor with these strides."""
+    return 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
 def part_of(buffer, shape, strides, offset):

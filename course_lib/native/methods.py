@@ -6,7 +6,7 @@ PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
-from course_lib.graph import Node, init_node, require_grad
+from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, require_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
 from course_lib.native.arguments import broadcast_error, operands, promote
 from course_lib.native.composites import rename_node
@@ -559,6 +559,8 @@ def _in_place_shape(name, change):
         edge = gradient_edge(self) if state.recording > 0 else None
         changed = change(alias(self) if edge is None else twin(self), *args)
         counter_of(self).value += 1
+        if edge is None:
+            keep_form(self, changed.array)
         self.array = changed.array
         if edge is not None:
             rename_node(changed.node, NODES_OF_SHAPE_CHANGES[type(changed.node).__name__])
@@ -575,6 +577,17 @@ def _in_place_shape(name, change):
     method_.__name__ = name
     method_.__doc__ = f"{name.rstrip('_')}, changing this tensor itself instead of returning another."
     setattr(Tensor, name, method_)
+
+
+def keep_form(tensor, array):
+    """Before a tensor gets another array: its node goes on expecting gradients of the form the tensor has now."""
+    shape, dtype = tensor.array.shape, tensor.array.dtype
+    node, meta = tensor.node, tensor.meta
+    if node is None and meta is not None and meta.accumulator is not None:
+        node = meta.accumulator()
+        meta.accumulator = meta.accumulator if dtype is array.dtype else None  # as for a new leaf
+    if node is not None and (shape, dtype) != (array.shape, array.dtype):
+        hooks_of(node).forms.setdefault(0 if meta is None else meta.output_nr, (shape, dtype))
 
 
 def twin(tensor):
@@ -602,6 +615,8 @@ def set_(self, source):
     edges = (gradient_edge(self), gradient_edge(source)) if tracked else ()
     version = counter_of(self)
     version.value += 1
+    if not tracked:
+        keep_form(self, source.array)
     self.array = memory_of(source)
     if tracked:
         views.rebase_history(self, without_derivative("set_", edges))
@@ -627,6 +642,7 @@ def without_derivative(operation, edges):
     """A NoDerivative node."""
     node = init_node(NoDerivative(), edges)
     node.operation = operation
+    node.sequence_nr += LEAVES_FIRST  # it runs as soon as it is reached
     return node
 
 

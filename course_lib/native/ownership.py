@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 
+from course_lib.native.kernels import broadcast_like
+
 
 def may_be_taken_over(grad, like):
     """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
@@ -28,7 +30,15 @@ def may_be_taken_over(grad, like):
 
 
 def copy_like(grad, like):
-    """A copy whose memory layout follows the leaf's, when the leaf's elements fill their memory densely."""
+    """A copy whose memory layout follows the leaf's, when the leaf's elements fill their memory densely.
+
+    RuntimeError for a gradient that cannot be seen in the shape that the leaf has by now; one that is stepped through
+    like the leaf keeps its own shape, as in PyTorch, which takes it over.
+    """
+    if grad.shape != like.shape:
+        if steps_alike(grad, like):
+            return np.array(grad)
+        grad = broadcast_like(grad, like)
     if like.ndim < 2 or like.flags.c_contiguous:
         return np.array(grad, order="C")
     order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
@@ -37,6 +47,12 @@ def copy_like(grad, like):
         return np.array(grad, order="C")
     copy[...] = grad
     return copy
+
+
+def steps_alike(grad, like):
+    """True when each dimension of the gradient that is longer than 1 is stepped through like that of the leaf."""
+    steps = zip(grad.shape, grad.strides, like.strides, strict=False)
+    return grad.ndim <= like.ndim and all(n == 1 or step == wanted for n, step, wanted in steps)
 
 
 def _count_references():

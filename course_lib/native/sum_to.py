@@ -17,6 +17,33 @@ def fit_inputs(grads, forms):
     ])
 
 
+def fit_to_outputs(grads, forms):
+    """Gradients of tensors that changed their form after their node was made, in the form that the node expects.
+
+    RuntimeError when one cannot be summed to that form. `forms`: {output number: (shape, dtype)}.
+    """
+    fitted = list(grads)
+    for output_nr, (shape, dtype) in forms.items():
+        grad = grads[output_nr]
+        if grad is not None:
+            got = (grad.array if isinstance(grad, Tensor) else grad).shape
+            check_fits(got, shape, "invalid gradient")
+            fitted[output_nr] = fit(grad, shape, dtype)
+    return fitted
+
+
+def check_fits(got, shape, what, index=0):
+    """RuntimeError when a gradient of shape `got` cannot be summed to a shape."""
+    try:
+        fits = np.broadcast_shapes(got, shape) == got
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"{what} at index {index} - got {list(got)} but expected shape compatible with {list(shape)}"
+        )
+
+
 def fit(grad, shape, dtype):
     """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
     if isinstance(grad, Tensor):

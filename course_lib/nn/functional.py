@@ -170,7 +170,7 @@ def linear(input, weight, bias=None):
         return composites.matmul(input, turned)
     if input.array.ndim == 2:
         return composites.addmm(bias, input, turned)
-    if bias.array.ndim != 1:
+    if bias.array.ndim != 1 or not input.is_contiguous():
         return composites.matmul(input, turned).add_(bias)
     flat = composites.reshape(input, (math.prod(input.array.shape[:-1]), input.array.shape[-1]))
     return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))

@@ -103,6 +103,105 @@ FOUND = {
             r1 = r0[1:]
         torch.autograd.backward([r1, r0.detach()], [torch.ones_like(r1), None])
     """,
+    "a power of truth values has no gradient": f"""
+        {VECTOR}
+        r1 = (r0 ** (r0 > 0)).sum()
+        r1.backward(retain_graph=True)
+        r1.backward(create_graph=True)
+    """,
+    "the gradient of logsigmoid is made from what was kept": f"""
+        {VECTOR}
+        r1 = F.logsigmoid(r0)
+        r0.data.copy_(r1)
+        r1.sum().backward()
+    """,
+    "the variance along a dimension of one element has a recorded gradient": f"""
+        {MATRIX}
+        r1 = r0[:1]
+        r1.var(0).sum().backward(create_graph=True)
+    """,
+    "the variance along an empty dimension has a recorded gradient": """
+        r0 = torch.zeros(0, dtype=torch.float64, requires_grad=True)
+        r0.var(0).backward(create_graph=True)
+    """,
+    "what has no derivative runs before all else": f"""
+        {MATRIX}
+        r1 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
+        r2 = r1 // 2
+        r3 = r0 * r0
+        torch.autograd.backward([r2.sum(), r3.sum()])
+    """,
+    "a running product where what follows a zero is no number": """
+        r0 = torch.tensor([[0.5, 1.0, -1.0], [2.0, -0.25, 0.0]], dtype=torch.float64, requires_grad=True)
+        ((2 / r0).cos() * r0.cumprod(0)).sum().backward()
+    """,
+    "the largest of all elements passes NaN to no other": f"""
+        {MATRIX}
+        r0.max().std(0).backward(retain_graph=True)
+        r1 = torch.autograd.grad(r0.max().var(0), r0, create_graph=True)[0].clone()
+        r2 = torch.autograd.grad(r0.amax(0).std(1 - 1), r0)[0].clone()
+    """,
+    # --- tensors that change their form after their node was made ---
+    "a tensor that took other data expects gradients as before": f"""
+        {VECTOR}
+        r1 = r0 * 2
+        r1.data = r1.data.float()
+        r2 = r1 * 3
+        r2.sum().backward()
+        r3 = r0[...]
+        r3.data = r3.data.float()
+        r3.expand(3, 3).max().backward()
+    """,
+    "a tensor that took data with another shape": f"""
+        {MATRIX}
+        r1 = r0 * 2
+        r1.data = r1.data[None]
+        r1.retain_grad()
+        r1.sum().backward()
+    """,
+    "a tensor that got a dimension in inference mode": f"""
+        {MATRIX}
+        r1 = r0.double()
+        with torch.inference_mode():
+            r1.unsqueeze_(0)
+        r2 = torch.autograd.grad(r1.sum(), r1)[0].clone()
+    """,
+    "a leaf that was transposed after it was used": """
+        r0 = torch.tensor([[1.5], [0.5]], dtype=torch.float64, requires_grad=True)
+        r1 = F.l1_loss(r0, r0)
+        with torch.inference_mode():
+            r0.t_().mul_(2)
+        r1.backward()
+    """,
+    "a leaf that was transposed after its gradient was computed": """
+        r0 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
+        (r0 * 3).sum().backward()
+        with torch.inference_mode():
+            r0.transpose_(0, -1)
+        (r0 * r0).sum().backward()
+    """,
+    "a leaf that got a dimension after it was used": f"""
+        {MATRIX}
+        r1 = r0 * 2
+        r0.data = r0.data[None]
+        r2 = torch.autograd.grad((r0 * 1).sum(), r0)[0].clone()
+        r1.sum().backward()
+    """,
+    "a leaf that got another type after it was used": f"""
+        {MATRIX}
+        r1 = r0 * 2
+        r0.data = r0.data.float()
+        r2 = torch.autograd.grad((r0 * 1).sum(), r0)[0].clone()
+        r1.sum().backward()
+    """,
+    "a view that took other memory than its base": """
+        r0 = torch.ones(3, dtype=torch.float64).requires_grad_()
+        r1 = r0.expand(3, *r0.shape)
+        r1.data = r1.detach() * 2
+        with torch.no_grad():
+            r0[torch.tensor([0, 1])] = 3.0
+        (r1 * 3).sum().backward()
+    """,
     # --- nodes ---
     "assigning a number fills": f"{MATRIX}\nr1 = r0 * 1\nr1[:] = 2.0\nr1.sum().backward()",
     "assigning a number to everything fills": f"{MATRIX}\nr1 = r0 * 1\nr1[...] = 5.",
@@ -196,6 +295,11 @@ FOUND = {
         with torch.no_grad():
             r2 = r0[1:]
         r2[:] = r1[1:]
+    """,
+    "a view of truth values filled with a tensor that requires grad": f"""
+        {VECTOR}
+        r1 = torch.tensor([True, False, True]).split([1, 2])[1]
+        r1[:1].fill_(r0.sum())
     """,
     "the version error of a detached input names its user": f"""
         {VECTOR}
@@ -307,7 +411,74 @@ FOUND = {
         r1.t_()
         (r1 * r1).sum().backward()
     """,
+    "a hook on a node that leads nowhere": f"""
+        {VECTOR}
+        with torch.no_grad():
+            r1 = r0[1:]
+        r2 = r1[..., None]
+        r2.grad_fn.register_hook(lambda i, o: seen(i[0], 0))
+        r2.sum().backward()
+    """,
+    "a hook on a Function is shown all that it returned": f"""
+        {VECTOR}
+        r1 = Both.apply(r0)[0]
+        r1.grad_fn.register_hook(lambda i, o: seen(i[0], 0))
+        r1.sum().backward(inputs=[r1])
+    """,
+    "a leaf that hooks packed is a leaf when it was saved": f"""
+        {VECTOR}
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            r1 = checkpoint(lambda t: (t * 2).exp(), r0, use_reentrant=False)
+            r2 = r0.sin()
+        r0.detach_()
+        note(r2.grad_fn._saved_self.requires_grad)
+        r3 = r1.grad_fn._saved_result
+    """,
+    "a view that requires grad by its base only, packed by hooks": f"""
+        {VECTOR}
+        with torch.no_grad():
+            r1 = r0[-1]
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            r2 = checkpoint(lambda t: (t * 2).exp(), r1, use_reentrant=False)
+            r3 = r1.sin()
+        note(r3.grad_fn._saved_self.requires_grad)
+    """,
+    "a stale view may not be given hooks": f"""
+        {VECTOR}
+        r1 = r0.chunk(2)[0]
+        r2 = r1.max()
+        r0.detach().t_()
+        r2.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+    """,
     # --- inference mode ---
+    "inference tensors that require grad": f"""
+        {VECTOR}
+        with torch.inference_mode():
+            r1 = r0 * 2
+            r1.requires_grad_()
+            r2 = torch.nn.Parameter(r0 * 3)
+        r3 = r1.repeat(2, 1)
+        r4 = r1 @ r2
+        r5 = r1 * 2
+        r6 = r1 + torch.ones(3, dtype=torch.float64)
+        r7 = r1.exp()
+        r8 = r2.t()
+        r9 = torch.cat([r1, r2])
+        r10 = torch.cat([r1, torch.ones(3, dtype=torch.float64)])
+        r11 = r1[torch.tensor([0])]
+        r1.backward(torch.ones(3, dtype=torch.float64))
+        r7.sum().backward()
+    """,
+    "a Function in inference mode with recording on": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        with torch.inference_mode():
+            torch.set_grad_enabled(True)
+            r2 = Cut.apply(r0, r1)
+            r3 = Same.apply(r1)
+            r4 = Dirty.apply(r1)
+            r5 = Own.apply(r0)
+    """,
     "the largest elements in inference mode": f"""
         {MATRIX}
         with torch.inference_mode():
@@ -379,6 +550,50 @@ FOUND = {
         r0 = torch.ones(2, 1).expand(2, 3)
         r1 = torch.empty_like(r0).fill_(2)
         r2 = r1.view(-1)
+    """,
+    "softmax of no truth values": """
+        r0 = torch.zeros(2, 0) > 1
+        r1 = r0.softmax(0)
+        r2 = r0.log_softmax(-1)
+        r3 = r0 @ r0.T
+    """,
+    "of equal elements topk takes those that PyTorch takes": """
+        r0 = torch.tensor([0.0, -0.0, 2.0, 0.0, -0.0, 2.0])
+        r1 = r0.topk(1).indices
+        r2 = r0.topk(5).indices
+    """,
+    "the smallest of zeros": """
+        r0 = torch.tensor([0.0, -0.0, 2.0])
+        r1 = 1 / r0.amin(0)
+        r2 = 1 / r0.min()
+        r3 = 1 / (-r0).amax()
+        r4 = 1 / (-r0).max()
+        r5 = 1 / torch.maximum(r0, -r0)
+        r6 = 1 / torch.minimum(r0, -r0)
+    """,
+    "a running sum begins with zero": "r0 = torch.tensor([-0.0, -0.0])\nr1 = 1 / r0.cumsum(0)",
+    "elements in order lie as before": f"{MATRIX}\nr1 = r0.t().sort(0).values\nr2 = r1.reshape(-1)",
+    "elements in reverse order lie as before": f"{MATRIX}\nr1 = r0.t().flip(0)\nr2 = r1.reshape(-1)",
+    "filled by a mask lies in rows": f"{MATRIX}\nr1 = r0.t().masked_fill(r0.t() > 1, 0.5)\nr2 = r1.reshape(-1)",
+    "converted and expanded lies in rows": """
+        r0 = torch.ones(3).expand(2, 3).double()
+        r1 = r0.contiguous()
+        r2 = torch.ones(3).expand(2, 3).erf()
+        r3 = r2.contiguous()
+    """,
+    "linear of a vector with gaps": f"""
+        {VECTOR}
+        r1 = r0[::2]
+        r2 = torch.ones(4, 2, dtype=torch.float64, requires_grad=True)
+        r3 = F.linear(r1, r2, r2.sum(-1))
+        r3.sum().backward()
+    """,
+    "integers expanded and rounded lie in rows": """
+        r0 = torch.tensor([1, 2, 0]).expand(2, 3)
+        r1 = r0.round()
+        r2 = r1.contiguous()
+        r3 = r0.exp()
+        r4 = r3.contiguous()
     """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }

@@ -19,6 +19,7 @@ from course_lib.dtypes import bool_ as bool  # noqa: A004
 from course_lib.dtypes import dtype, float32, float64, int64
 from course_lib.native import composites as _composites
 from course_lib.native import methods as _native_methods
+from course_lib.native.building import build as _build
 from course_lib.native.creation import (
     arange,
     as_tensor,
@@ -47,7 +48,6 @@ from course_lib.native.indexing import cat, stack
 from course_lib.native.printing import Size, set_printoptions
 from course_lib.native.warn import is_warn_always_enabled, set_warn_always
 from course_lib.ops import ROWS as _ROWS
-from course_lib.ops import build as _build
 from course_lib.tensor import Tensor
 
 from course_lib import autograd  # isort: skip  (needs Tensor complete)

@@ -5,18 +5,13 @@ PyTorch: tools/autograd/gen_autograd_functions.py, gen_variable_type.py, torch/c
 
 import functools
 import keyword
-import math
 import re
 
-import numpy as np
-
-from course_lib import dtypes, errors, grad_mode
+from course_lib import grad_mode
 from course_lib.anomaly import note_node
-from course_lib.graph import Node, next_sequence_nr
-from course_lib.native import arguments, kernels
-from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties, pack_slots
-from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor, strides_of
-from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, update, write
+from course_lib.native import arguments
+from course_lib.saved import pack_slots
+from course_lib.tensor import meta_of
 
 state = grad_mode.state
 
@@ -371,139 +366,12 @@ def describe(row):
     return f"{row.forward}" + (f"   [{gradients}]" if gradients else "")
 
 
-# --- making it run -----------------------------------------------------------------------------------------
-
-_built = {}
-
-
-def build(name):
-    """The operation `name` ("mul" or "mul_") as a function; written and compiled the first time."""
-    if name in _built:
-        return _built[name]
-    source = name if name in ROWS else name.removesuffix("_")
-    row = ROWS[source]
-    namespace = node_namespace(row)
-    parts = [write_operation(row)] if row.in_place != "only" else []
-    if row.in_place:
-        parts.append(write_in_place(row))
-    compile_source(f"{row.name}", parts, namespace)
-    for made in (row.name, row.name + "_"):
-        if made in namespace:
-            _built[made] = namespace[made]
-            namespace[made].__module__ = "course_lib"
-    return _built[name]
-
-
-class Rows:
-    """Every operation of the table as an attribute: `rows.mul(a, b)`, `rows.mul_(a, b)`."""
-
-    def __getattr__(self, name):
-        function = build(name)
-        setattr(self, name, function)
-        return function
-
-
-rows = Rows()
-_node_namespaces = {}
-
-
-def node_namespace(row):
-    """The names generated operations see, with the row's node class in it. Rows may share a node class's name."""
-    if row.name not in _node_namespaces:
-        base = dict(OPERATION_NAMES)
-        if row.formulas:
-            namespace = dict(NODE_NAMES)
-            functions = set().union(*(names_in(f) for f in row.formulas.values())) - row.can_be_saved()
-            functions -= {"grad", "grads"}
-            namespace.update((name, on_arrays_function(name)) for name in functions)
-            compile_source(row.node, [write_node(row)], namespace)
-            cls = base[row.node] = add_slot_properties(namespace[row.node])
-            cls.__module__ = "course_lib"
-            cls.apply_to_tensors = apply_to_tensors_later(cls, functions)
-        _node_namespaces[row.name] = base
-    return _node_namespaces[row.name]
-
-
-def apply_to_tensors_later(cls, functions):
-    """Stands in for a node's apply_to_tensors until it is first called: most graphs are never differentiated twice."""
-    written = cls.apply_to_tensors
-
-    def first_call(node, grad):
-        names = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
-        cls.apply_to_tensors = type(written)(written.__code__, names, written.__name__)
-        return cls.apply_to_tensors(node, grad)
-
-    return first_call
-
-
-KERNELS = [kernels]  # where formulas find the functions they call; derivatives_nn.py adds its own
-
-
-def kernel(name):
-    """The function of arrays that formulas call by this name; None when there is none."""
-    return next((vars(module)[name] for module in KERNELS if name in vars(module)), None)
-
-
-def on_arrays_function(name):
-    """A function that formulas call, in the form that takes arrays."""
-    if function := kernel(name):
-        return function
-    row = ROWS[name]
-    if re.fullmatch(r"np\.\w+\(self\)", row.forward):
-        return getattr(np, row.forward[3:-6])
-    return eval(f"lambda {', '.join(row.parameters)}: {row.forward}", dict(OPERATION_NAMES))
-
-
-ON_TENSORS = {"np": np, "math": math}  # forms that take tensors, where they must be written: see composites.py
-
-
-def on_tensors_function(name):
-    """The same function in the form that takes tensors and is recorded."""
-    if name not in ON_TENSORS:
-        ON_TENSORS[name] = build(name) if name in ROWS else twin_of(kernel(name))
-    return ON_TENSORS[name]
-
-
-def twin_of(function):
-    """A function of arrays, read again with every name it calls standing for the form that takes tensors."""
-    names = {}
-    for name in function.__code__.co_names:
-        if name in ON_TENSORS or name in ROWS or kernel(name):
-            names[name] = on_tensors_function(name)
-    return type(function)(function.__code__, names, function.__name__, function.__defaults__)
-
-
-def compile_source(name, parts, namespace):
-    """Compile generated lines so that tracebacks and `??` can show them."""
-    text = "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
-    file = f"<course_lib operation {name}>"
-    import linecache  # here, because it costs an import of course_lib 3 %
-
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), namespace)
-    return text
-
-
-def source_of(name):
-    """The generated source of an operation and its node, as text."""
-    row = ROWS[name.removesuffix("_") if name not in ROWS else name]
-    parts = [write_node(row)] if row.formulas else []
-    parts += [write_operation(row)] if row.in_place != "only" else []
-    parts += [write_in_place(row)] if row.in_place else []
-    return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
-
-
 # --- what generated code calls -----------------------------------------------------------------------------
 
 def form(input, result, promoted=False):
     """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
     shape, dtype = input.array.shape, input.array.dtype
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
-
-
-def copy_of(tensor):
-    """The values a tensor has now, with their history, safe from the write that is about to happen."""
-    return build("clone")(tensor)
 
 
 def mark_inference(*results):
@@ -528,14 +396,3 @@ def pack_before_writing(node):
 
 
 INSTRUMENTS = [note_node]  # functions of (node, result), called for every node while recording is INSTRUMENTED
-
-OPERATION_NAMES = {  # what generated operations see
-    **vars(arguments), "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
-    "INFERENCE_SAVED": errors.INFERENCE_SAVED, "next_sequence_nr": next_sequence_nr,
-    **{each.__name__: each for each in (
-        Tensor, SavedVariable, SavedOutput, new_tensor, memory_of, strides_of, requires_grad,
-        gradient_edge, check_in_place, write, update, rebase_history, make_view, form, copy_of, mark_inference,
-        instrument, pack_before_writing,
-    )},
-}  # fmt: skip
-NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

@@ -10,10 +10,10 @@ import numpy as np
 from course_lib import dtypes, errors
 from course_lib.native import composites, creation, kernels
 from course_lib.native.arguments import operands
+from course_lib.native.building import rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import cat, dimension, take
 from course_lib.native.memory import Storage
-from course_lib.ops import rows
 from course_lib.tensor import Tensor, memory_of, new_tensor
 
 # --- element by element ------------------------------------------------------------------------------------

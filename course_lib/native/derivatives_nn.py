@@ -6,7 +6,8 @@ Read a row as in derivatives.py. `weight=None` marks an argument that may be lef
 """
 
 from course_lib.native import composites, kernels_nn
-from course_lib.ops import KERNELS, ON_TENSORS, OPERATION_NAMES, ROWS, row, rows
+from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
+from course_lib.ops import ROWS, row
 from course_lib.tensor import new_tensor
 
 KERNELS.append(kernels_nn)  # formulas find the functions they call there too

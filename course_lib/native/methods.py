@@ -9,11 +9,12 @@ from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F4
 from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, require_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
 from course_lib.native.arguments import broadcast_error, operands, promote
+from course_lib.native.building import build, rows
 from course_lib.native.composites import rename_node
 from course_lib.native.device import device
 from course_lib.native.memory import copied_with_storage
 from course_lib.native.warn import warn_once
-from course_lib.ops import ROWS, build, rows
+from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
 from course_lib.views import gradient_edge, requires_grad
 

@@ -14,8 +14,8 @@ from course_lib import dtypes
 from course_lib.errors import not_supported
 from course_lib.native import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
 from course_lib.native.arguments import broadcast_error, promote, tensor_argument
+from course_lib.native.building import rows
 from course_lib.native.indexing import cat
-from course_lib.ops import rows
 from course_lib.tensor import Tensor
 
 # --- activations -------------------------------------------------------------------------------------------

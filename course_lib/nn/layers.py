@@ -8,11 +8,11 @@ import math
 
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.native import composites, creation
+from course_lib.native.building import rows
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.module import Module
 from course_lib.nn.parameter import Parameter
-from course_lib.ops import rows
 
 
 def make(*shape, dtype=None):

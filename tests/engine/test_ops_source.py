@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import course_lib
-from course_lib.ops import ROWS, build, source_of
+from course_lib.native.building import build, source_of
+from course_lib.ops import ROWS
 
 GOLDEN = Path(__file__).parent / "golden"
 TEXTS = ["mul", "exp", "mul_"]

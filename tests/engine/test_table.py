@@ -14,7 +14,7 @@ from facts import name_of, same, saved_by, value_of
 import course_lib
 from course_lib import derivatives, ops
 from course_lib.native import derivatives_more
-from course_lib.ops import rows
+from course_lib.native.building import rows
 
 PAGES = inspect.getsource(derivatives) + inspect.getsource(derivatives_more)
 ROWS = {name: ops.ROWS[name] for name in re.findall(r'^row\("(\w+)\(', PAGES, re.MULTILINE)}

@@ -1,6 +1,14 @@
 """The element types and PyTorch's rules for mixing them.
 
 PyTorch: c10/core/ScalarType.h, aten/src/ATen/native/TypeProperties.cpp (result_type).
+
+NumPy's rules are other ones: there float32 and int64 make float64. So types are decided here, before NumPy computes:
+
+    float32 vector * float64 number without dimensions   float32    the number only counts by its kind
+    float32 vector * 2.5                                 float32
+    int64 vector * 2.5                                   float32    the default floating type
+    float32 vector * float64 vector                      float64
+    bool vector * True                                   bool
 """
 
 import numpy as np

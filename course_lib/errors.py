@@ -1,6 +1,10 @@
 """What the engine says when something cannot be done. Key phrases are PyTorch's, so that a web search finds help.
 
 PyTorch: torch/csrc/autograd/saved_variable.cpp, VariableTypeUtils.h, functions/utils.cpp, engine.cpp, variable.cpp.
+
+Nearly every error of autograd protects one of three things. The values that backward will use are those that forward
+used (saved tensors). Each value has one history (writing in place). A gradient has somewhere to start and somewhere
+to go (the engine). teach/explain.py says for each message what happened and what cures it.
 """
 
 
@@ -15,6 +19,7 @@ def not_supported(what, instead):
 
 # --- saved tensors -----------------------------------------------------------------------------------------
 
+# A slot was read after a backward pass had emptied it: in a second pass, or by looking at `_saved_self`.
 SAVED_TENSORS_FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have "
     "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
@@ -22,12 +27,13 @@ SAVED_TENSORS_FREED = (
     "you need to access saved tensors after calling backward."
 )
 
-
+# The tensor is still there, but detach_() took its history: gradients would end where they should go on.
 SAVED_DETACHED = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
     "This is not supported, please use out-of-place `.detach()` instead"
 )
 
+# Inference tensors have no counter, so a later write could not be noticed.
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
@@ -51,17 +57,11 @@ def modified_in_place(kind, shape, output_of, now, wanted, report=""):
 
 # --- writing in place --------------------------------------------------------------------------------------
 
+# The value that .grad belongs to would be gone, and the leaf would be a leaf no more.
 LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
-
-INFERENCE_IN_PLACE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed."
-    "You can make a clone to get a normal tensor before doing inplace update."
-    "See https://github.com/pytorch/rfcs/pull/17 for more details."
-)
 INFERENCE_NO_VERSION = "Inference tensors do not track version counter."
-INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
 
 _BOTH_INSIDE_OR_OUTSIDE = (
     " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
@@ -101,15 +101,13 @@ def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
 # --- leaves, detach, hooks ---------------------------------------------------------------------------------
 
 REQUIRES_GRAD_OF_NON_LEAF = "you can only change requires_grad flags of leaf variables."
-RETAIN_GRAD_OF_PLAIN = "can't retain_grad on Tensor that has requires_grad=False"
-HOOK_ON_PLAIN = "cannot register a hook on a tensor that doesn't require gradient"
-POST_HOOK_ON_NON_LEAF = "post accumulate grad hooks cannot be registered on non-leaf tensors"
 
 
 
 
 # --- the engine --------------------------------------------------------------------------------------------
 
+# backward() starts with the gradient 1 only where the result is one number; else somebody must give the weights.
 NOT_A_SCALAR = "grad can be implicitly created only for scalar outputs"
 
 

@@ -1,6 +1,24 @@
 """Custom Functions: a forward and a backward of your own, joined by ctx, which is the graph node itself.
 
 PyTorch: torch/autograd/function.py, torch/csrc/autograd/python_function.cpp, custom_function.cpp.
+
+Note [What apply does]
+  1. It notes the edges of the tensor arguments and their shapes, before forward can change anything.
+  2. It runs forward with recording off: whatever forward computes is no part of the graph. That is the point of a
+     custom Function, and the reason why its backward is trusted blindly: nothing checks that it is the slope.
+  3. It gives each output its history (`finish_output`). There are four kinds:
+       a fresh tensor                       this node
+       an input that mark_dirty named       this node, as after an in-place operation; the base of a view, too
+       an input returned as it is           a view of it, so that the caller's tensor keeps its own history
+       not differentiable, or recording off no history; an input is handed out as a new tensor
+  4. It packs what save_for_backward was given. Only now: whether a tensor is an output, which must be kept without
+     its history, is known when forward has returned. This is why a tensor put on ctx by hand is not checked, not
+     released, and makes a circle if it is an output.
+
+Note [What backward is given and owes]
+Gradients come as tensors, zeros for outputs that got none (None with set_materialize_grads(False)). It owes one value
+for each argument of forward, None for those that are no tensors. Without create_graph it runs with recording off; with
+it, whatever it computes is recorded, and second derivatives are those of the formulas in backward.
 """
 
 import warnings
@@ -10,7 +28,7 @@ import numpy as np
 from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import messages
-from course_lib.native.arguments import bind_arguments, check_marks
+from course_lib.native.arguments import bind_arguments, check_dirty, check_marks
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
@@ -86,6 +104,7 @@ class FunctionCtx(Node):
         return tuple(SavedTensor(self, "tensors", i) for i in range(len(self.kept_tensors or ())))
 
     def release(self):
+        """Let go of what save_for_backward was given. Attributes that were put on ctx by hand stay."""
         self._freed = True
         if self.kept_tensors:
             self.kept_tensors = [kept and FREED for kept in self.kept_tensors]
@@ -232,7 +251,8 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
     """Give the outputs their history and pack what was saved."""
     is_tuple = isinstance(output, tuple)
     outputs = output if is_tuple else (output,)
-    check_dirty(ctx, inputs, outputs)
+    check_marks(ctx._dirty, ctx._non_differentiable)
+    check_dirty(ctx._dirty, inputs, outputs)
     ctx.output_count, ctx.several_outputs = len(outputs), len(outputs) > 1
     ctx._output_forms = [(o.array.shape, o.array.dtype) if isinstance(o, Tensor) else None for o in outputs]
     ctx.edges = edges
@@ -247,16 +267,6 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
             instrument(ctx, finished[0])
     ctx.to_save = ()
     return finished if is_tuple else finished[0]
-
-
-def check_dirty(ctx, inputs, outputs):
-    """What mark_dirty named must be among the inputs (a warning) and among the outputs (RuntimeError)."""
-    check_marks(ctx._dirty, ctx._non_differentiable)
-    for tensor in ctx._dirty:
-        if not any(tensor is i for i in inputs):
-            warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
-        if not any(tensor is o for o in outputs):
-            raise RuntimeError(messages.DIRTY_NOT_RETURNED)
 
 
 def finish_output(ctx, inputs, tensor, output_nr, recording):
@@ -284,7 +294,10 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
 
 
 def note_views(ctx, outputs):
-    """No view that a Function returns may be written to: its own backward would be overridden."""
+    """No view that a Function returns may be written to: its own backward would be overridden.
+
+    A write would make the base's CopySlices the history of the view, past the node of the Function.
+    """
     several = sum(output.node is ctx for output in outputs) > 1
     for output in outputs:
         view = None if output.meta is None else output.meta.view
@@ -328,7 +341,11 @@ def finish_dirty(ctx, tensor, output_nr):
 
 
 def pack_saved(ctx, inputs, outputs, finished, separate_setup):
-    """Turn what save_for_backward was given into checked slots: outputs repacked, inputs by reference."""
+    """Turn what save_for_backward was given into checked slots: outputs repacked, inputs by reference.
+
+    A tensor that is neither, something computed inside of forward, is kept by reference like an input. It has no
+    history, so that a second derivative takes it for a constant.
+    """
     kept = []
     for position, tensor in enumerate(ctx.to_save):
         if tensor is None:

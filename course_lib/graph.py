@@ -1,6 +1,15 @@
 """The graph: nodes, the edges between them, and AccumulateGrad, the node at which a path ends in a leaf.
 
 PyTorch: torch/csrc/autograd/function.h (Node), edge.h, functions/accumulate_grad.h, graph_task.h.
+
+Note [Who holds whom]
+Every arrow of the graph points backwards in time:
+
+    tensor --node--> Node --edges--> Node --edges--> AccumulateGrad --variable--> leaf
+                     Node --kept--> saved tensors        leaf --accumulator, weakly--> AccumulateGrad
+
+A tensor keeps alive what it was computed from, never what was computed from it. So a graph lives as long as one of its
+results does, `del loss` frees it, and a leaf that took part in a thousand graphs holds none of them.
 """
 
 import weakref
@@ -186,6 +195,10 @@ class AccumulateGrad(Node):
 
     The node holds its leaf, and the leaf holds the node only weakly: so the node lives as long as some graph
     leads to the leaf, and two operations on one leaf share one node.
+
+    A gradient and `.grad` are different things. What arrives here is the complete gradient of one pass; `.grad` is
+    the sum over all passes since it was last cleared. The first gradient becomes `.grad` itself if nobody else can
+    see it (native/ownership.py); later ones are added into the same memory.
     """
 
     __slots__ = ("variable",)

@@ -6,6 +6,13 @@ Note [Order of hooks]
 At a node: tensor hooks (in order of registration, each seeing what the one before returned), then retain_grad,
 then the node's prehooks, the node itself, and the node's hooks. At a leaf: tensor hooks, the accumulator's
 prehooks, the accumulation, post-accumulate hooks, the accumulator's hooks.
+
+Note [Hooks stay with the value, retain_grad with the tensor]
+A tensor's hooks sit on the node that computed it. When the tensor is overwritten it gets a new node, and hooks that
+were registered before stay on the old one: they were about the old value. retain_grad asks for the gradient of the
+tensor as it is in the end, so it moves along to the new node (`set_history` in views.py).
+
+A hook may replace the gradient, not change it in place: others may hold the same array.
 """
 
 from course_lib.tensor import Tensor, new_tensor
@@ -24,7 +31,10 @@ def like(tensor, original):
 
 
 def call_tensor_hooks(hooks, grad):
-    """Pass a gradient through a tensor's hooks. TypeError or RuntimeError for a result that cannot replace it."""
+    """Pass a gradient through a tensor's hooks. TypeError or RuntimeError for a result that cannot replace it.
+
+    The list is made first: a hook may remove itself, or add others, which then are called the next time.
+    """
     value = as_tensor(grad)
     for hook in list(hooks.values()):
         result = hook(value)

@@ -1,6 +1,16 @@
 """What autograd adds to a tensor: grad_fn, requires_grad, detach, .data, .grad, hooks. (autograd/ adds `backward`.)
 
 PyTorch: torch/_tensor.py, torch/csrc/autograd/python_variable.cpp.
+
+Note [Three ways to another tensor with the same values]
+                 memory    counter   history
+    x.detach()   shared    shared    none       a write to it is noticed by what saved x
+    x.data       shared    its own   none       a write to it goes unnoticed: gradients may be silently wrong
+    x.clone()    its own   its own   from x     not a way out of the graph at all
+
+Note [requires_grad means two things]
+For a leaf it is a wish, which can be made and withdrawn. For a computed tensor it is a fact: it has a node. Hence one
+may set it on leaves only, and `detach()` is how a computed tensor gets rid of it.
 """
 
 import warnings
@@ -35,6 +45,7 @@ def _is_view(self):
 
 
 def _set_requires_grad(self, value):
+    """`x.requires_grad = value`, on leaves of floating type. Note [requires_grad means two things]."""
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
     if self.node is not None:  # not grad_fn: of a stale view PyTorch asks no more either
@@ -43,7 +54,7 @@ def _set_requires_grad(self, value):
         if self.array.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not state.inference:
-            raise RuntimeError(errors.INFERENCE_REQUIRES_GRAD)
+            raise RuntimeError(messages.INFERENCE_REQUIRES_GRAD)
         require_grad(self)
     elif self.meta is not None:
         self.meta.requires_grad = False
@@ -98,6 +109,7 @@ def _data(self):
 
 
 def _set_data(self, new):
+    """`x.data = new`: other memory for the same tensor. Its history and its counter stay, and know nothing of it."""
     if not isinstance(new, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
     if requires_grad(self) and new.array.dtype.kind != "f":
@@ -117,6 +129,7 @@ Tensor.data = property(
 
 
 def _grad(self):
+    """`x.grad`. Asking a computed tensor is nearly always a mistake, so it warns, unless retain_grad() was called."""
     meta = self.meta
     if self.node is not None and not (meta is not None and (meta.retains_grad or meta.grad is not None)):
         warnings.warn(messages.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
@@ -124,6 +137,7 @@ def _grad(self):
 
 
 def _set_grad(self, grad):
+    """`x.grad = g`: the next pass adds to that tensor, in place."""
     if grad is not None:
         check_grad(self, grad)
     meta_of(self).grad = grad
@@ -159,7 +173,7 @@ Tensor.retains_grad = property(lambda self: self.meta is not None and self.meta.
 def retain_grad(self):
     """Keep `.grad` of a computed tensor too. Does nothing on a leaf; RuntimeError without requires_grad."""
     if not requires_grad(self):
-        raise RuntimeError(errors.RETAIN_GRAD_OF_PLAIN)
+        raise RuntimeError(messages.RETAIN_GRAD_OF_PLAIN)
     node = views.grad_fn(self)
     if node is None or self.retains_grad:
         return
@@ -171,7 +185,7 @@ def retain_grad(self):
 def register_hook(self, hook):
     """Call `hook(grad)` when this tensor's gradient is known; what it returns replaces the gradient."""
     if not requires_grad(self):
-        raise RuntimeError(errors.HOOK_ON_PLAIN)
+        raise RuntimeError(messages.HOOK_ON_PLAIN)
     node = views.grad_fn(self)
     if node is None:
         meta = meta_of(self)
@@ -185,9 +199,9 @@ def register_hook(self, hook):
 def register_post_accumulate_grad_hook(self, hook):
     """Call `hook(leaf)` each time the leaf's `.grad` has been added to. It must return None."""
     if not requires_grad(self):
-        raise RuntimeError(errors.HOOK_ON_PLAIN)
+        raise RuntimeError(messages.HOOK_ON_PLAIN)
     if views.grad_fn(self) is not None:
-        raise RuntimeError(errors.POST_HOOK_ON_NON_LEAF)
+        raise RuntimeError(messages.POST_HOOK_ON_NON_LEAF)
     meta = meta_of(self)
     if meta.post_accumulate_hooks is None:
         meta.post_accumulate_hooks = {}

@@ -1,6 +1,23 @@
 """Saved tensors: what a node keeps for its backward, the version it was at, and the check when it is used.
 
 PyTorch: torch/csrc/autograd/saved_variable.h and .cpp, torch/autograd/graph.py (saved_tensors_hooks).
+
+Note [By reference, with a version]
+Saving copies nothing: a node keeps the tensor itself. Copies would double the memory of every training step, for the
+rare program that overwrites what it saved. Instead the version of the memory is noted, and compared when the tensor
+is used; a different number means that the values are no longer those of the forward pass, and backward refuses
+rather than compute with others. The check is about the counter, not about values: writing the old value back does
+not help, and a write through `.data` or NumPy, which have no share in the counter, goes unnoticed.
+
+Note [A result is kept without its history]
+exp saves its own result. Kept as it is there would be a circle: the result holds its node (grad_fn), the node holds
+the result. Reference counting never frees a circle, so every graph would wait for the garbage collector. SavedOutput
+therefore keeps a second tensor on the same memory and counter, which knows no node, and puts the history back when it
+is unpacked. With that, and leaves that hold their accumulators weakly, a graph dies the moment its last tensor does.
+
+Note [Released one by one]
+After a node has run each of its slots is set to FREED, unless the graph is retained. What saves nothing can be run
+again: `x.sum().backward()` works twice. There is no flag "this graph was used"; the error comes from the empty slot.
 """
 
 from course_lib import dtypes, errors, grad_mode
@@ -60,11 +77,7 @@ class SavedVariable:
 
 
 class SavedOutput(SavedVariable):
-    """The node's own result. Kept as a second tensor on the same memory that does not know the node.
-
-    Keeping the result itself would tie a knot: result -> grad_fn -> result, which only the garbage collector
-    could undo. Unpacking gives a tensor with the history back.
-    """
+    """The node's own result: Note [A result is kept without its history]."""
 
     __slots__ = ()
     is_output = True
@@ -208,11 +221,6 @@ class SavedTensor:
         """The kept tensor without the version check; None when it was freed or packed by hooks."""
         tensor = None if self._slot is None else self._slot.tensor
         return tensor.as_tensor() if type(tensor) is WrappedNumber else tensor
-
-    @property
-    def current_version(self):
-        """The version the memory has now; None when the tensor is gone."""
-        return None if self.data is None else self.data._version
 
     def unpack(self):
         """The kept tensor as a backward pass gets it, with every check."""

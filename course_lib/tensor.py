@@ -1,6 +1,9 @@
 """The Tensor: an array, the node that made it, and the counter of the memory it looks at.
 
 PyTorch: c10/core/TensorImpl.h, torch/csrc/autograd/variable.h (AutogradMeta, DifferentiableViewMeta).
+
+The array says what the values are, the node where they came from, the counter how often their memory was written to.
+Nearly every tensor of a program is an ordinary result and needs no more; `meta` is for the others.
 """
 
 import numpy as np

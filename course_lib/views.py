@@ -2,6 +2,31 @@
 
 PyTorch: torch/csrc/autograd/variable.cpp (rebase_history, grad_fn), functions/tensor.cpp (CopySlices),
 VariableTypeUtils.h (check_inplace), aten/src/ATen/MemoryOverlap.cpp.
+
+Note [How history follows a write]
+`x.mul_(3)` changes memory and history. For a tensor that owns its memory the history is simple: x had the node N,
+now it has MulBackward0, whose edge leads to N. Everything computed from x before keeps its edge to N, and is right:
+it used the old value.
+
+With a view the memory belongs to the base, so the base's value changes too, and the value of every other view:
+
+    base = a * 1;  v = base[:2];  w = base[1:];  v.mul_(3)
+
+  1. The write itself, and one more on the counter that base, v and w share. What was saved of any of them is stale.
+  2. `rebase_history` gives the base the node CopySlices. It holds MulBackward0 and where in the base v lies. Going
+     back, it cuts that part out of the gradient, sends it through MulBackward0 and puts the result in its place; the
+     rest passes as it is.
+  3. Nobody tells w. It remembers the version at which its node was right (ViewOf.version); the next time somebody
+     asks for its history, `grad_fn` sees that the counter has moved and makes a new node, AsStridedBackward0: "part
+     of whatever the base is now", with an edge to CopySlices. v gets such a node, too, and at once.
+
+So a write costs the same however many views there are, and a view that nobody asks about again costs nothing.
+
+Note [What may not be written to]
+A leaf that requires grad, because its value is the user's and its gradient would then belong to a value that is no
+longer there; a view of one; memory whose elements stand in several places of the tensor (`expand`). Views that came
+several at a time (`unbind`, `split`), from a custom Function or from another grad mode may be written to only where
+no history has to follow: their `origin` says why, and the error does.
 """
 
 import weakref
@@ -11,6 +36,7 @@ import numpy as np
 from course_lib import errors, grad_mode
 from course_lib.anomaly import note_write
 from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
+from course_lib.native import messages
 from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, part_of, span
 from course_lib.saved import add_slot_properties
 from course_lib.tensor import AutogradMeta, Tensor, alias, counter_of, memory_of, new_tensor
@@ -30,7 +56,10 @@ class ViewOf:
 
 
 def make_view(source, array, origin=None):
-    """A tensor on part of `source`'s memory, sharing its counter and remembering its base. Not yet recorded."""
+    """A tensor on part of `source`'s memory, sharing its counter and remembering its base. Not yet recorded.
+
+    A view of a view remembers the first base, so that no chain has to be walked, and inherits what forbids writing.
+    """
     view, base, before = alias(source, array), source, None
     view.meta = AutogradMeta()
     if source.meta is not None:
@@ -123,7 +152,7 @@ def check_in_place(tensor, recording):
     if meta is None:
         return
     if meta.inference and not state.inference:
-        raise RuntimeError(errors.INFERENCE_IN_PLACE)
+        raise RuntimeError(messages.INFERENCE_IN_PLACE)
     if not recording:
         return
     if meta.view is not None:
@@ -184,7 +213,10 @@ def update(tensor, ufunc, other):
 
 
 def rebase_history(tensor, node):
-    """After a recorded write: the tensor's history is now `node`; a view's base gets it through CopySlices."""
+    """After a recorded write: the tensor's history is now `node`; a view's base gets it through CopySlices.
+
+    This comes after the write and the counting, so that what `node` keeps of the result has the new version.
+    """
     view = None if tensor.meta is None else tensor.meta.view
     if view is None:
         set_history(tensor, node)

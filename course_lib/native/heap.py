@@ -39,3 +39,11 @@ def sink(heap):
     if 2 * hole + 2 == len(heap):
         heap[hole], hole = heap[2 * hole + 1], 2 * hole + 1
     return hole
+
+
+def leaves_in_turn(node, leaves, others):
+    """Several leaves became complete at once: the order PyTorch's queue gives them, which is not that of arrival."""
+    grads = dict(leaves)
+    arrived = dict.fromkeys(edge[0] if type(edge) is tuple else edge for edge in reversed(node.edges))
+    pushed = [n if n in grads else None for n in reversed(arrived) if n in grads or n in others]  # by their last edge
+    return [(leaf, grads[leaf]) for leaf in in_turn(pushed, len(others) - pushed.count(None))]

@@ -29,6 +29,15 @@ DEEPCOPY_OF_NON_LEAF = (
 
 # --- leaves, detach, .grad ---------------------------------------------------------------------------------
 
+INFERENCE_IN_PLACE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed."
+    "You can make a clone to get a normal tensor before doing inplace update."
+    "See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+RETAIN_GRAD_OF_PLAIN = "can't retain_grad on Tensor that has requires_grad=False"
+HOOK_ON_PLAIN = "cannot register a hook on a tensor that doesn't require gradient"
+POST_HOOK_ON_NON_LEAF = "post accumulate grad hooks cannot be registered on non-leaf tensors"
 USE_DETACH = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
     "var_no_grad = var.detach()."

@@ -487,6 +487,19 @@ LEAVES = (
         "asked",
     ),
     Row(
+        "multi hook in grad",
+        r"A leaf node was passed to _will_engine_execute_node",
+        (
+            "A hook on several tensors has a leaf among them, and autograd.grad() runs.",
+            "To know when all gradients are there it must know which nodes will run, and autograd.grad() runs no "
+            "leaf's node: it only catches what arrives there.",
+            "backward() does run it, so the same hook works there.",
+        ),
+        ("Call backward() instead of autograd.grad().", "Register the hook on computed tensors only."),
+        (),
+        12,
+    ),
+    Row(
         "post hook on non-leaf",
         r"post accumulate grad hooks cannot be registered on non-leaf",
         (

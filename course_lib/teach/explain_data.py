@@ -99,7 +99,7 @@ SHAPES = (
     Row(
         "split",
         r"split_sizes to sum exactly|split_size can only be 0|split expects at least|chunk expects|"
-        r"start \(\d+\) \+ length|"
+        r"start \(\d+\) \+ length|split_sizes? (be|have only) non-negative|"
         r"start out of range|narrow\(\): length",
         (
             "A piece was asked for that the dimension does not have.",
@@ -111,6 +111,7 @@ SHAPES = (
     ),
     Row(
         "matrix product",
+        r"inner\(\) the last dimension|contracted dimensions need to|dimension lists should have same length|"
         r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same dtype|size mismatch, got input|"
         r"inconsistent tensor size|1D tensors expected|must be a matrix|vector \+ matrix @ vector|must be a 3D tensor|"
         r"both arguments to matmul|first two dimensions of batch2|m1 and m2 to have the same dtype|"
@@ -202,6 +203,7 @@ TYPES = (
     ),
     Row(
         "two types",
+        r"self\.dtype to be equal to src\.dtype|"
         r"same dtype, but got|expected scalar type \w+ but found|\w+ did not match \w+$|expected dtype \w+ for|"
         r"Could not set tensor of type",
         (
@@ -282,8 +284,19 @@ TYPES = (
         ("Pad lists to one length, or keep a list of tensors.",),
     ),
     Row(
+        "walked backwards",
+        r"stride in the given numpy array is negative",
+        (
+            "The NumPy array is a view that is walked backwards, such as `a[::-1]`, and a tensor cannot share that.",
+            "NumPy allows steps below zero, PyTorch does not.",
+            AT_ONCE,
+        ),
+        ("`torch.from_numpy(a.copy())`.", "Make the tensor first and use `t.flip(0)`."),
+    ),
+    Row(
         "argument",
         r"should be called with|module should be of type|supports only objects|is not an Optimizer|Unexpected keyword|"
+        r"increment_version expect|told where to end|invalid combination of arguments|"
         r"argument '\w+'.*must be|unsupported operand type|cannot be combined with|must be int, not|"
         r"missing \d+ required|must be "
         r"(tuple|a tuple)|expected Tensor as element|must not be None|rounding_mode|takes at most|unexpected keyword|"

@@ -33,7 +33,7 @@ from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
-from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, set_history
+from course_lib.views import check_in_place, edge_of, make_view, rebase_history, requires_grad, set_history
 
 state = grad_mode.state
 
@@ -236,7 +236,7 @@ class Function(metaclass=_FunctionMeta):
         ctx._input_is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
         ctx.needs_input_grad = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
         recording = state.grad_enabled and any(ctx.needs_input_grad)  # in inference mode, too, when it is on
-        edges = tuple(gradient_edge(tensor) for tensor in inputs) if recording else ()
+        edges = tuple(edge_of(tensor) for tensor in inputs) if recording else ()
         ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
         with grad_mode.AutoGradMode(False):
             if separate_setup:

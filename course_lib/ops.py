@@ -220,12 +220,12 @@ def write_unpack(row, name, arrays):
     ]
 
 
-def write_edges(row, overwriting=False):
+def write_edges(row):
     """Where each input's gradient will go, and whether any is wanted.
 
     For an ordinary result that is its node. Whatever is special has a `meta`: leaves, views, second outputs.
     """
-    text, certain = [], [] if overwriting else [t for t in row.tensors if f"{t}=None" not in row.parameters]
+    text, certain = [], [t for t in row.tensors if f"{t}=None" not in row.parameters]
     for p in row.formulas:
         operands = ", ".join([p] + [t for t in certain if t != p])
         optional = f"None if {p} is None else " if f"{p}=None" in row.parameters else ""
@@ -382,7 +382,7 @@ def write_in_place(row):
     text += ["    if self.meta is not None:", f"        check_in_place(self, recording > 0{checked} and ({wants}))"]
     text.append("    " + " = ".join(f"{p}_edge" for p in row.formulas) + " = None")
     text.append(f"    if recording > 0{recorded}:")
-    text += ["        " + line for line in write_edges(row, overwriting=True)]
+    text += ["        " + line for line in write_edges(row)]
     text.append(f"    tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
     text.append("    if tracked:")
     text += ["        " + line for line in write_record(row, overwriting=True)]

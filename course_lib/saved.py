@@ -20,6 +20,8 @@ After a node has run each of its slots is set to FREED, unless the graph is reta
 again: `x.sum().backward()` works twice. There is no flag "this graph was used"; the error comes from the empty slot.
 """
 
+import weakref
+
 from course_lib import dtypes, errors, grad_mode
 from course_lib.anomaly import explain_change
 from course_lib.graph import forward_name
@@ -67,6 +69,7 @@ class SavedVariable:
         """The version error, naming the operation that made the tensor's present value."""
         tensor, detached = self.tensor, self.history is not None and self.tensor.node is None
         maker = node if self.is_output or detached else tensor.grad_fn
+        maker = getattr(self, "view_node", lambda: None)() or maker
         output_of = ""
         if maker is not None:
             output_nr = tensor.meta.output_nr if self.is_output and tensor.meta is not None else 0  # 0 for every input
@@ -79,7 +82,7 @@ class SavedVariable:
 class SavedOutput(SavedVariable):
     """The node's own result: Note [A result is kept without its history]."""
 
-    __slots__ = ()
+    __slots__ = ("view_node",)  # of a view overwritten in place: its own node, which comes after the one that saves
     is_output = True
 
     @classmethod
@@ -88,6 +91,8 @@ class SavedOutput(SavedVariable):
         kept.tensor = twin = alias(result)
         if result.meta is not None and result.meta.output_nr:
             meta_of(twin).output_nr = result.meta.output_nr
+        if result.meta is not None and result.meta.view is not None:
+            kept.view_node = weakref.ref(result.node)
         kept.version = twin.version.value
         kept.history = None
         return kept

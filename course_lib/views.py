@@ -117,16 +117,26 @@ def gradient_edge(tensor, *others):
     meta = tensor.meta
     if meta is None:
         return tensor.node
+    if meta.inference and all(o.is_inference() for o in others):
+        return None
     node = tensor.node
     if meta.view is not None and (node is None or meta.view.version != tensor.version.value):
         node = grad_fn(tensor)
     if node is not None:
         return (node, meta.output_nr) if meta.edge_to_output else node
-    if meta.requires_grad and not (meta.inference and all(o.is_inference() for o in others)):
+    if meta.requires_grad:
         return meta.accumulator and meta.accumulator() or accumulator_of(tensor)
     if meta.view is not None and requires_grad(meta.view.base):
         return init_node(DeadEnd(), ())
     return None
+
+
+ORDINARY = new_tensor(np.float64(0))
+
+
+def edge_of(tensor):
+    """The same for what is no operation: a backward pass, or a Function, takes inference tensors by themselves, too."""
+    return gradient_edge(tensor, ORDINARY)
 
 
 def set_history(tensor, node, output_nr=0):
@@ -257,6 +267,8 @@ class AsStridedBackward0(Node):
         """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
         shape, strides, offset, base_shape, base_strides = self.geometry
         reach = offset + span(shape, strides)  # beyond the base, if the view got other memory by `.data =`
+        if isinstance(grad, Tensor) and not grad.array.size:
+            return (new_tensor(np.zeros(base_shape, grad.array.dtype)),)
         if isinstance(grad, Tensor):
             repeated = tuple(d for d, (n, step) in enumerate(zip(shape, strides, strict=True)) if step == 0 and n > 1)
             grad = grad.sum(repeated, True) if repeated else grad  # an expanded view: every appearance counts

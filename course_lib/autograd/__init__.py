@@ -9,7 +9,6 @@ import numpy as np
 
 from course_lib import errors
 from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from course_lib.autograd.graph_tools import edge_of
 from course_lib.engine import GraphTask, run
 from course_lib.function import Function
 from course_lib.grad_mode import state
@@ -18,7 +17,7 @@ from course_lib.native import messages
 from course_lib.native.creation import zeros_like
 from course_lib.native.warn import warn_once
 from course_lib.tensor import Tensor, new_tensor
-from course_lib.views import requires_grad
+from course_lib.views import edge_of, requires_grad
 
 from . import function, graph
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from course_lib.autograd.graph_tools import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
-    edge_of,
     register_multi_grad_hook,
     save_on_cpu,
     saved_tensors_hooks,
 )
 from course_lib.graph import Node, RemovableHandle, public_edge
 from course_lib.tensor import Tensor, counter_of
+from course_lib.views import edge_of
 
 
 class GradientEdge(NamedTuple):

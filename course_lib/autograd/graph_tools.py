@@ -7,8 +7,8 @@ import threading
 import weakref
 
 from course_lib.grad_mode import state
-from course_lib.graph import AccumulateGrad, accumulator_of
-from course_lib.views import gradient_edge
+from course_lib.graph import AccumulateGrad
+from course_lib.views import edge_of
 
 # --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
 
@@ -74,12 +74,6 @@ class MultiHandle:
         self.remove()
 
 
-def edge_of(tensor):
-    """The gradient edge of a tensor; also of an inference tensor, which operations by themselves do not record."""
-    is_leaf = tensor.is_inference() and tensor.node is None and tensor.meta.requires_grad
-    return accumulator_of(tensor) if is_leaf else gradient_edge(tensor)
-
-
 def node_of(tensor):
     """The node that a tensor's gradient arrives at."""
     edge = edge_of(tensor) if tensor.requires_grad else None
@@ -121,7 +115,8 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         with lock:
             if state.task not in passes:
                 running = nodes_in(state.task)
-                if any(type(node) is AccumulateGrad and node in (state.task.captures or ()) for node in nodes):
+                caught = running & set(state.task.captures or ())
+                if any(type(node) is AccumulateGrad and node in caught for node in nodes):
                     raise RuntimeError(
                         "A leaf node was passed to _will_engine_execute_node but we are currently running "
                         "autograd.grad(). This is currently not supported."

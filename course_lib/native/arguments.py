@@ -100,7 +100,8 @@ def operands(name, *values):
     if name in DIFFERENCES:
         check_difference(*[getattr(v, "array", v) for v in values])
     for position, v in enumerate(values):
-        if not isinstance(v, Tensor | int | float | np.number | np.bool_) or name in ONLY_TENSORS and v is not like:
+        allowed = Tensor if name in ONLY_TENSORS else Tensor | int | float | np.number | np.bool_
+        if not isinstance(v, allowed):
             argument = ("input", "other")[position > 0]
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(v).__name__}"

@@ -103,9 +103,13 @@ def grad_of(t):
 
 
 def rounded_apart(ours, theirs, large=1e4):
-    """True for large elements that differ in their last place only: their cosine, say, may differ in its first."""
+    """True for elements that differ in their last place only, where what follows may make much of it.
+
+    The cosine of a large number may differ in its first place, and an integer may be above another number or not.
+    """
     if isinstance(ours, float) and isinstance(theirs, float):
-        return ours != theirs and abs(theirs) > large and math.isclose(ours, theirs, rel_tol=1e-6)
+        far = abs(theirs) > large or ours.is_integer() or theirs.is_integer()
+        return ours != theirs and far and math.isclose(ours, theirs, rel_tol=1e-6, abs_tol=1e-7)
     if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
         large = 1e9 if "torch.float64" in ours else large
         return any(rounded_apart(a, b, large) for a, b in zip(ours, theirs, strict=False))

@@ -141,6 +141,14 @@ FOUND = {
         r1 = torch.autograd.grad(r0.max().var(0), r0, create_graph=True)[0].clone()
         r2 = torch.autograd.grad(r0.amax(0).std(1 - 1), r0)[0].clone()
     """,
+    "the gradient of a stale view without elements is constant": """
+        r0 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
+        r1 = r0[..., None]
+        with torch.no_grad():
+            r1.zero_()
+        (r1 / r1).backward(torch.ones_like(r1), create_graph=True)
+        r2 = torch.autograd.grad((r1 * r1).sum(), r0, create_graph=True)[0].clone()
+    """,
     # --- tensors that change their form after their node was made ---
     "a tensor that took other data expects gradients as before": f"""
         {VECTOR}
@@ -354,6 +362,15 @@ FOUND = {
         r1.sum().backward(inputs=[r1])
         r2 = DirtyTwo.apply(r1)[1]
     """,
+    "the version error of an overwritten view names the view's node": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        r2 = r1[:]
+        r2.tanh_()
+        with torch.no_grad():
+            r2.fill_(1)
+        r1.square().sum().backward()
+    """,
     "saved tensors of a Function may be detached in place": f"""
         {VECTOR}
         r1 = r0 * 2
@@ -410,6 +427,13 @@ FOUND = {
         r1.sum().backward(retain_graph=True)
         r1.t_()
         (r1 * r1).sum().backward()
+    """,
+    "one hook for leaves where autograd.grad begins": f"""
+        {VECTOR}
+        r1 = torch.ones(3, dtype=torch.float64).requires_grad_()
+        torch.autograd.graph.register_multi_grad_hook((r0, r1), lambda gs: [seen(g) for g in gs] and None)
+        r2 = torch.autograd.grad(r0, r0, torch.ones_like(r0))[0].clone()
+        torch.autograd.grad(r0, r1, torch.ones_like(r0), allow_unused=True)
     """,
     "a hook on a node that leads nowhere": f"""
         {VECTOR}
@@ -478,6 +502,13 @@ FOUND = {
             r3 = Same.apply(r1)
             r4 = Dirty.apply(r1)
             r5 = Own.apply(r0)
+            r6 = Lazy.apply(r0)[0]
+        r7 = r6.select(0, 1)
+        r8 = r6 + torch.ones(3, dtype=torch.float64)
+        r9 = torch.ones(3, dtype=torch.float64).add_(r6)
+        r10 = Cut.apply(r6, r6)
+        r6.sum().backward()
+        r6.backward(torch.ones(3, dtype=torch.float64))
     """,
     "the largest elements in inference mode": f"""
         {MATRIX}
@@ -595,6 +626,7 @@ FOUND = {
         r3 = r0.exp()
         r4 = r3.contiguous()
     """,
+    "the larger of a tensor and a Parameter": f"{VECTOR}\nr1 = torch.maximum(r0, torch.nn.Parameter(r0.detach() * 2))",
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -87,7 +87,8 @@ class GraphTask:
         """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
 
         Edges to nowhere (None) are no dependencies: counted, they would never be delivered and the queue would
-        starve. Most nodes have one consumer, so only counts above one are stored.
+        starve. Most nodes have one consumer, so only counts above one are stored. The list grows while it is walked:
+        that replaces recursion, which a graph a million nodes deep would not survive.
         """
         dependencies, nodes, mark = self.dependencies, [self.root], object()
         with _counting:  # `visited` is a field of the nodes, which other threads' passes may share
@@ -106,6 +107,9 @@ class GraphTask:
         """Add a gradient to the buffer of its node. The node and the sum, or (None, None) while it waits for more.
 
         The buffer of a node with several outputs is a list: one gradient for each output that got one.
+
+        The first contribution is not copied. It may be an array that other nodes were given as well (`a + b` sends
+        the same one both ways), so the second makes a new array, and only that may be added to in place.
         """
         buffers, node = self.buffers, edge
         if type(edge) is tuple:
@@ -160,7 +164,10 @@ class GraphTask:
 
 
 class GraphRoot(Node):
-    """Stands before the roots, so that a root that other roots depend on waits for them like any node."""
+    """Stands before the roots, so that a root that other roots depend on waits for them like any node.
+
+    In `backward([y, z])` with z = y * 2, y must not run before the contribution from z is in.
+    """
 
     __slots__ = ("seeds",)
 

@@ -43,6 +43,9 @@ class FunctionCtx(Node):
 
     Attributes of your own may be put on it. They are neither version-checked nor released, and a tensor kept so
     that leads back to this node is a reference cycle: use `save_for_backward` for inputs and outputs.
+
+    It is a Node whose formulas somebody else wrote: the engine calls `apply`, as for any other. Unlike others it has
+    a dictionary, it runs also when no gradient arrived at all, and its class is named after the Function.
     """
 
     saved_names = saved_tensor_names = ("tensors",)
@@ -181,7 +184,7 @@ READ_ONCE = _ReadOnce()
 
 
 class _FunctionMeta(type):
-    """Gives each Function class a node class of its own, named after it."""
+    """Gives each Function class a node class of its own, named after it: what MyExp.apply gives has MyExpBackward."""
 
     def __init__(cls, name, bases, namespace):
         super().__init__(name, bases, namespace)
@@ -270,7 +273,11 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
 
 
 def finish_output(ctx, inputs, tensor, output_nr, recording):
-    """One output: fresh, an input changed in place, an input returned as it is, or a view of an input."""
+    """One output: fresh, an input changed in place, an input returned as it is, or a view of an input.
+
+    The order of the questions matters: what is not differentiable is so whatever else it is, and an input that was
+    changed in place is no longer "the input as it is".
+    """
     is_input = any(tensor is i for i in inputs)
     is_dirty = any(tensor is d for d in ctx._dirty)
     constant = any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f"

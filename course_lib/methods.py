@@ -78,7 +78,11 @@ def requires_grad_(self, requires_grad=True):
 
 @method()
 def detach(self):
-    """A tensor on the same memory and counter, outside the graph."""
+    """A tensor on the same memory and counter, outside the graph.
+
+    It is cheap, and it is not a copy: writing to it changes this tensor's values, and moves the counter that both
+    share, so that backward notices.
+    """
     result = alias(self)
     if self.is_inference():
         meta_of(result).inference = True
@@ -87,7 +91,11 @@ def detach(self):
 
 @method()
 def detach_(self):
-    """Take this tensor out of the graph. RuntimeError for a view; earlier results stay connected."""
+    """Take this tensor out of the graph. RuntimeError for a view; earlier results stay connected.
+
+    What was computed from it keeps its edge to the old node, and gradients go there as before. Only where a node
+    saved this very tensor backward will refuse: the gradient's own history would end here.
+    """
     if state.inference:
         return self  # nothing below autograd to do
     if self._is_view():
@@ -171,7 +179,10 @@ Tensor.retains_grad = property(lambda self: self.meta is not None and self.meta.
 
 @method()
 def retain_grad(self):
-    """Keep `.grad` of a computed tensor too. Does nothing on a leaf; RuntimeError without requires_grad."""
+    """Keep `.grad` of a computed tensor too. Does nothing on a leaf; RuntimeError without requires_grad.
+
+    The node holds the tensor weakly: nobody is kept alive for a gradient that nobody can read any more.
+    """
     if not requires_grad(self):
         raise RuntimeError(messages.RETAIN_GRAD_OF_PLAIN)
     node = views.grad_fn(self)
@@ -183,7 +194,11 @@ def retain_grad(self):
 
 @method()
 def register_hook(self, hook):
-    """Call `hook(grad)` when this tensor's gradient is known; what it returns replaces the gradient."""
+    """Call `hook(grad)` when this tensor's gradient is known; what it returns replaces the gradient.
+
+    Known means complete: the sum over all uses, once for each pass, before anything is computed from it. For a leaf
+    it is the gradient of this pass, not what `.grad` will then hold.
+    """
     if not requires_grad(self):
         raise RuntimeError(messages.HOOK_ON_PLAIN)
     node = views.grad_fn(self)

@@ -32,7 +32,11 @@ state = grad_mode.state
 
 
 class SavedVariable:
-    """An input kept by reference: the very same tensor, and the version its memory had at that moment."""
+    """An input kept by reference: the very same tensor, and the version its memory had at that moment.
+
+    `history` is the node that the tensor had. An in-place operation gives a tensor a new one, and moves the counter,
+    which the version tells; detach_() takes it away without moving the counter, and only this tells.
+    """
 
     __slots__ = ("tensor", "version", "history")
     is_output = False
@@ -98,6 +102,7 @@ class SavedOutput(SavedVariable):
         return kept
 
     def read(self, node):
+        """The result with its history put back: each time a new tensor, on the memory that was kept."""
         twin = super().read(node)
         result = alias(twin)
         result.node = node
@@ -111,7 +116,11 @@ class SavedOutput(SavedVariable):
 class PackedVariable(SavedVariable):
     """A tensor that went through a pair of saved-tensor hooks: only what `pack` returned is kept.
 
-    No version check is possible here, and none is made: whoever packs decides what comes back.
+    No version check is possible here, and none is made: whoever packs decides what comes back. It may be a file
+    name, a tensor of fewer digits, or nothing at all, if `unpack` computes the values again (checkpointing).
+
+    What is kept beside it is the tensor's place in the graph, for second derivatives: `history`, and for a leaf its
+    accumulator. Packing the tensor itself would keep its values alive, which is what hooks are there to avoid.
     """
 
     __slots__ = ("packed", "unpack_hook", "is_output", "meta", "is_leaf")
@@ -175,7 +184,10 @@ class WrappedNumber(Tensor):
 
 
 def pack_slots(node):
-    """Replace what a new node just kept by what the innermost pair of saved-tensor hooks makes of it."""
+    """Replace what a new node just kept by what the innermost pair of saved-tensor hooks makes of it.
+
+    Numbers and shapes are not packed, nor a Python number that took part as an operand.
+    """
     pack, unpack = state.saved_tensor_hooks[-1]
 
     def packed(slot):

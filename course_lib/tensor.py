@@ -147,7 +147,10 @@ def strides_of(array):
 
 
 def counter_of(tensor):
-    """The version counter of the tensor's memory, made when it is first needed: Note [Counters are made late]."""
+    """The version counter of the tensor's memory, made when it is first needed: Note [Counters are made late].
+
+    The note stands in version.py. A 0-d result becomes an array at the same time, as it is about to be shared.
+    """
     if tensor.version is None:
         memory_of(tensor)
         tensor.version = VersionCounter()

@@ -131,7 +131,7 @@ def gradient_edge(tensor, *others):
     return None
 
 
-ORDINARY = new_tensor(np.float64(0))
+ORDINARY = new_tensor(np.float64(0))  # stands beside a tensor where nothing else does: see edge_of
 
 
 def edge_of(tensor):
@@ -157,7 +157,11 @@ def set_history(tensor, node, output_nr=0):
 
 
 def check_in_place(tensor, recording):
-    """RuntimeError when `tensor` may not be written to. `recording`: the write would enter the graph."""
+    """RuntimeError when `tensor` may not be written to. `recording`: the write would enter the graph.
+
+    Under no_grad nearly everything may be written to, leaves too: that is how an optimizer works. The counter moves
+    all the same, so a backward pass over values that were saved before is refused then and there.
+    """
     meta = tensor.meta
     if meta is None:
         return
@@ -174,7 +178,10 @@ def check_in_place(tensor, recording):
 
 
 def refuse_stale_view(tensor, view, by_this_view):
-    """RuntimeError for a view whose origin does not let history follow a write."""
+    """RuntimeError for a view whose origin does not let history follow a write.
+
+    It is asked both when the view is written to (by_this_view) and when it is used after its base was.
+    """
     if view.origin is not None:
         name = None if tensor.node is None else forward_name(tensor.node)
         raise RuntimeError(errors.view_may_not_be_written(view.origin, name, tensor.meta.output_nr, by_this_view))
@@ -203,7 +210,10 @@ def write(tensor, values, *operands, uniform=False):
 
 
 def count_write(tensor):
-    """One more write to the tensor's memory: everything that was saved from it is now out of date."""
+    """One more write to the tensor's memory: everything that was saved from it is now out of date.
+
+    All writes of the engine end here. Whether the values really changed is not asked.
+    """
     version = counter_of(tensor)
     version.value += 1
     if state.anomaly:
@@ -245,7 +255,11 @@ def rebase_history(tensor, node):
 
 
 def geometry(tensor, base):
-    """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start."""
+    """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start.
+
+    With these alone a gradient can be laid out like the base, and the view's part of it found again, when neither the
+    base nor the view is there any more.
+    """
     offset = (tensor.data_ptr() - base.data_ptr()) // tensor.array.itemsize
     if not 0 <= offset <= base.array.size:  # other memory, put there by `.data =`
         offset = tensor.storage_offset() - base.storage_offset()

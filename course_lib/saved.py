@@ -84,21 +84,20 @@ class SavedVariable:
 
 
 class SavedOutput(SavedVariable):
-    """The node's own result: Note [A result is kept without its history]."""
+    """The node's own result, as a second tensor on its memory, without the node: it would hold itself otherwise."""
 
     __slots__ = ("view_node",)  # of a view overwritten in place: its own node, which comes after the one that saves
     is_output = True
 
     @classmethod
     def of(cls, result):
-        kept = cls()
+        kept, meta = cls(), result.meta
         kept.tensor = twin = alias(result)
-        if result.meta is not None and result.meta.output_nr:
-            meta_of(twin).output_nr = result.meta.output_nr
-        if result.meta is not None and result.meta.view is not None:
+        if meta is not None and meta.output_nr:
+            meta_of(twin).output_nr = meta.output_nr
+        if meta is not None and meta.view is not None:
             kept.view_node = weakref.ref(result.node)
-        kept.version = twin.version.value
-        kept.history = None
+        kept.version, kept.history = twin.version.value, None
         return kept
 
     def read(self, node):

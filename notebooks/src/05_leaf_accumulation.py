@@ -149,12 +149,13 @@ for gradient in (given, given.clone()):
 print("arrived in given's memory:", same)
 
 # %% [markdown]
-# **Open our engine.** These lines are the green box. When `.grad` is empty, the arriving gradient moves in: as
-# it is if nobody else can see its memory (a helper finds out), otherwise as a copy. So here no two
-# leaves share. When `.grad` is not empty, the line with `+=` runs, and the counter goes up.
+# **Open our engine.** These lines are the green box; `have` is what `.grad` holds. When that is None, the arriving
+# gradient moves in: as it is if nobody else can see its memory (a helper finds out), otherwise as a copy. So here no
+# two leaves share. When `.grad` is not empty, the line with `+=` runs, and the counter goes up. (The branch for a
+# `Tensor` is for gradients that have a history of their own: `create_graph=True`.)
 
 # %% tags=["engine"]
-show("graph.AccumulateGrad.accumulate_array")
+show("graph.AccumulateGrad.apply")
 
 # %% [markdown]
 # ## Question

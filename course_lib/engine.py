@@ -49,6 +49,7 @@ from course_lib.hooks import (
     run_tensor_hooks,
 )
 from course_lib.native.heap import leaves_in_turn
+from course_lib.native.kernels import named_sizes
 from course_lib.native.sum_to import fit_inputs, fit_to_outputs
 from course_lib.saved import read_slot
 
@@ -344,6 +345,8 @@ def run(task):
     try:
         for _ in evaluate(task):
             pass
+    except ValueError as error:
+        raise named_sizes(error) from None
     except RuntimeError as error:
         if isinstance(error.__cause__, StopIteration):  # from a hook: Python does not let it leave a generator
             raise error.__cause__ from None

@@ -96,7 +96,7 @@ def detach_(self):
     What was computed from it keeps its edge to the old node, and gradients go there as before. Only where a node
     saved this very tensor backward will refuse: the gradient's own history would end here.
     """
-    if state.inference:
+    if state.inference or self.is_inference():
         return self  # nothing below autograd to do
     if self._is_view():
         raise RuntimeError(messages.DETACH_VIEW)

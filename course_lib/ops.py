@@ -426,6 +426,8 @@ def describe(row):
 def form(input, result, promoted=False):
     """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
     shape, dtype = input.array.shape, input.array.dtype
+    if input.node is not None and input.node.hooks is not None and input.node.hooks.forms:
+        shape, dtype = input.node.hooks.forms.get(0 if input.meta is None else input.meta.output_nr, (shape, dtype))
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
 
 

@@ -150,7 +150,7 @@ def pow_(input, exponent):
 
 def remainder(input, other):
     """What is left of input after rounding input / other down."""
-    if isinstance(other, Tensor):
+    if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
         return rows.remainder(input, other)
     if isinstance(other, float) and input.array.dtype.kind != "f":
         input = input.to(dtypes.default)
@@ -715,7 +715,7 @@ def reshape(input, *sizes, shape=None):
     try:
         kernels.view(array, shape)
     except RuntimeError:
-        return rows.unsafe_view(rows.clone(input), shape)
+        return rows.unsafe_view(input.clone(), shape)
     return rows.reshape_alias(input, shape)
 
 
@@ -1058,6 +1058,11 @@ def _share_among_equals(grad, x, result, dim, keepdim):
     return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
 
 
+def _no_deviations(x):
+    array = kernels.no_deviations(x.array)
+    return new_tensor(array if state.task else array.astype(dtypes.F32))  # the engine converts it, a call by hand not
+
+
 def _masked_scatter(x, mask, source):
     from course_lib.native.indexing import put_
 
@@ -1096,7 +1101,7 @@ ON_TENSORS.update(
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
     deviations=lambda x, dim: x - mean(x, dim, True),
-    no_deviations=lambda x: new_tensor(kernels.no_deviations(x.array)),
+    no_deviations=_no_deviations,
     share_among_equals=_share_among_equals,
     put_along=_put_along,
     cat_grads=_cat_grads,

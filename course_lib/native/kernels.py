@@ -8,6 +8,7 @@ and with each other's names do for both (`twin_of` in building.py); those that c
 """
 
 import math
+import re
 
 import numpy as np
 
@@ -1123,6 +1124,15 @@ def masked_scatter(x, mask, source):
     result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
     result[np.broadcast_to(mask, result.shape)] = source.reshape(-1)
     return result
+
+
+def named_sizes(error):
+    """NumPy's error for shapes that do not go together, in PyTorch's words; any other error as it is."""
+    text = str(error)
+    if not text.startswith("operands could not be broadcast together with shapes"):
+        return error
+    shapes = re.findall(r"\(([\d,]*)\)", text)
+    return sizes_differ(*([int(n) for n in shape.split(",") if n] for shape in shapes[:2]))
 
 
 def sizes_differ(*shapes):

@@ -8,7 +8,7 @@ import numpy as np
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
 from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, require_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
-from course_lib.native.arguments import broadcast_error, operands, promote
+from course_lib.native.arguments import broadcast_error, number, operands, promote
 from course_lib.native.building import build, rows
 from course_lib.native.composites import rename_node
 from course_lib.native.device import device
@@ -124,7 +124,7 @@ def __rsub__(self, other):
     kernels.check_difference(other, self.array)
     if isinstance(other, float) and self.array.dtype.kind != "f":
         self = to(self, dtypes.default)
-    return rows.rsub(self, other)
+    return rows.sub(number(other, self), self) if self.is_inference() else rows.rsub(self, other)
 
 
 @method()
@@ -241,6 +241,8 @@ def contiguous(self):
     """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
     if memory_of(self).flags.c_contiguous:
         return self
+    if self.is_inference():
+        return copied(self)
     return rows.clone_contiguous(self)
 
 
@@ -397,7 +399,14 @@ def __index__(self):
 @method()
 def clone(self, *, memory_format=None):
     """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
-    return rows.clone(self)
+    return copied(self) if self.meta is not None and self.meta.inference else rows.clone(self)
+
+
+def copied(tensor, dtype=None):
+    """A copy of an inference tensor: outside inference mode an ordinary tensor that it was written to."""
+    if state.inference:
+        return rows.clone(tensor) if dtype is None else rows.to_copy(tensor, dtype.numpy)
+    return rows.copy_(creation.empty_like(tensor, dtype=dtype), tensor)
 
 
 @method()
@@ -418,7 +427,7 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
         return rows.to_copy(self, self.array.dtype) if copy else self
     if not dtype.is_floating_point:
         self = self.detach()  # no gradient leads back from integers, and nothing is recorded
-    return rows.to_copy(self, dtype.numpy)
+    return copied(self, dtype) if self.is_inference() else rows.to_copy(self, dtype.numpy)
 
 
 def _converter(name, dtype):
@@ -653,7 +662,7 @@ def floor_divide(self, other, in_place):
     tracked = state.recording > 0 and (requires_grad(self) or requires_grad(other))
     if in_place:
         views.check_in_place(self, tracked)
-    edges = (gradient_edge(self), gradient_edge(other)) if tracked else ()
+    edges = (gradient_edge(self, other), gradient_edge(other, self)) if tracked else ()
     try:
         values = kernels.floor_quotient(*promote(self, other))
     except ValueError:

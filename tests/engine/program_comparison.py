@@ -149,7 +149,8 @@ OTHER_ERROR = {
     "a view that may not be used": "is a view and its base or another view|A view was created in"
     "|you can only change requires_grad flags",
     "a write that is forbidden, of a value that does not fit": "leaf Variable that requires grad is being used",
-    "inference tensors": "on inference tensor outside|Inference tensors cannot be saved|increment_version expect",
+    "inference tensors": "functions with out=... arguments|on inference tensor outside|increment_version expect"
+    "|Inference tensors cannot be saved",
     "None in place of a tensor": "NoneType|all inputs have to be Tensors",
     "a limit of register_multi_grad_hook": "_will_engine_execute_node",
 }
@@ -157,6 +158,7 @@ OTHER_ERROR = {
 NO_ERROR = {
     "a kernel takes fewer types than ours": "kernel.* not implemented",
     "PyTorch is at a loss": "INTERNAL ASSERT|moved into the graph interior|NoneType",
+    "PyTorch computes with inference tensors by writing to others": "functions with out=... arguments",
     "what a Function returns is checked more strictly": "returned an invalid gradient",
     "memory that overlaps in a way too hard to see": "unsupported operation: some elements",
     "a limit of register_multi_grad_hook": "_will_engine_execute_node",
@@ -268,8 +270,8 @@ class Run:
 
         When one gets fewer, PyTorch looks for more strides of it than there are (utils/grad_layout_contract.h).
         """
-        leaves = {name: t for name, t in self.theirs.tensors().items() if attempt(lambda t=t: t.is_leaf) is True}
-        return {name: t.dim() for name, t in leaves.items() if t.requires_grad}
+        tensors = {name: t for name, t in self.theirs.tensors().items() if t._base is None}  # asking views renews them
+        return {name: t.dim() for name, t in tensors.items() if t.is_leaf and t.requires_grad}
 
     def lost(self, statement, marks):
         """True after a statement from which PyTorch does not recover."""

@@ -420,6 +420,14 @@ programs(
 
 
 @program
+def backward_after_a_leaf_took_longer_data(torch):
+    x = leaf(torch)
+    y = x.sin()
+    x.data = torch.ones(4)
+    y.sum().backward()
+
+
+@program
 def write_overlapping_an_operand(torch):
     x = torch.arange(4.0)
     x[1:].add_(x[:-1])

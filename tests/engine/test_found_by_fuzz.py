@@ -124,6 +124,11 @@ FOUND = {
         r0 = torch.zeros(0, dtype=torch.float64, requires_grad=True)
         r0.var(0).backward(create_graph=True)
     """,
+    "the node of a deviation called by hand": """
+        r0 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
+        r1 = r0.std()
+        r2 = r1.grad_fn(torch.ones_like(r1)).sum().double()
+    """,
     "what has no derivative runs before all else": f"""
         {MATRIX}
         r1 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
@@ -194,6 +199,18 @@ FOUND = {
         r0.data = r0.data[None]
         r2 = torch.autograd.grad((r0 * 1).sum(), r0)[0].clone()
         r1.sum().backward()
+    """,
+    "a tensor that lost a dimension and was broadcast": """
+        r0 = torch.tensor([[1.5], [0.5]], dtype=torch.float64, requires_grad=True)
+        r1 = r0.max(0).values
+        r1.data = r1.data[0]
+        (r1 + r0.detach().T).sum().backward()
+    """,
+    "a saved tensor that took data of another shape": f"""
+        {MATRIX}
+        r1 = r0.sin()
+        r0.data = torch.ones(4, 3, dtype=torch.float64)
+        (r1 * r1).sum().backward()
     """,
     "a leaf that got another type after it was used": f"""
         {MATRIX}
@@ -492,6 +509,20 @@ FOUND = {
         r11 = r1[torch.tensor([0])]
         r1.backward(torch.ones(3, dtype=torch.float64))
         r7.sum().backward()
+    """,
+    "copies of inference tensors": f"""
+        {VECTOR}
+        with torch.inference_mode():
+            r1 = (r0 * 2).requires_grad_()
+            r2 = torch.ones(2, 3).t() * 2
+        r3 = r1.clone()
+        r4 = r1.float()
+        r5 = r2.contiguous()
+        r6 = r2.reshape(-1)
+        r7 = 1 - r1
+        r8 = r1 % 2
+        r9 = r1 // 2
+        r1.detach_()
     """,
     "a Function in inference mode with recording on": f"""
         {VECTOR}

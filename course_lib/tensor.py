@@ -27,7 +27,7 @@ class Tensor:
         "meta",  # AutogradMeta for leaves with grad, views and other special cases; None for an ordinary result
         "__weakref__",
     )
-    __array_ufunc__ = None  # `array * tensor` is ours to compute, not NumPy's
+    __array_priority__ = 1000  # `array * tensor` is ours to compute, not NumPy's
 
     # --- shape and type ------------------------------------------------------------------------------------
 

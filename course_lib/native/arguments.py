@@ -92,6 +92,11 @@ def number(value, like):
     return found
 
 
+def type_name(value):
+    """A value's type as C writes it: with its module when it is NumPy's."""
+    return ("numpy." if type(value).__module__ == "numpy" else "") + type(value).__name__
+
+
 def operands(name, *values):
     """Tensors from tensors and Python numbers; TypeError for anything else."""
     like = next((v for v in values if isinstance(v, Tensor)), None)
@@ -104,7 +109,7 @@ def operands(name, *values):
         if not isinstance(v, allowed):
             argument = ("input", "other")[position > 0]
             raise TypeError(
-                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(v).__name__}"
+                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type_name(v)}"
             )
     return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
 
@@ -114,7 +119,7 @@ def tensor_argument(name, parameter, value):
     if not isinstance(value, Tensor):
         name = {"select_where": "where"}.get(name, name)
         name, argument = name.partition("_dim")[0].partition("_all")[0], "input" if parameter == "self" else parameter
-        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
+        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type_name(value)}")
     return value
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from course_lib import dtypes, errors
 from course_lib.grad_mode import state
 from course_lib.native import creation, kernels
-from course_lib.native.arguments import broadcast_error, operands, promote, tensor_argument
+from course_lib.native.arguments import broadcast_error, operands, promote, tensor_argument, type_name
 from course_lib.native.building import ON_TENSORS, rows
 from course_lib.native.indexing import cat, dimension, stack
 from course_lib.native.memory import check_cast
@@ -74,7 +74,7 @@ def checked(name, other, result):
     """The result of an operator called by name; TypeError for an operand that it left to the other side."""
     if result is NotImplemented:
         position = 1 if name.endswith("_") else 2
-        raise TypeError(f"{name}(): argument 'other' (position {position}) must be Tensor, not {type(other).__name__}")
+        raise TypeError(f"{name}(): argument 'other' (position {position}) must be Tensor, not {type_name(other)}")
     return result
 
 
@@ -919,7 +919,9 @@ def compare(name, function):
 
     def comparison(input, other):
         if not isinstance(other, Tensor | int | float | np.number):
-            return NotImplemented
+            if not isinstance(other, np.ndarray) or name not in ("eq", "ne"):
+                return NotImplemented
+            other = creation.from_numpy(other)
         a, b = operands(name, input, other)
         if a.array.dtype is not b.array.dtype:
             x, y = promote(a, b)

@@ -8,10 +8,10 @@ import numpy as np
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
 from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, require_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
-from course_lib.native.arguments import broadcast_error, number, operands, promote
+from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument
 from course_lib.native.building import build, rows
 from course_lib.native.composites import rename_node
-from course_lib.native.device import device
+from course_lib.native.device import contiguous_format, device
 from course_lib.native.memory import copied_with_storage
 from course_lib.native.warn import warn_once
 from course_lib.ops import ROWS
@@ -513,6 +513,11 @@ def __array__(self, dtype=None, copy=None):
     return array if dtype is None else array.astype(dtype, copy=False)
 
 
+@method()
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    return creation.from_numpy(np.asarray(array))
+
+
 # --- writing in place that is no row -----------------------------------------------------------------------
 
 
@@ -615,8 +620,9 @@ for _name in ("transpose", "unsqueeze", "squeeze"):
 
 
 @method()
-def set_(self, source):
-    """Make the tensor look at another tensor's memory. Counts as a write."""
+def set_(self, source=None):
+    """Make the tensor look at another tensor's memory, or at none. Counts as a write."""
+    source = creation.empty(0, dtype=self.dtype) if source is None else tensor_argument("set_", "source", source)
     if source.array.dtype != self.array.dtype:
         kinds = [t.dtype.c_name for t in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")

@@ -3,6 +3,7 @@
 import copy
 import warnings
 
+import numpy
 import pytest
 
 import course_lib
@@ -137,8 +138,6 @@ def test_some_warnings_are_given_once():
 
 def test_an_array_walked_backwards_is_refused(torch):
     """No tensor has negative strides, so such an array must be copied first."""
-    import numpy
-
     for make in (torch.from_numpy, torch.tensor):
         with pytest.raises(ValueError, match="At least one stride in the given numpy array is negative"):
             make(numpy.ones(3)[::-1])
@@ -171,3 +170,28 @@ def test_copies_of_views_share_a_copy_of_the_memory(torch):
     whole[0, 1] = 9.0
 
     assert lists(column) == [9, 4] and column.stride() == (3,) and column.storage_offset() == 1 and lists(a)[0][1] == 1
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__:DeprecationWarning")  # of real PyTorch, to be mended there
+def test_arithmetic_with_arrays(torch):
+    """A tensor on the left of a NumPy array gives a tensor; an array on the left is refused; a graph is not left."""
+    array, t = numpy.array([1.0, 2.0]), torch.ones(2)
+
+    assert (t * array).dtype is torch.float64 and lists(t + array) == [2, 3] and lists(t == array) == [True, False]
+    assert lists(numpy.sqrt(t)) == [1, 1]
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        array * t
+    with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+        matrix(torch) * array[0:1]
+
+
+def test_variable_is_an_old_name(torch):
+    """autograd.Variable makes a leaf of a tensor, and every tensor is one."""
+    x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
+
+    assert type(x) is torch.Tensor and x.requires_grad and isinstance(torch.ones(1), torch.autograd.Variable)
+
+
+def test_set_without_a_source(torch):
+    """set_() lets the tensor look at no memory."""
+    assert torch.ones(2).set_().shape == (0,)

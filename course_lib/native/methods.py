@@ -11,7 +11,7 @@ from course_lib.native import composites, creation, derivatives_more, indexing, 
 from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument
 from course_lib.native.building import build, rows
 from course_lib.native.composites import rename_node
-from course_lib.native.device import contiguous_format, device
+from course_lib.native.device import device
 from course_lib.native.memory import copied_with_storage
 from course_lib.native.warn import warn_once
 from course_lib.ops import ROWS

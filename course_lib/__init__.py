@@ -43,7 +43,15 @@ from course_lib.native.creation import (
     zeros,
     zeros_like,
 )
-from course_lib.native.device import cuda, device, finfo, get_default_dtype, iinfo
+from course_lib.native.device import (
+    contiguous_format,
+    cuda,
+    device,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    preserve_format,
+)
 from course_lib.native.indexing import cat, stack
 from course_lib.native.printing import Size, set_printoptions
 from course_lib.native.warn import is_warn_always_enabled, set_warn_always
@@ -54,7 +62,7 @@ from course_lib import autograd  # isort: skip  (needs Tensor complete)
 from course_lib.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled  # isort: skip
 
 float, double, long = float32, float64, int64  # noqa: A001
-concat = cat
+concat = concatenate = cat
 inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
 __version__ = "0.2.0"
 
@@ -65,7 +73,7 @@ _FUNCTIONS = """
     gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
 """.split()
 _OPERATIONS = [*_native_methods.ROW_METHODS, "clone"]
-_LATER = {"nn", "optim", "utils"}  # subpackages, imported when first used
+_LATER = {"nn", "optim", "utils", "linalg"}  # subpackages, imported when first used
 _LEFT_OUT = {
     "compile": "Run the function as it is.",
     "jit": "Run the function as it is.",
@@ -91,6 +99,14 @@ _METHODS = """
     is_complex
 """.split()  # functions that are the methods of their names
 
+_RARE = [
+    *_native_methods.RARE_METHODS,
+    *"""
+    fill rsub isin tril_indices triu_indices atleast_1d atleast_2d dstack row_stack einsum scalar_tensor result_type
+    promote_types can_cast FloatTensor DoubleTensor LongTensor BoolTensor
+    """.split(),
+]
+
 for _name in _FUNCTIONS:
     globals()[_name] = getattr(_composites, _name)
 
@@ -102,6 +118,11 @@ def __getattr__(name):
         return globals()[name]
     if name in _METHODS:
         globals()[name] = getattr(Tensor, name)
+        return globals()[name]
+    if name in _RARE:
+        from course_lib.native import rare
+
+        globals()[name] = getattr(rare, name)
         return globals()[name]
     if name in _MORE:
         from course_lib.native import composites_more
@@ -126,7 +147,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*(n for n in globals() if not n.startswith("_")), *_OPERATIONS, *_METHODS, *_MORE, *_LATER})
+    return sorted({*(n for n in globals() if not n.startswith("_")), *_OPERATIONS, *_METHODS, *_RARE, *_MORE, *_LATER})
 
 
 __all__ = [n for n in __dir__() if not n.startswith("_")]

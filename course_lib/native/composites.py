@@ -556,7 +556,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
             raise RuntimeError(f"{name} must be a matrix, got {matrix.array.ndim}-D tensor")
     check_matrices("mat1", "mat2", mat1, mat2)
     if beta != 1 or alpha != 1:
-        return input * beta + rows.mm(mat1, mat2) * alpha
+        return rows.addmm_scaled(input, mat1, mat2, beta, alpha)
     return rows.addmm(input, mat1, mat2)
 
 

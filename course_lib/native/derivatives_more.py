@@ -199,6 +199,11 @@ row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=Fal
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="grad @ transpose(mat2, 1, 2)",
     mat2="transpose(self, 1, 2) @ grad")
+row("addmm_scaled(self, mat1, mat2, beta, alpha)", "beta * self + alpha * kernels.matrix_product(mat1, mat2)",
+    node="AddmmBackward0", elementwise=False, broadcasts=("self",),
+    self="grad * beta",
+    mat1="(grad @ t(mat2)) * alpha",
+    mat2="(t(mat1) @ grad) * alpha")
 
 # --- views: the result looks at the same memory ------------------------------------------------------------
 

@@ -60,3 +60,16 @@ def iinfo(type):
 def get_default_dtype():
     """The type of new floating tensors: float32."""
     return dtypes.default
+
+
+class memory_format:
+    """How a copy is laid out: in rows, or as the original."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")

@@ -755,6 +755,9 @@ def index_add(x, dim, index, source, alpha=1):
         )
     if index.dtype.kind != "i":
         raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {title(index).title}")
+    if x.dtype != source.dtype:
+        kinds = title(x).title, title(source).title
+        raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
     if index.size != source.shape[dim]:
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): "

@@ -11,7 +11,7 @@ from course_lib.native import composites, creation, derivatives_more, indexing, 
 from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument
 from course_lib.native.building import build, rows
 from course_lib.native.composites import rename_node
-from course_lib.native.device import device
+from course_lib.native.device import contiguous_format, device
 from course_lib.native.memory import copied_with_storage
 from course_lib.native.warn import warn_once
 from course_lib.ops import ROWS
@@ -47,15 +47,15 @@ class LazyOperation:
 
 
 class LazyFunction:
-    """Stands in for a function of composites_more.py on Tensor until it is first used: then the file is read."""
+    """Stands in for a function of a file that is read when the first of its functions is used on Tensor."""
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, file="composites_more"):
+        self.name, self.file = name, file
 
     def __get__(self, tensor, cls):
-        from course_lib.native import composites_more
+        import importlib
 
-        function = getattr(composites_more, self.name)
+        function = getattr(importlib.import_module(f"course_lib.native.{self.file}"), self.name)
         setattr(Tensor, self.name, function)
         return function if tensor is None else function.__get__(tensor, cls)
 
@@ -94,10 +94,19 @@ MORE_METHODS = """
     unique kthvalue uniform_ normal_ bernoulli new_full new_empty
 """.split()
 
+RARE_METHODS = """
+    log10 log10_ exp2 exp2_ asinh acosh atanh erfc erfc_ frac frac_ nan_to_num nan_to_num_ fmod fmod_ atan2 atan2_
+    hypot hypot_ logaddexp float_power positive scatter scatter_ index_fill index_fill_ index_copy index_copy_ take
+    take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud tensor_split
+    hsplit vsplit kron addmv baddbmm inverse det ndimension is_signed is_same_size is_nonzero get_device new
+""".split()
+
 for _name in COMPOSITE_METHODS:
     setattr(Tensor, _name, getattr(composites, _name))
 for _name in MORE_METHODS:
     setattr(Tensor, _name, LazyFunction(_name))
+for _name in RARE_METHODS:
+    setattr(Tensor, _name, LazyFunction(_name, "rare"))
 
 Tensor.subtract, Tensor.multiply, Tensor.divide, Tensor.true_divide = (
     composites.sub, composites.mul, composites.div, composites.div,
@@ -313,7 +322,10 @@ def element_size(self):
 @method("type")
 def type_(self, dtype=None):
     """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
-    return self.dtype.tensor_type if dtype is None else self.to(dtype)
+    if dtype is None:
+        return self.dtype.tensor_type
+    named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
+    return self.to(named.get(dtype) or getattr(dtype, "dtype", dtype))
 
 
 @method()
@@ -399,7 +411,9 @@ def __index__(self):
 @method()
 def clone(self, *, memory_format=None):
     """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
-    return copied(self) if self.meta is not None and self.meta.inference else rows.clone(self)
+    if self.meta is not None and self.meta.inference:
+        return copied(self)
+    return rows.clone_contiguous(self) if memory_format is contiguous_format else rows.clone(self)
 
 
 def copied(tensor, dtype=None):

@@ -6,6 +6,7 @@ The expected texts stand in golden/errors.txt, one line for each program below. 
 
 import ast
 import copy
+import importlib
 import re
 import traceback
 import warnings
@@ -1272,6 +1273,21 @@ programs(
     tensordot_over_uneven_lists=lambda torch: torch.tensordot(matrix(torch), matrix(torch), ([0], [0, 1])),
     truth_to_the_power_of_truths=lambda torch: True ** torch.tensor([True]),
     remainder_of_truths=lambda torch: torch.tensor([True]) % torch.tensor([True]),
+    fmod_of_truths=lambda torch: torch.tensor([True]).fmod(torch.tensor([True])),
+    fmod_by_zero=lambda torch: torch.tensor([1]).fmod(0),
+    index_fill_by_floats=lambda torch: matrix(torch).index_fill(0, torch.tensor([0.0]), 1.0),
+    index_fill_beyond=lambda torch: matrix(torch).index_fill(0, torch.tensor([5]), 1.0),
+    index_copy_by_floats=lambda torch: matrix(torch).index_copy(0, torch.tensor([0.0]), torch.ones(1, 3)),
+    index_copy_of_another_type=lambda torch: matrix(torch).index_copy(0, torch.tensor([0]), torch.ones(1, 3).double()),
+    index_copy_beyond=lambda torch: matrix(torch).index_copy(0, torch.tensor([5]), torch.ones(1, 3)),
+    index_add_of_another_type=lambda torch: matrix(torch).index_add(0, torch.tensor([0]), torch.ones(1, 3).double()),
+    take_beyond=lambda torch: torch.ones(2).take(torch.tensor([5])),
+    einsum_of_too_many=lambda torch: torch.einsum("ij", matrix(torch), torch.ones(2)),
+    einsum_of_too_few=lambda torch: torch.einsum("ij,jk", matrix(torch)),
+    einsum_of_other_dimensions=lambda torch: torch.einsum("i", matrix(torch)),
+    einsum_with_a_new_letter=lambda torch: torch.einsum("i->j", torch.ones(2)),
+    einsum_with_a_letter_twice=lambda torch: torch.einsum("ij->ii", torch.ones(2, 2)),
+    legacy_tensor_of_a_float=lambda torch: torch.FloatTensor(2.5),
     flip_a_dimension_twice=lambda torch: matrix(torch).flip(0, -2),
     strides_of_another_length=lambda torch: torch.ones(4).as_strided((2,), (1, 1)),
     strides_below_zero=lambda torch: torch.ones(4).as_strided((2,), (-1,)),
@@ -1330,6 +1346,9 @@ ours_only(
     left_out_of_autograd=lambda torch: torch.autograd.forward_ad,
     arange_without_an_end=lambda torch: torch.arange(),
     clamp_by_a_number_and_a_tensor=lambda torch: torch.ones(3).clamp(0.0, torch.ones(3)),
+    einsum_of_other_lengths=lambda torch: torch.einsum("i,i", torch.ones(2), torch.ones(3)),
+    inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),
+    unknown_name_in_rare=lambda torch: importlib.import_module("course_lib.native.rare").nothing_of_this_name,
     full_of_text=lambda torch: torch.full((2,), "a"),
     sum_of_a_number=lambda torch: torch.sum(3.0),
     dim_by_name=lambda torch: torch.ones(2).sum("a"),

@@ -1,0 +1,81 @@
+"""torch.linalg: norms, and what is done with square matrices.
+
+PyTorch: torch/linalg/__init__.py, aten/src/ATen/native/LinearAlgebra.cpp.
+"""
+
+from course_lib.native import composites, rare
+from course_lib.native.building import rows
+from course_lib.native.composites import matmul
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """The norm of all elements as one vector, or of vectors along dimensions."""
+    return composites.norm(x if dtype is None else x.to(dtype), ord, dim, keepdim)
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """The norm of matrices: "fro", the largest sum of a column (1), or of a row (inf)."""
+    if ord == "fro":
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    A, (row, column) = (A if dtype is None else A.to(dtype)), dim
+    summed, left = (row, column) if abs(ord) == 1 else (column, row)
+    if abs(ord) not in (1, float("inf")):
+        raise composites.errors.not_supported(f"the matrix norm of order {ord!r}", "Use 'fro', 1, -1, inf or -inf.")
+    sums = composites.sum(A.abs(), summed, True)
+    result = (composites.amax if ord > 0 else composites.amin)(sums, left, True)
+    return result if keepdim else composites.squeeze(result, dim)
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The norm of a vector, or of matrices when `ord` or two dimensions say so."""
+    if ord is not None and (dim is None and A.dim() == 2 or isinstance(dim, tuple | list) and len(dim) == 2):
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+def det(A):
+    """The determinant."""
+    return rows.det(check_square(A, "det"))
+
+
+def inv(A):
+    """The inverse."""
+    return rows.inv(check_square(A, "inv"))
+
+
+def solve(A, B):
+    """What gives B when A is multiplied by it. B is a vector, a matrix, or a stack of them."""
+    check_square(A, "solve")
+    if B.dim() == 1 or B.dim() == A.dim() - 1 and B.shape == A.shape[:-1]:
+        return composites.squeeze(rows.solve(A, composites.unsqueeze(B, -1)), -1)
+    return rows.solve(A, B)
+
+
+def check_square(A, name):
+    """The matrix; RuntimeError when it is no square one."""
+    if A.dim() < 2:
+        raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.{name}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    return A
+
+
+def multi_dot(tensors):
+    """The product of several matrices, from the left."""
+    result = tensors[0]
+    for tensor in tensors[1:]:
+        result = matmul(result, tensor)
+    return result
+
+
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """The diagonal of two dimensions, as a view."""
+    return composites.diagonal(A, offset, dim1, dim2)
+
+
+inverse, LinAlgError = rare.inverse, rare.derivatives_rare._LinAlgError
+__all__ = [
+    "LinAlgError", "det", "diagonal", "inv", "matmul", "matrix_norm", "multi_dot", "norm", "solve", "vector_norm",
+]

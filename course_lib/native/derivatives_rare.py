@@ -1,0 +1,260 @@
+"""THE TABLE, third page: rows that programs ask for now and then. Loaded when the first of them is used.
+
+PyTorch: tools/autograd/derivatives.yaml. Read a row as in derivatives.py.
+"""
+
+import math
+
+import numpy as np
+
+from course_lib.native import composites, kernels
+from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
+from course_lib.ops import row
+from course_lib.tensor import new_tensor
+
+
+class _LinAlgError(RuntimeError):
+    """A matrix that cannot be inverted."""
+
+
+# --- arithmetic on arrays where one expression is not enough ----------------------------------------------
+
+
+def erfc(x):
+    """1 - erf(x), element by element, without losing digits where erf is nearly 1."""
+    return np.asarray(np.vectorize(math.erfc, otypes=[np.float64])(x)).astype(x.dtype)
+
+
+def fmod(a, b):
+    """What is left of a / b rounded towards zero; RuntimeError for integers divided by zero."""
+    kernels.truth_refused(a, "\"fmod_cpu\" not implemented for 'Bool'", NotImplementedError)
+    if a.dtype.kind != "f" and not np.all(b):
+        raise RuntimeError("ZeroDivisionError")
+    return np.fmod(a, b)
+
+
+def check_scatter(x, dim, index, shape, dtype):
+    """RuntimeError for an index that leads nowhere, or is no index."""
+    kernels.scatter_add(np.zeros(x.shape, x.dtype), dim, index, np.zeros(shape, dtype))
+
+
+def put_at(x, dim, index, values):
+    """A copy of x with values[i] written at index[i] along a dimension."""
+    check_scatter(x, dim, index, np.shape(values) or index.shape, getattr(values, "dtype", x.dtype))
+    result = np.array(x)
+    places = list(np.indices(index.shape, sparse=True))
+    if places:
+        places[dim] = index
+    result[tuple(places)] = values[tuple(slice(n) for n in index.shape)] if np.ndim(values) else values
+    return result
+
+
+def check_slices(name, index, low, high, dim):
+    """IndexError for an index outside [low, high)."""
+    wrong = index[(index < low) | (index >= high)]
+    if wrong.size:
+        raise IndexError(f"{name}index {wrong.flat[0]} is out of bounds for dimension {dim} with size {high}")
+
+
+def filled_at(x, dim, index, value):
+    """A copy of x with one value in the slices that index names along a dimension."""
+    if index.dtype.kind != "i":
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    result = np.array(x)
+    check_slices("", index, -x.shape[dim], x.shape[dim], dim)
+    result[(slice(None),) * dim + (index,)] = value
+    return result
+
+
+def slices_at(x, dim, index, source):
+    """A copy of x with the slices that index names along a dimension replaced by those of source."""
+    if index.dtype.kind != "i":
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {kernels.title(index).title}")
+    if source.dtype != x.dtype:
+        kinds = kernels.title(x).title, kernels.title(source).title
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{kinds[0]} and (source) {kinds[1]}"
+        )
+    result = np.array(x)
+    check_slices("index_copy_(): ", index, 0, x.shape[dim], dim)
+    result[(slice(None),) * dim + (index,)] = source
+    return result
+
+
+def taken(x, index):
+    """The elements at places counted through the whole array; IndexError for a place that is not there."""
+    wrong = index[(index < -x.size) | (index >= x.size)]
+    if wrong.size:
+        raise IndexError(
+            f"out of range: tried to access index {wrong.flat[0]} on a tensor of {x.size} elements."
+        )
+    return np.take(x, index)
+
+
+def put_back(grad, sizes, index):
+    """Zeros, with the gradients added at the places they were taken from."""
+    result = np.zeros(math.prod(sizes), grad.dtype)
+    np.add.at(result, index, grad)
+    return result.reshape(sizes)
+
+
+def median(x):
+    """The lower of the middle elements; NaN when there is one."""
+    if not x.size:
+        return np.asarray(np.nan, x.dtype)
+    if x.dtype.kind == "f" and np.isnan(x).any():
+        return np.asarray(np.nan, x.dtype)
+    return np.sort(x, axis=None)[(x.size - 1) // 2]
+
+
+def median_along(x, dim, keepdim):
+    """(the lower of the middle elements along a dimension, where it stands)."""
+    if not x.ndim:
+        return x.copy(), np.int64(0)
+    order = np.argsort(x, axis=dim, kind="stable")
+    place = np.take(order, [(x.shape[dim] - 1) // 2], axis=dim)
+    values = np.take_along_axis(x, place, dim)
+    return (values, place) if keepdim else (np.squeeze(values, dim), np.squeeze(place, dim))
+
+
+def on_diagonal(x, offset, dim1, dim2):
+    """Zeros with one dimension more, and the last dimension of x on a diagonal of two of them."""
+    n = x.shape[-1] + abs(offset)
+    sizes = list(x.shape[:-1])
+    for dim in sorted((dim1, dim2)):
+        sizes.insert(dim, n)
+    return kernels.place_diagonal(x, tuple(sizes), offset, dim1, dim2)
+
+
+def inverse(x):
+    """The inverse of a matrix, or of each of a stack; _LinAlgError for a singular one."""
+    return regular(np.linalg.inv, "linalg.inv: The inversion could not be completed", x)
+
+
+def solution(a, b):
+    """What a is multiplied by to give b; _LinAlgError for a singular a."""
+    return regular(np.linalg.solve, "torch.linalg.solve: The solver failed", a, b)
+
+
+def regular(function, failed, *matrices):
+    """What NumPy makes of the matrices; _LinAlgError when the first is singular."""
+    try:
+        return function(*matrices)
+    except np.linalg.LinAlgError:
+        raise _LinAlgError(f"{failed} because the input matrix is singular.") from None
+
+
+def finite(x):
+    """1 where x is neither infinite nor NaN, else 0."""
+    return x - x == 0
+
+
+KERNELS.append(__import__("sys").modules[__name__])  # formulas find the functions they call here too
+OPERATION_NAMES["rare"] = KERNELS[-1]
+ON_TENSORS["inverse"] = lambda x: rows.inv(x)
+ON_TENSORS["finite"] = lambda x: new_tensor(np.isfinite(x.array))
+
+# --- functions of one number and of two --------------------------------------------------------------------
+
+row("log10(self)", "np.log10(self)", floating=True,
+    self="grad / (self * 2.302585092994046)")
+row("exp2(self)", "np.exp2(self)", floating=True,
+    self="grad * result * 0.6931471805599453")
+row("asinh(self)", "np.arcsinh(self)", floating=True, in_place=False,
+    self="grad * rsqrt(self * self + 1)")
+row("acosh(self)", "np.arccosh(self)", floating=True, in_place=False,
+    self="grad * rsqrt(self * self - 1)")
+row("atanh(self)", "np.arctanh(self)", floating=True, in_place=False,
+    self="grad / (1 - self * self)")
+row("erfc(self)", "rare.erfc(self)", floating=True,
+    self="grad * (-1.1283791670955126 * exp(-(self * self)))")
+row("frac(self)", "self - np.trunc(self)",
+    self="grad")
+row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan, posinf, neginf)",
+    self="grad * finite(self)")
+row("fill_new(self, value)", "kernels.full_like(self, value)", node="FillBackward0", in_place=False,
+    self="zeros_like(grad)")
+row("fmod_number(self, other)", "rare.fmod(self, other)", node="FmodBackward0",
+    self="grad")
+row("fmod(self, other)", "rare.fmod(self, other)", node="FmodBackward1",
+    self="grad",
+    other="-grad * trunc(self / other)")
+row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
+    self="grad * (other / (self * self + other * other))",
+    other="grad * (-self / (self * self + other * other))")
+row("hypot(self, other)", "np.hypot(self, other)",
+    self="grad * (self / result)",
+    other="grad * (other / result)")
+row("logaddexp(self, other)", "np.logaddexp(self, other)", in_place=False,
+    self="grad / (1 + exp(other - self))",
+    other="grad / (1 + exp(self - other))")
+
+# --- writing at places -------------------------------------------------------------------------------------
+
+row("scatter(self, dim, index: Tensor, src)", "rare.put_at(self, dim, index, src)", elementwise=False, in_place=True,
+    self="scatter_value(grad, dim, index, 0.0)",
+    src="gather(grad, dim, index)")
+row("scatter_value(self, dim, index: Tensor, value)", "rare.put_at(self, dim, index, value)", node="ScatterBackward1",
+    elementwise=False, in_place=True,
+    self="scatter_value(grad, dim, index, 0.0)")
+row("index_fill(self, dim, index: Tensor, value)", "rare.filled_at(self, dim, index, value)", elementwise=False,
+    in_place=True,
+    self="index_fill(grad, dim, index, 0.0)")
+row("index_copy(self, dim, index: Tensor, source)", "rare.slices_at(self, dim, index, source)", elementwise=False,
+    in_place=True, keeps=("source with source",),
+    self="index_fill(grad, dim, index, 0.0)",
+    source="index_select(grad, dim, index)")
+row("take(self, index: Tensor)", "rare.taken(self, index)", elementwise=False, keeps=("self",),
+    self="put_back(grad, self_sym_sizes, index)")
+row("diag_embed(self, offset, dim1, dim2)", "rare.on_diagonal(self, offset, dim1, dim2)", elementwise=False,
+    self="diagonal(grad, offset, dim1, dim2)")
+
+# --- reductions --------------------------------------------------------------------------------------------
+
+row("median_all(self)", "rare.median(self)", node="MedianBackward0", elementwise=False,
+    self="share_among_equals(grad, self, result, None, False)")
+row("median_dim(self, dim, keepdim=False)", "rare.median_along(self, dim, keepdim)", node="MedianBackward1",
+    outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
+
+# --- matrices ----------------------------------------------------------------------------------------------
+
+row("addmv(self, mat, vec, beta=1, alpha=1)", "beta * self + alpha * kernels.matrix_product(mat, vec)",
+    elementwise=False, broadcasts=("self",),
+    self="grad * beta",
+    mat="outer_product(grad, vec) * alpha",
+    vec="(mat.T @ grad) * alpha")
+row("baddbmm(self, batch1, batch2, beta=1, alpha=1)", "beta * self + alpha * kernels.matrix_product(batch1, batch2)",
+    elementwise=False, broadcasts=("self",),
+    self="grad * beta",
+    batch1="grad @ transpose(batch2, 1, 2) * alpha",
+    batch2="transpose(batch1, 1, 2) @ grad * alpha")
+row("det(A)", "np.linalg.det(A)", node="LinalgDetBackward0", elementwise=False,
+    A="reshape(grad * result, result_sizes(A)) * swap_last(inverse(A))")
+row("inv(A)", "rare.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
+    A="-(swap_last(result) @ grad @ swap_last(result))")
+row("solve(A, B)", "rare.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
+    A="-(swap_last(inverse(A)) @ grad @ swap_last(result))",
+    B="swap_last(inverse(A)) @ grad")
+
+
+def swap_last(x):
+    """A matrix, or each of a stack, transposed."""
+    return np.swapaxes(x, -1, -2)
+
+
+def result_sizes(x):
+    """The shape in which one number for each matrix of a stack meets the stack."""
+    return (*x.shape[:-2], 1, 1)
+
+
+def _put_back(grad, sizes, index):
+    flat = composites.reshape(index, -1), composites.reshape(grad, -1)
+    places = np.where(flat[0].array < 0, flat[0].array + math.prod(sizes), flat[0].array)
+    whole = new_tensor(np.zeros(math.prod(sizes), grad.array.dtype))
+    return composites.reshape(rows.index_add(whole, 0, new_tensor(places), flat[1]), sizes)
+
+
+ON_TENSORS["put_back"] = _put_back
+ON_TENSORS["swap_last"] = lambda x: rows.transpose(x, x.array.ndim - 2, x.array.ndim - 1)

@@ -1,0 +1,433 @@
+"""Functions that programs ask for now and then. Loaded when the first of them is used.
+
+PyTorch: aten/src/ATen/native (TensorShape.cpp, TensorAdvancedIndexing.cpp, LinearAlgebra.cpp, SummaryOps.cpp).
+"""
+
+import builtins
+import math
+
+import numpy as np
+
+from course_lib import dtypes
+from course_lib.native import composites, creation, derivatives_rare  # noqa: F401  (fills the table)
+from course_lib.native.arguments import operands, rank
+from course_lib.native.building import build, rows
+from course_lib.native.composites import pair, without_gradient
+from course_lib.native.indexing import cat, dimension
+from course_lib.native.printing import Size
+from course_lib.ops import ROWS
+from course_lib.tensor import Tensor
+
+
+def __getattr__(name):
+    """Operations that are rows and nothing else."""
+    if name in ROWS or name.removesuffix("_") in ROWS:
+        return build(name)
+    raise AttributeError(f"course_lib.native.rare has no {name!r}")
+
+
+# --- element by element ------------------------------------------------------------------------------------
+
+
+def fmod(input, other):
+    """What is left of input after rounding input / other towards zero."""
+    return rows.fmod(input, other) if isinstance(other, Tensor) else rows.fmod_number(input, other)
+
+
+def fmod_(input, other):
+    """The same in the tensor's own memory."""
+    return rows.fmod_(input, other) if isinstance(other, Tensor) else rows.fmod_number_(input, other)
+
+
+def float_power(input, exponent):
+    """input ** exponent in float64."""
+    return composites.pow(input.double(), exponent)
+
+
+def fill(input, value):
+    """One value everywhere, in the shape of the tensor."""
+    return rows.fill_new(input, getattr(value, "array", value))
+
+
+def rsub(input, other, *, alpha=1):
+    """other - alpha * input."""
+    return other - (input if alpha == 1 else input * alpha)
+
+
+def positive(input):
+    """The tensor itself."""
+    return input
+
+
+def isin(elements, test_elements):
+    """True where an element is one of test_elements."""
+    return without_gradient(np.isin(elements.array, getattr(test_elements, "array", test_elements)))
+
+
+# --- places ------------------------------------------------------------------------------------------------
+
+
+def scatter(input, dim, index, src):
+    """A copy of input with src, a tensor or a number, written at the places index names along a dimension."""
+    row = rows.scatter if isinstance(src, Tensor) else rows.scatter_value
+    return row(input, dimension(input, dim), index, src)
+
+
+def scatter_(input, dim, index, src):
+    """Write src, a tensor or a number, at the places index names along a dimension."""
+    row = rows.scatter_ if isinstance(src, Tensor) else rows.scatter_value_
+    return row(input, dimension(input, dim), index, src)
+
+
+def index_fill(input, dim, index, value):
+    """A copy of input with a number in the slices that index names along a dimension."""
+    return rows.index_fill(input, dimension(input, dim), index, getattr(value, "array", value))
+
+
+def index_fill_(input, dim, index, value):
+    """Write a number into the slices that index names along a dimension."""
+    return rows.index_fill_(input, dimension(input, dim), index, getattr(value, "array", value))
+
+
+def index_copy(input, dim, index, source):
+    """A copy of input with the slices that index names along a dimension replaced by those of source."""
+    return rows.index_copy(input, dimension(input, dim), index, source)
+
+
+def index_copy_(input, dim, index, source):
+    """Replace the slices that index names along a dimension by those of source."""
+    return rows.index_copy_(input, dimension(input, dim), index, source)
+
+
+def take_along_dim(input, indices, dim=None):
+    """The elements at the places that indices, broadcast against the input, name along a dimension."""
+    if dim is None:
+        return composites.gather(composites.reshape(input, -1), 0, composites.reshape(indices, -1))
+    dim = dimension(input, dim)
+    others = ([1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices))
+    shape = list(np.broadcast_shapes(*others))
+    shape[dim] = input.shape[dim]
+    input, places = composites.expand(input, shape), list(shape)
+    places[dim] = indices.shape[dim]
+    return composites.gather(input, dim, composites.expand(indices, places))
+
+
+def argwhere(input):
+    """The places of all elements that are not zero, one row each."""
+    return without_gradient(np.argwhere(input.array))
+
+
+def fill_diagonal_(input, fill_value):
+    """Write a number on the main diagonal."""
+    composites.diagonal(input).fill_(fill_value)
+    return input
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last dimension of input on a diagonal."""
+    return rows.diag_embed(input, offset, dimension(input, dim1, extra=1), dimension(input, dim2, extra=1))
+
+
+def diagflat(input, offset=0):
+    """One matrix with all elements of input on a diagonal."""
+    return diag_embed(composites.reshape(input, -1), offset)
+
+
+def tril_indices(row, col, offset=0):
+    """The places of the lower triangle of a matrix: one row of row numbers, one of column numbers."""
+    return without_gradient(np.array(np.tril_indices(row, offset, col)))
+
+
+def triu_indices(row, col, offset=0):
+    """The places of the upper triangle of a matrix: one row of row numbers, one of column numbers."""
+    return without_gradient(np.array(np.triu_indices(row, offset, col)))
+
+
+def bincount(input, weights=None, minlength=0):
+    """How often each number from 0 on occurs among whole numbers, or the sum of the weights where it does."""
+    counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
+    return without_gradient(counts if weights is None else counts.astype(weights.array.dtype))
+
+
+# --- reductions --------------------------------------------------------------------------------------------
+
+
+@composites.numpy_names
+def median(input, dim=None, keepdim=False):
+    """The lower of the middle elements: of all, or (values, indices) along a dimension."""
+    if dim is None:
+        return rows.median_all(input)
+    return pair("median", rows.median_dim(input, dimension(input, dim), keepdim))
+
+
+# --- shapes ------------------------------------------------------------------------------------------------
+
+
+def ravel(input):
+    """All elements in one dimension: a view when the memory allows it."""
+    return composites.reshape(input, -1)
+
+
+def fliplr(input):
+    """The order of columns reversed."""
+    return composites.flip(input, 1)
+
+
+def flipud(input):
+    """The order of rows reversed."""
+    return composites.flip(input, 0)
+
+
+def tensor_split(input, indices_or_sections, dim=0):
+    """Views of pieces along a dimension: so many of nearly equal length, or cut at the given places."""
+    dim = dimension(input, dim)
+    length, cuts = input.array.shape[dim], indices_or_sections
+    if isinstance(cuts, int):
+        short, longer = divmod(length, cuts)
+        cuts = [i * short + builtins.min(i, longer) for i in range(1, cuts)]
+    edges = [builtins.min(cut % length if cut < 0 else cut, length) for cut in (0, *cuts, length)]
+    starts = zip(edges, edges[1:], strict=False)
+    return tuple(rows.slice_dim(input, dim, start, builtins.max(start, end), 1) for start, end in starts)
+
+
+def hsplit(input, indices_or_sections):
+    """Pieces side by side."""
+    return tensor_split(input, indices_or_sections, 0 if input.array.ndim == 1 else 1)
+
+
+def vsplit(input, indices_or_sections):
+    """Pieces one below the other."""
+    return tensor_split(input, indices_or_sections, 0)
+
+
+def _at_least(dims, tensors):
+    if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
+        tensors = tensors[0]
+    results = []
+    for tensor in tensors:
+        while tensor.array.ndim < dims:
+            tensor = rows.unsqueeze(tensor, 0)
+        results.append(tensor)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def atleast_1d(*tensors):
+    """A number becomes a vector."""
+    return _at_least(1, tensors)
+
+
+def atleast_2d(*tensors):
+    """A number or a vector becomes a matrix of one row."""
+    return _at_least(2, tensors)
+
+
+def dstack(tensors):
+    """Matrices stacked along a third dimension."""
+    deep = [t if t.array.ndim > 2 else composites.unsqueeze(atleast_2d(t), 2) for t in tensors]
+    return cat(deep, 2)
+
+
+def row_stack(tensors):
+    """Tensors stacked row by row."""
+    return cat([atleast_2d(t) for t in tensors], 0)
+
+
+# --- matrices ----------------------------------------------------------------------------------------------
+
+
+def kron(input, other):
+    """All products of an element of one tensor with the whole of the other."""
+    ndim = builtins.max(input.array.ndim, other.array.ndim)
+    a, b = ((1,) * (ndim - t.array.ndim) + t.array.shape for t in (input, other))
+    x = composites.reshape(input, [n for size in a for n in (size, 1)])
+    y = composites.reshape(other, [n for size in b for n in (1, size)])
+    return composites.reshape_fresh(x * y, tuple(m * n for m, n in zip(a, b, strict=True)))
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat @ vec)."""
+    return rows.addmv(input, mat, vec, beta, alpha)
+
+
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
+    return rows.baddbmm(input, batch1, batch2, beta, alpha)
+
+
+def inverse(input):
+    """The inverse of a matrix, or of each of a stack."""
+    return rows.inv(input)
+
+
+# --- einsum ------------------------------------------------------------------------------------------------
+
+
+def einsum(equation, *operands):
+    """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = operands[0]
+    terms, arrow, output = equation.replace(" ", "").partition("->")
+    terms = terms.split(",")
+    if len(terms) != len(operands):
+        raise RuntimeError(
+            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in "
+            "the equation"
+        )
+    terms, lead = spell_out(terms, operands)
+    once = sorted(letter for letter in set("".join(terms)) if "".join(terms).count(letter) == 1 and letter not in lead)
+    output = output.replace("...", lead) if arrow else lead + "".join(once)
+    letters = output + "".join(sorted(set("".join(terms)) - set(output)))
+    for letter in output:
+        if output.count(letter) > 1:
+            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
+        if letter not in "".join(terms):
+            raise RuntimeError(
+                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
+            )
+    parts = [in_order(t, term, letters) for t, term in zip(operands, terms, strict=True)]
+    result, axes = parts[0], list(range(len(output), len(letters)))
+    for position, part in enumerate(parts[1:], 2):
+        later = parts[position:]
+        done = [d for d in axes if all(other.array.shape[d] == 1 for other in later)]
+        result = multiply_and_sum(result, part, done)
+    if len(parts) == 1 and axes:
+        result = composites.sum(result, axes, True)
+    return composites.reshape(result, result.array.shape[: len(output)])
+
+
+def spell_out(terms, operands):
+    """The terms with capital letters from the end of the alphabet for "...", and the letters that stand for it."""
+    lead = ""
+    for term, tensor in zip(terms, operands, strict=True):
+        missing = tensor.array.ndim - len(term.replace("...", ""))
+        if missing < 0 or missing and "..." not in term:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(term.replace('...', ''))}) does not match "
+                f"the number of dimensions ({tensor.array.ndim}) for operand {terms.index(term)} and no ellipsis was "
+                "given"
+            )
+        lead = builtins.max(lead, "ZYXWVUTS"[:missing][::-1], key=len) if "..." in term else lead
+    spelled = [
+        term.replace("...", lead[len(lead) - (t.array.ndim - len(term) + 3) :]) if "..." in term else term
+        for term, t in zip(terms, operands, strict=True)
+    ]
+    return spelled, lead
+
+
+def in_order(tensor, term, letters):
+    """The tensor with one dimension for each letter, of length 1 where it lacks the letter."""
+    for letter in term:
+        while term.count(letter) > 1:
+            first, second = term.index(letter), term.rindex(letter)
+            tensor = composites.diagonal(tensor, 0, first, second)
+            term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
+    tensor = composites.permute(tensor, [term.index(letter) for letter in letters if letter in term])
+    for place, letter in enumerate(letters):
+        tensor = tensor if letter in term else rows.unsqueeze(tensor, place)
+    return tensor
+
+
+def multiply_and_sum(a, b, axes):
+    """a * b summed over some dimensions, as a product of matrices when there is something to sum."""
+    sizes = list(zip(a.array.shape, b.array.shape, strict=True))
+    for m, n in sizes:
+        if m != n and 1 not in (m, n):
+            raise RuntimeError(f"einsum(): a letter stands for {n} places in one operand and for {m} in another")
+    axes = [d for d in axes if sizes[d][0] == sizes[d][1]]
+    if not axes:
+        return a * b
+    both = [d for d, (m, n) in enumerate(sizes) if d not in axes and m == n]
+    left = [d for d, (m, n) in enumerate(sizes) if m > n]
+    right = [d for d, (m, n) in enumerate(sizes) if n > m]
+    order = (*both, *left, *axes, *right)
+    x = composites.permute(a, [*both, *left, *axes, *right])
+    y = composites.permute(b, [*both, *axes, *right, *left])
+    shared, length = math.prod(sizes[d][0] for d in both), math.prod(sizes[d][0] for d in axes)
+    x, y = composites.reshape(x, shared, -1, length), composites.reshape(y, shared, length, -1)
+    product = composites.bmm(x, y)
+    sizes = [1 if d in axes else builtins.max(sizes[d]) for d in order]
+    return composites.permute(composites.reshape(product, sizes), [order.index(d) for d in range(len(order))])
+
+
+# --- types -------------------------------------------------------------------------------------------------
+
+
+def scalar_tensor(s, *, dtype=None, requires_grad=False):
+    """A tensor without dimensions."""
+    return creation.tensor(s, dtype=dtype or dtypes.default, requires_grad=requires_grad)
+
+
+def result_type(tensor1, tensor2):
+    """The dtype of a result made of two operands, tensors or numbers."""
+    tensors = operands("result_type", tensor1, tensor2)
+    return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors]))]
+
+
+def promote_types(type1, type2):
+    """The smallest dtype that holds the elements of both."""
+    return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type([(type1.numpy, 2), (type2.numpy, 2)]))]
+
+
+def can_cast(from_, to):
+    """True when elements of one dtype keep their kind in another."""
+    return dtypes.KIND[from_.numpy] <= dtypes.KIND[to.numpy]
+
+
+# --- what old programs say ---------------------------------------------------------------------------------
+
+
+def ndimension(input):
+    """The number of dimensions."""
+    return input.array.ndim
+
+
+def is_signed(input):
+    """True for all but bool."""
+    return input.array.dtype.kind != "b"
+
+
+def is_same_size(input, other):
+    """True for two tensors of one shape."""
+    return input.array.shape == other.array.shape
+
+
+def is_nonzero(input):
+    """The truth of the one element; RuntimeError when there is not exactly one."""
+    return bool(input)
+
+
+def get_device(input):
+    """-1, for the CPU."""
+    return -1
+
+
+def new(input, *data):
+    """A tensor in this one's dtype: from a sequence, or of a shape given by numbers, holding zeros."""
+    return legacy_tensor(input.dtype, *data)
+
+
+def legacy_tensor(dtype, *data):
+    """What torch.FloatTensor(...) and its like make: a tensor from a sequence, or memory of a shape."""
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        return data[0].detach().to(dtype)
+    if len(data) == 1 and isinstance(data[0], list | tuple | np.ndarray) and type(data[0]) is not Size:
+        return creation.tensor(data[0], dtype=dtype)
+    if any(not isinstance(n, int | Size) for n in data):
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
+    return creation.zeros(*(data or (0,)), dtype=dtype)
+
+
+class LegacyType(type):
+    """The kind of FloatTensor and its like: a tensor of their dtype counts as an instance."""
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, Tensor) and value.dtype is cls.dtype
+
+    def __call__(cls, *data):
+        return legacy_tensor(cls.dtype, *data)
+
+
+FloatTensor, DoubleTensor, LongTensor, BoolTensor = (
+    LegacyType(dtype.tensor_type.rpartition(".")[2], (), {"dtype": dtype, "__module__": "torch"})
+    for dtype in (dtypes.float32, dtypes.float64, dtypes.int64, dtypes.bool_)
+)

@@ -1,0 +1,85 @@
+"""What programs ask for now and then: einsum, torch.linalg, legacy constructors, memory formats."""
+
+import subprocess
+import sys
+
+import pytest
+
+EQUATIONS = """
+    ij,jk->ik  ij,jk  i,i->  i,j->ij  bij,bjk->bik  ij,ij->i  ...i,...i->...  ...ij,jk->...ik  ii->i  ii  ij->ji  ij->
+    iij->j  ij,jk,kl->il  ij,i,j->  ij,bjk->bik  ij,kl->ijkl  abc,cd,db->a  ...ii->...i  ij,ik->jk
+""".split()
+SIZES = dict(zip("ijklbacd", (2, 3, 2, 2, 2, 2, 2, 3), strict=True))
+
+
+def operands(torch, equation):
+    """Tensors whose dimensions are as long as SIZES says, two more for "..."."""
+    made = []
+    for number, term in enumerate(equation.split("->")[0].split(","), 1):
+        shape = [2] * term.count("...") + [SIZES[letter] for letter in term.replace("...", "")]
+        numbers = torch.arange(float(torch.zeros(shape).numel())) / 3 + number
+        made.append(numbers.reshape(shape).requires_grad_())
+    return made
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_einsum_as_in_pytorch(equation, real_torch):
+    """Value and gradients of sums of products are PyTorch's."""
+    import course_lib
+
+    found = []
+    for torch in (course_lib, real_torch):
+        tensors = operands(torch, equation)
+        result = torch.einsum(equation, *tensors)
+        (result * result).sum().backward()
+        found.append([t.tolist() for t in (result, *(t.grad for t in tensors))])
+
+    assert flat(found[0]) == pytest.approx(flat(found[1]), rel=1e-5)
+
+
+def flat(values):
+    """All numbers of nested lists."""
+    return [number for value in values for number in flat(value)] if isinstance(values, list) else [values]
+
+
+def test_linalg_norms(torch):
+    """linalg.norm of a matrix is that of its elements, unless an order says which matrix norm is meant."""
+    x = torch.tensor([[3.0, 4.0], [0.0, -12.0]])
+    norm = torch.linalg.norm
+
+    assert [norm(x).item(), norm(x, 1).item(), norm(x, float("inf")).item()] == [13, 16, 12]
+    assert norm(x, dim=1).tolist() == [5, 12] and torch.linalg.vector_norm(x, 1).item() == 19
+
+
+def test_a_singular_matrix_has_no_inverse(torch):
+    """The error of torch.linalg is a RuntimeError."""
+    with pytest.raises(torch.linalg.LinAlgError, match="the input matrix is singular") as caught:
+        torch.linalg.inv(torch.ones(2, 2))
+
+    assert isinstance(caught.value, RuntimeError)
+
+
+def test_legacy_types(torch):
+    """FloatTensor and its like make tensors of their type, and tensors of that type are their instances."""
+    made = torch.LongTensor([1, 2])
+
+    assert made.dtype is torch.int64 and isinstance(made, torch.LongTensor) and not isinstance(made, torch.FloatTensor)
+    assert torch.FloatTensor(2, 3).shape == (2, 3) and made.type(torch.DoubleTensor).dtype is torch.float64
+    assert torch.ones(1, dtype=torch.float64).new([1]).dtype is torch.float64
+
+
+def test_memory_format_of_a_clone(torch):
+    """A clone is laid out as the original is, unless it is asked to be contiguous."""
+    x = torch.ones(2, 3).t()
+
+    assert x.clone().stride() == x.clone(memory_format=torch.preserve_format).stride() == (1, 3)
+    assert x.clone(memory_format=torch.contiguous_format).stride() == (2, 1)
+
+
+def test_rare_functions_cost_nothing_until_they_are_used():
+    """Importing course_lib reads neither the third page of the table nor linalg."""
+    names = "course_lib.native.rare", "course_lib.native.derivatives_rare", "course_lib.linalg"
+    code = f"import course_lib, sys; print([n for n in {names!r} if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

@@ -126,6 +126,27 @@ SHAPES = (
         ),
         ("Print both shapes; nn.Linear(k, m) wants inputs of length k.", "Transpose one of them: `a @ b.T`."),
     ),
+    Row(
+        "einsum",
+        r"einsum\(\): ",
+        (
+            "The equation given to einsum does not describe its operands, or its letters do not.",
+            "Before the arrow stands one letter a dimension of each operand, operands apart by commas; a letter means "
+            "one length everywhere, and the result's letters are among them, each once.",
+            AT_ONCE,
+        ),
+        ("Write the shapes below the letters: `'ij,jk->ik'` for (2, 3) and (3, 4).",),
+    ),
+    Row(
+        "singular",
+        r"input matrix is singular",
+        (
+            "A matrix should be inverted that has no inverse.",
+            "Its rows depend on each other: some vector other than 0 is sent to 0, and nothing leads back.",
+            AT_ONCE,
+        ),
+        ("Add a small multiple of the identity.", "Print `torch.linalg.det(a)`: near 0 the inverse is worthless, too."),
+    ),
 )
 
 INDEXES = (
@@ -133,7 +154,7 @@ INDEXES = (
         "index",
         r"index \S+ is out of range|out of bounds for dimension|out of DATA bounds|out of range for tensor|"
         r"index out of range in self|index_select\(\)|"
-        r"index -?\d+ is out",
+        r"index -?\d+ is out|tried to access index",
         (
             "An element was asked for behind the end of a dimension.",
             "Indexes run from 0 to length - 1, and from -1 to -length from the back.",
@@ -153,7 +174,8 @@ INDEXES = (
     ),
     Row(
         "no index",
-        r"valid indices|tensors used as indices must be|only integer tensors of a single element|expected dtype "
+        r"valid indices|Expected a long tensor for index|"
+        r"tensors used as indices must be|only integer tensors of a single element|expected dtype "
         r"int32|Expected dtype int|[Ee]xpected tensor for argument .* to have|dtype int32/int64|step must be greater|"
         r"slice "
         r"step cannot",
@@ -203,7 +225,7 @@ TYPES = (
     ),
     Row(
         "two types",
-        r"self\.dtype to be equal to src\.dtype|"
+        r"self\.dtype to be equal to src\.dtype|must have the same scalar type|"
         r"same dtype, but got|expected scalar type \w+ but found|\w+ did not match \w+$|expected dtype \w+ for|"
         r"Could not set tensor of type",
         (
@@ -273,6 +295,7 @@ TYPES = (
     ),
     Row(
         "making a tensor",
+        r"data must be a sequence|"
         r"too many dimensions '|expected sequence of length|not a sequence|must be real number|expected np\.ndarray|"
         r"object is "
         r"not iterable|could not determine the shape",

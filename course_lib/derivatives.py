@@ -40,7 +40,8 @@ row("pow_number(self, exponent)", "kernels.power(self, exponent)", node="PowBack
 
 # --- functions of one number -------------------------------------------------------------------------------
 # The Jacobian of a function that works element by element is diagonal: a gradient is a product, element by element.
-# At a kink the formula chooses: relu has slope 0 at 0, abs too, clamp has slope 1 on its limits.
+# At a kink the formula chooses: relu has slope 0 at 0, abs too, clamp has slope 1 on its limits. A slope that has a row
+# of its own, such as tanh_backward, can be differentiated again in one step; others are when their parts are.
 
 row("exp(self)", "np.exp(self)", floating=True,
     self="grad * result")
@@ -53,9 +54,17 @@ row("sin(self)", "np.sin(self)", floating=True,
 row("cos(self)", "np.cos(self)", floating=True,
     self="grad * -sin(self)")
 row("tanh(self)", "np.tanh(self)", floating=True,
-    self="grad * (1 - result * result)")
+    self="tanh_backward(grad, result)")
+row("tanh_backward(grad_output, output)", "grad_output * (1 - output * output)", node="TanhBackwardBackward0",
+    elementwise=False, keeps=("grad_output",),
+    grad_output="tanh_backward(grad, output)",
+    output="grad * (-2 * output * grad_output)")
 row("sigmoid(self)", "kernels.logistic(self)", floating=True,
-    self="grad * ((1 - result) * result)")
+    self="sigmoid_backward(grad, result)")
+row("sigmoid_backward(grad_output, output)", "grad_output * ((1 - output) * output)",
+    node="SigmoidBackwardBackward0", elementwise=False, keeps=("grad_output",),
+    grad_output="sigmoid_backward(grad, output)",
+    output="grad * grad_output * (1 - 2 * output)")
 row("relu(self)", "kernels.relu(self)",
     self="threshold_backward(grad, result, 0)")
 row("abs(self)", "np.abs(kernels.truth_refused(self, kernels.NO_ABS, NotImplementedError))",

@@ -67,6 +67,7 @@ class GraphTask:
     roots     the edges it starts from, and `seeds`, the gradient given for each
     captures  {node: [(output number, position in the answer)]} for autograd.grad; None for backward()
     needed    the nodes that must run to reach the inputs asked for; None when all must
+    reached   those, and the nodes at which a gradient is only caught
     """
 
     def __init__(self, roots, seeds, create_graph, retain_graph, captures=None, accumulate_into=()):
@@ -79,10 +80,10 @@ class GraphTask:
         self.owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
         self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node, gradient)
         self.leaves = []  # ... and AccumulateGrad nodes with theirs, which run before all others
-        self.needed = None
+        self.needed = self.reached = None
         nodes = self.count_dependencies()
         if captures is not None or accumulate_into:
-            self.needed = self.find_needed(nodes, set(captures or ()), set(accumulate_into))
+            self.find_needed(nodes, accumulate_into)
 
     def count_dependencies(self):
         """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
@@ -136,32 +137,38 @@ class GraphTask:
         self.dependencies.pop(node, None)
         return node, buffers.pop(node, None)
 
-    @staticmethod
-    def find_needed(nodes, captured, accumulate_into):
-        """The nodes on some path to an input. Older nodes come first: all that a node leads to is older.
+    def find_needed(self, nodes, accumulate_into):
+        """Find the nodes on some path to an input. Older nodes come first: all that a node leads to is older.
 
         So one look at each node decides: it is needed when something that it leads to is. What an input was computed
         from is not, and neither runs nor loses its saved tensors.
         """
-        needed = set(accumulate_into)
-        wanted = captured | accumulate_into
-        order = sorted(nodes, key=attrgetter("sequence_nr"))
-        if order[-1].sequence_nr > LEAVES_FIRST:  # of a node without derivative, which runs before all else
+        self.needed, self.reached = needed, reached = set(accumulate_into), {*accumulate_into, *(self.captures or ())}
+        order = sorted([node for node in nodes if node.edges], key=attrgetter("sequence_nr"))
+        if order and order[-1].sequence_nr > LEAVES_FIRST:  # of a node without derivative, which runs before all else
             order.sort(key=lambda node: node.sequence_nr % LEAVES_FIRST)
         for node in order:
-            for edge in node.edges:  # leaves come last, but have none
-                following = edge[0] if type(edge) is tuple else edge
-                if following and (following in needed or following in wanted):
+            for edge in node.edges:
+                if edge and (edge[0] if type(edge) is tuple else edge) in reached:
                     needed.add(node)
+                    reached.add(node)
                     break
-        return needed
 
     def skips(self, node):
         """True for nodes that lead to nothing that was asked for: their gradient is dropped where it arrives."""
-        if self.needed is None or node in self.needed or node in (self.captures or ()):
+        if self.reached is None or node in self.reached:
             return False
         roots = [edge[0] if type(edge) is tuple else edge for edge in self.root.edges]
         return roots != [node]  # a single root is visited in any case, as in PyTorch: its tensor hooks run
+
+
+    def apply(self, node, grad):
+        """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""
+        run = node.apply_to_tensors if self.create_graph else node.apply
+        if self.needed is None or not node.chooses:
+            return run(grad)
+        ends = [edge[0] if type(edge) is tuple else edge for edge in node.edges]
+        return run(grad, [edge if end in self.reached else None for edge, end in zip(node.edges, ends, strict=True)])
 
 
 class GraphRoot(Node):
@@ -188,7 +195,7 @@ def evaluate(task):
     """
     dependencies, ready, leaves = task.dependencies, task.ready, task.leaves
     create_graph, retain = task.create_graph, task.retain_graph
-    needed, captures, anomaly = task.needed, task.captures or (), state.anomaly
+    needed, reached, captures, anomaly = task.needed, task.reached, task.captures or (), state.anomaly
     newest = arrived = None  # the newest ready node and its gradient, kept out of the heap: a chain then needs none
     node, grads = task.root, task.root.seeds
     while True:
@@ -201,7 +208,7 @@ def evaluate(task):
                 following, grad = task.collect(edge, grad)
                 if following is None:
                     continue
-            if needed is not None and following not in needed and task.skips(following):
+            if needed is not None and following not in reached and task.skips(following):
                 continue
             if type(following) is AccumulateGrad:
                 leaves.append((following, grad))
@@ -239,8 +246,8 @@ def evaluate(task):
         else:
             if careful:
                 grads = run_with_care(task, node, grad)
-            elif create_graph:
-                grads = node.apply_to_tensors(grad)
+            elif create_graph or needed is not None:
+                grads = task.apply(node, grad)
             else:
                 grads = node.apply(grad)
             if not retain and not (needed is not None and only_caught):
@@ -281,8 +288,7 @@ def run_with_care(task, node, grad):
     else:
         state.evaluating, before = node, state.evaluating
         try:
-            run = node.apply_to_tensors if task.create_graph else node.apply
-            grad_inputs = run(grads if several else grads[0])
+            grad_inputs = task.apply(node, grads if several else grads[0])
         finally:
             state.evaluating = before
     if state.anomaly and state.anomaly_check_nan:

@@ -42,6 +42,7 @@ class Node:
     output_count = 1
     runs_without_gradient = False  # True for custom Functions, whose backward is called even if nothing arrived
     several_outputs = False  # True for nodes such as UnbindBackward0, whose apply takes a list of gradients
+    chooses = False  # True for nodes whose apply can leave out gradients: it takes the edges that are wanted
     saved_names = saved_tensor_names = ()  # the names this kind of node can keep: _saved_self, _saved_result, ...
 
     def apply(self, grad):

@@ -153,6 +153,8 @@ def write_node(row):
     ]
     if row.view == "multiple outputs":
         text.append("    several_outputs = True")
+    if len(row.formulas) > 1:
+        text.append("    chooses = True")
     if row.node in NAMED_IN_FULL:
         text += ["", "    def name(node):", f"        return 'torch::autograd::{row.node}'"]
     text += ["", *write_apply(row, "apply", arrays=True), "", *write_apply(row, "apply_to_tensors", arrays=False)]
@@ -168,18 +170,19 @@ def write_apply(row, method, arrays):
 
     One formula becomes `return (formula,)`. Several become, for mul:
 
-        self_edge, other_edge = node.edges
+        self_edge, other_edge = edges or node.edges
         grad_self = grad_other = None
         ...                                      # unpack other, unpack self
         if self_edge:                            # only gradients that somebody waits for
             grad_self = grad * other
     """
-    grad = "grads" if row.view == "multiple outputs" else "grad"
-    text = [f"    def {method}(node, {grad}):"]
     several = len(row.formulas) > 1
+    grad = "grads" if row.view == "multiple outputs" else "grad, edges=None" if several else "grad"
+    text = [f"    def {method}(node, {grad}):"]
     if several:
         edges = ", ".join(f"{p}_edge" for p in row.formulas)
-        text += [f"        {edges} = node.edges", f"        {' = '.join(f'grad_{p}' for p in row.formulas)} = None"]
+        grads = " = ".join(f"grad_{p}" for p in row.formulas)
+        text += [f"        {edges} = edges or node.edges", f"        {grads} = None"]
     for name in filter(row.is_saved_tensor, row.saved):  # all are unpacked, so that each one's version is checked
         if several:
             text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]

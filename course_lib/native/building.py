@@ -82,10 +82,10 @@ def apply_to_tensors_later(cls, functions):
     """Stands in for a node's apply_to_tensors until it is first called: most graphs are never differentiated twice."""
     written = cls.apply_to_tensors
 
-    def first_call(node, grad):
+    def first_call(node, *grad):
         names = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
-        cls.apply_to_tensors = type(written)(written.__code__, names, written.__name__)
-        return cls.apply_to_tensors(node, grad)
+        cls.apply_to_tensors = type(written)(written.__code__, names, written.__name__, written.__defaults__)
+        return cls.apply_to_tensors(node, *grad)
 
     return first_call
 

@@ -599,34 +599,38 @@ def squeeze(x, dim=None):
 
 
 def broadcast(x, sizes):
-    """x seen with dimensions repeated; -1 keeps a length. RuntimeError when the lengths do not fit."""
-    sizes = tuple(int(n) for n in sizes)
-    lead = len(sizes) - x.ndim
+    """x seen with dimensions repeated; -1 keeps a length. RuntimeError when the lengths do not fit.
+
+    PyTorch: aten/src/ATen/ExpandUtils.cpp (inferExpandGeometry). np.broadcast_to gives dimensions of length 1 other
+    strides, and takes ten times as long.
+    """
+    x, sizes = np.asarray(x), [int(n) for n in sizes]
+    shape, strides, lead = x.shape, x.strides, len(sizes) - x.ndim
     if lead < 0:
         kind = "CPUBoolType" if x.dtype is BOOL else title(x).tensor_type
         raise RuntimeError(
-            f"expand({kind}{{{list(x.shape)}}}, size={list(sizes)}): the number of sizes provided "
-            f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+            f"expand({kind}{{{list(shape)}}}, size={sizes}): the number of sizes provided ({len(sizes)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
-    for d, n in enumerate(sizes[:lead]):
-        if n < 0:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {d}"
-            )
-    wanted = tuple(x.shape[d - lead] if n == -1 and d >= lead else n for d, n in enumerate(sizes))
-    for d in range(lead, len(sizes)):
-        if x.shape[d - lead] not in (1, wanted[d]):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted[d]}) must match the existing size ({x.shape[d - lead]}) at "
-                f"non-singleton dimension {d}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(x.shape)}"
-            )
-    if wanted == x.shape:
-        return np.asarray(x)[...]
-    if x.ndim and wanted == (1,) * lead + x.shape:
-        return x.reshape(wanted)  # nothing is repeated: strides as a dense array of this shape has them, as in PyTorch
-    result = np.broadcast_to(x, wanted)
-    result.flags.writeable = x.flags.writeable if type(x) is np.ndarray else True
-    return result
+    wanted, steps, step_of_new = list(sizes), [0] * len(sizes), x.itemsize if x.ndim else 0
+    for d in range(len(sizes) - 1, -1, -1):
+        n, steps[d] = (shape[d - lead], strides[d - lead]) if d >= lead else (1, step_of_new)
+        if sizes[d] == -1 and d >= lead:
+            wanted[d] = n
+        elif sizes[d] != n:
+            steps[d] = 0
+            size = f"The expanded size of the tensor ({sizes[d]})"
+            if sizes[d] < 0 and d < lead:
+                raise RuntimeError(f"{size} isn't allowed in a leading, non-existing dimension {d}")
+            if n != 1 or sizes[d] < 0:
+                raise RuntimeError(
+                    f"{size} must match the existing size ({n}) at non-singleton dimension {d}.  Target sizes: "
+                    f"{sizes}.  Tensor sizes: {list(shape)}"
+                )
+        step_of_new = wanted[d] * steps[d]
+    if x.flags.c_contiguous and x.size and 0 not in wanted:
+        return np.ndarray(wanted, x.dtype, x, 0, steps)
+    return np.lib.stride_tricks.as_strided(x, wanted, steps)
 
 
 def take_index(x, dim, index):

@@ -1,5 +1,7 @@
 """Arithmetic that takes another way for small, large or odd arrays: each way gives what PyTorch gives."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,29 @@ def test_class_numbers_below_zero_are_refused(columns):
     """A negative class is no class, however the largest one is found."""
     with pytest.raises(IndexError, match="Target -1 is out of bounds"):
         course_lib.nn.functional.nll_loss(course_lib.zeros(3, columns), course_lib.tensor([0, -1, 1]))
+
+
+def test_expand_to_any_sizes(real_torch):
+    """Shapes, strides and refusals of expand, for tensors of every layout and sizes that fit or do not."""
+    chosen = random.Random(0)
+
+    def program(torch, shape, order, step, sizes):
+        cells = torch.zeros(shape).permute(order)[::step]
+        try:
+            wide = cells.expand(sizes)
+        except RuntimeError as error:
+            return str(error)
+        return tuple(wide.shape), wide.stride() if wide.numel() else None
+
+    for _ in range(400):
+        shape = [chosen.choice([0, 1, 1, 2, 3]) for _ in range(chosen.randint(1, 3))]
+        order = chosen.sample(range(len(shape)), len(shape))
+        sizes = [chosen.choice([-1, -1, 0, 1, 1, 2, 3]) for _ in range(chosen.randint(0, len(shape) + 2))]
+        case = shape, order, chosen.choice([1, 2]), sizes
+
+        assert program(course_lib, *case) == program(real_torch, *case), case
+
+
+def test_a_number_expands_with_strides_of_zero(real_torch):
+    """A tensor without dimensions has none to step along, whatever it is expanded to."""
+    assert course_lib.tensor(1.0).expand(1, 2).stride() == real_torch.tensor(1.0).expand(1, 2).stride() == (0, 0)

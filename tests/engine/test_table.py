@@ -95,6 +95,8 @@ SAMPLES = {
     "tanh": of_one("tanh"),
     "sigmoid": of_one("sigmoid"),
     "relu": of_one("relu"),
+    "tanh_backward": sample(gradient_operation("tanh_backward"), OTHER, SIGNED),
+    "sigmoid_backward": sample(gradient_operation("sigmoid_backward"), OTHER, SIGNED),
     "threshold_backward": sample(gradient_operation("threshold_backward", 0), SIGNED, OTHER),
     "leaky_relu_backward": sample(
         lambda torch, g, x: (

@@ -489,3 +489,17 @@ def test_a_leaf_that_is_used_again_takes_its_turn_from_its_last_use(real_torch, 
         return reached
 
     assert order(real_torch) == order(course_lib)
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_gradients_that_nobody_asked_for_are_not_computed(torch):
+    """autograd.grad and backward(inputs=…) leave out formulas: a NaN that would arise there is not noticed."""
+    x, y = torch.tensor(float("nan"), requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        product = x * y
+        (slope,) = torch.autograd.grad(product, x, retain_graph=True, create_graph=True)
+        product.backward(inputs=[x], retain_graph=True)
+
+        assert slope.item() == x.grad.item() == 2.0
+        with pytest.raises(RuntimeError, match="'MulBackward0' returned nan values in its 1th output"):
+            torch.autograd.grad(product, y)

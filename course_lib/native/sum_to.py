@@ -12,9 +12,11 @@ from course_lib.tensor import Tensor
 
 def fit_inputs(grads, forms):
     """Undo broadcasting and promotion: bring each gradient to the form of an input that differed from the result."""
-    return tuple([
-        grad if grad is None or form is None else fit(grad, *form) for grad, form in zip(grads, forms, strict=True)
-    ])
+    fitted = list(grads)
+    for i, form in enumerate(forms):
+        if form is not None and fitted[i] is not None:
+            fitted[i] = fit(fitted[i], *form)
+    return tuple(fitted)
 
 
 def fit_to_outputs(grads, forms):

@@ -29,6 +29,15 @@ def rename_node(node, name):
     node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
 
 
+def from_inference(input, result):
+    """A result that PyTorch begins as a copy of the input, which it records even for an inference tensor."""
+    if not input.is_inference() or state.recording <= 0 or not requires_grad(input):
+        return result
+    copy = rows.copy_(new_tensor(np.array(input.array)), input)
+    copy.array[...] = result.array
+    return copy
+
+
 def without_gradient(array):
     """The result of an operation that has no gradient."""
     result = new_tensor(array)
@@ -472,7 +481,8 @@ def softmax_dim(name, input, dim):
 
 def sort(input, dim=-1, descending=False, *, stable=None):
     """(values, indices) in order along a dimension."""
-    result = pair("sort", rows.sort_dim(input, dimension(input, dim), descending))
+    values, places = rows.sort_dim(input, dimension(input, dim), descending)
+    result = pair("sort", (from_inference(input, values), places))
     if stable is not None and result[0].node is not None:
         rename_node(result[0].node, "SortBackward1")
     return result
@@ -888,7 +898,8 @@ def flip(input, *along, dims=None):
     for d in dims:
         if dims.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    return rows.flip(input, dims)
+    moves = input.array.size > 1 and builtins.any(input.array.shape[d] > 1 for d in dims)
+    return rows.flip(input, dims) if moves else from_inference(input, rows.flip(input, dims))
 
 
 def index_select(input, dim, index):

@@ -800,7 +800,9 @@ def product_like(a, b, sizes, strides):
 
 
 def mm(a, b):
-    """a @ b for matrices that are known to fit."""
+    """a @ b for matrices that are known to fit; RuntimeError if one took data of another type since."""
+    if a.dtype is not b.dtype:
+        same_type(a, b)
     return a.dot(b)
 
 

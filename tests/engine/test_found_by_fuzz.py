@@ -212,6 +212,12 @@ FOUND = {
         r0.data = torch.ones(4, 3, dtype=torch.float64)
         (r1 * r1).sum().backward()
     """,
+    "a matrix that took data of another type after it was used": f"""
+        {MATRIX}
+        r1 = r0.T @ r0
+        r0.data = r0.data.float()
+        r1.max().backward()
+    """,
     "a leaf that got another type after it was used": f"""
         {MATRIX}
         r1 = r0 * 2
@@ -522,6 +528,8 @@ FOUND = {
         r7 = 1 - r1
         r8 = r1 % 2
         r9 = r1 // 2
+        r10 = r1.sort(0).values
+        r11 = r1[:1].flip(0)
         r1.detach_()
     """,
     "a Function in inference mode with recording on": f"""

@@ -217,9 +217,10 @@ class AccumulateGrad(Node):
         if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
             meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
         elif have is None:
-            meta.grad = result = Tensor()
+            result = Tensor()
             result.array = grad if may_be_taken_over(grad, array) else copy_like(grad, array)
             result.node = result.version = result.meta = None
+            meta.grad = result
         else:
             version = counter_of(have)
             try:

@@ -76,6 +76,7 @@ def power(base, exponent):
             if base.dtype.kind == "b" and type(exponent) is bool:
                 return base if exponent else np.ones_like(base)
         elif base.dtype.kind == "b":
+            sizes_of_both(base, exponent)
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         else:
             odd = np.where(exponent % 2, -1, 1)
@@ -292,8 +293,13 @@ def total(x, dim=None, keepdim=False):
                 return sum_of_rows(x) if keepdim else sum_of_rows(x)[:, 0]
             if dim in (0, (0,)):
                 return sum_of_columns(x)[None] if keepdim else sum_of_columns(x)
-        return np.add.reduce(x, axis=dim, keepdims=keepdim)
-    return np.add.reduce(x, axis=dim, keepdims=keepdim, dtype=np.int64 if x.dtype.kind in "bi" else None)
+        return in_rows(np.add.reduce(x, axis=dim, keepdims=keepdim))
+    return in_rows(np.add.reduce(x, axis=dim, keepdims=keepdim, dtype=np.int64 if x.dtype.kind in "bi" else None))
+
+
+def in_rows(result):
+    """The result of a reduction in row-major order, whatever the order of what was reduced."""
+    return result if result.ndim < 2 or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 def mean(x, dim=None, keepdim=False):
@@ -308,21 +314,21 @@ def mean(x, dim=None, keepdim=False):
 
 def product(x, dim=None, keepdim=False):
     """The product over one dimension, or all."""
-    return np.multiply.reduce(x, axis=dim if x.ndim else None, keepdims=keepdim)
+    return in_rows(np.multiply.reduce(x, axis=dim if x.ndim else None, keepdims=keepdim))
 
 
 def vector_norm(x, ord, dim, keepdim):
     """(sum |x| ** ord) ** (1 / ord); the largest and smallest magnitude for ord = inf and -inf."""
     x = np.abs(x)
     if ord == math.inf:
-        return np.max(x, axis=dim, keepdims=keepdim)
+        return in_rows(np.max(x, axis=dim, keepdims=keepdim))
     if ord == -math.inf:
-        return np.min(x, axis=dim, keepdims=keepdim)
+        return in_rows(np.min(x, axis=dim, keepdims=keepdim))
     if ord == 2:
-        return np.sqrt(np.add.reduce(x * x, axis=dim, keepdims=keepdim))
+        return np.sqrt(in_rows(np.add.reduce(x * x, axis=dim, keepdims=keepdim)))
     if ord == 0:
-        return np.add.reduce(x != 0, axis=dim, keepdims=keepdim, dtype=x.dtype)
-    return np.add.reduce(x**ord, axis=dim, keepdims=keepdim) ** (1 / ord)
+        return in_rows(np.add.reduce(x != 0, axis=dim, keepdims=keepdim, dtype=x.dtype))
+    return in_rows(np.add.reduce(x**ord, axis=dim, keepdims=keepdim)) ** (1 / ord)
 
 
 def extreme(x, function, name):
@@ -342,7 +348,7 @@ def last_zero(result, x):
 
 def extremes(function, x, dim, keepdim):
     """np.max or np.min along dimensions; of zeros with different signs the first, as in PyTorch."""
-    result = function(x, axis=dim, keepdims=keepdim)
+    result = in_rows(function(x, axis=dim, keepdims=keepdim))
     if x.dtype.kind != "f" or np.all(result):
         return result
     rest = [d for d in range(x.ndim) if d not in dim]
@@ -409,7 +415,7 @@ def logsumexp(x, dim, keepdim):
     top = np.max(x, axis=dim, keepdims=True, initial=-math.inf)
     top = np.where(np.isfinite(top), top, 0)
     result = np.log(np.add.reduce(np.exp(x - top), axis=dim, keepdims=True)) + top
-    return result.astype(x.dtype) if keepdim else result.astype(x.dtype).squeeze(dim)
+    return in_rows(result.astype(x.dtype) if keepdim else result.astype(x.dtype).squeeze(dim))
 
 
 def floats_only(name, x, dim):
@@ -940,7 +946,7 @@ def spread(function, x, dim, correction, keepdim):
     """The variance or standard deviation; RuntimeError for integers."""
     if x.dtype.kind != "f":
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    return function(x, axis=dim, ddof=correction, keepdims=keepdim)
+    return in_rows(function(x, axis=dim, ddof=correction, keepdims=keepdim))
 
 
 def std_grad(grad, x, result, dim, correction, keepdim):

@@ -3,6 +3,7 @@
 PyTorch: torch/csrc/autograd/functions/accumulate_grad.h (accumulateGrad: "stealable").
 """
 
+import math
 import sys
 
 import numpy as np
@@ -51,8 +52,15 @@ def copy_like(grad, like):
 
 def steps_alike(grad, like):
     """True when each dimension of the gradient that is longer than 1 is stepped through like that of the leaf."""
-    steps = zip(grad.shape, grad.strides, like.strides, strict=False)
+    steps = zip(grad.shape, steps_of(grad), steps_of(like), strict=False)
     return grad.ndim <= like.ndim and all(n == 1 or step == wanted for n, step, wanted in steps)
+
+
+def steps_of(array):
+    """An array's strides; those of rows when it has no elements, for which NumPy does not tell."""
+    if array.size:
+        return array.strides
+    return [array.itemsize * math.prod(max(n, 1) for n in array.shape[d + 1 :]) for d in range(array.ndim)]
 
 
 def _count_references():

@@ -246,6 +246,8 @@ class Run:
             errors = tuple(relative(error) for error in errors)
         if may_differ(statement, *errors):
             return False
+        if "inference" in self.marks and "detach views" in str(errors[1]):
+            return False  # some results on inference tensors are views: see `comparable`
         if errors[0] != errors[1]:
             self.differ("error", *errors)
         if self.lost(statement, marks) or before and any(

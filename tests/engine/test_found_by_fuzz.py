@@ -218,6 +218,12 @@ FOUND = {
         r0.data = r0.data.float()
         r1.max().backward()
     """,
+    "a leaf without elements that got a dimension after it was used": """
+        r0 = torch.zeros(0, dtype=torch.float64, requires_grad=True)
+        r1 = torch.stack([r0, r0, r0], -1)
+        r0.data = r1
+        (r1 * r1).sum().backward()
+    """,
     "a leaf that got another type after it was used": f"""
         {MATRIX}
         r1 = r0 * 2
@@ -593,11 +599,13 @@ FOUND = {
     "a Parameter in a text is shown as a Parameter": "r0 = torch.nn.Parameter(torch.tensor(0.5))\nnote(f'{r0}')",
     "integers to large powers": "r0 = torch.tensor([0, 3, 64, 63, -1])\nr1 = 2 ** r0\nr2 = True ** r0",
     "integers to negative powers": "r0 = torch.tensor([1, -1, 2, 0])\nr1 = r0 ** torch.tensor([-3, -3, -1, -2])",
+    "truths to the power of truths: sizes first": f"{TRUTHS}\nr2 = r1 ** r1[::2]",
     "truths squared are integers": f"{TRUTHS}\nr2 = r1.square()\nr3 = torch.add(r1, r1, alpha=3)",
     "matmul that folds says which sizes do not fit": "r0 = torch.ones(3)\nr1 = torch.ones(2, 1, 3)\nr2 = r0 @ r1",
     "matmul of nothing with a stack": "r0 = torch.ones(2, 0)\nr1 = torch.ones(2, 1, 3)\nr2 = r0 @ r1",
     "a sum over one dimension twice": f"{MATRIX}\nr1 = r0.sum((0, -2))",
     "places of columns lie in rows": "r0 = torch.ones(2, 3)\nr1 = r0[:, torch.tensor([0, 0])]\nr2 = r1.view(-1)",
+    "a reduction lies in rows": f"{MATRIX}\nr1 = r0.expand(2, 2, 3).permute(0, 2, 1).amax(0)\nr2 = r1.reshape(-1)",
     "a running sum lies in rows": f"{MATRIX}\nr1 = r0.t().cumsum(0)\nr2 = r1.view(-1)",
     "softmax lies in rows": f"{MATRIX}\nr1 = r0.t().softmax(0)\nr2 = r1.view(-1)",
     "tensors joined lie in rows": f"{MATRIX}\nr1 = torch.cat([r0.t(), r0.t()])\nr2 = r1.view(-1)",

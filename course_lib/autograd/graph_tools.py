@@ -22,6 +22,8 @@ class saved_tensors_hooks:
     def __enter__(self):
         if state.saved_tensor_hooks_disabled is not None:
             raise RuntimeError(state.saved_tensor_hooks_disabled)
+        if not all(callable(hook) for hook in self.pair):
+            raise TypeError("saved_tensors_hooks takes two functions, pack_hook and unpack_hook")
         state.saved_tensor_hooks.append(self.pair)
         state.update()
 
@@ -56,7 +58,7 @@ class save_on_cpu(saved_tensors_hooks):
 # --- one hook for several tensors --------------------------------------------------------------------------
 
 
-class MultiHandle:
+class _MultiHandle:
     """What register_multi_grad_hook returns: `remove()` takes all of its hooks away."""
 
     def __init__(self, handles):
@@ -139,7 +141,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             fn(grad)
 
     receive = collect if mode == "all" else first
-    return MultiHandle(
+    return _MultiHandle(
         tensor.register_hook(lambda grad, position=position: receive(position, grad))
         for position, tensor in enumerate(tensors)
     )

@@ -729,7 +729,7 @@ def take_places(x, dim, index):
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong[0]} axis_dim={x.shape[dim]}")
     if wrong.size:
         raise IndexError("index out of range in self")
-    return np.take(x, index, axis=dim)
+    return np.take(x, np.atleast_1d(index), axis=dim)
 
 
 def scatter_add(x, dim, index, src):

@@ -98,7 +98,8 @@ RARE_METHODS = """
     log10 log10_ exp2 exp2_ asinh acosh atanh erfc erfc_ frac frac_ nan_to_num nan_to_num_ fmod fmod_ atan2 atan2_
     hypot hypot_ logaddexp float_power positive scatter scatter_ index_fill index_fill_ index_copy index_copy_ take
     take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud tensor_split
-    hsplit vsplit kron addmv baddbmm inverse det ndimension is_signed is_same_size is_nonzero get_device new
+    hsplit vsplit kron addmv baddbmm inverse det ndimension is_signed is_same_size is_nonzero get_device new greater
+    less not_equal greater_equal less_equal
 """.split()
 
 for _name in COMPOSITE_METHODS:

@@ -44,6 +44,10 @@ def float_power(input, exponent):
     return composites.pow(input.double(), exponent)
 
 
+greater, less, not_equal = composites.gt, composites.lt, composites.ne
+greater_equal, less_equal = composites.ge, composites.le
+
+
 def fill(input, value):
     """One value everywhere, in the shape of the tensor."""
     return rows.fill_new(input, getattr(value, "array", value))

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 from course_lib import dtypes
+from course_lib.autograd.grad_mode import no_grad
 from course_lib.errors import not_supported
 from course_lib.native import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
 from course_lib.native.arguments import broadcast_error, promote, tensor_argument
@@ -191,13 +192,27 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{input.type()} instead (while checking arguments for embedding)"
         )
+    if weight.dim() != 2:
+        raise RuntimeError("'weight' must be 2-D")
     if padding_idx is None:
         padding_idx = -1
     elif not -len(weight) <= padding_idx < len(weight):
         raise AssertionError("Padding_idx must be within num_embeddings")
     else:
         padding_idx %= len(weight)
+    if max_norm is not None:
+        shorten_rows(weight, input, max_norm, norm_type)
     return rows.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def shorten_rows(weight, places, max_norm, norm_type):
+    """Scale the rows named, where they lie, so that none is longer than max_norm."""
+    with no_grad():
+        for place in sorted(set(places.flatten().tolist())):
+            row = weight[place]
+            length = row.norm(norm_type).item()
+            if length > max_norm:
+                row.mul_(max_norm / (length + 1e-7))
 
 
 def one_hot(tensor, num_classes=-1):

@@ -153,7 +153,7 @@ class Embedding(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError("Padding_idx must be within num_embeddings")
             padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         if _weight is None:
             self.weight = Parameter(creation.empty(num_embeddings, embedding_dim, dtype=dtype), not _freeze)
@@ -178,12 +178,17 @@ class Embedding(Module):
     def forward(self, input):
         """Integers (...) -> vectors (..., embedding_dim)."""
         return F.embedding(
-            input, self.weight, self.padding_idx, scale_grad_by_freq=self.scale_grad_by_freq, sparse=self.sparse
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
 
     def extra_repr(self):
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, usual in dict(
+            padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False
+        ).items():
+            value = getattr(self, name)
+            text += "" if value == usual else f", {name}=True" if usual is False else f", {name}={value}"
+        return text
 
 
 # --- convolution and pooling -------------------------------------------------------------------------------

@@ -77,7 +77,9 @@ class Optimizer:
                 "will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
-        if params and all(isinstance(p, tuple) for p in params):
+        if any(isinstance(p, tuple) for p in params):
+            if not all(isinstance(p, tuple) for p in params):
+                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
             param_group["param_names"] = [name for name, _ in params]
             params = [p for _, p in params]
         param_group["params"] = params
@@ -203,6 +205,8 @@ class BuiltIn(Optimizer):
 
 def check_numbers(lr=0.0, eps=0.0, weight_decay=0.0, betas=(), **others):
     """ValueError for settings outside their range."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
     named = {"learning rate": lr, "epsilon value": eps, **{f"{k} value": v for k, v in others.items()}}
     for name, value in {**named, "weight_decay value": weight_decay}.items():
         if not value >= 0.0:

@@ -213,7 +213,7 @@ row("permute(self, dims)", "self.transpose(dims)", view=True,
     self="permute(grad, inverse_order(dims))")
 row("squeeze(self)", "kernels.squeeze(self)", view=True,
     self="reshape(grad, self_sym_sizes)")
-row("squeeze_dim(self, dim)", "kernels.squeeze(self, dim)", node="SqueezeBackward1", view=True,
+row("squeeze_dim(self, dim)", "kernels.squeeze(self, dim)", node="SqueezeBackward1", view=True, keeps=("dim",),
     self="reshape(grad, self_sym_sizes)")
 row("split(self, split_size, dim)", "kernels.split(self, split_size, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_size, dim)")

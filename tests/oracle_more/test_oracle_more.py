@@ -31,7 +31,6 @@ def libraries():
         importlib.import_module(f"course_lib.{part}")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    torch.set_warn_always(True)  # else a warning would be given to the first program only
     yield torch, course_lib
     torch.set_num_threads(threads)
     torch.set_warn_always(False)
@@ -47,6 +46,8 @@ def test_there_are_programs_of_every_topic():
 @pytest.mark.parametrize("name", kit.PROGRAMS)
 def test_program(name, libraries):
     """The program observes the same on both libraries."""
+    for library in libraries:
+        library.set_warn_always(True)  # else a warning would be given to the first program only
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         want, got = (kit.run(kit.PROGRAMS[name], library) for library in libraries)

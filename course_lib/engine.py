@@ -40,14 +40,8 @@ import numpy as np
 
 from course_lib import grad_mode
 from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
-from course_lib.hooks import (
-    call_tensor_hooks,
-    check_result,
-    run_posthooks,
-    run_prehooks,
-    run_retain_grad,
-    run_tensor_hooks,
-)
+from course_lib.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
+from course_lib.native.checks import check_result
 from course_lib.native.heap import leaves_in_turn
 from course_lib.native.kernels import named_sizes
 from course_lib.native.sum_to import fit_inputs, fit_to_outputs
@@ -219,7 +213,8 @@ def evaluate(task):
                 newest, arrived = following, grad
             else:
                 heappush(ready, (-following.sequence_nr, following, grad))
-        # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to.
+        # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to, and an
+        # array that is held longer than it is needed is memory that a large model does not have.
         grads = grad = None
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
@@ -304,7 +299,10 @@ def run_with_care(task, node, grad):
 
 
 def run_leaf(task, node, grads, is_needed):
-    """The end of a path: the leaf's hooks, the accumulation, and the hooks that follow it."""
+    """The end of a path: the leaf's hooks, the accumulation, and the hooks that follow it.
+
+    A leaf that autograd.grad asked for ends before the accumulation: its `.grad` is not touched.
+    """
     meta = node.variable.meta
     if meta.hooks:
         grads[0] = call_tensor_hooks(meta.hooks, grads[0])
@@ -332,7 +330,10 @@ def capture(task, node, grads):
 
 
 def check_nan(node, grads):
-    """Anomaly mode: RuntimeError when a node made a NaN."""
+    """Anomaly mode: RuntimeError when a node made a NaN.
+
+    Only the first node that does is told of: a NaN spreads to everything behind it.
+    """
     for position, grad in enumerate(grads):
         array = getattr(grad, "array", grad)
         if array is not None and np.isnan(array).any():

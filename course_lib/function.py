@@ -28,7 +28,8 @@ import numpy as np
 from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import messages
-from course_lib.native.arguments import bind_arguments, check_dirty, check_marks
+from course_lib.native.arguments import bind_arguments
+from course_lib.native.checks import check_dirty, check_marks
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
@@ -322,7 +323,10 @@ def without_history(tensor, is_input, is_dirty):
 
 
 def finish_dirty(ctx, tensor, output_nr):
-    """An input that forward changed in place takes the Function's node as its new history, and loses its `.grad`."""
+    """An input that forward changed in place takes the Function's node as its new history, and loses its `.grad`.
+
+    mark_dirty counts as the write: whatever forward did, the counter moves by one more here.
+    """
     meta = tensor.meta
     if tensor.node is None and requires_grad(tensor):
         counter_of(tensor).value += 1

@@ -161,7 +161,10 @@ class NodeHooks:
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager."""
+    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager.
+
+    Hooks are kept by number, in order of registration, so that one and the same function may be registered twice.
+    """
 
     next_id = count().__next__
 
@@ -232,7 +235,10 @@ class AccumulateGrad(Node):
 
 
 def accumulator_of(leaf):
-    """The one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it."""
+    """The one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it.
+
+    One, whatever the number of uses: it waits for all of them and adds to `.grad` once a pass.
+    """
     meta = leaf.meta
     node = None if meta.accumulator is None else meta.accumulator()
     if node is None:

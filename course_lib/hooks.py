@@ -15,12 +15,8 @@ tensor as it is in the end, so it moves along to the new node (`set_history` in 
 A hook may replace the gradient, not change it in place: others may hold the same array.
 """
 
-from course_lib.tensor import Tensor, new_tensor
-
-
-def as_tensor(grad):
-    """Hooks are given tensors, also when the engine computes on arrays."""
-    return grad if grad is None or isinstance(grad, Tensor) else new_tensor(grad)
+from course_lib.native.checks import as_tensor, check_result, check_results
+from course_lib.tensor import Tensor
 
 
 def like(tensor, original):
@@ -44,32 +40,6 @@ def call_tensor_hooks(hooks, grad):
     return like(value, grad)
 
 
-def check_result(hook, result, value):
-    """A hook may return a gradient of the same shape, nothing else."""
-    if not isinstance(result, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if value is not None and result.array.dtype != value.array.dtype:
-        types = f"was {value.type()} got {result.type()}"
-        raise RuntimeError(f"hook '{name}' has changed the type of value ({types})")
-    if value is not None and result.array.shape != value.array.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
-
-
-def check_results(hook, result, wanted):
-    """A node's hook must return a tuple, with as many gradients as it was given and of their forms."""
-    if not isinstance(result, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
-    if len(result) != len(wanted):
-        name = getattr(hook, "__name__", type(hook).__name__)
-        raise RuntimeError(
-            f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(wanted)})"
-        )
-    for new, old in zip(result, wanted, strict=True):
-        if new is not None:
-            check_result(hook, new, as_tensor(old))
-
-
 def run_tensor_hooks(node, grads):
     """The tensor hooks of all of a node's outputs; `grads` is a list, one gradient an output."""
     for output_nr, hooks in list(node.hooks.tensor.items()):
@@ -78,7 +48,10 @@ def run_tensor_hooks(node, grads):
 
 
 def run_retain_grad(node, grads):
-    """Store the gradients of outputs that retain_grad() was called on; several passes add up."""
+    """Store the gradients of outputs that retain_grad() was called on; several passes add up.
+
+    It comes after the tensor hooks, so what is kept is what they made of the gradient.
+    """
     for output_nr, reference in node.hooks.retain.items():
         tensor, grad = reference(), as_tensor(grads[output_nr])
         if tensor is not None and grad is not None:
@@ -87,7 +60,10 @@ def run_retain_grad(node, grads):
 
 
 def run_prehooks(node, grads):
-    """The node's prehooks: each is given the tuple of output gradients and may return another."""
+    """The node's prehooks: each is given the tuple of output gradients and may return another.
+
+    "Output" is meant as in the forward pass: what comes in here are gradients of what the node's operation gave out.
+    """
     for hook in list(node.hooks.pre.values()):
         given = tuple(as_tensor(g) for g in grads)
         result = hook(given)

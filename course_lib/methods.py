@@ -19,6 +19,7 @@ import weakref
 from course_lib import errors, grad_mode, views
 from course_lib.graph import RemovableHandle, hooks_of, require_grad
 from course_lib.native import messages
+from course_lib.native.checks import check_grad
 from course_lib.native.methods import keep_form, method
 from course_lib.tensor import Tensor, alias, memory_of, meta_of, new_tensor
 from course_lib.views import requires_grad
@@ -154,23 +155,6 @@ def _set_grad(self, grad):
 def _del_grad(self):
     if self.meta is not None:
         self.meta.grad = None
-
-
-def check_grad(tensor, grad):
-    """A gradient must have its tensor's shape and type, and be another tensor."""
-    if not isinstance(grad, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
-    if grad is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if grad.array.dtype != tensor.array.dtype:
-        raise RuntimeError(
-            messages.GRAD_OF_OTHER_TYPE.format(got=grad.dtype.c_name, wanted=tensor.dtype.title)
-        )
-    if grad.array.shape != tensor.array.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad.array.shape)}' to a tensor of size "
-            f"'{list(tensor.array.shape)}'. Please ensure that the gradient and the tensor are the same size"
-        )
 
 
 Tensor.grad = property(_grad, _set_grad, _del_grad, "The gradient accumulated so far in a leaf, or None.")

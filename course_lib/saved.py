@@ -153,7 +153,10 @@ class PackedVariable(SavedVariable):
 
 
 class Freed(SavedVariable):
-    """Stands in a slot whose tensor was released."""
+    """Stands in a slot whose tensor was released. One object serves all slots, of all nodes.
+
+    It differs from None, which stands in a slot that was never filled because no formula would need it.
+    """
 
     __slots__ = ()
 
@@ -169,7 +172,11 @@ FREED = Freed()
 
 
 class WrappedNumber(Tensor):
-    """A Python number that took part in an operation with a tensor: `x * 2` keeps the 2 as one of these."""
+    """A Python number that took part in an operation with a tensor: `x * 2` keeps the 2 as one of these.
+
+    It has no place in promotion but its kind: `float32 * 2.5` stays float32. PyTorch calls it the same, and releases it
+    like any tensor: so a second backward through `x * 2` is refused, though nothing of size was kept.
+    """
 
     __slots__ = ("number",)
 

@@ -88,7 +88,11 @@ class Tensor:
 
 
 class AutogradMeta:
-    """What only some tensors need: leaves that require grad, views, outputs after the first, and so on."""
+    """What only some tensors need: leaves that require grad, views, outputs after the first, and so on.
+
+    An operation looks at a tensor's node only, as long as there is no meta: `x.node if x.meta is None else ...` is the
+    one question that it asks of each input, and `gradient_edge` (views.py) sorts out the rest.
+    """
 
     __slots__ = (
         "requires_grad",  # True for a leaf that wants a gradient; computed tensors are known by their node

@@ -267,7 +267,10 @@ def geometry(tensor, base):
 
 
 class AsStridedBackward0(Node):
-    """The history of a view whose base was written to: it looks at part of whatever the base is now."""
+    """The history of a view whose base was written to: it looks at part of whatever the base is now.
+
+    How the view was once made (a slice of a transpose of ...) does not matter any more: its geometry says where it is.
+    """
 
     __slots__ = ("kept_size", "kept_stride", "kept_storage_offset", "geometry")
     saved_names = ("size", "stride", "storage_offset")

@@ -3,12 +3,10 @@
 PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cpp, c10/core/WrapDimMinimal.h.
 """
 
-import warnings
 
 import numpy as np
 
 from course_lib import dtypes
-from course_lib.native import messages
 from course_lib.native.kernels import check_difference, sizes_differ
 from course_lib.saved import WrappedNumber
 from course_lib.tensor import Tensor, new_tensor
@@ -188,22 +186,3 @@ def bind_arguments(forward, args, kwargs, separate_setup):
             raise TypeError(f"forward() missing required argument: '{name}' (position {len(args)})")
         args.append(left.pop(name))
     return tuple(args)
-
-
-def check_marks(dirty, non_differentiable):
-    """RuntimeError when a custom Function marked something that is no tensor. (PyTorch's texts end there.)"""
-    for marked, text in (
-        (dirty, "mark_dirty can only accept variables, but argument "),
-        (non_differentiable, "mark_non_differentiable only accepts variable arguments, but got "),
-    ):
-        if not all(isinstance(tensor, Tensor) for tensor in marked):
-            raise RuntimeError(text)
-
-
-def check_dirty(dirty, inputs, outputs):
-    """What mark_dirty named must be among the inputs (a warning) and among the outputs (RuntimeError)."""
-    for tensor in dirty:
-        if not any(tensor is i for i in inputs):
-            warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
-        if not any(tensor is o for o in outputs):
-            raise RuntimeError(messages.DIRTY_NOT_RETURNED)

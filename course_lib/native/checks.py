@@ -1,0 +1,82 @@
+"""What users hand over, checked: gradients, what hooks return, the marks of a custom Function.
+
+PyTorch: torch/csrc/autograd/python_hook.cpp, python_variable.cpp (THPVariable_set_grad), python_function.cpp.
+"""
+
+import warnings
+
+from course_lib.native import messages
+from course_lib.tensor import Tensor, new_tensor
+
+
+def check_grad(tensor, grad):
+    """A gradient must have its tensor's shape and type, and be another tensor."""
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.array.dtype != tensor.array.dtype:
+        raise RuntimeError(
+            messages.GRAD_OF_OTHER_TYPE.format(got=grad.dtype.c_name, wanted=tensor.dtype.title)
+        )
+    if grad.array.shape != tensor.array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(grad.array.shape)}' to a tensor of size "
+            f"'{list(tensor.array.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+
+
+# --- what hooks return -------------------------------------------------------------------------------------
+
+
+def as_tensor(grad):
+    """Hooks are given tensors, also when the engine computes on arrays."""
+    return grad if grad is None or isinstance(grad, Tensor) else new_tensor(grad)
+
+
+def check_result(hook, result, value):
+    """A hook may return a gradient of the same shape, nothing else."""
+    if not isinstance(result, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if value is not None and result.array.dtype != value.array.dtype:
+        types = f"was {value.type()} got {result.type()}"
+        raise RuntimeError(f"hook '{name}' has changed the type of value ({types})")
+    if value is not None and result.array.shape != value.array.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+
+
+def check_results(hook, result, wanted):
+    """A node's hook must return a tuple, with as many gradients as it was given and of their forms."""
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != len(wanted):
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(wanted)})"
+        )
+    for new, old in zip(result, wanted, strict=True):
+        if new is not None:
+            check_result(hook, new, as_tensor(old))
+
+
+# --- the marks of a custom Function ------------------------------------------------------------------------
+
+
+def check_marks(dirty, non_differentiable):
+    """RuntimeError when a custom Function marked something that is no tensor. (PyTorch's texts end there.)"""
+    for marked, text in (
+        (dirty, "mark_dirty can only accept variables, but argument "),
+        (non_differentiable, "mark_non_differentiable only accepts variable arguments, but got "),
+    ):
+        if not all(isinstance(tensor, Tensor) for tensor in marked):
+            raise RuntimeError(text)
+
+
+def check_dirty(dirty, inputs, outputs):
+    """What mark_dirty named must be among the inputs (a warning) and among the outputs (RuntimeError)."""
+    for tensor in dirty:
+        if not any(tensor is i for i in inputs):
+            warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
+        if not any(tensor is o for o in outputs):
+            raise RuntimeError(messages.DIRTY_NOT_RETURNED)

@@ -272,13 +272,15 @@ class AsStridedBackward0(Node):
     How the view was once made (a slice of a transpose of ...) does not matter any more: its geometry says where it is.
     """
 
-    __slots__ = ("kept_size", "kept_stride", "kept_storage_offset", "geometry")
+    __slots__ = ("kept_size", "kept_stride", "kept_storage_offset", "geometry", "reshaped")
     saved_names = ("size", "stride", "storage_offset")
 
     def remember_geometry(self, view, base):
         self.geometry = geometry(view, base)
         self.kept_size, self.kept_stride = self.geometry[:2]
         self.kept_storage_offset = view.storage_offset()
+        form = base.array.shape, base.array.dtype
+        self.reshaped = None if form[1] is view.array.dtype else (form,)  # it took data of another type
 
     def apply(self, grad):
         """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""

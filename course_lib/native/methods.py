@@ -251,9 +251,8 @@ def contiguous(self):
     """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
     if memory_of(self).flags.c_contiguous:
         return self
-    if self.is_inference():
-        return copied(self)
-    return rows.clone_contiguous(self)
+    copy = rows.clone_contiguous(self)
+    return written_to(copy, self) if self.is_inference() else copy
 
 
 Tensor.T = property(lambda self: reversed_dims(self))
@@ -412,16 +411,13 @@ def __index__(self):
 @method()
 def clone(self, *, memory_format=None):
     """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
-    if self.meta is not None and self.meta.inference:
-        return copied(self)
-    return rows.clone_contiguous(self) if memory_format is contiguous_format else rows.clone(self)
+    copy = rows.clone_contiguous(self) if memory_format is contiguous_format else rows.clone(self)
+    return written_to(copy, self) if self.meta is not None and self.meta.inference else copy
 
 
-def copied(tensor, dtype=None):
-    """A copy of an inference tensor: outside inference mode an ordinary tensor that it was written to."""
-    if state.inference:
-        return rows.clone(tensor) if dtype is None else rows.to_copy(tensor, dtype.numpy)
-    return rows.copy_(creation.empty_like(tensor, dtype=dtype), tensor)
+def written_to(copy, tensor):
+    """A copy of an inference tensor: outside inference mode one that it was written to, which is recorded."""
+    return copy if state.inference else rows.copy_(copy, tensor)
 
 
 @method()
@@ -442,7 +438,8 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
         return rows.to_copy(self, self.array.dtype) if copy else self
     if not dtype.is_floating_point:
         self = self.detach()  # no gradient leads back from integers, and nothing is recorded
-    return copied(self, dtype) if self.is_inference() else rows.to_copy(self, dtype.numpy)
+    result = rows.to_copy(self, dtype.numpy)
+    return written_to(result, self) if self.is_inference() else result
 
 
 def _converter(name, dtype):
@@ -648,6 +645,7 @@ def set_(self, source=None):
     version.value += 1
     if not tracked:
         keep_form(self, source.array)
+        meta_of(self).accumulator = None  # from here on as a new leaf
     self.array = memory_of(source)
     if tracked:
         views.rebase_history(self, without_derivative("set_", edges))

@@ -290,7 +290,7 @@ class Run:
         tensors = self.theirs.tensors()
         named = {name for name in re.findall(r"r\d+(?:_1)?", statement) if name in tensors and tensors[name].numel()}
         places = {tensors[name].untyped_storage().data_ptr() for name in named}
-        return len(places) < len(named)
+        return len(places) < len(named) or re.search(r"(r\d+(_1)?)\.T\.\w+_\(\1\)", statement) is not None
 
     def look(self, names=None):
         """Compare all that can be seen of some tensors, or of all. False when nothing more can be compared."""

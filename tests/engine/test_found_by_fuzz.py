@@ -224,6 +224,24 @@ FOUND = {
         r0.data = r1
         (r1 * r1).sum().backward()
     """,
+    "a view that took data of another type and was overwritten": """
+        r0 = torch.zeros(0, dtype=torch.float64, requires_grad=True)
+        r1 = r0.unsqueeze(-1)
+        r1.data = r1.data.float()
+        with torch.no_grad():
+            r1.abs_()
+        (r1 * r1).sum().backward()
+    """,
+    "a leaf that was given other memory by set_": f"""
+        {VECTOR}
+        r1 = r0.relu()
+        with torch.no_grad():
+            r0.unsqueeze_(-1)
+            r0.set_(r0)
+        r0.square().sum().backward()
+        r0.grad = None
+        r1.sum().backward()
+    """,
     "a leaf that got another type after it was used": f"""
         {MATRIX}
         r1 = r0 * 2
@@ -527,6 +545,8 @@ FOUND = {
         with torch.inference_mode():
             r1 = (r0 * 2).requires_grad_()
             r2 = torch.ones(2, 3).t() * 2
+            r12 = r2.contiguous()
+        r13 = r12.contiguous()
         r3 = r1.clone()
         r4 = r1.float()
         r5 = r2.contiguous()

@@ -13,8 +13,11 @@ class Storage:
     """The memory behind tensors, told apart by its address."""
 
     def __init__(self, array):
-        while isinstance(array.base, np.ndarray):
-            array = array.base
+        base = array
+        while isinstance(base, np.ndarray):
+            array, base = base, base.base
+            if base is not None and not isinstance(base, np.ndarray):
+                base = getattr(base, "base", None)  # NumPy's as_strided puts an object of its own between
         self.array = array
 
     def data_ptr(self):

@@ -694,6 +694,13 @@ FOUND = {
         r4 = r3.contiguous()
     """,
     "the larger of a tensor and a Parameter": f"{VECTOR}\nr1 = torch.maximum(r0, torch.nn.Parameter(r0.detach() * 2))",
+    "an expanded column shares its memory": f"""
+        {MATRIX}
+        r1 = r0.t()[1]
+        r2 = r1.expand(r1.shape)
+        r3 = r1.expand(3, 2)[0]
+        note(r2.untyped_storage().data_ptr() == r0.untyped_storage().data_ptr())
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -5,6 +5,7 @@ PyTorch: torch/autograd/graph.py (saved_tensors_hooks, register_multi_grad_hook,
 
 import threading
 import weakref
+from contextlib import ContextDecorator
 
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
@@ -32,7 +33,7 @@ class saved_tensors_hooks:
         state.update()
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(ContextDecorator):
     """Opening a saved_tensors_hooks block inside this one is a RuntimeError with the given message."""
 
     def __init__(self, error_message):
@@ -151,7 +152,7 @@ class _Slot:
     """Stands in a node for a tensor whose copy the context keeps."""
 
 
-class allow_mutation_on_saved_tensors:
+class allow_mutation_on_saved_tensors(ContextDecorator):
     """Inside the block, saved tensors may be overwritten: each is copied when it is saved, and backward uses the copy.
 
     PyTorch copies only when something is overwritten; here memory is paid for every saved tensor. Backward must run

@@ -389,3 +389,16 @@ def test_numbers_are_kept_and_stay(torch, expression):
 
     kept = {name: getattr(y.grad_fn, f"_saved_{name}") for name in KEPT_NUMBERS[expression]}
     assert kept == KEPT_NUMBERS[expression]
+
+
+def test_switches_of_saved_hooks_decorate(torch):
+    """disable_saved_tensors_hooks covers a whole function as a decorator."""
+    graph = torch.autograd.graph
+
+    @graph.disable_saved_tensors_hooks("none in here")
+    def open_block():
+        with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            pass
+
+    with pytest.raises(RuntimeError, match="none in here"):
+        open_block()

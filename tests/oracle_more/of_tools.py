@@ -1,0 +1,423 @@
+"""Tools of autograd that are used seldom: hooks on several tensors, edges, slots, anomaly mode."""
+
+import threading
+import warnings
+
+from kit import flags, graph, leaf, program, quiet, raises
+
+
+@program
+def multi_grad_hook_details(T):
+    R = T.autograd.graph.register_multi_grad_hook
+    out = []
+    for mode in ("all", "any"):
+
+        def mk():
+            x, w, log = leaf(T, [1.0]), leaf(T, [2.0]), []
+            a = x * 2
+            b = w * 3
+            c = a * b
+            return x, w, a, b, c, log
+
+        def cb(log):
+            return (lambda gs: log.append(["all", gs])) if mode == "all" else (lambda g: log.append(["any", g]))
+
+        x, w, a, b, c, log = mk()
+        R((a, b, c), cb(log), mode=mode)
+        c.sum().backward()
+        out.append(log)
+        x, w, a, b, c, log = mk()
+        R((x, w), cb(log), mode=mode)
+        c.sum().backward(retain_graph=True)
+        c.sum().backward()
+        out.append(log)
+        x, w, a, b, c, log = mk()
+        R((a, T.ones(1, requires_grad=True), b), cb(log), mode=mode)
+        c.sum().backward()
+        out.append(log)
+        x, w, a, b, c, log = mk()
+        R((a,), cb(log), mode=mode)
+        R((a, b), cb(log), mode=mode)
+        a.register_hook(lambda g: log.append("a"))
+        c.sum().backward()
+        out.append(log)
+        x, w, a, b, c, log = mk()
+        a.register_hook(lambda g: g * 10)
+        R((a, b), cb(log), mode=mode)
+        a.register_hook(lambda g: g * 10)
+        c.sum().backward()
+        out.append([log, x.grad])
+        x, w, a, b, c, log = mk()
+        R((a, b), cb(log), mode=mode)
+        out.append([raises(lambda: c.sum().backward(inputs=[x])), log])
+        x, w, a, b, c, log = mk()
+        R((a, b), cb(log), mode=mode)
+        out.append([T.autograd.grad(c.sum(), b), log])
+        x, w, a, b, c, log = mk()
+        R((a, b, c), cb(log), mode=mode)
+        out.append([T.autograd.grad(c.sum(), [a, w]), log])
+        x, w, a, b, c, log = mk()
+        h = R((a, a), cb(log), mode=mode)
+        c.sum().backward()
+        out.append(log)
+        x, w, a, b, c, log = mk()
+        h = R([a, b], cb(log), mode=mode)
+        h.remove()
+        h.remove()
+        c.sum().backward()
+        out.append(log)
+        x, w, a, b, c, log = mk()
+        R((a, b), cb(log), mode=mode)
+        (a.sum() * 5).backward()
+        out.append(log)
+        x, w, a, b, c, log = mk()
+        R((a, b), cb(log), mode=mode)
+        quiet(lambda: c.sum().backward(create_graph=True))
+        out.append(
+            [
+                [entry[0] for entry in log],
+                [flags(entry[1]) if isinstance(entry[1], T.Tensor) else [flags(g) for g in entry[1]] for entry in log],
+            ]
+        )
+    return out
+
+
+@program
+def save_on_cpu_and_others(T):
+    G = T.autograd.graph
+    x = leaf(T, [2.0, 3.0])
+    log = []
+    with G.save_on_cpu():
+        y = (x * x).exp()
+        with G.saved_tensors_hooks(lambda t: (log.append("in"), t.detach())[1], lambda t: t):
+            z = x.sin()
+        w = x.cos()
+    s = w.grad_fn._saved_self
+    (y + z + w).sum().backward()
+    out = [x.grad, log, s is x, s, s.requires_grad]
+
+    def nested():
+        with G.disable_saved_tensors_hooks("no hooks"):
+            with G.save_on_cpu():
+                pass
+
+    def inverse():
+        with G.saved_tensors_hooks(lambda t: t, lambda t: t):
+            with G.disable_saved_tensors_hooks("no hooks here"):
+                pass
+
+    out += [raises(nested), raises(inverse)]
+    with G.disable_saved_tensors_hooks("no"):
+        y = (x * x).sum()
+    x.grad = None
+    y.backward()
+    out.append(x.grad)
+
+    @G.disable_saved_tensors_hooks("deco")
+    def f():
+        with G.saved_tensors_hooks(lambda t: t, lambda t: t):
+            return 1
+
+    out.append(raises(f))
+    return out
+
+
+@program
+def mutation_allowed(T):
+    A = T.autograd.graph.allow_mutation_on_saved_tensors
+    out = []
+    x = leaf(T, [1.0, 2.0])
+    with A() as ctx:
+        h = x * 1
+        y = h.sin() * h.exp()
+        h.mul_(5)
+        h.zero_()
+        y.sum().backward()
+        out.append([type(ctx).__name__ and 0, h, x.grad])
+    x.grad = None
+    with A():
+        h = x * 1
+        y = (h * h).sum()
+        h.add_(1)
+    out.append(raises(lambda: y.backward()))
+    with A():
+        e = (x * 1).exp()
+        e.mul_(2)
+        out.append(raises(lambda: e.sum().backward()))
+        out.append(x.grad)
+
+    def nest():
+        with A():
+            with A():
+                pass
+
+    out.append(raises(nest))
+    return out
+
+
+@program
+def gradient_edges_more(T):
+    E = T.autograd.graph.get_gradient_edge
+    x = leaf(T, [2.0])
+    h = x * 3
+    y = h * h
+    e = E(h)
+    f = E(x)
+    out = [
+        type(e).__name__,
+        e.node is h.grad_fn,
+        e.output_nr,
+        type(f.node).__name__,
+        f.output_nr,
+        f.node is E(x).node,
+        e == E(h),
+        T.autograd.grad(y, [e, f], retain_graph=True),
+        raises(lambda: E(T.ones(1))),
+    ]
+    a, b = leaf(T, [1.0, 2.0]).unbind(0)
+    out += [E(b).output_nr, E(b).node is E(a).node]
+    out.append(T.autograd.grad(E(y), x, T.ones(1), retain_graph=True))
+    x.grad = None
+    y.backward(T.ones(1), inputs=[f], retain_graph=True)
+    out.append(x.grad)
+    x.grad = None
+    T.autograd.backward(E(y), T.ones(1))
+    out.append(x.grad)
+    return out
+
+
+@program
+def anomaly_forms(T):
+    A = T.autograd
+    out = []
+
+    def bad(x):
+        return (x.sqrt() * 0).sum()
+
+    for f in (
+        lambda: A.detect_anomaly(),
+        lambda: A.detect_anomaly(True),
+        lambda: A.detect_anomaly(check_nan=False),
+        lambda: A.set_detect_anomaly(True),
+        lambda: A.set_detect_anomaly(True, check_nan=False),
+        lambda: A.set_detect_anomaly(False),
+    ):
+        x = leaf(T, [0.0])
+
+        def go():
+            with f():
+                bad(x).backward()
+
+        out.append([quiet(lambda: raises(go)), x.grad, T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with A.detect_anomaly():
+            y = leaf(T, [1.0, 2.0]) * 2
+            m = y.grad_fn.metadata
+            out.append(type(m).__name__)
+            x = leaf(T, [1.0])
+            h = x * 1
+            z = h.exp()
+            z.add_(1)
+            out.append((raises(lambda: z.sum().backward()) or [0, 0, ""])[1])
+    for g in (
+        lambda x: x.log().sum(),
+        lambda x: (x / x).sum(),
+        lambda x: (x**0.5).sum() * 0,
+        lambda x: T.where(x > 0, x.log(), x).sum(),
+    ):
+        x = leaf(T, [0.0, 1.0])
+
+        def watched():
+            with A.detect_anomaly():
+                g(x).backward()
+
+        out.append([quiet(lambda: raises(watched)), x.grad])
+    return out
+
+
+@program
+def anomaly_in_custom_function(T):
+    class Bad(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * float("nan")
+
+    x = leaf(T, [1.0])
+
+    def go():
+        with T.autograd.detect_anomaly():
+            Bad.apply(x).sum().backward()
+
+    return quiet(lambda: raises(go))
+
+
+@program
+def raw_saved_details(T):
+    x = leaf(T, [2.0])
+    y = x**3
+    r = y.grad_fn._raw_saved_self
+    out = [
+        type(r).__name__,
+        raises(lambda: r.register_hooks(3, 4))[:2],
+        raises(lambda: r.register_hooks(lambda t: t))[:2],
+    ]
+    r.register_hooks(lambda t: t * 2, lambda t: t + 1)
+    out.append(y.grad_fn._saved_self)
+    y.sum().backward()
+    out.append(x.grad)
+    out.append(raises(lambda: r.register_hooks(lambda t: t, lambda t: t)))
+    out.append(raises(lambda: y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)))
+    e = x.exp()
+    e.grad_fn._raw_saved_result.register_hooks(lambda t: t.detach(), lambda t: t * 0)
+    x.grad = None
+    e.sum().backward()
+    out.append(x.grad)
+    with T.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        z = x**2
+    out.append(raises(lambda: z.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)))
+    out.append(raises(lambda: (x * 2).grad_fn._raw_saved_self))
+    out.append(raises(lambda: (x * 2).grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)))
+
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, x * 2)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0] * ctx.saved_tensors[1]
+
+    f = F.apply(x)
+    out.append(len(f.grad_fn._raw_saved_tensors))
+    f.grad_fn._raw_saved_tensors[1].register_hooks(lambda t: t.detach(), lambda t: t * 0 + 1)
+    x.grad = None
+    f.sum().backward()
+    out.append(x.grad)
+    return out
+
+
+@program
+def node_hooks_matrix(T):
+    out = []
+    for ret in (None, "same", "double", "none_tuple", "short", "long", "tensor", "list"):
+        x, w = leaf(T, [2.0]), leaf(T, [3.0])
+        y = x * w
+
+        def hook(gi, go):
+            return {
+                "same": gi,
+                "double": tuple(g * 2 for g in gi),
+                "none_tuple": (None, None),
+                "short": gi[:1],
+                "long": gi + gi,
+                "tensor": gi[0],
+                "list": list(gi),
+            }.get(ret)
+
+        y.grad_fn.register_hook(hook)
+        e = raises(lambda: y.sum().backward())
+        out.append([ret, e, x.grad, w.grad])
+        x, w = leaf(T, [2.0]), leaf(T, [3.0])
+        y = x * w
+
+        def pre(go):
+            return {
+                "same": go,
+                "double": (go[0] * 2,),
+                "none_tuple": (None,),
+                "short": (),
+                "long": go + go,
+                "tensor": go[0],
+                "list": list(go),
+            }.get(ret)
+
+        y.grad_fn.register_prehook(pre)
+        e = raises(lambda: y.sum().backward())
+        out.append([ret, e, x.grad, w.grad])
+    return out
+
+
+@program
+def accumulator_facts(T):
+    x = leaf(T, [1.0, 2.0])
+    a = x.expand_as(x).grad_fn.next_functions[0][0]
+    b = (x * 2).grad_fn.next_functions[0][0]
+    out = [a is b, a.name(), a.variable is x, a.next_functions, raises(lambda: a.variable.grad)]
+    a.register_hook(lambda gi, go: out.append([gi, go[0].clone(), x.grad.clone()]))
+    (x * 3).sum().backward()
+    (x * 4).sum().backward()
+    n = leaf(T, [1.0])
+    y = n * 2
+    acc = y.grad_fn.next_functions[0][0]
+    n.requires_grad_(False)
+    out.append([acc.variable is n])
+    y.sum().backward()
+    out.append(n.grad)
+    z = leaf(T, [1.0])
+    t = z * 2
+    z.data = T.tensor([5.0, 6.0])
+    out.append(raises(lambda: t.sum().backward()))
+    out.append(z.grad)
+    return out
+
+
+@program
+def edges_of_in_place_histories(T):
+    x = leaf(T, [1.0, 2.0])
+    h = x * 2
+    e = T.autograd.graph.get_gradient_edge(h)
+    h.mul_(3)
+    v = h[:1]
+    v.add_(1)
+    y = (h * h).sum()
+    return [
+        T.autograd.grad(y, [e, h, x], retain_graph=True),
+        graph(h.grad_fn),
+        graph(v.grad_fn),
+        T.autograd.grad(v.sum(), [e, x], retain_graph=True),
+        T.autograd.grad(y, T.autograd.graph.get_gradient_edge(v), allow_unused=True),
+    ]
+
+
+@program
+def hooks_and_threads(T):
+    x = leaf(T, [1.0, 2.0])
+    log = []
+    h = x * 2
+    h.register_hook(lambda g: log.append(threading.current_thread() is threading.main_thread()))
+    y = (h * h).sum()
+    y.backward(retain_graph=True)
+    t = threading.Thread(target=lambda: y.backward())
+    t.start()
+    t.join()
+    with T.autograd.graph.saved_tensors_hooks(lambda t: log.append("packed") or t, lambda t: t):
+        t = threading.Thread(target=lambda: log.append(flags((x * x).sum())))
+        t.start()
+        t.join()
+        x.exp()
+    return [log, x.grad]
+
+
+@program
+def names_in_errors_of_functions(T):
+    out = []
+    for name, bad in (
+        ("Short", lambda g: ()),
+        ("Odd", lambda g: T.ones(7)),
+        ("Word", lambda g: "a"),
+        ("Many", lambda g: (g, g)),
+        ("Raise", lambda g: 1 / 0),
+    ):
+        F = type(
+            name,
+            (T.autograd.Function,),
+            {"forward": staticmethod(lambda ctx, x: x * 1), "backward": staticmethod(lambda ctx, g, bad=bad: bad(g))},
+        )
+        out.append(raises(lambda: F.apply(leaf(T, [1.0, 2.0])).sum().backward()))
+    return out

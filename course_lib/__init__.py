@@ -103,7 +103,7 @@ _RARE = [
     *_native_methods.RARE_METHODS,
     *"""
     fill rsub isin tril_indices triu_indices atleast_1d atleast_2d dstack row_stack einsum scalar_tensor result_type
-    promote_types can_cast FloatTensor DoubleTensor LongTensor BoolTensor
+    promote_types can_cast save load get_num_threads set_num_threads FloatTensor DoubleTensor LongTensor BoolTensor
     """.split(),
 ]
 

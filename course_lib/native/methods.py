@@ -99,7 +99,8 @@ RARE_METHODS = """
     hypot hypot_ logaddexp float_power positive scatter scatter_ index_fill index_fill_ index_copy index_copy_ take
     take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud tensor_split
     hsplit vsplit kron addmv baddbmm inverse det ndimension is_signed is_same_size is_nonzero get_device new greater
-    less not_equal greater_equal less_equal
+    less not_equal greater_equal less_equal bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift
+    bitwise_right_shift
 """.split()
 
 for _name in COMPOSITE_METHODS:

@@ -5,6 +5,7 @@ PyTorch: aten/src/ATen/native (TensorShape.cpp, TensorAdvancedIndexing.cpp, Line
 
 import builtins
 import math
+import pickle
 
 import numpy as np
 
@@ -66,6 +67,15 @@ def positive(input):
 def isin(elements, test_elements):
     """True where an element is one of test_elements."""
     return without_gradient(np.isin(elements.array, getattr(test_elements, "array", test_elements)))
+
+
+bitwise_and, bitwise_or, bitwise_xor = composites.bitwise_and, composites.bitwise_or, composites.bitwise_xor
+bitwise_left_shift, bitwise_right_shift = composites.bitwise_left_shift, composites.bitwise_right_shift
+
+
+def bitwise_not(input):
+    """Every bit turned; on bool tensors the opposite."""
+    return ~input
 
 
 # --- places ------------------------------------------------------------------------------------------------
@@ -375,6 +385,57 @@ def promote_types(type1, type2):
 def can_cast(from_, to):
     """True when elements of one dtype keep their kind in another."""
     return dtypes.KIND[from_.numpy] <= dtypes.KIND[to.numpy]
+
+
+# --- files and threads -------------------------------------------------------------------------------------
+
+
+def save(obj, f):
+    """Write an object, such as a state dict, to a path or an open file. (PyTorch cannot read it: it is a pickle.)"""
+    if hasattr(f, "write"):
+        pickle.dump(obj, f)
+        return
+    with open(f, "wb") as file:
+        pickle.dump(obj, file)
+
+
+def load(f, map_location=None, *, weights_only=True):
+    """What `save` wrote; with weights_only=True UnpicklingError for more than tensors in containers."""
+    reader = WeightsOnly if weights_only else pickle.Unpickler
+    if hasattr(f, "read"):
+        return reader(f).load()
+    with open(f, "rb") as file:
+        return reader(file).load()
+
+
+class WeightsOnly(pickle.Unpickler):
+    """Reads tensors and containers and runs no code that the file names."""
+
+    known = {
+        "collections": ("OrderedDict",), "numpy": ("ndarray", "dtype"),
+        "numpy._core.multiarray": ("_reconstruct", "scalar"),
+        "course_lib.native.methods": ("_rebuild",), "course_lib.tensor": ("Tensor",),
+        "course_lib.nn.parameter": ("Parameter",), "course_lib.native.printing": ("Size",),
+    }
+
+    def find_class(self, module, name):
+        """Only what is known to make tensors and containers."""
+        if name not in self.known.get(module, ()):
+            raise pickle.UnpicklingError(
+                f"Weights only load failed: the file wants {module}.{name}. If you trust it, use weights_only=False."
+            )
+        return super().find_class(module, name)
+
+
+def get_num_threads():
+    """1: this engine computes in the thread that asks."""
+    return 1
+
+
+def set_num_threads(n):
+    """Here for programs that set it; there is always one. RuntimeError for less than one."""
+    if n < 1:
+        raise RuntimeError("set_num_threads expects a positive integer")
 
 
 # --- what old programs say ---------------------------------------------------------------------------------

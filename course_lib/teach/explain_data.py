@@ -414,7 +414,19 @@ NETWORKS = (
         ("Write the method that the message names.",),
     ),
     Row(
+        "only weights",
+        r"Weights only load failed",
+        (
+            "A file was loaded that holds more than tensors in lists and dictionaries.",
+            "Reading other objects runs code that the file names; without being told, load refuses to.",
+            AT_ONCE,
+        ),
+        ("Save `model.state_dict()` instead of the model.",),
+        (("torch.load(file, weights_only=False)", "whoever wrote the file decides what runs on your machine"),),
+    ),
+    Row(
         "other value",
+        r"set_num_threads expects|"
         r"Expects mode to be|1 or more dimensions|should be between 0 and 1|determinism_check should|default_collate|"
         r"only accepts floating point|Expected \d+ \w+, but got|"
         r"dropout probability|Padding_idx|num_embeddings|min_val|approximate argument|[Ff]actor|mode .* is unknown|"

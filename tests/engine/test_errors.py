@@ -7,6 +7,7 @@ The expected texts stand in golden/errors.txt, one line for each program below. 
 import ast
 import copy
 import importlib
+import io
 import re
 import traceback
 import warnings
@@ -1249,6 +1250,13 @@ programs(
 
 # --- shapes, sizes and numbers that do not fit -------------------------------------------------------------
 
+def _loaded_function(torch):
+    file = io.BytesIO()
+    torch.save(print, file)
+    file.seek(0)
+    return torch.load(file)
+
+
 def _watched_leaf(torch):
     x = leaf(torch)
     with torch.autograd.graph.register_multi_grad_hook([x], lambda grads: None):
@@ -1256,6 +1264,7 @@ def _watched_leaf(torch):
 
 
 programs(
+    no_threads=lambda torch: torch.set_num_threads(0),
     requires_grad_of_a_number=lambda torch: torch.ones(2).requires_grad_(1),
     increment_version_of_a_number=lambda torch: torch.autograd.graph.increment_version(3),
     increment_version_of_numbers=lambda torch: torch.autograd.graph.increment_version([3]),
@@ -1349,6 +1358,7 @@ ours_only(
     einsum_of_other_lengths=lambda torch: torch.einsum("i,i", torch.ones(2), torch.ones(3)),
     inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),
     unknown_name_in_rare=lambda torch: importlib.import_module("course_lib.native.rare").nothing_of_this_name,
+    load_of_more_than_weights=_loaded_function,
     full_of_text=lambda torch: torch.full((2,), "a"),
     sum_of_a_number=lambda torch: torch.sum(3.0),
     dim_by_name=lambda torch: torch.ones(2).sum("a"),

@@ -1,5 +1,6 @@
 """What programs ask for now and then: einsum, torch.linalg, legacy constructors, memory formats."""
 
+import pickle
 import subprocess
 import sys
 
@@ -83,3 +84,42 @@ def test_rare_functions_cost_nothing_until_they_are_used():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_state_dict_is_saved_and_loaded(torch, tmp_path):
+    """save and load take a path or an open file, and give back equal tensors in memory of their own."""
+    layer = torch.nn.Linear(2, 1)
+    torch.save(layer.state_dict(), tmp_path / "layer.pt")
+    with open(tmp_path / "layer.pt", "rb") as file:
+        loaded = torch.load(file)
+
+    assert list(loaded) == ["weight", "bias"] and torch.equal(loaded["weight"], layer.weight)
+    assert loaded["weight"].data_ptr() != layer.weight.data_ptr()
+    assert torch.equal(torch.load(tmp_path / "layer.pt")["bias"], layer.bias)
+
+
+def test_weights_only_runs_nothing(torch, tmp_path):
+    """load refuses a file with more than tensors in containers, unless told that it is trusted."""
+    torch.save({"module": torch.nn.Linear(1, 1)}, tmp_path / "whole.pt")
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        torch.load(tmp_path / "whole.pt")
+
+    assert torch.load(tmp_path / "whole.pt", weights_only=False)["module"].in_features == 1
+
+
+def test_bits_by_name(torch):
+    """The bit operations have names, as functions and as methods."""
+    t = torch.tensor([6, 3])
+
+    assert torch.bitwise_and(t, 2).tolist() == [2, 2] and t.bitwise_or(1).tolist() == [7, 3]
+    assert torch.bitwise_not(t).tolist() == [-7, -4] and t.bitwise_left_shift(1).tolist() == [12, 6]
+
+
+def test_there_is_one_thread():
+    """Setting the number of threads is accepted and changes nothing; less than one is refused."""
+    import course_lib
+
+    course_lib.set_num_threads(4)
+    assert course_lib.get_num_threads() == 1
+    with pytest.raises(RuntimeError, match="set_num_threads expects a positive integer"):
+        course_lib.set_num_threads(0)

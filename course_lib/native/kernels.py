@@ -15,7 +15,6 @@ import numpy as np
 from course_lib.dtypes import BOOL
 from course_lib.dtypes import of_array as title
 from course_lib.native.memory import Storage
-from course_lib.native.selection import first_in_order
 
 # --- values ------------------------------------------------------------------------------------------------
 
@@ -404,6 +403,8 @@ def topk(x, k, dim, largest):
     places, ordered = places[..., :k], ordered[..., : k + 1]
     equal = (ordered[..., 1:] == ordered[..., :-1]) | np.isnan(ordered[..., 1:])
     if equal.any():
+        from course_lib.native.selection import first_in_order  # seldom needed
+
         for line in np.argwhere(equal.any(-1)):
             places[tuple(line)] = first_in_order(lines[tuple(line)].tolist(), k, largest)
     indices = np.ascontiguousarray(np.moveaxis(places, -1, dim))

@@ -204,7 +204,7 @@ def evaluate(task):
                     continue
             if needed is not None and following not in reached and task.skips(following):
                 continue
-            if type(following) is AccumulateGrad:
+            if following.sequence_nr >= LEAVES_FIRST:
                 leaves.append((following, grad))
             elif newest is None:
                 newest, arrived = following, grad

@@ -37,7 +37,7 @@ from course_lib import errors, grad_mode
 from course_lib.anomaly import note_write
 from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
 from course_lib.native import messages
-from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, part_of, span
+from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of, span
 from course_lib.saved import add_slot_properties
 from course_lib.tensor import AutogradMeta, Tensor, alias, counter_of, memory_of, new_tensor
 
@@ -330,7 +330,7 @@ class CopySlices(Node):
         part = part_of(buffer, shape, strides, offset)
         first, *others = gradients_of(self.fn, part.copy())
         if first is not None:
-            part[...] = first
+            overwrite(part, first)
         return (None if self.edges[0] is None or first is None else whole, *others)
 
     def apply_to_tensor(self, grad):

@@ -741,8 +741,14 @@ def scatter_add(x, dim, index, src):
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if x.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-    lengths = zip(index.shape, x.shape, src.shape, strict=True) if src.ndim == x.ndim else ((1, 0, 0),)
-    fits = all(i <= s and (d == dim or i <= n) for d, (i, n, s) in enumerate(lengths))
+    sizes = src.shape or (1,)
+    fits = all(d == dim or i <= n for d, (i, n) in enumerate(zip(index.shape, x.shape, strict=True)))
+    fits = fits and all(i <= n for i, n in zip(index.shape, sizes, strict=False))
+    if fits and index.ndim > len(sizes):
+        n = len(sizes)
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n})")
+    if not fits and index.ndim != len(sizes):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if not fits:
         raise RuntimeError(
             f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim} "

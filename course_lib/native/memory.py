@@ -50,13 +50,23 @@ def copied_with_storage(array, memo):
 def check_overlap(tensor, operands):
     """RuntimeError when an element of the tensor would be written twice, or is also an element of an operand."""
     target = tensor.array
-    if 0 in target.strides and target.size and any(
-        step == 0 and n > 1 for step, n in zip(target.strides, target.shape, strict=True)
-    ):
-        raise RuntimeError(messages.OVERLAPS_ITSELF)
+    if 0 in target.strides:
+        check_places_differ(target)
     for operand in operands:
         if operand is not tensor and overlaps_partly(target, operand.array):
             raise RuntimeError(messages.OVERLAPS_OPERAND)
+
+
+def check_places_differ(array):
+    """RuntimeError when several elements lie in one place, so that a write would be ambiguous."""
+    if array.size and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+        raise RuntimeError(messages.OVERLAPS_ITSELF)
+
+
+def overwrite(array, values):
+    """Write values to an array; RuntimeError when that would be ambiguous."""
+    check_places_differ(array)
+    array[...] = values
 
 
 def check_cast(source, target):

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 
 from course_lib.native.kernels import broadcast_like
+from course_lib.native.memory import is_dense
 
 
 def may_be_taken_over(grad, like):
@@ -33,11 +34,11 @@ def may_be_taken_over(grad, like):
 def copy_like(grad, like):
     """A copy whose memory layout follows the leaf's, when the leaf's elements fill their memory densely.
 
-    RuntimeError for a gradient that cannot be seen in the shape that the leaf has by now; one that is stepped through
-    like the leaf keeps its own shape, as in PyTorch, which takes it over.
+    RuntimeError for a gradient that cannot be seen in the shape that the leaf has by now. As in PyTorch it keeps its
+    own shape when it is stepped through like the leaf, or when the leaf's elements do not fill their memory.
     """
     if grad.shape != like.shape:
-        if steps_alike(grad, like):
+        if steps_alike(grad, like) or like.size and not is_dense(like):
             return np.array(grad)
         grad = broadcast_like(grad, like)
     if like.ndim < 2 or like.flags.c_contiguous:

@@ -146,7 +146,7 @@ OTHER_ERROR = {
     "|permute\\(sparse_coo\\)|returned an invalid gradient",
     "a type that the kernel does not take": "kernel.* not implemented|expected dtype .* for `end`|Boolean inputs"
     "|bool tensor is not supported|result type Long can't be cast",
-    "a view that may not be used": "is a view and its base or another view|A view was created in"
+    "a view that may not be used": "its base or another view of its base has been modified|A view was created in"
     "|you can only change requires_grad flags",
     "a write that is forbidden, of a value that does not fit": "leaf Variable that requires grad is being used",
     "inference tensors": "functions with out=... arguments|on inference tensor outside|increment_version expect"

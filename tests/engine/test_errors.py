@@ -421,6 +421,16 @@ programs(
 )
 
 
+programs(
+    scatter_add_of_fewer_dimensions=lambda torch: torch.zeros(2, 3).scatter_add(
+        0, torch.zeros(1, 3, dtype=torch.int64), torch.ones(3)
+    ),
+    scatter_add_of_fewer_and_shorter_dimensions=lambda torch: torch.zeros(2, 3).scatter_add(
+        1, torch.zeros(2, 3, dtype=torch.int64), torch.ones(1)
+    ),
+)
+
+
 @program
 def backward_after_a_leaf_took_longer_data(torch):
     x = leaf(torch)

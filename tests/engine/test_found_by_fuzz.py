@@ -154,6 +154,23 @@ FOUND = {
         (r1 / r1).backward(torch.ones_like(r1), create_graph=True)
         r2 = torch.autograd.grad((r1 * r1).sum(), r0, create_graph=True)[0].clone()
     """,
+    "what has no derivative runs before a leaf that comes after it": f"""
+        {VECTOR}
+        r1 = torch.tensor([1.0, 0.5, 3.0], requires_grad=True) // 2
+        r1.sub_(r0)
+        r1.backward(torch.ones(3))
+    """,
+    "the gradient of the largest elements, of another number of dimensions": f"""
+        {MATRIX}
+        r1 = r0.topk(1).values
+        r2 = r1.grad_fn(torch.ones(1, dtype=torch.float64))
+    """,
+    "the gradient of a write to an expanded part": """
+        r0 = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+        r1 = (r0 * 1).expand(2, 3)
+        r1[..., 0] = r1[..., 0]
+        (r1 + r1).sum().backward()
+    """,
     # --- tensors that change their form after their node was made ---
     "a tensor that took other data expects gradients as before": f"""
         {VECTOR}
@@ -241,6 +258,12 @@ FOUND = {
         r0.square().sum().backward()
         r0.grad = None
         r1.sum().backward()
+    """,
+    "a leaf that was expanded after it was used": """
+        r0 = torch.tensor([[1.5], [0.5]], dtype=torch.float64, requires_grad=True)
+        r1 = r0.expand(3, *r0.shape)
+        r0.data = r1
+        r0.backward(torch.ones_like(r0), create_graph=True)
     """,
     "a leaf that got another type after it was used": f"""
         {MATRIX}

@@ -25,7 +25,7 @@ def may_be_taken_over(grad, like):
         return False
     base = grad.base
     if base is None:
-        return grad.ndim < 2 or grad.strides == like.strides
+        return grad.ndim < 2 and like.ndim == grad.ndim or grad.strides == like.strides
     if type(base) is not np.ndarray or sys.getrefcount(base) > _ONE_VIEW:
         return False
     return base.size == grad.size and grad.strides == like.strides

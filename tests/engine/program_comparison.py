@@ -118,9 +118,9 @@ def rounded_apart(ours, theirs, large=1e4):
 
 def shares_gradients(machine):
     """True when two tensors of PyTorch's share one `.grad` memory: its issue 34082, which we do not copy."""
-    seen, tensors = {}, machine.tensors()
-    others = [t for t in tensors.values() if not t.is_inference()]
-    for t in tensors.values():
+    seen, tensors = {}, list(machine.tensors().values())
+    others = [t for t in tensors if not t.is_inference()]
+    for t in [*tensors, *{id(t._base): t._base for t in tensors if t._base is not None}.values()]:
         g = attempt(lambda t=t: t.grad)
         if isinstance(g, machine.torch.Tensor):
             if 0 in g.stride() and any(n > 1 and not step for n, step in zip(g.shape, g.stride(), strict=True)):

@@ -265,6 +265,19 @@ FOUND = {
         r0.data = r1
         r0.backward(torch.ones_like(r0), create_graph=True)
     """,
+    "a leaf that got a dimension in place after it was used": f"""
+        {VECTOR}
+        r1 = F.l1_loss(r0, r0)
+        with torch.no_grad():
+            r0.unsqueeze_(0)
+        (r0 * 3).sum().backward()
+    """,
+    "a view of one element that lost its dimension": """
+        r0 = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+        r1 = r0.view(-1)
+        r1.data = r1.data[0]
+        r1.amax(0).sum().backward()
+    """,
     "a leaf that got another type after it was used": f"""
         {MATRIX}
         r1 = r0 * 2

@@ -737,6 +737,11 @@ FOUND = {
         r3 = r1.expand(3, 2)[0]
         note(r2.untyped_storage().data_ptr() == r0.untyped_storage().data_ptr())
     """,
+    "zeros that PyTorch keeps without memory": f"""
+        {VECTOR}
+        r1 = torch.autograd.grad(r0.abs().sum(), r0, create_graph=True)[0].clone()
+        r1.sum().backward(inputs=[r0])
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -316,7 +316,7 @@ def run_leaf(task, node, grads, is_needed):
     node.apply(grads[0])
     for hook in list((meta.post_accumulate_hooks or {}).values()):
         if (result := hook(node.variable)) is not None:
-            check_result(hook, result, None)
+            check_result(hook, result, result)
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if node.hooks is not None:
         run_posthooks(node, (), grads)

@@ -35,7 +35,9 @@ def as_tensor(grad):
 
 
 def check_result(hook, result, value):
-    """A hook may return a gradient of the same shape, nothing else."""
+    """A hook may return a gradient of the same shape, nothing else; and none where none arrived."""
+    if value is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     name = getattr(hook, "__name__", type(hook).__name__)

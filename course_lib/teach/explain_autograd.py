@@ -775,6 +775,19 @@ HOOKS = (
         "hooks",
     ),
     Row(
+        "hook on nothing",
+        r"can't replace a None gradient with a non-None value",
+        (
+            "A hook returned a gradient where none had arrived: it was called with None.",
+            "An output that nothing used, or an input that needs no gradient, has None in its place.",
+            "A hook may change a gradient, but it cannot make one.",
+        ),
+        ("Return None for None: `return None if g is None else g * 2`.",),
+        (),
+        12,
+        "hooks",
+    ),
+    Row(
         "hook size",
         r"hook '(?P<hook>.*?)' has changed the (size|type) of value",
         (

@@ -432,6 +432,13 @@ programs(
 
 
 @program
+def hook_makes_a_gradient_where_none_arrived(torch):
+    first, second = (torch.ones(2, 2, requires_grad=True) * 1).unbind()
+    first.register_hook(lambda grad: torch.ones(2))
+    second.sum().backward()
+
+
+@program
 def backward_after_a_leaf_took_longer_data(torch):
     x = leaf(torch)
     y = x.sin()

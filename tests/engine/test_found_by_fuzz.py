@@ -518,6 +518,12 @@ FOUND = {
         r2 = torch.autograd.grad(r0, r0, torch.ones_like(r0))[0].clone()
         torch.autograd.grad(r0, r1, torch.ones_like(r0), allow_unused=True)
     """,
+    "a hook that returns something where no gradient arrived": f"""
+        {MATRIX}
+        r1 = (r0 * 1).unbind()
+        r1[0].register_hook(lambda g: 3)
+        r1[1].sum().backward()
+    """,
     "a hook on a node that leads nowhere": f"""
         {VECTOR}
         with torch.no_grad():

@@ -332,7 +332,9 @@ def write_operation(row):
         text.append("    result = Tensor()")
         if len(row.operands) > 1:
             text += ["    try:", f"        result.array = {forward}", "    except ValueError:",
-                     f"        raise broadcast_error({', '.join(row.tensors)}) from None"]
+                     f"        raise broadcast_error({', '.join(row.tensors)}) from None",
+                     f"    if {row.operands[0]}_array.ndim > 1 and not {row.operands[0]}_array.flags.c_contiguous:",
+                     f"        result.array = kernels.in_order_of({row.operands[0]}_array, result.array)"]
         else:
             text.append(f"    result.array = {forward}")
         text.append("    result.node = result.version = result.meta = None")

@@ -129,7 +129,7 @@ row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
     self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
 row("elu(self, alpha=1.0)",
     "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
-    self="where(self > 0, grad, grad * (alpha * exp(self)))")
+    self="where(self <= 0, grad * (alpha * exp(self)), grad)")
 
 # --- comparing two tensors ---------------------------------------------------------------------------------
 

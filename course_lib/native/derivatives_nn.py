@@ -56,9 +56,9 @@ row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_
     self="hardtanh_backward(grad, self, min_val, max_val)")
 row("scaled_elu(self, alpha, scale)", "scale * np.where(self > 0, self, alpha * np.expm1(self))",
     node="EluBackward0",
-    self="where(self > 0, grad * scale, grad * (scale * alpha * exp(self)))")
+    self="where(self <= 0, grad * (scale * alpha * exp(self)), grad * scale)")
 row("celu(self, alpha=1.0)", "np.where(self > 0, self, alpha * np.expm1(self / alpha))",
-    self="where(self > 0, grad, grad * exp(self / alpha))")
+    self="where(self <= 0, grad * exp(self / alpha), grad)")
 row("mish(self)", "kernels_nn.mish(self)",
     self="grad * mish_slope(self)")
 row("hardsigmoid(self)", "np.clip(self / 6 + 0.5, 0, 1)",

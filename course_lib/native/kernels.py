@@ -237,6 +237,22 @@ def truth_refused(x, message, error=RuntimeError):
     return x
 
 
+def in_order_of(first, result):
+    """The result of an operation on several operands, its dimensions in memory in the order of the first operand's.
+
+    PyTorch: aten/src/ATen/TensorIterator.cpp (reorder_dimensions). Where operands disagree NumPy decides otherwise.
+    """
+    if first.shape != result.shape or 0 in first.strides or not result.size:
+        return result
+    inner_first = sorted(range(first.ndim - 1, -1, -1), key=lambda d: (first.strides[d], first.shape[d]))
+    order = inner_first[::-1]
+    laid_out = np.empty([result.shape[d] for d in order], result.dtype).transpose(np.argsort(order))
+    if laid_out.strides == result.strides:
+        return result
+    laid_out[...] = result
+    return laid_out
+
+
 def relu(x):
     """The larger of x and 0, a NaN staying NaN; RuntimeError for truth values."""
     if type(x) is not np.ndarray or x.dtype not in ZERO:

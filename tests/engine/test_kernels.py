@@ -1,5 +1,6 @@
 """Arithmetic that takes another way for small, large or odd arrays: each way gives what PyTorch gives."""
 
+import math
 import random
 
 import numpy as np
@@ -104,3 +105,38 @@ def test_expand_to_any_sizes(real_torch):
 def test_a_number_expands_with_strides_of_zero(real_torch):
     """A tensor without dimensions has none to step along, whatever it is expanded to."""
     assert course_lib.tensor(1.0).expand(1, 2).stride() == real_torch.tensor(1.0).expand(1, 2).stride() == (0, 0)
+
+
+def test_a_result_is_laid_out_like_its_first_operand(real_torch):
+    """Of operands that lie differently in memory the first decides, and with it what view() may do afterwards."""
+    chosen = random.Random(1)
+
+    def program(torch, shape, orders, name):
+        operands = []
+        for order in orders:
+            sizes = [shape[order.index(d)] for d in range(len(shape))]
+            cells = torch.arange(1.0, 1 + math.prod(shape)).reshape(sizes)
+            operands.append(cells.permute(order))
+        result = getattr(torch, name)(*operands)
+        steps = [step for step, n in zip(result.stride(), result.shape, strict=True) if n > 1]
+        return tuple(result.shape), steps, result.is_contiguous(), result.tolist()
+
+    for _ in range(300):
+        shape = [chosen.choice([1, 2, 3]) for _ in range(chosen.randint(1, 4))]
+        orders = [chosen.sample(range(len(shape)), len(shape)) for _ in range(2)]
+        case = shape, orders, chosen.choice(["add", "mul", "sub", "div", "maximum"])
+
+        assert program(course_lib, *case) == program(real_torch, *case), case
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "celu", "leaky_relu", "relu6", "hardtanh", "softplus", "silu", "mish"])
+def test_activations_at_odd_values(real_torch, name):
+    """Values and gradients at NaN, infinities and zeros of both signs."""
+
+    def program(torch):
+        cells = torch.tensor(ODD, dtype=torch.float64).requires_grad_()
+        result = getattr(torch.nn.functional, name)(cells)
+        result.backward(torch.ones(len(ODD), dtype=torch.float64))
+        return torch.stack([result, cells.grad])
+
+    np.testing.assert_allclose(*both(real_torch, program), rtol=1e-12)

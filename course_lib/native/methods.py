@@ -657,6 +657,7 @@ class NoDerivative(Node):
     """The node of an operation that has no derivative, in PyTorch either: to reach it in backward is an error."""
 
     __slots__ = ("operation",)
+    runs_without_gradient = True  # the error comes whatever arrives
 
     def name(self):
         return "torch::autograd::NotImplemented"

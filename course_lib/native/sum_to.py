@@ -3,8 +3,6 @@
 PyTorch: aten/src/ATen/ExpandUtils.h (sum_to), torch/csrc/autograd/engine.cpp (validate_outputs).
 """
 
-import math
-
 import numpy as np
 
 from course_lib import dtypes
@@ -31,10 +29,7 @@ def fit_to_outputs(grads, forms):
         grad = grads[output_nr]
         if grad is not None:
             got = (grad.array if isinstance(grad, Tensor) else grad).shape
-            if math.prod(got) == math.prod(shape) == 1:
-                grad = grad.reshape(shape)  # a single element fits, however many dimensions it has
-            else:
-                check_fits(got, shape, "invalid gradient")
+            check_fits(got, shape, "invalid gradient")
             fitted[output_nr] = fit(grad, shape, dtype)
     return fitted
 

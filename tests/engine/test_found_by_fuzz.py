@@ -276,7 +276,7 @@ FOUND = {
         r0 = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
         r1 = r0.view(-1)
         r1.data = r1.data[0]
-        r1.amax(0).sum().backward()
+        torch.autograd.backward(r1, r0)
     """,
     "a leaf that got another type after it was used": f"""
         {MATRIX}
@@ -748,6 +748,17 @@ FOUND = {
         r1 = torch.autograd.grad(r0.abs().sum(), r0, create_graph=True)[0].clone()
         r1.sum().backward(inputs=[r0])
     """,
+    "what has no derivative is reached without a gradient": f"""
+        {VECTOR}
+        r1 = DirtyTwo.apply(r0 * 1, r0 // 2)[1]
+        r1.sum().backward()
+    """,
+    "elu of what is no number": """
+        r0 = torch.tensor([-1.5, 2.0], dtype=torch.float64, requires_grad=True)
+        r1 = F.elu(r0 ** r0)
+        r2 = r1.grad_fn(torch.ones_like(r1)) * 1
+    """,
+    "a transposed matrix times another": f"{MATRIX}\nr1 = r0.detach().t() * r0.reshape(3, 2)\nr2 = r1.reshape(-1)",
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -939,9 +939,12 @@ def compare(name, function):
         else:
             x, y = a.array, b.array
         try:
-            return without_gradient(function(x, y))
+            result = function(x, y)
         except ValueError:
             raise broadcast_error(a, b) from None
+        if x.ndim > 1 and not x.flags.c_contiguous:
+            result = kernels.in_order_of(x, result)
+        return without_gradient(result)
 
     comparison.__name__ = name
     comparison.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}. The result is bool."

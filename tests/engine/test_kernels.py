@@ -124,7 +124,7 @@ def test_a_result_is_laid_out_like_its_first_operand(real_torch):
     for _ in range(300):
         shape = [chosen.choice([1, 2, 3]) for _ in range(chosen.randint(1, 4))]
         orders = [chosen.sample(range(len(shape)), len(shape)) for _ in range(2)]
-        case = shape, orders, chosen.choice(["add", "mul", "sub", "div", "maximum"])
+        case = shape, orders, chosen.choice(["add", "mul", "sub", "div", "maximum", "eq", "lt"])
 
         assert program(course_lib, *case) == program(real_torch, *case), case
 

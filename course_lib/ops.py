@@ -381,10 +381,12 @@ def write_in_place(row):
     """
     text = [f"def {row.name}_({', '.join(row.parameters)}):"]
     text.append(f'    """{row.name}_: overwrites self by {row.forward}"""')
-    text += arguments.write_arguments(row) + ["    recording = state.recording"]
     recorded = " and self.array.dtype.kind == 'f'" if row.in_place == "only" else ""  # integers have no gradient
     wants, checked = " or ".join(f"requires_grad({p})" for p in row.formulas), recorded * (row.name == "copy")
-    text += ["    if self.meta is not None:", f"        check_in_place(self, recording > 0{checked} and ({wants}))"]
+    text += arguments.write_arguments(row, [
+        "    recording = state.recording", "    if self.meta is not None:",
+        f"        check_in_place(self, recording > 0{checked} and ({wants}))",
+    ])  # fmt: skip
     text.append("    " + " = ".join(f"{p}_edge" for p in row.formulas) + " = None")
     text.append(f"    if recording > 0{recorded}:")
     text += ["        " + line for line in write_edges(row)]

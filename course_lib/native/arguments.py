@@ -27,8 +27,8 @@ PROMOTE = {  # row -> what its operands are promoted with, where that is not `pr
 # --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
 
 
-def write_arguments(row):
-    """Turn the arguments into arrays of a common type."""
+def write_arguments(row, checks=()):
+    """Turn the arguments into arrays of a common type. `checks`: lines that come before types are compared."""
     text = []
     optional = [t for t in row.tensors if f"{t}=None" in row.parameters]
     if row.operands:
@@ -52,6 +52,7 @@ def write_arguments(row):
     for t in row.tensors:
         array = f"memory_of({t})" if row.view else f"{t}.array"
         text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
+    text += checks
     if len(row.operands) > 1:
         first, *rest = row.operands
         arrays = ", ".join(f"{t}_array" for t in row.operands)

@@ -748,6 +748,11 @@ FOUND = {
         r1 = torch.autograd.grad(r0.abs().sum(), r0, create_graph=True)[0].clone()
         r1.sum().backward(inputs=[r0])
     """,
+    "a view that may not be written to, and truth values": f"""
+        {VECTOR}
+        r1 = r0.split([1, 2])[1]
+        r1.sub_(r0[1:] > 0)
+    """,
     "what has no derivative is reached without a gradient": f"""
         {VECTOR}
         r1 = DirtyTwo.apply(r0 * 1, r0 // 2)[1]

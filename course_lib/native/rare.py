@@ -5,6 +5,8 @@ PyTorch: aten/src/ATen/native (TensorShape.cpp, TensorAdvancedIndexing.cpp, Line
 
 import builtins
 import math
+import os
+import pathlib
 import pickle
 
 import numpy as np
@@ -391,16 +393,27 @@ def can_cast(from_, to):
 
 
 def save(obj, f):
-    """Write an object, such as a state dict, to a path or an open file. (PyTorch cannot read it: it is a pickle.)"""
+    """Write an object, such as a state dict, to a path or an open file. (PyTorch cannot read it: it is a pickle.)
+
+    What stood at the path is replaced when the new file is complete: an error leaves it as it was.
+    """
+    data = pickle.dumps(obj)
     if hasattr(f, "write"):
-        pickle.dump(obj, f)
+        f.write(data)
         return
-    with open(f, "wb") as file:
-        pickle.dump(obj, file)
+    beside = pathlib.Path(f"{os.fspath(f)}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(data)
+        beside.replace(f)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def load(f, map_location=None, *, weights_only=True):
-    """What `save` wrote; with weights_only=True UnpicklingError for more than tensors in containers."""
+    """What `save` wrote; with weights_only=True UnpicklingError for more than tensors in containers.
+
+    weights_only=False runs whatever code the file names: for files that you trust only.
+    """
     reader = WeightsOnly if weights_only else pickle.Unpickler
     if hasattr(f, "read"):
         return reader(f).load()

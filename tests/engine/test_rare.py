@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import course_lib
+
 EQUATIONS = """
     ij,jk->ik  ij,jk  i,i->  i,j->ij  bij,bjk->bik  ij,ij->i  ...i,...i->...  ...ij,jk->...ik  ii->i  ii  ij->ji  ij->
     iij->j  ij,jk,kl->il  ij,i,j->  ij,bjk->bik  ij,kl->ijkl  abc,cd,db->a  ...ii->...i  ij,ik->jk
@@ -123,3 +125,14 @@ def test_there_is_one_thread():
     assert course_lib.get_num_threads() == 1
     with pytest.raises(RuntimeError, match="set_num_threads expects a positive integer"):
         course_lib.set_num_threads(0)
+
+
+def test_a_failed_save_keeps_the_older_file(tmp_path):
+    """Nothing is lost and nothing half-written stays behind when an object cannot be written. (PyTorch overwrites.)"""
+    path = tmp_path / "weights.pt"
+    course_lib.save({"weight": course_lib.ones(2)}, path)
+    with pytest.raises((AttributeError, pickle.PicklingError), match="pickle"):
+        course_lib.save(lambda x: x, path)
+
+    assert course_lib.load(path)["weight"].tolist() == [1.0, 1.0]
+    assert [each.name for each in tmp_path.iterdir()] == ["weights.pt"]

@@ -50,6 +50,10 @@ def seed(tensor, grad, create_graph, position):
 def begin(outputs, grad_outputs, create_graph):
     """The edges a pass starts from and the gradients it starts with. RuntimeError for what cannot be a root."""
     if grad_outputs is None:
+        if len(outputs) == 1 and type(outputs[0]) is Tensor and requires_grad(outputs[0]):
+            seeds, edge = [seed(outputs[0], None, create_graph, 0)], edge_of(outputs[0])
+            if edge:
+                return [edge], seeds  # a loss, with which nearly every pass begins: no more needs to be asked
         grad_outputs = [None] * len(outputs)
     grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)[: len(outputs)]
     rooted = [has_history(output) for output in outputs]

@@ -69,7 +69,7 @@ class _NoParentheses(_Decorator, AutoGradMode):
 
     def __new__(cls, fn=None):
         if fn is None:
-            return super().__new__(cls)
+            return object.__new__(cls)
         return cls()(fn)
 
     def __init__(self):

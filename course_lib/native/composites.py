@@ -1108,6 +1108,12 @@ def _pick_places(x, places):
     return take(x, [new_tensor(places)])
 
 
+def _product_like(a, b, sizes, strides):
+    if strides[0] == 1 and strides[1] == sizes[0]:
+        return rows.t(rows.mm(rows.t(b), rows.t(a)))
+    return rows.mm(a, b)
+
+
 ON_TENSORS.update(
     reshape=lambda x, sizes: reshape(x, tuple(sizes)),
     where=where,
@@ -1122,6 +1128,7 @@ ON_TENSORS.update(
     put_along=_put_along,
     cat_grads=_cat_grads,
     masked_scatter=_masked_scatter,
+    product_like=_product_like,
     add_at_places=_add_at_places,
     pick_places=_pick_places,
     error_function=lambda x: rows.erf(x),

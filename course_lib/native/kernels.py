@@ -823,15 +823,10 @@ def product_like(a, b, sizes, strides):
     The weight of a linear layer is used transposed. Laid out like that, its gradient becomes `.grad` without a copy,
     which makes a training step of a large network 1.2 times faster.
     """
-    if strides[0] == 1 and strides[1] == sizes[0]:
-        return t(mm(t(b), t(a)))
-    return mm(a, b)
-
-
-def mm(a, b):
-    """a @ b for matrices that are known to fit; RuntimeError if one took data of another type since."""
     if a.dtype is not b.dtype:
         same_type(a, b)
+    if strides[0] == 1 and strides[1] == sizes[0]:
+        return b.T.dot(a.T).T
     return a.dot(b)
 
 

@@ -15,8 +15,9 @@ def fit_inputs(grads, forms):
     fitted = list(grads)
     for i, form in enumerate(forms):
         if form is not None and fitted[i] is not None:
-            fitted[i] = fit(fitted[i], *form)
-    return tuple(fitted)
+            shape, dtype = form
+            fitted[i] = fit(fitted[i], shape, dtype)
+    return fitted
 
 
 def fit_to_outputs(grads, forms):
@@ -50,12 +51,12 @@ def fit(grad, shape, dtype):
     """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
     if isinstance(grad, Tensor):
         return fit_tensor(grad, shape, dtype)
-    if grad.shape != shape:
-        if grad.ndim == 2 and grad.shape[1:] == shape:
-            grad = kernels.total(grad, 0)  # the gradient of a bias
-        else:
-            grad = np.add.reduce(grad, summed_dims(grad.shape, shape), keepdims=True).reshape(shape)
-    return grad if grad.dtype == dtype else grad.astype(dtype)
+    sizes = grad.shape
+    if sizes != shape:
+        if sizes[1:] == shape and len(shape) == 1 and dtype in kernels.ONES and grad.dtype is dtype:
+            return kernels.sum_of_columns(grad)  # the gradient of a bias
+        grad = np.add.reduce(grad, summed_dims(sizes, shape), keepdims=True).reshape(shape)
+    return grad if grad.dtype is dtype else grad.astype(dtype, copy=False)
 
 
 def fit_tensor(grad, shape, dtype):

@@ -19,7 +19,7 @@ from course_lib.native.warn import warn_once
 from course_lib.tensor import Tensor, new_tensor
 from course_lib.views import edge_of, requires_grad
 
-from . import function, graph
+from . import graph
 
 
 def as_list(values):
@@ -249,16 +249,16 @@ __all__ = [
 
 
 def __getattr__(name):
-    """`functional` and the checks are imported when first asked for."""
+    """`function`, `functional` and the checks are imported when first asked for."""
     if name == "Variable":
         from course_lib.autograd.variable import Variable
 
         return Variable
-    if name in ("functional", "gradcheck", "gradgradcheck"):
+    if name in ("function", "functional", "gradcheck", "gradgradcheck"):
         import importlib
 
         module = importlib.import_module("course_lib.autograd." + name.replace("gradgrad", "grad"))
-        if name == "functional":
+        if name.startswith("function"):
             return module
         globals().update(gradcheck=module.gradcheck, gradgradcheck=module.gradgradcheck)  # not the module of that name
         return globals()[name]

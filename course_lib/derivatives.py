@@ -30,6 +30,8 @@ row("sub(self, other)", "kernels.subtract(self, other)",
 row("mul(self, other)", "self * other",
     self="grad * other",
     other="grad * self")
+# With y = a / b: dy/da = 1 / b and dy/db = -a / b**2 = -y / b. The second is divided twice and never squared, since
+# b * b of a small b is 0 where y / b is still a number.
 row("div(self, other)", "self / other", floating=True,
     self="grad / other",
     other="-grad * ((self / other) / other)")
@@ -42,6 +44,9 @@ row("pow_number(self, exponent)", "kernels.power(self, exponent)", node="PowBack
 # The Jacobian of a function that works element by element is diagonal: a gradient is a product, element by element.
 # At a kink the formula chooses: relu has slope 0 at 0, abs too, clamp has slope 1 on its limits. A slope that has a row
 # of its own, such as tanh_backward, can be differentiated again in one step; others are when their parts are.
+
+# To check a formula by hand, write y for the result and differentiate: y = sqrt(x) means y * y = x, so 2 * y * dy = dx
+# and dy/dx = 1 / (2 * y). That is the row of sqrt, and it shows why sqrt keeps its result.
 
 row("exp(self)", "np.exp(self)", floating=True,
     self="grad * result")
@@ -97,6 +102,8 @@ row("mean_all(self)", "kernels.mean(self)", node="MeanBackward0", elementwise=Fa
 row("max_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmax, dim, keepdim)",
     node="MaxBackward0", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
+# y_i = x_i - log(sum of exp(x_j)). So each x_k has a direct part, grad_k, less what goes through the sum, on which all
+# of the y_i depend: exp(x_k) / sum, which is exp(y_k), times the sum of grad.
 row("log_softmax(self, dim)", "kernels.log_softmax(self, dim)", elementwise=False,
     self="grad - exp(result) * sum_dim(grad, dim, True)")
 

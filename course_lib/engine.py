@@ -196,14 +196,15 @@ def evaluate(task):
         # 1. Deliver: a node with one consumer is complete at once; others collect until all gradients are in.
         for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
             if not edge:
-                continue
+                continue  # the input was a constant
             following = edge
-            if type(edge) is tuple or edge in dependencies:
+            if type(edge) is tuple or edge in dependencies:  # one of several outputs, or of several consumers
                 following, grad = task.collect(edge, grad)
                 if following is None:
                     continue
             if needed is not None and following not in reached and task.skips(following):
                 continue
+            # What is complete is queued: leaves by themselves, the rest by age, of which the newest stays outside.
             if following.sequence_nr >= LEAVES_FIRST:
                 leaves.append((following, grad))
             elif newest is None:
@@ -218,7 +219,7 @@ def evaluate(task):
         grads = grad = None
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
-            if len(leaves) > 2 and node.edges:
+            if len(leaves) > 2 and node.edges:  # among leaves that came together, PyTorch's heap decides
                 leaves[:] = leaves_in_turn(node, leaves, [n for _, n, _ in ready] + [newest] * (newest is not None))
             node, grad = leaves.pop(0)
         elif newest is not None and (not ready or newest.sequence_nr > -ready[0][0]):
@@ -227,7 +228,8 @@ def evaluate(task):
             _, node, grad = heappop(ready)
         else:
             return
-        # 3. Run it.
+        # 3. Run it, and let go of what it kept: one by one, so that memory falls while the pass goes on, and an error
+        # in a hook leaves what has not run yet as it was. Then undo what broadcasting did to its inputs.
         careful = anomaly or grad is None or node.hooks is not None
         if needed is not None:  # only_caught: its gradient was asked for, but not what lies behind it
             only_caught = node not in needed

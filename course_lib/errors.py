@@ -63,46 +63,10 @@ VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being u
 
 INFERENCE_NO_VERSION = "Inference tensors do not track version counter."
 
-_BOTH_INSIDE_OR_OUTSIDE = (
-    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-    "both the view and the inplace either both inside the {mode} block (if you don't want the inplace to be "
-    "tracked) or both outside (if you want the inplace to be tracked)."
-)
-
-
-def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
-    """Why a view made by `origin` (see views.py) cannot be edited, or cannot be used after its base was."""
-    what = "its base or another view of its base has been modified inplace"
-    if by_this_view:
-        what = "is being modified inplace"
-    made = {"no_grad": "no_grad mode", "inference": "inference mode"}.get(origin)
-    mode = "in normal mode" if origin == "inference" else "with grad mode enabled"
-    if node_name is None:
-        head = f"A view was created in {made or 'no_grad mode'} and {what} {mode}."
-    elif made is not None:
-        head = f"Output {output_nr} of {node_name} is a view of a view which was created in {made} and {what} {mode}."
-    else:
-        head = f"Output {output_nr} of {node_name} is a view and {what}."
-    if made is not None:
-        return head + _BOTH_INSIDE_OR_OUTSIDE.format(mode="no_grad" if origin == "no_grad" else "inference_mode")
-    if origin == "multiple outputs":
-        return head + (
-            " This view is the output of a function that returns multiple views. Such functions do not allow the "
-            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-        )
-    return head + (
-        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
-        "logic to handle view+inplace would override the custom backward associated with the custom Function, "
-        "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
-        "custom Function."
-    )
-
 
 # --- leaves, detach, hooks ---------------------------------------------------------------------------------
 
 REQUIRES_GRAD_OF_NON_LEAF = "you can only change requires_grad flags of leaf variables."
-
-
 
 
 # --- the engine --------------------------------------------------------------------------------------------

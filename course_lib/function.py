@@ -152,7 +152,7 @@ class FunctionCtx(Node):
         """The gradients of the tensor arguments, each checked, summed and cast to its argument's form."""
         grads = []
         for position, (grad, is_tensor) in enumerate(zip(result, self._input_is_tensor, strict=True)):
-            if not is_tensor:
+            if not is_tensor:  # an argument that is no tensor has no edge either: there is nothing to send
                 if grad is not None:
                     raise RuntimeError(messages.GRADIENT_OF_NO_TENSOR.format(type(self).__name__, position + 1))
                 continue
@@ -232,6 +232,7 @@ class Function(metaclass=_FunctionMeta):
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward on the arguments and, when any tensor among them requires grad, record a node."""
+        # 1. Of the note above. What an input was is asked for now: forward may overwrite it, or make it require grad.
         separate_setup = cls.setup_context is not Function.setup_context
         if kwargs or separate_setup:
             args = bind_arguments(cls.forward, args, kwargs, separate_setup)
@@ -242,6 +243,8 @@ class Function(metaclass=_FunctionMeta):
         recording = state.grad_enabled and any(ctx.needs_input_grad)  # in inference mode, too, when it is on
         edges = tuple(edge_of(tensor) for tensor in inputs) if recording else ()
         ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
+        # 2. Without setup_context, ctx is in forward's hands while it computes; with it, only afterwards, so that the
+        # same forward can be run by tools that know no ctx.
         with grad_mode.AutoGradMode(False):
             if separate_setup:
                 output = cls.forward(*args)
@@ -252,7 +255,11 @@ class Function(metaclass=_FunctionMeta):
 
 
 def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
-    """Give the outputs their history and pack what was saved."""
+    """Give the outputs their history and pack what was saved: steps 3 and 4.
+
+    The node takes its edges only here. Until then it is a node that leads nowhere, and an error in forward leaves no
+    half of a graph behind.
+    """
     is_tuple = isinstance(output, tuple)
     outputs = output if is_tuple else (output,)
     check_marks(ctx._dirty, ctx._non_differentiable)

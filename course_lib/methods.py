@@ -46,7 +46,10 @@ def _is_view(self):
 
 
 def _set_requires_grad(self, value):
-    """`x.requires_grad = value`, on leaves of floating type. Note [requires_grad means two things]."""
+    """`x.requires_grad = value`, on leaves of floating type. Note [requires_grad means two things].
+
+    Only numbers that can be changed a little have a slope, so integers and truth values cannot require one.
+    """
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
     if self.node is not None:  # not grad_fn: of a stale view PyTorch asks no more either
@@ -118,7 +121,11 @@ def _data(self):
 
 
 def _set_data(self, new):
-    """`x.data = new`: other memory for the same tensor. Its history and its counter stay, and know nothing of it."""
+    """`x.data = new`: other memory for the same tensor. Its history and its counter stay, and know nothing of it.
+
+    For the version check nothing has happened, and yet what was saved of the tensor has other values: like a write
+    through `.data`, a way to a wrong gradient that nobody notices. Under no_grad `x.copy_(new)` is noticed.
+    """
     if not isinstance(new, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
     if requires_grad(self) and new.array.dtype.kind != "f":
@@ -146,7 +153,10 @@ def _grad(self):
 
 
 def _set_grad(self, grad):
-    """`x.grad = g`: the next pass adds to that tensor, in place."""
+    """`x.grad = g`: the next pass adds to that tensor, in place.
+
+    None is how gradients are cleared: cheaper than zeros, and the next gradient is then taken over instead of added.
+    """
     if grad is not None:
         check_grad(self, grad)
     meta_of(self).grad = grad

@@ -51,7 +51,7 @@ class ViewOf:
 
     def __init__(self, base, origin, version):
         self.base = base  # always the first tensor, never itself a view
-        self.origin = origin  # None, or what forbids writing: see `errors.view_may_not_be_written`
+        self.origin = origin  # None, or what forbids writing: see `messages.view_may_not_be_written`
         self.version = version
 
 
@@ -90,7 +90,7 @@ def requires_grad(tensor):
 def grad_fn(tensor):
     """The node that computed the tensor's present value; made anew for a view whose base was written to.
 
-    RuntimeError for a view that may not outlive such a write: see `errors.view_may_not_be_written`.
+    RuntimeError for a view that may not outlive such a write: see `messages.view_may_not_be_written`.
     """
     meta = tensor.meta
     if meta is None or meta.view is None:
@@ -184,7 +184,7 @@ def refuse_stale_view(tensor, view, by_this_view):
     """
     if view.origin is not None:
         name = None if tensor.node is None else forward_name(tensor.node)
-        raise RuntimeError(errors.view_may_not_be_written(view.origin, name, tensor.meta.output_nr, by_this_view))
+        raise RuntimeError(messages.view_may_not_be_written(view.origin, name, tensor.meta.output_nr, by_this_view))
 
 
 def write(tensor, values, *operands, uniform=False):

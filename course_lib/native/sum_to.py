@@ -51,12 +51,12 @@ def fit(grad, shape, dtype):
     """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
     if isinstance(grad, Tensor):
         return fit_tensor(grad, shape, dtype)
-    sizes = grad.shape
-    if sizes != shape:
-        if sizes[1:] == shape and len(shape) == 1 and dtype in kernels.ONES and grad.dtype is dtype:
-            return kernels.sum_of_columns(grad)  # the gradient of a bias
-        grad = np.add.reduce(grad, summed_dims(sizes, shape), keepdims=True).reshape(shape)
-    return grad if grad.dtype is dtype else grad.astype(dtype, copy=False)
+    if grad.shape != shape:
+        if grad.ndim == 2 and grad.shape[1:] == shape:
+            grad = kernels.total(grad, 0)  # the gradient of a bias
+        else:
+            grad = np.add.reduce(grad, summed_dims(grad.shape, shape), keepdims=True).reshape(shape)
+    return grad if grad.dtype == dtype else grad.astype(dtype)
 
 
 def fit_tensor(grad, shape, dtype):

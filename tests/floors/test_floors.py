@@ -221,11 +221,11 @@ def test_the_engine_is_read_in_an_evening():
 
 
 def test_the_engine_explains_itself():
-    """At least 28 of 100 of those lines are prose: docstrings, notes, comments."""
+    """At least 30 of 100 of those lines are prose: docstrings, notes, comments."""
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in READ]
     lines = sum(1 for text in texts for line in text.splitlines() if line.strip())
 
-    assert sum(len(prose_of(name)) for name in READ) / lines >= 0.28
+    assert sum(len(prose_of(name)) for name in READ) / lines >= 0.30
 
 
 def test_functions_are_small():

@@ -190,6 +190,7 @@ def evaluate(task):
     dependencies, ready, leaves = task.dependencies, task.ready, task.leaves
     create_graph, retain = task.create_graph, task.retain_graph
     needed, reached, captures, anomaly = task.needed, task.reached, task.captures or (), state.anomaly
+    on_arrays = not create_graph and needed is None  # nothing is recorded, and all gradients are wanted
     newest = arrived = None  # the newest ready node and its gradient, kept out of the heap: a chain then needs none
     node, grads = task.root, task.root.seeds
     while True:
@@ -230,10 +231,8 @@ def evaluate(task):
             return
         # 3. Run it, and let go of what it kept: one by one, so that memory falls while the pass goes on, and an error
         # in a hook leaves what has not run yet as it was. Then undo what broadcasting did to its inputs.
-        careful = anomaly or grad is None or node.hooks is not None
-        if needed is not None:  # only_caught: its gradient was asked for, but not what lies behind it
-            only_caught = node not in needed
-            careful = careful or only_caught or node in captures
+        only_caught = needed is not None and node not in needed  # asked for itself, but not what lies behind it
+        careful = grad is None or node.hooks is not None or anomaly or only_caught or node in captures
         if type(node) is AccumulateGrad:
             meta = node.variable.meta
             if careful or meta.hooks or meta.post_accumulate_hooks:
@@ -243,11 +242,11 @@ def evaluate(task):
         else:
             if careful:
                 grads = run_with_care(task, node, grad)
-            elif create_graph or needed is not None:
-                grads = task.apply(node, grad)
-            else:
+            elif on_arrays:
                 grads = node.apply(grad)
-            if not retain and not (needed is not None and only_caught):
+            else:
+                grads = task.apply(node, grad)
+            if not (retain or only_caught):
                 node.release()
             if node.reshaped is not None:
                 grads = fit_inputs(grads, node.reshaped)

@@ -315,11 +315,15 @@ def write_results_kept(row, overwriting):
         conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
         promoted = len(row.operands) > 1 and ", promoted"
         forms = (f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas)
+        lines = []
         if conditions:
-            text += [f"shape = {result}.array.shape", "if (", *(f"    {c} or" for c in conditions[:-1]),
+            lines = [f"shape = {result}.array.shape", "if (", *(f"    {c} or" for c in conditions[:-1]),
                      f"    {conditions[-1]}", "):",
-                     f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})", "else:"]
-        text.append("    " * bool(conditions) + "node.reshaped = None")
+                     f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})"]
+        if others == row.tensors and len(others) == 2:  # operands of one shape need no more than this question
+            first, second = (f"{p}_array.shape" for p in others)
+            lines = [f"if promoted or {first} != {second}:", *("    " + line for line in lines)]
+        text += ["node.reshaped = None", *lines]
     return text
 
 

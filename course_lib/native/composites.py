@@ -575,8 +575,11 @@ def matmul(input, other):
     if type(other) is not Tensor:
         tensor_argument("matmul", "other", other)
     a, b = input.array.ndim, other.array.ndim
-    if a == 2 and b == 2:
-        return rows.mm(input, other) if input.array.shape[1] == other.array.shape[0] else mm(input, other)
+    if a == b == 2:
+        try:
+            return rows.mm(input, other)
+        except ValueError:
+            return mm(input, other)  # raises, and says why
     if a == 0 or b == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
     if a == 1 and b == 1:

@@ -269,6 +269,14 @@ ZERO = {np.dtype(each): np.zeros((), each) for each in ("f4", "f8")}  # NumPy ta
 ONES = {dtype: np.ones(SHORT, dtype) for dtype in ZERO}  # nobody may write to these
 
 
+NUMBERS = np.arange(4096)
+
+
+def counting(stop, step=1):
+    """0, step, 2 * step ... below stop. Nobody may write to them: small ones are cut out of one array of numbers."""
+    return NUMBERS[:stop:step] if stop <= len(NUMBERS) else np.arange(0, stop, step)
+
+
 def sum_of_all(x):
     """The sum of all elements."""
     if type(x) is np.ndarray and x.size <= SHORT and x.dtype in ONES and x.flags.c_contiguous:
@@ -285,7 +293,7 @@ def sum_of_rows(x):
 def sum_of_columns(x):
     """The sum of each column of a matrix, as a vector."""
     n = len(x)
-    return ONES[x.dtype][:n].dot(x) if n <= SHORT else np.add.reduce(x, axis=0)
+    return ONES[x.dtype][:n].dot(x) if n <= SHORT and x.dtype in ONES else np.add.reduce(x, axis=0)
 
 
 def largest_of_rows(x):
@@ -293,7 +301,7 @@ def largest_of_rows(x):
     if x.size and x.flags.c_contiguous:
         n, width = x.shape
         places = x.argmax(1)
-        places += np.arange(0, n * width, width)
+        places += counting(n * width, width)
         return x.take(places)[:, None]
     return np.maximum.reduce(x, axis=1, keepdims=True, initial=-math.inf)
 
@@ -488,6 +496,10 @@ def matrix_product_plus(bias, a, b):
     if not a.dtype is b.dtype is bias.dtype:
         same_type(a, b)
         same_type(a, bias)
+    # A few rows times a large transposed weight: BLAS computes (b.T @ a.T).T in 0.5 to 0.85 of the time of a @ b. The
+    # addition then puts it in rows.
+    if 4 < len(a) <= 64 and b.size > 20_000 and bias.shape == b.shape[1:] and b.flags.f_contiguous:
+        return np.add(b.T.dot(a.T).T, bias, order="C")
     product = a.dot(b)
     try:
         product += bias

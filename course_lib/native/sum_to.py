@@ -53,7 +53,7 @@ def fit(grad, shape, dtype):
         return fit_tensor(grad, shape, dtype)
     if grad.shape != shape:
         if grad.ndim == 2 and grad.shape[1:] == shape:
-            grad = kernels.total(grad, 0)  # the gradient of a bias
+            grad = kernels.sum_of_columns(grad)  # the gradient of a bias
         else:
             grad = np.add.reduce(grad, summed_dims(grad.shape, shape), keepdims=True).reshape(shape)
     return grad if grad.dtype == dtype else grad.astype(dtype)

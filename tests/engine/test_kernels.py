@@ -140,3 +140,21 @@ def test_activations_at_odd_values(real_torch, name):
         return torch.stack([result, cells.grad])
 
     np.testing.assert_allclose(*both(real_torch, program), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 5, 64, 65])
+@pytest.mark.parametrize("form", ["in rows", "transposed", "every other column"])
+def test_a_large_linear_layer(real_torch, rows, form):
+    """Few rows take another way through BLAS: same values, in rows, with the same gradients."""
+
+    def program(torch):
+        random_numbers = np.random.default_rng(0).standard_normal
+        wide = torch.tensor(random_numbers((rows, 400)) if form != "transposed" else random_numbers((400, rows)))
+        x = {"in rows": wide[:, :200], "transposed": wide[:200].t(), "every other column": wide[:, ::2]}[form]
+        weight, bias = (torch.tensor(random_numbers(shape)).requires_grad_() for shape in ((150, 200), (150,)))
+        result = torch.nn.functional.linear(x.requires_grad_(), weight, bias)
+        assert result.is_contiguous() and result.shape == (rows, 150)
+        (result * result).sum().backward()
+        return torch.cat([result.reshape(-1), x.grad.reshape(-1), weight.grad.reshape(-1), bias.grad])
+
+    np.testing.assert_allclose(*both(real_torch, program), rtol=1e-9, atol=1e-9)

@@ -498,7 +498,7 @@ def matrix_product_plus(bias, a, b):
         same_type(a, bias)
     # A few rows times a large transposed weight: BLAS computes (b.T @ a.T).T in 0.5 to 0.85 of the time of a @ b. The
     # addition then puts it in rows.
-    if 4 < len(a) <= 64 and b.size > 20_000 and bias.shape == b.shape[1:] and b.flags.f_contiguous:
+    if 4 < len(a) <= 64 and b.size > 65_000 and bias.shape == b.shape[1:] and b.flags.f_contiguous:
         return np.add(b.T.dot(a.T).T, bias, order="C")
     product = a.dot(b)
     try:

@@ -149,11 +149,11 @@ def test_a_large_linear_layer(real_torch, rows, form):
 
     def program(torch):
         random_numbers = np.random.default_rng(0).standard_normal
-        wide = torch.tensor(random_numbers((rows, 400)) if form != "transposed" else random_numbers((400, rows)))
-        x = {"in rows": wide[:, :200], "transposed": wide[:200].t(), "every other column": wide[:, ::2]}[form]
-        weight, bias = (torch.tensor(random_numbers(shape)).requires_grad_() for shape in ((150, 200), (150,)))
+        wide = torch.tensor(random_numbers((rows, 600)) if form != "transposed" else random_numbers((600, rows)))
+        x = {"in rows": wide[:, :300], "transposed": wide[:300].t(), "every other column": wide[:, ::2]}[form]
+        weight, bias = (torch.tensor(random_numbers(shape)).requires_grad_() for shape in ((250, 300), (250,)))
         result = torch.nn.functional.linear(x.requires_grad_(), weight, bias)
-        assert result.is_contiguous() and result.shape == (rows, 150)
+        assert result.is_contiguous() and result.shape == (rows, 250)
         (result * result).sum().backward()
         return torch.cat([result.reshape(-1), x.grad.reshape(-1), weight.grad.reshape(-1), bias.grad])
 

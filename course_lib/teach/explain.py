@@ -13,10 +13,11 @@ import re
 import sys
 import weakref
 
+from course_lib.anomaly import is_engine_file
 from course_lib.teach import explain_autograd, explain_data
 from course_lib.teach.dotsource import YELLOW
 from course_lib.teach.draw import Picture, check_tensors, lay_out, names_in, snapshot
-from course_lib.teach.graphmodel import DETACHED, FREED, STALE, ask, is_tensor
+from course_lib.teach.graphmodel import DETACHED, FREED, STALE, ask, is_tensor, sequence_nr
 
 ROWS = explain_autograd.ROWS + explain_data.ROWS
 HERE = "HERE"
@@ -40,25 +41,25 @@ def explain(error=None, *tensors, names=None):
     """
     if is_tensor(error):
         error, tensors = None, (error, *tensors)
-    kind, message, found = told(last_error() if error is None else error)
+    kind, message, found, failed = told(last_error() if error is None else error)
     if tensors:
         check_tensors(tensors)
     elif (row := find_row(message)[0]) is not None and row.seek:
         tensors = found
     known, around = names_in(sys._getframe(1)) if tensors else ({}, [])
     graph = snapshot(tensors, names, known, around) if tensors else None
-    return Explanation(kind, message, graph)
+    return Explanation(kind, message, graph, failed)
 
 
 class Explanation(Picture):
     """An error explained: `text`, `html`, and the picture if there is one."""
 
-    def __init__(self, kind, message, graph):
+    def __init__(self, kind, message, graph, failed=None):
         super().__init__(graph, 1)
         self.kind, self.message = kind, message
         self.row, self.facts = find_row(message)
         self._marks = (
-            dict.fromkeys(culprits(self.row, self.facts, graph), HERE) if graph is not None and self.row else {}
+            dict.fromkeys(culprits(self.row, self.facts, graph, failed), HERE) if graph is not None and self.row else {}
         )
 
     @property
@@ -211,13 +212,18 @@ def fill(sentence, facts):
 # --- the culprit -------------------------------------------------------------------------------------------
 
 
-def culprits(row, facts, graph):
-    """What to mark: keys such as ("slot", i, k), ("node", i), ("value", v)."""
+def culprits(row, facts, graph, failed=None):
+    """What to mark: keys such as ("slot", i, k), ("node", i), ("value", v). `failed`: the key of the failing node.
+
+    Without it (PyTorch does not tell) the newest slot that fits is marked: right, unless the failing pass itself freed
+    a newer one.
+    """
     slots = [("slot", i, k) for i, node in reversed(list(enumerate(graph.nodes))) for k in range(len(node.slots))]
     state = {"stale": STALE, "freed": FREED, "detached": DETACHED}.get(row.seek)
     if state:
         met = [what for what in slots if slot_at(graph, what).state == state]
         met = [what for what in met if fits(slot_at(graph, what), facts, graph)] or met
+        met = [what for what in met if graph.nodes[what[1]].key == failed] or met
         folded = [("node", i) for i, node in enumerate(graph.nodes) if node.folded_slots.get(state)]
         return (met or folded)[:1]
     asked = list(graph.asked)
@@ -251,20 +257,20 @@ def fits(slot, facts, graph):
 
 # --- which error -------------------------------------------------------------------------------------------
 
-_remembered = None  # (type name, message, weak references to tensors, id of sys.last_value then)
+_remembered = None  # (type name, message, weak references to tensors, key of the failing node, id of sys.last_value)
 
 
 def remember(error):
     """Keep what explain() needs of an error that a lesson has caught: words, and no tensor alive."""
     global _remembered
     roots = [weakref.ref(tensor) for tensor in tensors_in(error)]
-    _remembered = type(error).__name__, str(error), roots, id(getattr(sys, "last_value", None))
+    _remembered = type(error).__name__, str(error), roots, failing_node(error), id(getattr(sys, "last_value", None))
 
 
 def last_error():
     """The error shown last by the notebook, or the one remembered last, whichever is newer."""
     shown = getattr(sys, "last_value", None)
-    if _remembered is not None and (shown is None or id(shown) == _remembered[3]):
+    if _remembered is not None and (shown is None or id(shown) == _remembered[4]):
         return _remembered
     if shown is None:
         raise ValueError(
@@ -275,19 +281,31 @@ def last_error():
 
 
 def told(error):
-    """(type name, message, tensors that the failing call was about)."""
+    """(type name, message, tensors that the failing call was about, key of the node at which it failed)."""
     if isinstance(error, tuple):
-        kind, message, roots, _ = error
-        return kind, message, tuple(t for t in (ref() for ref in roots) if t is not None)
+        kind, message, roots, failed, _ = error
+        return kind, message, tuple(t for t in (ref() for ref in roots) if t is not None), failed
     if isinstance(error, BaseException):
-        return type(error).__name__, str(error), tuple(tensors_in(error))
+        return type(error).__name__, str(error), tuple(tensors_in(error)), failing_node(error)
     if isinstance(error, str):
         kind, colon, message = error.strip().partition(": ")
-        return (kind, message, ()) if colon and kind.isidentifier() else ("Error", error.strip(), ())
+        return (kind, message, (), None) if colon and kind.isidentifier() else ("Error", error.strip(), (), None)
     raise TypeError(
         f"explain() takes an error, its text, or tensors, not {type(error).__name__}: explain(), explain(loss) or "
         "explain(error, loss)."
     )
+
+
+def failing_node(error):
+    """The key of the node that ran when the error was raised; None where no frame shows it, as in PyTorch."""
+    step, key = error.__traceback__, None
+    while step is not None:
+        code = step.tb_frame.f_code  # looking at a learner's frame would keep alive what it holds
+        if is_engine_file(code.co_filename) and "node" in code.co_varnames:
+            node = step.tb_frame.f_locals.get("node")
+            key = sequence_nr(node) if hasattr(node, "_sequence_nr") else key
+        step = step.tb_next
+    return key
 
 
 def tensors_in(error):

@@ -217,6 +217,33 @@ def test_remembering_keeps_no_tensor_alive(torch):
     assert explain().row.key == "freed" and explain().seen == ""
 
 
+def half_a_new_graph():
+    """A loss whose newer half is new and whose older half was gone through before; the error of its backward."""
+    x = course_lib.tensor([1.0, 2.0], requires_grad=True)
+    h = x * x
+    h.sum().backward()
+    loss = h.exp().sum()
+    with pytest.raises(RuntimeError) as raised:
+        loss.backward()
+    return loss, raised.value
+
+
+def test_the_slot_that_was_found_empty_is_marked():
+    """The failing pass freed what exp had saved, and then met the empty slot of the older node: that one is marked."""
+    loss, error = half_a_new_graph()
+
+    assert explain(error, loss).seen == "In the picture HERE marks saved other of MulBackward0 (node 1)."
+
+
+def test_a_remembered_error_remembers_the_node():
+    """The same for an error that expect_error caught, of which only words and a number are kept."""
+    loss, error = half_a_new_graph()
+    with expect_error(RuntimeError):
+        raise error
+
+    assert explain(loss).seen == "In the picture HERE marks saved other of MulBackward0 (node 1)."
+
+
 def test_an_unknown_error_is_said_to_be_unknown():
     """No row: an honest sentence, and no cure."""
     told = explain(RuntimeError("the moon is full"))

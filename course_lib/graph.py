@@ -18,7 +18,7 @@ from itertools import count
 from course_lib.native.kernels import broadcast_like
 from course_lib.native.ownership import copy_like, may_be_taken_over
 from course_lib.native.sum_to import fit_inputs
-from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
+from course_lib.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
 
 next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
 LEAVES_FIRST = 1 << 62  # the number of every AccumulateGrad: nothing in the ready queue comes before it
@@ -220,7 +220,7 @@ class AccumulateGrad(Node):
         if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
             meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
         elif have is None:
-            result = Tensor()
+            result = allocate(Tensor)
             result.array = grad if may_be_taken_over(grad, array) else copy_like(grad, array)
             result.node = result.version = result.meta = None
             meta.grad = result

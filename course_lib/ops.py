@@ -6,7 +6,7 @@ Note [What an operation does, in order]
     row("exp(self)", "np.exp(self)", self="grad * result")      becomes, shortened:
 
     def exp(self):
-        result = Tensor(); result.array = np.exp(self.array)    # 1. compute; numbers and types first, if need be
+        result = allocate(Tensor); result.array = np.exp(self.array)    # 1. compute; if need be, after promotion
         if state.recording <= 0:                                # 2. is anybody recording?
             return result
         self_edge = ...                                         # 3. where would a gradient go? nowhere: done
@@ -338,7 +338,7 @@ def write_operation(row):
     if row.outputs:
         text += [f"    arrays = {forward}", f"    {', '.join(row.outputs)} = [new_tensor(array) for array in arrays]"]
     else:
-        text.append("    result = Tensor()")
+        text.append("    result = allocate(Tensor)")
         if len(row.operands) > 1:
             text += ["    try:", f"        result.array = {forward}", "    except ValueError:",
                      f"        raise broadcast_error({', '.join(row.tensors)}) from None",

@@ -113,9 +113,13 @@ class AutogradMeta:
         self.output_nr = 0
 
 
+# allocate(Tensor) is a tensor whose fields are still to be filled in. (Tensor(...) itself is torch.Tensor([1, 2]).)
+allocate = object.__new__
+
+
 def new_tensor(array, cls=Tensor):
     """A tensor without history and without a counter of its own yet."""
-    result = cls()
+    result = allocate(cls)
     result.array = array
     result.node = result.version = result.meta = None
     return result
@@ -164,7 +168,7 @@ def counter_of(tensor):
 def alias(tensor, array=None):
     """A new tensor on the same memory and counter, without history: what detach() returns and views begin as."""
     version = tensor.version or counter_of(tensor)
-    result = Tensor()
+    result = allocate(Tensor)
     result.array = tensor.array if array is None else array
     result.node = result.meta = None
     result.version = version

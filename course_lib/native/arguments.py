@@ -92,8 +92,9 @@ def number(value, like):
 
 
 def type_name(value):
-    """A value's type as C writes it: with its module when it is NumPy's."""
-    return ("numpy." if type(value).__module__ == "numpy" else "") + type(value).__name__
+    """A value's type as C writes it: with its module when it is NumPy's or a dtype."""
+    module = {"numpy": "numpy.", "course_lib.dtypes": "torch."}.get(type(value).__module__, "")
+    return module + type(value).__name__
 
 
 def operands(name, *values):

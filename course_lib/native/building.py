@@ -24,7 +24,7 @@ from course_lib.ops import (
     write_operation,
 )
 from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
-from course_lib.tensor import Tensor, memory_of, new_tensor, strides_of
+from course_lib.tensor import Tensor, allocate, memory_of, new_tensor, strides_of
 from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, update, write
 
 _built = {}
@@ -171,7 +171,7 @@ def copy_of(tensor):
 
 OPERATION_NAMES = {  # what generated operations see
     **vars(arguments), "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
-    "INFERENCE_SAVED": errors.INFERENCE_SAVED, "next_sequence_nr": next_sequence_nr,
+    "INFERENCE_SAVED": errors.INFERENCE_SAVED, "next_sequence_nr": next_sequence_nr, "allocate": allocate,
     **{each.__name__: each for each in (
         Tensor, SavedVariable, SavedOutput, new_tensor, memory_of, strides_of, requires_grad,
         gradient_edge, check_in_place, write, update, rebase_history, make_view, form, copy_of, mark_inference,

@@ -71,6 +71,11 @@ def array_from_python(data, dtype):
     shape = shape_of(data)
     flat = []
     flatten(data, shape, 0, flat)
+    if any(isinstance(value, list | tuple) for value in flat):
+        floating = dtype is dtypes.float32 or dtype is dtypes.float64 or dtype is None and holds_float(data)
+        raise TypeError(
+            "must be real number, not list" if floating else "'list' object cannot be interpreted as an integer"
+        )
     if dtype is None:
         for value in flat:
             if isinstance(value, str):
@@ -102,11 +107,8 @@ def shape_of(data):
 
 
 def flatten(data, shape, depth, into):
-    """Collect the numbers of nested sequences; ValueError when they are ragged."""
+    """Collect the elements of nested sequences; ValueError when they are ragged."""
     if depth == len(shape):
-        if isinstance(data, list | tuple):
-            whole = "'list' object cannot be interpreted as an integer"
-            raise TypeError(whole if into and isinstance(into[0], int) else "must be real number, not list")
         into.append(data._as_scalar() if isinstance(data, Tensor) else data)
         return
     if not isinstance(data, list | tuple | range | Tensor | np.ndarray):
@@ -115,6 +117,11 @@ def flatten(data, shape, depth, into):
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
     for item in data:
         flatten(item, shape, depth + 1, into)
+
+
+def holds_float(data):
+    """True when there is a floating number somewhere in nested sequences."""
+    return any(map(holds_float, data)) if isinstance(data, list | tuple) else isinstance(data, float | np.floating)
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -188,7 +195,8 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
 
 def empty(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Memory of the given shape. Here it holds zeros, so that nothing depends on chance."""
-    return zeros(*sizes, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
+    size = shape_from(sizes if size is None else (size,))
+    return zeros(size=size, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):

@@ -491,7 +491,8 @@ def cuda(self, device=None):
 @method()
 def new_zeros(self, *sizes, size=None, dtype=None, requires_grad=False):
     """Zeros of another shape in this tensor's type."""
-    return creation.zeros(*sizes, size=size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    size = creation.shape_from(sizes if size is None else (size,))
+    return creation.zeros(size=size, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
 @method()
@@ -740,3 +741,16 @@ def __reduce_ex__(self, protocol):
 def _rebuild(cls, array, wants_grad):
     tensor = new_tensor(array, cls)
     return require_grad(tensor) if wants_grad else tensor
+
+
+# --- torch.Tensor([1, 2]) ------------------------------------------------------------------------------------
+
+
+def _constructor(cls, *data, **options):
+    """`torch.Tensor([1, 2])`, as old programs write it: float numbers from a sequence, or memory of a shape."""
+    from course_lib.native.rare import legacy_tensor
+
+    return legacy_tensor(None, *data, **options)
+
+
+Tensor.__new__ = _constructor

@@ -12,8 +12,8 @@ import pickle
 import numpy as np
 
 from course_lib import dtypes
-from course_lib.native import composites, creation, derivatives_rare  # noqa: F401  (fills the table)
-from course_lib.native.arguments import operands, rank
+from course_lib.native import composites, creation, derivatives_rare, messages  # noqa: F401  (fills the table)
+from course_lib.native.arguments import operands, rank, type_name
 from course_lib.native.building import build, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import cat, dimension
@@ -484,15 +484,40 @@ def new(input, *data):
     return legacy_tensor(input.dtype, *data)
 
 
-def legacy_tensor(dtype, *data):
-    """What torch.FloatTensor(...) and its like make: a tensor from a sequence, or memory of a shape."""
-    if len(data) == 1 and isinstance(data[0], Tensor):
-        return data[0].detach().to(dtype)
-    if len(data) == 1 and isinstance(data[0], list | tuple | np.ndarray) and type(data[0]) is not Size:
-        return creation.tensor(data[0], dtype=dtype)
-    if any(not isinstance(n, int | Size) for n in data):
-        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
-    return creation.zeros(*(data or (0,)), dtype=dtype)
+def legacy_tensor(dtype, /, *data, device=None, **options):
+    """What torch.Tensor(...), torch.FloatTensor(...) and others make: a tensor from a sequence, or memory of a shape.
+
+    One tensor gives a view of it. dtype None: the default type, but for a tensor, which keeps its own. TypeError for
+    what is neither data nor a shape.
+    """
+    wanted = dtype or dtypes.default
+    if not data and len(options) == 1 and options.keys() <= {"data", "size"}:
+        data, options = (options["data"] if "data" in options else Size(options["size"]),), {}
+    if options or len(data) > 1 and not is_size(data[0]):
+        given = [type_name(each) for each in data] + [f"{name}={type_name(each)}" for name, each in options.items()]
+        raise TypeError(messages.LEGACY_ARGUMENTS.format(", ".join(given)))
+    first = data[0] if data else 0
+    if isinstance(first, Tensor):
+        if dtype not in (None, first.dtype):
+            raise TypeError(messages.LEGACY_TYPES.format(dtype.c_name, first.dtype.c_name))
+        return rows.alias(first)
+    if isinstance(first, np.ndarray) and first.ndim:
+        return creation.from_numpy(first.astype(wanted.numpy, copy=False))
+    if isinstance(first, list | tuple | range) and type(first) is not Size:
+        return creation.tensor(first, dtype=wanted, device=device)
+    if isinstance(first, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if type(first) is not Size and not is_size(first):
+        raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
+    for position, length in enumerate(data[1:], 2):
+        if not is_size(length):
+            raise TypeError(messages.LEGACY_SIZE.format(position, type_name(length)))
+    return creation.empty(*(data or (0,)), dtype=wanted, device=device)
+
+
+def is_size(value):
+    """True for what can be the length of a dimension."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 class LegacyType(type):
@@ -501,8 +526,8 @@ class LegacyType(type):
     def __instancecheck__(cls, value):
         return isinstance(value, Tensor) and value.dtype is cls.dtype
 
-    def __call__(cls, *data):
-        return legacy_tensor(cls.dtype, *data)
+    def __call__(cls, *data, **options):
+        return legacy_tensor(cls.dtype, *data, **options)
 
 
 FloatTensor, DoubleTensor, LongTensor, BoolTensor = (

@@ -5,7 +5,7 @@ PyTorch: torch/nn/parameter.py.
 
 from course_lib.grad_mode import state
 from course_lib.native.printing import format_tensor
-from course_lib.tensor import Tensor, alias, meta_of, new_tensor
+from course_lib.tensor import Tensor, alias, allocate, meta_of, new_tensor
 
 
 class Parameter(Tensor):
@@ -19,7 +19,7 @@ class Parameter(Tensor):
     writes_when_copied = 0
 
     def __new__(cls, data=None, requires_grad=True):
-        self = super().__new__(cls)
+        self = allocate(cls)
         if data is None:
             empty = new_tensor(_no_elements())
             self.array, self.version = empty.array, None
@@ -59,7 +59,7 @@ class Buffer(Tensor):
     """
 
     def __new__(cls, data=None, persistent=True):
-        self = super().__new__(cls)
+        self = allocate(cls)
         self.array = _no_elements() if data is None else data.detach().array
         self.version = None if data is None else alias(data).version
         self.node = self.meta = None

@@ -295,13 +295,14 @@ TYPES = (
     ),
     Row(
         "making a tensor",
-        r"data must be a sequence|"
+        r"data must be a sequence|'list' object cannot be interpreted as an integer|expected TensorOptions|"
         r"too many dimensions '|expected sequence of length|not a sequence|must be real number|expected np\.ndarray|"
         r"object is "
         r"not iterable|could not determine the shape",
         (
             "A tensor cannot be made of this.",
-            "It needs numbers in lists that are equally deep and equally long, or a NumPy array for from_numpy.",
+            "It needs numbers in lists that are equally deep and equally long; from_numpy needs a NumPy array, and "
+            "DoubleTensor and its like a tensor of their own type.",
             AT_ONCE,
         ),
         ("Pad lists to one length, or keep a list of tensors.",),

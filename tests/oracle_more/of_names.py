@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 from kit import flags, grad_of, graph, kept, kind, leaf, program, raises, warned, weighted
 
 
@@ -394,6 +395,43 @@ def legacy_constructors(T):
         isinstance(T.ones(1), T.DoubleTensor),
         T.FloatTensor(2).shape,
     ]
+
+
+@program
+def the_class_called(T):
+    x = leaf(T, [1.0, 2.0])
+    view = T.Tensor(x)
+    return [
+        T.Tensor(),
+        T.Tensor([1, 2]),
+        T.Tensor([[1, 2.5], [True, 3]]),
+        T.Tensor((2, 3)),
+        T.Tensor([[]]),
+        T.Tensor(2, 3).shape,
+        T.Tensor(T.ones(2, 3).shape).shape,
+        T.Tensor(size=(2,)).shape,
+        T.Tensor(data=[1]),
+        T.Tensor(range(3)),
+        T.Tensor([x[0], x[1]]),
+        T.Tensor([1], device="cpu"),
+        T.Tensor(T.tensor([1, 2])),
+        flags(view),
+        view.grad_fn.name(),
+        view._is_view(),
+        view.data_ptr() == x.data_ptr(),
+        T.FloatTensor(x).grad_fn.name(),
+        T.DoubleTensor(2, 1).dtype == T.float64,
+        flags(T.Tensor([1.0]).requires_grad_()),
+        type(T.Tensor([1.0])) is T.Tensor,
+    ]
+
+
+@program
+def the_class_called_with_an_array(T):
+    array = np.array([1.0, 2.0], np.float32)
+    shared, copied = T.Tensor(array), T.Tensor(array.astype(np.float64))
+    array[0] = 9
+    return [shared, copied, T.Tensor(np.array([1, 2])), T.Tensor(np.int64(2)).shape]
 
 
 @program

@@ -750,6 +750,8 @@ def _constructor(cls, *data, **options):
     """`torch.Tensor([1, 2])`, as old programs write it: float numbers from a sequence, or memory of a shape."""
     from course_lib.native.rare import legacy_tensor
 
+    if cls is not Tensor:
+        raise errors.not_supported("subclasses of Tensor", "Write a function of tensors, or a Module that holds them.")
     return legacy_tensor(None, *data, **options)
 
 

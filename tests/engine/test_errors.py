@@ -1381,6 +1381,7 @@ ours_only(
         [computed(torch), computed(torch)], [torch.ones(3), torch.ones(4)]
     ),
     unknown_name_in_autograd=lambda torch: torch.autograd.nothing_of_this_name,
+    subclass_of_tensor=lambda torch: type("Mine", (torch.Tensor,), {})([1.0]),
     unknown_name_in_graph=lambda torch: torch.autograd.graph.nothing_of_this_name,
     left_out_of_autograd=lambda torch: torch.autograd.forward_ad,
     arange_without_an_end=lambda torch: torch.arange(),

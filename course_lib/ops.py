@@ -31,6 +31,7 @@ import re
 from course_lib import grad_mode
 from course_lib.anomaly import note_node
 from course_lib.native import arguments
+from course_lib.native.sum_to import form_expected
 from course_lib.saved import pack_slots
 from course_lib.tensor import meta_of
 
@@ -442,8 +443,9 @@ def describe(row):
 def form(input, result, promoted=False):
     """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
     shape, dtype = input.array.shape, input.array.dtype
-    if input.node is not None and input.node.hooks is not None and input.node.hooks.forms:
-        shape, dtype = input.node.hooks.forms.get(0 if input.meta is None else input.meta.output_nr, (shape, dtype))
+    node = input.node or input.meta and input.meta.accumulator and input.meta.accumulator()
+    if node and node.hooks is not None and node.hooks.forms:  # the tensor had another form when its node was made
+        shape, dtype = form_expected(input, node, result.array.shape)
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
 
 

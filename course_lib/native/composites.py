@@ -11,6 +11,7 @@ import numpy as np
 
 from course_lib import dtypes, errors
 from course_lib.grad_mode import state
+from course_lib.graph import public_edge
 from course_lib.native import creation, kernels
 from course_lib.native.arguments import broadcast_error, operands, promote, tensor_argument, type_name
 from course_lib.native.building import ON_TENSORS, rows
@@ -36,6 +37,13 @@ def from_inference(input, result):
     copy = rows.copy_(new_tensor(np.array(input.array)), input)
     copy.array[...] = result.array
     return copy
+
+
+def number_from_inference(input, result, write="fill_tensor_"):
+    """The same, where only the result of a number begins as a copy."""
+    if input.array.ndim or not input.is_inference() or state.recording <= 0 or not requires_grad(input):
+        return result
+    return getattr(rows, write)(new_tensor(np.array(input.array)), input)
 
 
 def without_gradient(array):
@@ -360,7 +368,8 @@ def max(input, dim=None, keepdim=False):
         return rows.max_all(input)
     if isinstance(dim, Tensor):
         return rows.maximum(input, dim)
-    return pair("max", rows.max_dim(input, dimension(input, dim), keepdim))
+    values, places = rows.max_dim(input, dimension(input, dim), keepdim)
+    return pair("max", (number_from_inference(input, values), places))
 
 
 @numpy_names
@@ -370,7 +379,8 @@ def min(input, dim=None, keepdim=False):
         return rows.min_all(input)
     if isinstance(dim, Tensor):
         return rows.minimum(input, dim)
-    return pair("min", rows.min_dim(input, dimension(input, dim), keepdim))
+    values, places = rows.min_dim(input, dimension(input, dim), keepdim)
+    return pair("min", (number_from_inference(input, values), places))
 
 
 def check_not_empty(name, input, dim):
@@ -392,14 +402,33 @@ def check_not_empty(name, input, dim):
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
     check_not_empty("amax", input, dim)
-    return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
+    result = rows.amax(input, dims_of(input, dim) or every(input), keepdim)
+    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
 
 
 @numpy_names
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
     check_not_empty("amin", input, dim)
-    return rows.amin(input, dims_of(input, dim) or every(input), keepdim)
+    result = rows.amin(input, dims_of(input, dim) or every(input), keepdim)
+    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
+
+
+def gradient_in_a_row(result):
+    """An extreme value of a number along its dimension: PyTorch's formula makes a gradient with one dimension of it.
+
+    That is seen only when the number had a dimension when its node was made.
+    """
+    node = result.node
+    before = node and node.edges[0] and public_edge(node.edges[0])[0].hooks
+    if before and before.forms:
+        cls = type(node)
+        node.__class__ = _renamed.setdefault((cls, 1), type(cls.__name__, (cls,), {
+            "__slots__": (),
+            "apply": lambda node, grad: (cls.apply(node, grad)[0].reshape(1),),
+            "apply_to_tensors": lambda node, grad: (cls.apply_to_tensors(node, grad)[0].reshape(1),),
+        }))
+    return result
 
 
 def _arg(find, input, dim, keepdim):
@@ -450,14 +479,14 @@ def logsumexp(input, dim, keepdim=False):
 def cumsum(input, dim, *, dtype=None):
     """Running sums along a dimension."""
     input = input if dtype is None else input.to(dtype)
-    return rows.cumsum(input, dimension(input, dim))
+    return number_from_inference(input, rows.cumsum(input, dimension(input, dim)))
 
 
 @numpy_names
 def cumprod(input, dim, *, dtype=None):
     """Running products along a dimension."""
     input = input if dtype is None else input.to(dtype)
-    return rows.cumprod(input, dimension(input, dim))
+    return number_from_inference(input, rows.cumprod(input, dimension(input, dim)))
 
 
 @numpy_names
@@ -495,7 +524,8 @@ def argsort(input, dim=-1, descending=False, *, stable=False):
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest, or smallest, elements along a dimension."""
-    return pair("topk", rows.topk_dim(input, k, dimension(input, dim), largest))
+    values, places = rows.topk_dim(input, k, dimension(input, dim), largest)
+    return pair("topk", (number_from_inference(input, values, "copy_") if k else values, places))
 
 
 # --- matrices ----------------------------------------------------------------------------------------------
@@ -1039,6 +1069,12 @@ def _products_of_others(x, result, dim):
     return reshape(others, x.array.shape) if dim is None else transpose(others, dim, -1)
 
 
+def _prod_grad(grad, x, result):
+    if not state.grad_enabled and np.sum(x.array == 0) > 1:
+        return creation.zeros_like(x)
+    return grad * _products_of_others(x, result, None)
+
+
 def _cumprod_grad(grad, x, result, dim):
     if x.array.size <= 1 or x.array.shape[dim] == 1:
         return grad
@@ -1123,6 +1159,7 @@ ON_TENSORS.update(
     zeros_like=lambda x: creation.zeros_like(x),
     zeros_of=_zeros_of,
     sum_to=_sum_to,
+    prod_grad=_prod_grad,
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
     deviations=lambda x, dim: x - mean(x, dim, True),

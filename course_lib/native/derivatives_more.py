@@ -152,7 +152,7 @@ row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=Fa
 row("softmax(self, dim)", "kernels.softmax(self, dim)", elementwise=False,
     self="result * (grad - sum_dim(grad * result, dim, True))")
 row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
-    self="grad * products_of_others(self, result, None)")
+    self="prod_grad(grad, self, result)")
 row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
     elementwise=False, keeps=("result",),
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
@@ -192,13 +192,13 @@ row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=
 
 row("mv(self, vec)", "kernels.matrix_product(self, vec)", elementwise=False,
     self="outer_product(grad, vec)",
-    vec="self.T @ grad")
+    vec="mv(t(self), grad)")
 row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=False,
     self="grad * tensor",
     tensor="grad * self")
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
-    self="grad @ transpose(mat2, 1, 2)",
-    mat2="transpose(self, 1, 2) @ grad")
+    self="bmm(grad, transpose(mat2, 1, 2))",
+    mat2="bmm(transpose(self, 1, 2), grad)")
 row("addmm_scaled(self, mat1, mat2, beta, alpha)", "beta * self + alpha * kernels.matrix_product(mat1, mat2)",
     node="AddmmBackward0", elementwise=False, broadcasts=("self",),
     self="grad * beta",

@@ -483,11 +483,14 @@ def largest(x, dim):
 
 def matrix_product(a, b):
     """a @ b; RuntimeError for shapes or element types that do not go together."""
-    if a.dtype is not b.dtype:
+    if a.dtype is not b.dtype or a.dtype is BOOL:
+        if a.ndim == 3 and not (a.size and b.size):
+            return np.zeros((*a.shape[:2], b.shape[2]), b.dtype)  # of nothing PyTorch does not ask for the type
+        if a.dtype is BOOL and a.ndim == 3:
+            floats(a, "bmm")
         same_type(a, b)
     if a.dtype is BOOL and (a.size or a.ndim != 2 or b.ndim != 2):
-        kernel = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}.get((a.ndim, b.ndim), "bmm")
-        floats(a, kernel)
+        floats(a, {(1, 1): "dot", (2, 1): "addmv_impl_cpu"}.get((a.ndim, b.ndim), "addmm_impl_cpu_"))
     return a.dot(b) if b.ndim < 3 else a @ b  # for matrices dot takes half the time of @
 
 
@@ -516,6 +519,9 @@ def same_type(a, b):
             raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {names}")
         if a.ndim == 3:
             raise RuntimeError(f"expected scalar type {title(a).title} but found {title(b).title}")
+        if b.ndim == 1:
+            names = f"{title(b).title}, {title(a).title}, and {title(b).title}"
+            raise RuntimeError(f"addmv input tensors must have the same dtype, but got {names}")
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {title(a).c_name} != {title(b).c_name}"
         )
@@ -842,6 +848,13 @@ def product_like(a, b, sizes, strides):
     return a.dot(b)
 
 
+def mv(a, b):
+    return matrix_product(a, b)
+
+
+bmm = mv
+
+
 BITS = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 ONE_BYTE = np.ones((), np.int8)
 
@@ -938,6 +951,11 @@ def gelu_slope(x):
     return 0.5 * (1 + error_function(x * math.sqrt(0.5))) + x * exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
 
 
+def prod_grad(grad, x, result):
+    """The gradient of the product of all elements: none at all when there are two zeros, though it be infinite."""
+    return np.zeros_like(x) if np.sum(x == 0) > 1 else grad * products_of_others(x, result, None)
+
+
 def products_of_others(x, result, dim):
     """For each element the product of all the others (along one dimension, or all): result / x unless x has zeros."""
     if x.ndim == 0:
@@ -1003,7 +1021,7 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     """The gradient of a vector norm; 0 at 0, where the norm has no slope of its own."""
     grad, result = restore_dim(grad, x.shape, dim, keepdim), restore_dim(result, x.shape, dim, keepdim)
     if ord == 2:
-        return where(result == 0, zeros_like(x), grad * (x / result))
+        return grad * where(result == 0, zeros_like(x), x / result)
     if ord == 1:
         return grad * sign(x)
     if ord == 0:

@@ -647,7 +647,8 @@ def set_(self, source=None):
     version.value += 1
     if not tracked:
         keep_form(self, source.array)
-        meta_of(self).accumulator = None  # from here on as a new leaf
+        if not state.inference:
+            meta_of(self).accumulator = None  # from here on as a new leaf
     self.array = memory_of(source)
     if tracked:
         views.rebase_history(self, without_derivative("set_", edges))

@@ -3,7 +3,6 @@
 PyTorch: torch/csrc/autograd/functions/accumulate_grad.h (accumulateGrad: "stealable").
 """
 
-import math
 import sys
 
 import numpy as np
@@ -58,10 +57,17 @@ def steps_alike(grad, like):
 
 
 def steps_of(array):
-    """An array's strides; those of rows when it has no elements, for which NumPy does not tell."""
+    """An array's strides; when it has no elements, for which NumPy does not tell, those of rows.
+
+    A dimension of length 1 counts as added later, as by unsqueeze: then nothing follows it, so its stride is 0.
+    """
     if array.size:
         return array.strides
-    return [array.itemsize * math.prod(max(n, 1) for n in array.shape[d + 1 :]) for d in range(array.ndim)]
+    steps, step = [], array.itemsize
+    for n, following in zip(array.shape[::-1], (1, *array.shape[:0:-1]), strict=True):
+        step *= max(following, 1)
+        steps.insert(0, 0 if n == 1 and not following else step)
+    return steps
 
 
 def _count_references():

@@ -35,13 +35,34 @@ def fit_to_outputs(grads, forms):
     return fitted
 
 
+def form_expected(tensor, node, shape):
+    """(shape, type) that a tensor's node expects of gradients, when one of `shape` can be summed to it."""
+    now = tensor.array.shape, tensor.array.dtype
+    form = node.hooks.forms.get(0 if tensor.meta is None else tensor.meta.output_nr, now)
+    return form if can_be_summed(shape, form[0]) else now
+
+
+def fit_seeds(edges, seeds):
+    """The gradients that a pass starts with, in the form that its roots expect; an error names the root."""
+    for position, edge in enumerate(edges):
+        node, output_nr = edge if type(edge) is tuple else (edge, 0)
+        if node.hooks is not None and output_nr in node.hooks.forms:
+            form, grad = node.hooks.forms[output_nr], seeds[position]
+            check_fits((grad.array if isinstance(grad, Tensor) else grad).shape, form[0], "invalid gradient", position)
+            seeds[position] = fit(grad, *form)
+
+
+def can_be_summed(got, shape):
+    """True when broadcasting can have made `got` of a shape."""
+    try:
+        return np.broadcast_shapes(got, shape) == got
+    except ValueError:
+        return False
+
+
 def check_fits(got, shape, what, index=0):
     """RuntimeError when a gradient of shape `got` cannot be summed to a shape."""
-    try:
-        fits = np.broadcast_shapes(got, shape) == got
-    except ValueError:
-        fits = False
-    if not fits:
+    if not can_be_summed(got, shape):
         raise RuntimeError(
             f"{what} at index {index} - got {list(got)} but expected shape compatible with {list(shape)}"
         )

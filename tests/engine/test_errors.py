@@ -1034,6 +1034,7 @@ programs(
     mm_of_a_vector=lambda torch: torch.mm(torch.ones(3), matrix(torch)),
     mm_with_a_vector=lambda torch: torch.mm(matrix(torch), torch.ones(3)),
     mv_of_a_vector=lambda torch: torch.mv(torch.ones(3), torch.ones(3)),
+    mv_of_two_types=lambda torch: torch.mv(torch.ones(3, 3), torch.ones(3, dtype=torch.int64)),
     dot_of_matrices=lambda torch: torch.dot(matrix(torch), matrix(torch)),
     bmm_of_matrices=lambda torch: torch.bmm(matrix(torch), matrix(torch)),
     bmm_with_a_matrix=lambda torch: torch.bmm(torch.ones(2, 2, 2), matrix(torch)),

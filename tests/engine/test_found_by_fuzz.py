@@ -171,7 +171,72 @@ FOUND = {
         r1[..., 0] = r1[..., 0]
         (r1 + r1).sum().backward()
     """,
+    "an infinite gradient of a product with two zeros": """
+        r0 = torch.tensor([0.0, -0.0, 2.0], dtype=torch.float64, requires_grad=True)
+        r0.prod().reciprocal().backward(retain_graph=True)
+        r1 = r0.prod()
+        r2 = r1.grad_fn(r1.reciprocal()) * 1
+        with torch.no_grad():
+            r3 = r1.grad_fn(r1.reciprocal())
+    """,
+    "an infinite gradient of a norm that is zero": """
+        r0 = torch.tensor([0.0, -0.0], dtype=torch.float64, requires_grad=True)
+        r0.norm().reciprocal().backward()
+        r1 = torch.autograd.grad(r0.norm().reciprocal(), r0, create_graph=True)[0].clone()
+    """,
+    "a vector's gradient from a matrix that took data of another type": """
+        r0 = torch.tensor([[0.5, 1.0], [2.0, -0.25]], dtype=torch.float64, requires_grad=True)
+        r1 = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+        r2 = r0.mv(r1)
+        r0.data = r0.data.float()
+        r2.sum().backward()
+    """,
+    "the gradient of a batch of matrices that took data of another type": """
+        r0 = torch.tensor([[[0.5, 1.0], [2.0, -0.25]]], dtype=torch.float64, requires_grad=True)
+        r1 = r0.detach().clone()
+        r2 = torch.bmm(r1, r0)
+        r1.data = r1.data.float()
+        r2.sum().backward()
+    """,
     # --- tensors that change their form after their node was made ---
+    "a leaf that got a dimension between two roots": """
+        r0 = torch.zeros(0, dtype=torch.float64, requires_grad=True)
+        r1 = Both.apply(r0)[0]
+        with torch.no_grad():
+            r0.unsqueeze_(0)
+        torch.autograd.backward([r0.sum(), r0.sum()])
+    """,
+    "a leaf that got a dimension and was broadcast": """
+        r0 = torch.tensor([[0.5, 1.0], [2.0, -0.25]], dtype=torch.float64, requires_grad=True)
+        r1 = r0[0]
+        with torch.no_grad():
+            r2 = r0 * 2
+            r0.unsqueeze_(-1)
+        r3 = torch.where(r0 > r2, r0, r2)
+        torch.autograd.backward([r3.sum(), r3.sum()])
+    """,
+    "the second root's gradient does not fit": f"""
+        {VECTOR}
+        r1 = r0.expm1()
+        r1.data = r1.data[0]
+        torch.autograd.backward([r0, r1], [torch.ones_like(r0), None])
+    """,
+    "the largest of a number that had a dimension": f"""
+        {MATRIX}
+        r1 = (r0[:1, 0] * 1).view(-1)
+        r1.data = r1.data[0]
+        r1.amax(0).backward(retain_graph=True)
+        r1.amin(-1).backward(create_graph=True)
+        r1.amin(0, True).backward()
+    """,
+    "a hook of a leaf that was given other memory in inference mode": f"""
+        {VECTOR}
+        r1 = r0.std()
+        r1.grad_fn.next_functions[0][0].register_hook(lambda i, o: seen(o[0], 0))
+        with torch.inference_mode():
+            r0.set_(r0.detach())
+        r0.sum().backward(inputs=[r0])
+    """,
     "a tensor that took other data expects gradients as before": f"""
         {VECTOR}
         r1 = r0 * 2
@@ -582,6 +647,17 @@ FOUND = {
         r1.backward(torch.ones(3, dtype=torch.float64))
         r7.sum().backward()
     """,
+    "numbers that are inference tensors": """
+        r0 = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+        with torch.inference_mode():
+            r1 = torch.nn.Parameter(r0 * 3)
+        r2 = r1.cumsum(0)
+        r3 = r1.cumprod(0)
+        r4 = r1.max(0).values
+        r5 = r1.min(-1).values
+        r6 = r1.topk(1).values
+        (r2 * r3 * r4 * r5 * r6).backward()
+    """,
     "copies of inference tensors": f"""
         {VECTOR}
         with torch.inference_mode():
@@ -764,6 +840,16 @@ FOUND = {
         r2 = r1.grad_fn(torch.ones_like(r1)) * 1
     """,
     "a transposed matrix times another": f"{MATRIX}\nr1 = r0.detach().t() * r0.reshape(3, 2)\nr2 = r1.reshape(-1)",
+    "batches of truth values": f"""
+        {MATRIX}
+        r1 = torch.ones(2, 2, 3) > 0
+        r2 = r1 @ r0.unsqueeze(-1)
+    """,
+    "batches of nothing have the second one's type": """
+        r0 = torch.ones(2, 3, 0) > 0
+        r1 = r0 @ torch.ones(2, 0, 4)
+        r2 = torch.ones(2, 3, 0) @ (torch.ones(2, 0, 4) > 0)
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -69,3 +69,14 @@ def test_a_difference_is_found_and_cut_down(libraries):
 
     assert found.statements == [*statements[:2], "r2 = torch.maximum(r0, r1)"]
     assert "torch: ((3,), 'torch.float64', [2.0, 2.0, 2.0])" in str(found)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("statements", [
+    ["r0 = torch.tensor([[1.0, 0.5, 3.0], [-1.0, 2.0, 0.25]], requires_grad=True)",
+     "r0.softmax(0)[0].sum().backward()", "r1 = (r0.grad + r0.grad).sum()", "r1.log_()"],
+    ["r0 = torch.tensor([1.0, 0.5, 3.0])", "r1 = (r0 * 4).exp()", "r1.sin_()"],
+])  # fmt: skip
+def test_rounding_that_is_made_much_of_is_no_difference(libraries, statements):
+    """Numbers that differ by rounding end the comparison where their logarithm or sine would differ at once."""
+    assert difference_of(statements, *libraries, kind="value") is None

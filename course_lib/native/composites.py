@@ -19,7 +19,7 @@ from course_lib.native.indexing import cat, dimension, stack
 from course_lib.native.memory import check_cast
 from course_lib.ops import mark_inference
 from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
-from course_lib.views import requires_grad
+from course_lib.views import make_view, requires_grad
 
 _renamed = {}
 
@@ -922,7 +922,11 @@ def repeat(input, *sizes, repeats=None):
         shape = (1,) * (len(repeats) - input.array.ndim) + input.array.shape
         sizes = [n * r for n, r in zip(shape, repeats, strict=True)]
         raise RuntimeError(f"Trying to create tensor with negative dimension {builtins.min(sizes)}: {sizes}")
-    return rows.repeat(input, repeats)
+    result = rows.repeat(input, repeats)
+    if state.inference or not input.is_inference():
+        return result
+    counter_of(result).value += 1
+    return make_view(result, result.array)
 
 
 def flip(input, *along, dims=None):

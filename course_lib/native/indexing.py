@@ -15,7 +15,7 @@ from course_lib.native.warn import warn_once
 from course_lib.ops import instrument, mark_inference
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, memory_of, new_tensor
-from course_lib.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
+from course_lib.views import check_in_place, count_write, gradient_edge, make_view, rebase_history, requires_grad
 
 state = grad_mode.state
 LIST_AS_TUPLE = (
@@ -455,6 +455,9 @@ def stack(tensors, dim=0, *, axis=None):
             )
     arrays = [kernels.add_dim(array, dim) for array in arrays_of_one_type(tensors, tensors)]
     result = new_tensor(np.ascontiguousarray(np.concatenate(arrays, dim)))
+    if not dim and first and not state.inference and all(t.is_inference() for t in tensors):
+        whole = result.array.reshape(len(tensors) * first[0], *first[1:])
+        return make_view(new_tensor(whole), result.array)  # PyTorch's way, seen where autograd takes no part
     return joined(result, StackBackward0, tensors, dim)
 
 

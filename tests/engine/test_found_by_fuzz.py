@@ -658,6 +658,19 @@ FOUND = {
         r6 = r1.topk(1).values
         (r2 * r3 * r4 * r5 * r6).backward()
     """,
+    "inference tensors stacked or repeated, and overwritten": """
+        with torch.inference_mode():
+            r0 = torch.zeros(0) * 2
+            r1 = torch.nn.Parameter(torch.ones(3) * 1)
+        r2 = torch.stack([r0, r0])
+        r2.mul_(torch.ones(2, 0, requires_grad=True))
+        r3 = torch.stack([r1, r1])
+        r3.add_(torch.ones(2, 3, requires_grad=True))
+        r4 = r1.repeat(2, 1)
+        r4.add_(torch.ones(2, 3, requires_grad=True))
+        r5 = torch.stack([r1[0], r1[1]])
+        r5.add_(torch.ones(2, requires_grad=True))
+    """,
     "copies of inference tensors": f"""
         {VECTOR}
         with torch.inference_mode():

@@ -236,12 +236,12 @@ class Function(metaclass=_FunctionMeta):
         separate_setup = cls.setup_context is not Function.setup_context
         if kwargs or separate_setup:
             args = bind_arguments(cls.forward, args, kwargs, separate_setup)
-        ctx = cls._node_class()
         inputs = [arg for arg in args if isinstance(arg, Tensor)]
-        ctx._input_is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
-        ctx.needs_input_grad = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
-        recording = state.grad_enabled and any(ctx.needs_input_grad)  # in inference mode, too, when it is on
+        wanted = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
+        recording = state.grad_enabled and any(wanted)  # in inference mode, too, when it is on
         edges = tuple(edge_of(tensor) for tensor in inputs) if recording else ()
+        ctx = cls._node_class()  # after the edges: a stale view's new node must be older than what leads to it
+        ctx._input_is_tensor, ctx.needs_input_grad = tuple(isinstance(arg, Tensor) for arg in args), wanted
         ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
         # 2. Without setup_context, ctx is in forward's hands while it computes; with it, only afterwards, so that the
         # same forward can be run by tools that know no ctx.

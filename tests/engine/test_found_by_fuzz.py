@@ -543,6 +543,14 @@ FOUND = {
         with torch.no_grad():
             r1 = Both.apply(r0)[0]
     """,
+    "a Function of a stale view, differentiated for what the view was overwritten with": f"""
+        {VECTOR}
+        r1 = (r0 * 1)[:, None]
+        r2 = r1 * 3
+        r1.view(-1)[1:].mul_(r2.view(-1)[1:])
+        r3 = Twin.apply(r1)[1]
+        r4 = torch.autograd.grad(r3, r2, torch.ones_like(r3))[0].clone()
+    """,
     # --- hooks ---
     "one hook for any of several tensors, one of them plain": f"""
         {VECTOR}

@@ -89,9 +89,9 @@ _LEFT_OUT = {
 
 _MORE = """
     clip clamp_min clamp_max multiply subtract divide true_divide arcsin arccos arctan absolute negative floor_divide
-    logical_and logical_or logical_xor isclose dist as_strided movedim moveaxis swapaxes swapdims broadcast_to roll tile
-    repeat_interleave diff diag trace vstack hstack column_stack meshgrid var_mean std_mean nonzero count_nonzero unique
-    kthvalue unflatten normal bernoulli randint_like broadcast_tensors
+    logical_and logical_or logical_xor isclose as_strided movedim moveaxis swapaxes swapdims broadcast_to tile diff
+    vstack hstack column_stack meshgrid var_mean std_mean nonzero count_nonzero unique unflatten normal bernoulli
+    randint_like broadcast_tensors
 """.split()
 
 _METHODS = """

@@ -115,7 +115,7 @@ def mul_(input, other):
 def div_(input, other, *, rounding_mode=None):
     """Divide the tensor's own memory."""
     if rounding_mode is not None:
-        return rows.copy_(input, div(input, other, rounding_mode=rounding_mode))
+        return rows.div_rounded_(input, other, known_rounding(rounding_mode))
     return checked("div_", other, rows.div_(input, other))
 
 
@@ -134,11 +134,14 @@ def div(input, other, *, rounding_mode=None):
     """input / other; rounded down ("floor") or towards zero ("trunc") on request."""
     if rounding_mode is None:
         return checked("div", other, rows.div(input, other))
-    if rounding_mode not in ("floor", "trunc"):
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-        )
-    return rows.div_rounded(input, other, rounding_mode)
+    return rows.div_rounded(input, other, known_rounding(rounding_mode))
+
+
+def known_rounding(mode):
+    """The mode; RuntimeError when there is no such."""
+    if mode not in ("floor", "trunc"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+    return mode
 
 
 def pow(input, exponent):
@@ -552,12 +555,17 @@ def mv(input, vec):
     """A matrix times a vector."""
     if input.array.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    if input.array.ndim != 2 or vec.array.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.array.ndim}, {vec.array.ndim}")
-    if input.array.shape[1] != vec.array.shape[0]:
-        (m, n), p = input.array.shape, vec.array.shape[0]
-        raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{n}), vec ({p})")
+    check_matrix_and_vector(input.array.shape[:1], input, vec)
     return rows.mv(input, vec)
+
+
+def check_matrix_and_vector(shape, mat, vec):
+    """RuntimeError unless a matrix, a vector and the shape of what is added to their product go together."""
+    if len(shape) > 1 or mat.array.ndim != 2 or vec.array.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {len(shape)}, {mat.array.ndim}, {vec.array.ndim}")
+    (m, n), p = mat.array.shape, vec.array.shape[0]
+    if n != p or shape not in ((m,), (1,), ()):
+        raise RuntimeError(f"size mismatch, got input ({math.prod(shape)}), mat ({m}x{n}), vec ({p})")
 
 
 def dot(input, tensor):
@@ -717,7 +725,11 @@ def tensordot(a, b, dims=2):
         raise RuntimeError("both dimension lists should have same length")
     over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
     for d, e in zip(*dims, strict=True):
-        if a.array.shape[d] != b.array.shape[e]:
+        if b.array.shape[e] == 1:
+            a = sum(a, d, True)  # the one factor is the same for all
+        elif a.array.shape[d] == 1:
+            b = sum(b, e, True)
+        elif a.array.shape[d] != b.array.shape[e]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "
                 f"size {b.array.shape[e]} in dim {e}"
@@ -725,11 +737,14 @@ def tensordot(a, b, dims=2):
     left = [d for d in range(a.array.ndim) if d not in over_a]
     right = [d for d in range(b.array.ndim) if d not in over_b]
     length = math.prod(a.array.shape[d] for d in over_a)
-    shape = [a.array.shape[d] for d in left] + [b.array.shape[d] for d in right]
+    heights, widths = [a.array.shape[d] for d in left], [b.array.shape[d] for d in right]
     a, b = permute(a, *left, *over_a), permute(b, *over_b, *right)
-    if not left and not right:
-        return reshape(dot(flatten(a), flatten(b)), shape)
-    return reshape(mm(reshape(a, -1, length), reshape(b, length, -1)), shape)
+    if math.prod(heights + widths) != 1:
+        a, b = reshape(a, math.prod(heights), length), reshape(b, length, math.prod(widths))
+        return reshape(mm(a, b), heights + widths)
+    if a.is_contiguous() and b.is_contiguous():
+        return reshape(dot(flatten(a), flatten(b)), heights + widths)
+    return reshape(sum(rows.mul(squeeze(a), squeeze(b))), heights + widths)
 
 
 # --- shapes ------------------------------------------------------------------------------------------------
@@ -770,7 +785,7 @@ def flatten(input, start_dim=0, end_dim=-1):
     if start == end:
         return input
     sizes = input.array.shape
-    return reshape(input, (*sizes[:start], -1 if input.array.size else 0, *sizes[end + 1 :]))
+    return reshape(input, (*sizes[:start], math.prod(sizes[start : end + 1]), *sizes[end + 1 :]))
 
 
 def t(input):

@@ -9,10 +9,10 @@ import numpy as np
 
 from course_lib import dtypes, errors
 from course_lib.native import composites, creation, kernels
-from course_lib.native.arguments import operands
+from course_lib.native.arguments import broadcast_error, operands
 from course_lib.native.building import rows
-from course_lib.native.composites import pair, without_gradient
-from course_lib.native.indexing import cat, dimension, take
+from course_lib.native.composites import without_gradient
+from course_lib.native.indexing import cat, dimension
 from course_lib.native.memory import Storage
 from course_lib.tensor import Tensor, memory_of, new_tensor
 
@@ -25,12 +25,12 @@ arcsin, arccos, arctan, absolute, negative = rows.asin, rows.acos, rows.atan, ro
 
 def clamp_min(input, min):
     """input, or min where that is larger."""
-    return rows.maximum(input, min) if isinstance(min, Tensor) else rows.clamp_min(input, min)
+    return rows.clamp_min_tensor(input, min) if isinstance(min, Tensor) else rows.clamp_min(input, min)
 
 
 def clamp_max(input, max):
     """input, or max where that is smaller."""
-    return rows.minimum(input, max) if isinstance(max, Tensor) else rows.clamp_max(input, max)
+    return rows.clamp_max_tensor(input, max) if isinstance(max, Tensor) else rows.clamp_max(input, max)
 
 
 def square_(input):
@@ -59,12 +59,10 @@ logical_xor = _logical("logical_xor", np.logical_xor)
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where two tensors agree within atol + rtol * |other|."""
+    if input.array.dtype != other.array.dtype:
+        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
+    kernels.sizes_of_both(input.array, other.array)
     return without_gradient(np.isclose(input.array, other.array, rtol, atol, equal_nan))
-
-
-def dist(input, other, p=2):
-    """The p-norm of the difference."""
-    return composites.norm(input - other, p)
 
 
 # --- shapes ------------------------------------------------------------------------------------------------
@@ -134,6 +132,9 @@ def unflatten(input, dim, sizes):
 
 def movedim(input, source, destination):
     """Dimensions moved to other places; the rest keep their order."""
+    if not input.array.ndim:
+        dimension(input, source), dimension(input, destination)
+        return rows.alias(input)
     sources = [dimension(input, d) for d in ([source] if isinstance(source, int) else source)]
     targets = [dimension(input, d) for d in ([destination] if isinstance(destination, int) else destination)]
     rest = iter([d for d in range(input.array.ndim) if d not in sources])
@@ -144,21 +145,9 @@ def movedim(input, source, destination):
 moveaxis, swapaxes, swapdims = movedim, composites.transpose, composites.transpose
 
 
-def broadcast_to(input, size):
+def broadcast_to(input, *size):
     """The tensor seen in a larger shape."""
-    return composites.expand(input, size)
-
-
-def roll(input, shifts, dims=None):
-    """The elements moved along dimensions; what leaves at one end comes in at the other."""
-    if dims is None:
-        return composites.reshape(roll(composites.reshape(input, -1), shifts, 0), input.array.shape)
-    for shift, dim in zip(*([v] if isinstance(v, int) else v for v in (shifts, dims)), strict=True):
-        dim = dimension(input, dim)
-        length = input.array.shape[dim]
-        if length:
-            input = take(input, [None] * dim + [new_tensor((np.arange(length) - shift) % length)])
-    return input
+    return composites.expand(input, *size)
 
 
 def tile(input, *dims):
@@ -167,42 +156,23 @@ def tile(input, *dims):
     return composites.repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
-def repeat_interleave(input, repeats, dim=None):
-    """Each element (or slice along dim) repeated in its place."""
-    if dim is None:
-        input, dim = composites.reshape(input, -1), 0
-    counts = repeats.array if isinstance(repeats, Tensor) else repeats
-    places = np.repeat(np.arange(input.array.shape[dimension(input, dim)]), counts)
-    return composites.index_select(input, dim, new_tensor(places))
-
-
-def diff(input, dim=-1):
-    """Each element less the one before it along a dimension."""
+def diff(input, n=1, dim=-1):
+    """Each element less the one before it along a dimension, n times."""
+    if not input.array.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     dim = dimension(input, dim)
     length = input.array.shape[dim]
-    return composites.narrow(input, dim, 1, length - 1) - composites.narrow(input, dim, 0, length - 1)
-
-
-def diag(input, diagonal=0):
-    """A matrix with the vector on a diagonal, or the diagonal of a matrix as a vector."""
-    if input.array.ndim == 2:
-        return rows.clone(composites.diagonal(input, diagonal))
-    n = input.array.size
-    side = n + abs(diagonal)
-    result = new_tensor(np.zeros((side, side), input.array.dtype))
-    at = np.arange(n)
-    result[new_tensor(at + max(-diagonal, 0)), new_tensor(at + max(diagonal, 0))] = input
-    return result
-
-
-def trace(input):
-    """The sum of a matrix's diagonal."""
-    return composites.sum(composites.diagonal(input))
+    if not n:
+        return rows.copy_(creation.zeros_like(input), input)
+    for left in range(length - 1, max(length - n, 0) - 1, -1):
+        input = composites.narrow(input, dim, 1, left) - composites.narrow(input, dim, 0, left)
+    return input
 
 
 def vstack(tensors):
     """Tensors joined as rows."""
-    return cat([composites.reshape(t, (1, -1)) if t.array.ndim < 2 else t for t in tensors], 0)
+    tensors = [composites.view(t, (1, 1)) if t.array.ndim == 0 else t for t in tensors]
+    return cat([rows.unsqueeze(t, 0) if t.array.ndim == 1 else t for t in tensors], 0)
 
 
 def hstack(tensors):
@@ -245,7 +215,7 @@ def std_mean(input, dim=None, *, correction=1, keepdim=False):
 
 def nonzero(input, *, as_tuple=False):
     """The places of the elements that are not zero: one row a place, or one tensor a dimension."""
-    found = np.nonzero(input.array)
+    found = np.nonzero(np.atleast_1d(input.array))[: input.array.ndim]
     if as_tuple:
         return tuple(without_gradient(places) for places in found)
     return without_gradient(np.stack(found, 1) if found else np.zeros((int(bool(input.array)), 0), np.int64))
@@ -260,18 +230,11 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """The different elements in order, and on request where each element is among them and how often it occurs."""
     if dim is not None:
         raise errors.not_supported("unique with a dim", "Use unique without dim.")
-    values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True)
-    values = input.reshape(-1)[new_tensor(np.unique(input.array, return_index=True)[1])] if values.size else input
+    values, first, inverse, counts = np.unique(input.array, True, True, True, equal_nan=False)
+    values = input.reshape(-1)[new_tensor(first)]
     answer = [values, *([without_gradient(inverse.reshape(input.array.shape))] if return_inverse else [])]
     answer += [without_gradient(counts)] if return_counts else []
     return answer[0] if len(answer) == 1 else tuple(answer)
-
-
-def kthvalue(input, k, dim=-1, keepdim=False):
-    """(values, indices) of the k-th smallest element along a dimension."""
-    dim = dimension(input, dim)
-    values, indices = (composites.narrow(t, dim, k - 1, 1) for t in composites.sort(input, dim))
-    return pair("kthvalue", (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim)))
 
 
 # --- random ------------------------------------------------------------------------------------------------
@@ -327,5 +290,8 @@ def new_empty(input, *size, dtype=None, requires_grad=False):
 
 def broadcast_tensors(*tensors):
     """All tensors seen in the one shape they broadcast to."""
-    shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
-    return [composites.expand(t, shape) for t in tensors]
+    try:
+        shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
+    except ValueError:
+        raise broadcast_error(*tensors) from None
+    return [t if t.array.shape == shape else composites.expand(t, shape) for t in tensors]

@@ -29,7 +29,7 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
 row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
     self="grad")
 row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",
-    node="DivBackward2", in_place=False, keeps=("other", "self with other"),
+    node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
     self="zeros_like(grad)",
     other="zeros_like(grad)")
 row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
@@ -86,10 +86,16 @@ row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
     self="grad * sinh(self)")
-row("clamp_min(self, min)", "np.maximum(self, min).astype(self.dtype)",
+row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)",
     self="where(self >= min, grad, 0.0)")
-row("clamp_max(self, max)", "np.minimum(self, max).astype(self.dtype)",
+row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)",
     self="where(self <= max, grad, 0.0)")
+row("clamp_min_tensor(self, min)", "np.maximum(self, min)", node="ClampMinBackward1", in_place=False,
+    self="where(self >= min, grad, 0.0)",
+    min="where(self < min, grad, 0.0)")
+row("clamp_max_tensor(self, max)", "np.minimum(self, max)", node="ClampMaxBackward1", in_place=False,
+    self="where(self <= max, grad, 0.0)",
+    max="where(self > max, grad, 0.0)")
 row("clamp_tensors(self, min, max)", "np.minimum(np.maximum(self, min), max)", node="ClampBackward0",
     self="where((self >= min) & (self <= max), grad, 0.0)",
     min="where((min < max) & (self < min), grad, 0.0)",

@@ -54,24 +54,32 @@ row("log_sigmoid_backward(grad_output, self, buffer)", "kernels_nn.log_sigmoid_b
     self="grad * grad_output * (sigmoid(self) * (sigmoid(self) - 1))")
 row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_val, max_val)",
     self="hardtanh_backward(grad, self, min_val, max_val)")
-row("scaled_elu(self, alpha, scale)", "scale * np.where(self > 0, self, alpha * np.expm1(self))",
+row("scaled_elu(self, alpha, scale)",
+    "scale * np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
     node="EluBackward0",
     self="where(self <= 0, grad * (scale * alpha * exp(self)), grad * scale)")
-row("celu(self, alpha=1.0)", "np.where(self > 0, self, alpha * np.expm1(self / alpha))",
+row("celu(self, alpha=1.0)", "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self / alpha))",
     self="where(self <= 0, grad * exp(self / alpha), grad)")
 row("mish(self)", "kernels_nn.mish(self)",
     self="grad * mish_slope(self)")
-row("hardsigmoid(self)", "np.clip(self / 6 + 0.5, 0, 1)",
+row("hardsigmoid(self)", "np.clip(kernels.floats(self, 'hardsigmoid_cpu') / 6 + 0.5, 0, 1)",
     self="where((self > -3) & (self < 3), grad / 6, 0.0)")
-row("hardswish(self)", "self * np.clip(self / 6 + 0.5, 0, 1)",
+row("hardswish(self)", "self * np.clip(kernels.floats(self, 'hardswish_cpu') / 6 + 0.5, 0, 1)",
     self="where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))")
-row("threshold(self, threshold, value)", "np.where(self <= threshold, value, self)",
+row("threshold(self, threshold, value)", "kernels_nn.threshold(self, threshold, value)",
     self="threshold_backward(grad, self, threshold)")
 row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",
     self="grad * gelu_tanh_slope(self)")
-row("prelu_kernel(self, weight)", "np.where(self > 0, self, weight * self)", in_place=False,
+row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 0, self, weight * self)",
+    in_place=False,
     self="where(self > 0, grad, weight * grad)",
     weight="where(self > 0, 0.0, self * grad)")
+
+row("xlogy(self, other)", "kernels_nn.xlogy(self, other)", floating=True, in_place=False,
+    self="where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))",
+    other="grad * self / other")
+row("constant_pad_nd(self, pad, value)", "kernels_nn.padded(self, pad, value)", elementwise=False,
+    self="unpadded(grad, pad)")
 
 # --- convolution: each of the three has its gradients in terms of the other two ----------------------------
 
@@ -164,6 +172,7 @@ def _statistics(x, axes, eps):
 
 
 ON_TENSORS.update(
+    padded=lambda x, pad, value: rows.constant_pad_nd(x, pad, value),
     lookup_shares=_lookup_shares,
     channel_statistics=_channel_statistics,
     layer_statistics=_layer_statistics,

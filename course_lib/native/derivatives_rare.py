@@ -101,6 +101,7 @@ def put_back(grad, sizes, index):
 
 def median(x):
     """The lower of the middle elements; NaN when there is one."""
+    kernels.truth_refused(x, "\"median_cpu\" not implemented for 'Bool'", NotImplementedError)
     if not x.size:
         return np.asarray(np.nan, x.dtype)
     if x.dtype.kind == "f" and np.isnan(x).any():
@@ -110,12 +111,42 @@ def median(x):
 
 def median_along(x, dim, keepdim):
     """(the lower of the middle elements along a dimension, where it stands)."""
+    kernels.truth_refused(x, "\"median_out\" not implemented for 'Bool'", NotImplementedError)
+    return in_order(x, (x.shape[dim] - 1) // 2 if x.ndim else 0, dim, keepdim)
+
+
+def kthvalue(x, k, dim, keepdim):
+    """(the k-th smallest element along a dimension, where it stands)."""
+    kernels.truth_refused(x, "\"kthvalue_cpu\" not implemented for 'Bool'", NotImplementedError)
+    return in_order(x, k - 1, dim, keepdim)
+
+
+def in_order(x, number, dim, keepdim):
+    """(the element that has `number` others below it along a dimension, where it stands)."""
     if not x.ndim:
         return x.copy(), np.int64(0)
     order = np.argsort(x, axis=dim, kind="stable")
-    place = np.take(order, [(x.shape[dim] - 1) // 2], axis=dim)
+    place = np.take(order, [number], axis=dim)
     values = np.take_along_axis(x, place, dim)
     return (values, place) if keepdim else (np.squeeze(values, dim), np.squeeze(place, dim))
+
+
+def rolled(x, shifts, dims):
+    """The elements moved along dimensions, or along all of them as one."""
+    return np.roll(x, shifts if dims else shifts[0], dims or None) if x.ndim else x.copy()
+
+
+def roll_back(grad, shifts, dims):
+    """The gradients moved back."""
+    return rolled(grad, tuple([-shift for shift in shifts]), dims)
+
+
+def dist_grad(grad, self, other, result, p):
+    """The gradient of the norm of a difference for its first operand."""
+    return sum_to(norm_grad(grad, self - other, result, p, None, False), self.shape)
+
+
+norm_grad, place_diagonal, sum_to = kernels.norm_grad, kernels.place_diagonal, kernels.sum_to
 
 
 def on_diagonal(x, offset, dim1, dim2):
@@ -145,6 +176,9 @@ def regular(function, failed, *matrices):
         raise _LinAlgError(f"{failed} because the input matrix is singular.") from None
 
 
+NO_TRACE = "\"trace\" not implemented for 'Bool'"
+
+
 def finite(x):
     """1 where x is neither infinite nor NaN, else 0."""
     return x - x == 0
@@ -169,7 +203,7 @@ row("atanh(self)", "np.arctanh(self)", floating=True, in_place=False,
     self="grad / (1 - self * self)")
 row("erfc(self)", "rare.erfc(self)", floating=True,
     self="grad * (-1.1283791670955126 * exp(-(self * self)))")
-row("frac(self)", "self - np.trunc(self)",
+row("frac(self)", "kernels.floats(self, 'frac_cpu') - np.trunc(self)",
     self="grad")
 row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan, posinf, neginf)",
     self="grad * finite(self)")
@@ -183,10 +217,14 @@ row("fmod(self, other)", "rare.fmod(self, other)", node="FmodBackward1",
 row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
     self="grad * (other / (self * self + other * other))",
     other="grad * (-self / (self * self + other * other))")
-row("hypot(self, other)", "np.hypot(self, other)",
+row("hypot(self, other)", "np.hypot(kernels.floats(self, 'hypot_cpu'), other)",
     self="grad * (self / result)",
     other="grad * (other / result)")
-row("logaddexp(self, other)", "np.logaddexp(self, other)", in_place=False,
+row("rsub_tensor(self, other, alpha)", "kernels.subtract(other, kernels.scaled(self, alpha))", node="RsubBackward0",
+    in_place=False,
+    self="-grad * alpha",
+    other="grad")
+row("logaddexp(self, other)", "np.logaddexp(kernels.floats(self, 'logaddexp_cpu'), other)", in_place=False,
     self="grad / (1 + exp(other - self))",
     other="grad / (1 + exp(self - other))")
 
@@ -217,6 +255,22 @@ row("median_all(self)", "rare.median(self)", node="MedianBackward0", elementwise
 row("median_dim(self, dim, keepdim=False)", "rare.median_along(self, dim, keepdim)", node="MedianBackward1",
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
+
+row("kthvalue(self, k, dim, keepdim=False)", "rare.kthvalue(self, k, dim, keepdim)", outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
+row("dist(self, other, p)", "kernels.vector_norm(self - other, p, None, False)", in_place=False, keeps=("result",),
+    self="dist_grad(grad, self, other, result, p)",
+    other="dist_grad(grad, other, self, result, p)")
+
+# --- rearranging into new memory ---------------------------------------------------------------------------
+
+row("roll(self, shifts, dims)", "rare.rolled(self, shifts, dims)", elementwise=False,
+    self="roll_back(grad, shifts, dims)")
+row("diagonal_copy(self, offset, dim1, dim2)", "np.array(kernels.diagonal(self, offset, dim1, dim2))",
+    node="DiagonalBackward0_copy", elementwise=False,
+    self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
+row("trace(self)", "np.trace(kernels.truth_refused(self, rare.NO_TRACE, NotImplementedError))", elementwise=False,
+    self="place_diagonal(grad, self_sym_sizes, 0, 0, 1)")
 
 # --- matrices ----------------------------------------------------------------------------------------------
 
@@ -257,4 +311,5 @@ def _put_back(grad, sizes, index):
 
 
 ON_TENSORS["put_back"] = _put_back
+ON_TENSORS["rolled"] = lambda x, shifts, dims: rows.roll(x, shifts, dims)
 ON_TENSORS["swap_last"] = lambda x: rows.transpose(x, x.array.ndim - 2, x.array.ndim - 1)

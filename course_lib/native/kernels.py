@@ -122,6 +122,15 @@ def clip(x, low, high):
     return np.clip(x, low, high)
 
 
+def limited(function, x, limit):
+    """x limited on one side, in the type that x and the number have together."""
+    if x.dtype.kind != "f":
+        name = "clamp_min_scalar_cpu" if function is np.maximum else "clamp_max_scalar_cpu"
+        x = x.astype(np.float32) if isinstance(limit, float) else x if isinstance(limit, bool) else x.astype(np.int64)
+        truth_refused(x, f"\"{name}\" not implemented for 'Bool'", NotImplementedError)
+    return function(x, limit).astype(x.dtype)
+
+
 def gelu(x):
     """x times the chance that a standard normal number is below x."""
     floats(x, "GeluKernelImpl")
@@ -199,6 +208,7 @@ def integer_quotient(a, b, rounding_mode):
 def rounded_quotient(a, b, rounding_mode):
     """a / b rounded down ("floor") or towards zero ("trunc")."""
     if a.dtype.kind != "f":
+        truth_refused(a, f"\"div_{rounding_mode}_cpu\" not implemented for 'Bool'", NotImplementedError)
         return integer_quotient(a, b, rounding_mode)
     return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
 
@@ -343,6 +353,11 @@ def product(x, dim=None, keepdim=False):
 def vector_norm(x, ord, dim, keepdim):
     """(sum |x| ** ord) ** (1 / ord); the largest and smallest magnitude for ord = inf and -inf."""
     x = np.abs(x)
+    if ord in (math.inf, -math.inf) and not x.size and not np.add.reduce(np.zeros(x.shape), axis=dim).size == 0:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
+            "an identity"
+        )
     if ord == math.inf:
         return in_rows(np.max(x, axis=dim, keepdims=keepdim))
     if ord == -math.inf:
@@ -417,7 +432,7 @@ def topk(x, k, dim, largest):
 
     Which of equals are taken, and in which order, is PyTorch's choice: see selection.py.
     """
-    if x.ndim and k > x.shape[dim]:
+    if k > (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
     truth_refused(x, "topk does not support bool dtypes on CPU")
     if x.ndim == 0:

@@ -23,7 +23,9 @@ from course_lib.native.kernels import (
     softplus,
     sum_of_all,
     sum_to,
+    title,
     total,
+    truth_refused,
     where,
     zeros_of,
 )
@@ -45,13 +47,13 @@ def mse_loss(x, target, reduction):
 
 def smooth_l1_loss(x, target, reduction, beta):
     """A parabola for differences below beta, a straight line of slope 1 beyond."""
-    d = np.abs(x - target)
+    d = np.abs(floats(x - target, "smooth_l1_cpu"))
     return reduced(np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta).astype(d.dtype), reduction)
 
 
 def huber_loss(x, target, reduction, delta):
     """A parabola for differences up to delta, a straight line of slope delta beyond."""
-    d = np.abs(x - target)
+    d = np.abs(floats(x - target, "huber_cpu"))
     return reduced(np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)).astype(d.dtype), reduction)
 
 
@@ -65,6 +67,7 @@ def binary_cross_entropy(x, target, weight, reduction):
 
 def bce_with_logits(x, target, weight, pos_weight, reduction):
     """binary_cross_entropy of sigmoid(x), from x itself so that nothing overflows."""
+    floats(x, "log_sigmoid_cpu")
     softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)  # -log(sigmoid(x))
     if pos_weight is not None:
         softplus = softplus * ((pos_weight - 1) * target + 1)
@@ -74,11 +77,20 @@ def bce_with_logits(x, target, weight, pos_weight, reduction):
 
 def hardtanh(x, min_val, max_val):
     """x limited to [min_val, max_val]."""
-    return np.clip(x, min_val, max_val)
+    if x.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    return np.clip(x, min_val, max_val).astype(x.dtype, copy=False)
+
+
+def threshold(x, threshold, value):
+    """x where it is above the threshold, `value` elsewhere."""
+    truth_refused(x, "\"threshold_cpu\" not implemented for 'Bool'", NotImplementedError)
+    return np.where(x <= threshold, x.dtype.type(value), x)
 
 
 def mish(x):
     """x * tanh(softplus(x))."""
+    floats(x, "mish_cpu")
     return x * np.tanh(softplus(x, 1, 20))
 
 
@@ -137,7 +149,7 @@ def sample_weights(target, kept, weight, dtype):
 
 def nll_loss(x, target, weight, reduction, ignore_index):
     """(the weighted negative entries of x at the target classes, the total weight). IndexError for no such class."""
-    target, kept = known_classes(x.shape, target, ignore_index)
+    target, kept = known_classes(x.shape, target.reshape(()) if x.ndim == 1 else target, ignore_index)
     losses = np.negative(x[at_classes(x.shape, target)])
     weights = sample_weights(target, kept, weight, x.dtype)
     if weights is not None:
@@ -151,12 +163,30 @@ def nll_loss(x, target, weight, reduction, ignore_index):
 
 def nll_loss_backward(grad, x, target, total_weight, weight, reduction, ignore_index):
     """Minus each sample's weight at its target class, times what flows back to that sample's loss."""
-    target, kept = known_classes(x.shape, target, ignore_index)
+    target, kept = known_classes(x.shape, target.reshape(()) if x.ndim == 1 else target, ignore_index)
     weights = sample_weights(target, kept, weight, grad.dtype)
     grad = -grad / total_weight if reduction == MEAN else -grad
     result = np.zeros(x.shape, grad.dtype)
     result[at_classes(x.shape, target)] = grad if weights is None else np.where(weights == 0, 0, grad * weights)
     return result
+
+
+def xlogy(x, y):
+    """x * log(y), but 0 where x is 0 and y is a number."""
+    return np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y))
+
+
+def padded(x, pad, value):
+    """The array surrounded by a value, or cut where pad is negative; pad counts from the last dimension backwards."""
+    sides = [(0, 0)] * (x.ndim - len(pad) // 2) + list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    cut = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, sides, strict=True))
+    grown = [(max(a, 0), max(b, 0)) for a, b in sides]
+    return np.pad(x[cut], grown, constant_values=x.dtype.type(value))
+
+
+def unpadded(grad, pad):
+    """The gradient without what was added, and with zeros for what was cut."""
+    return padded(grad, tuple([-n for n in pad]), 0)
 
 
 # --- convolution -------------------------------------------------------------------------------------------
@@ -275,8 +305,11 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
 
 def layer_norm(x, normalized_shape, weight, bias, eps):
     """(result, mean, 1 / standard deviation) over the last dimensions."""
+    floats(x, "LayerNormKernelImpl")
+    if any(parameter is not None and parameter.dtype != x.dtype for parameter in (weight, bias)):
+        raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {title(x).title}")
     axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
-    center = average(x, axes)
+    center = average(x, axes) if x.size else np.zeros((*x.shape[: axes[0]], *(1 for _ in axes)), x.dtype)
     shifted = x - center
     inverse = 1 / np.sqrt(average(shifted * shifted, axes) + eps)
     result = shifted * inverse

@@ -89,9 +89,9 @@ COMPOSITE_METHODS = """
 """.split()
 
 MORE_METHODS = """
-    clip clip_ clamp_min clamp_max square_ logical_and logical_or logical_xor isclose dist as_strided unfold sum_to_size
-    unflatten movedim moveaxis swapdims broadcast_to roll tile repeat_interleave diff diag trace nonzero count_nonzero
-    unique kthvalue uniform_ normal_ bernoulli new_full new_empty
+    clip clip_ clamp_min clamp_max square_ logical_and logical_or logical_xor isclose as_strided unfold sum_to_size
+    unflatten movedim moveaxis swapdims broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_ bernoulli
+    new_full new_empty floor_divide
 """.split()
 
 RARE_METHODS = """
@@ -100,7 +100,7 @@ RARE_METHODS = """
     take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud tensor_split
     hsplit vsplit kron addmv baddbmm inverse det ndimension is_signed is_same_size is_nonzero get_device new greater
     less not_equal greater_equal less_equal bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift
-    bitwise_right_shift
+    bitwise_right_shift roll diag trace dist kthvalue repeat_interleave
 """.split()
 
 for _name in COMPOSITE_METHODS:

@@ -12,14 +12,21 @@ import pickle
 import numpy as np
 
 from course_lib import dtypes
-from course_lib.native import composites, creation, derivatives_rare, messages  # noqa: F401  (fills the table)
+from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table)
+    composites,
+    composites_more,
+    creation,
+    derivatives_rare,
+    kernels,
+    messages,
+)
 from course_lib.native.arguments import operands, rank, type_name
 from course_lib.native.building import build, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import cat, dimension
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS
-from course_lib.tensor import Tensor
+from course_lib.tensor import Tensor, new_tensor
 
 
 def __getattr__(name):
@@ -44,7 +51,17 @@ def fmod_(input, other):
 
 def float_power(input, exponent):
     """input ** exponent in float64."""
-    return composites.pow(input.double(), exponent)
+    return composites.pow(input.double(), exponent.double() if isinstance(exponent, Tensor) else float(exponent))
+
+
+def dist(input, other, p=2):
+    """The p-norm of the difference."""
+    kernels.check_difference(input.array, other.array)
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {input.dtype.title} instead."
+        )
+    return rows.dist(input, other, p)
 
 
 greater, less, not_equal = composites.gt, composites.lt, composites.ne
@@ -58,7 +75,9 @@ def fill(input, value):
 
 def rsub(input, other, *, alpha=1):
     """other - alpha * input."""
-    return other - (input if alpha == 1 else input * alpha)
+    return rows.rsub_tensor(input, other, alpha) if isinstance(other, Tensor) else other - (
+        input if alpha == 1 else input * alpha
+    )
 
 
 def positive(input):
@@ -135,6 +154,15 @@ def argwhere(input):
 
 def fill_diagonal_(input, fill_value):
     """Write a number on the main diagonal."""
+    sizes = input.array.shape
+    if len(sizes) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(sizes) > 2:
+        if len(set(sizes)) > 1:
+            raise RuntimeError("all dimensions of input must be of equal length")
+        step = builtins.sum(input.stride())
+        composites_more.as_strided(input, (sizes[0],), (step,)).fill_(fill_value)
+        return input
     composites.diagonal(input).fill_(fill_value)
     return input
 
@@ -142,6 +170,20 @@ def fill_diagonal_(input, fill_value):
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension of input on a diagonal."""
     return rows.diag_embed(input, offset, dimension(input, dim1, extra=1), dimension(input, dim2, extra=1))
+
+
+def diag(input, diagonal=0):
+    """A matrix with the vector on a diagonal, or the diagonal of a matrix as a vector."""
+    if input.array.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
+    return (rows.diag_embed if input.array.ndim == 1 else rows.diagonal_copy)(input, diagonal, 0, 1)
+
+
+def trace(input):
+    """The sum of a matrix's diagonal."""
+    if input.array.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.array.ndim}")
+    return rows.trace(input)
 
 
 def diagflat(input, offset=0):
@@ -176,6 +218,18 @@ def median(input, dim=None, keepdim=False):
     return pair("median", rows.median_dim(input, dimension(input, dim), keepdim))
 
 
+@composites.numpy_names
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """(values, indices) of the k-th smallest element along a dimension."""
+    dim = dimension(input, dim)
+    length = input.array.shape[dim] if input.array.ndim else 1
+    if not length:
+        raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
+    if not 0 < k <= length:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    return pair("kthvalue", rows.kthvalue(input, k, dim, keepdim))
+
+
 # --- shapes ------------------------------------------------------------------------------------------------
 
 
@@ -184,13 +238,40 @@ def ravel(input):
     return composites.reshape(input, -1)
 
 
+def roll(input, shifts, dims=()):
+    """The elements moved along dimensions; what leaves at one end comes in at the other."""
+    shifts, dims = (tuple(v) if isinstance(v, list | tuple) else (v,) for v in (shifts, dims))
+    if len(dims) != len(shifts) and (dims or len(shifts) != 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if dims and not input.array.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    return rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
+
+
+def repeat_interleave(input, repeats, dim=None):
+    """Each element (or slice along dim) repeated in its place."""
+    if dim is None:
+        input, dim = composites.reshape(input, -1), 0
+    dim = dimension(input, dim)
+    if isinstance(repeats, Tensor):
+        places = np.repeat(np.arange(input.array.shape[dim]), repeats.array)
+        return composites.index_select(input, dim, new_tensor(places))
+    sizes = list(input.array.shape)
+    copies = composites.expand(rows.unsqueeze(input, dim + 1), (*sizes[: dim + 1], repeats, *sizes[dim + 1 :]))
+    return composites.flatten(rows.clone_contiguous(copies), dim, dim + 1)
+
+
 def fliplr(input):
     """The order of columns reversed."""
+    if input.array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return composites.flip(input, 1)
 
 
 def flipud(input):
     """The order of rows reversed."""
+    if not input.array.ndim:
+        raise RuntimeError("Input must be >= 1-d.")
     return composites.flip(input, 0)
 
 
@@ -221,6 +302,8 @@ def _at_least(dims, tensors):
         tensors = tensors[0]
     results = []
     for tensor in tensors:
+        if not tensor.array.ndim:
+            tensor = composites.view(tensor, (1,) * dims)
         while tensor.array.ndim < dims:
             tensor = rows.unsqueeze(tensor, 0)
         results.append(tensor)
@@ -262,6 +345,7 @@ def kron(input, other):
 
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """beta * input + alpha * (mat @ vec)."""
+    composites.check_matrix_and_vector(input.array.shape, mat, vec)
     return rows.addmv(input, mat, vec, beta, alpha)
 
 

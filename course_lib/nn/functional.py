@@ -16,7 +16,6 @@ from course_lib.errors import not_supported
 from course_lib.native import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
 from course_lib.native.arguments import broadcast_error, promote, tensor_argument
 from course_lib.native.building import rows
-from course_lib.native.indexing import cat
 from course_lib.tensor import Tensor
 
 # --- activations -------------------------------------------------------------------------------------------
@@ -125,8 +124,25 @@ def logsigmoid(input):
 
 def prelu(input, weight):
     """leaky_relu with a learned slope: one for all, or one a channel (dimension 1)."""
-    if weight.numel() > 1:
-        weight = composites.reshape(weight, (-1, *(1,) * (input.dim() - 2)))
+    if input.array.dtype != weight.array.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.title} and {weight.dtype.title}"
+        )
+    shape = [1] * max(input.dim(), 1)
+    if weight.numel() != 1:
+        if not input.dim():
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.dim() > 1 else 1
+        if weight.numel() != channels:
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
+                f"and channel size = {channels}."
+            )
+        shape[min(1, input.dim() - 1)] = channels
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if weight.dim() != input.dim() or not weight.dim():
+        weight = composites.view(weight, shape if input.dim() else ())
     return rows.prelu_kernel(input, weight)
 
 
@@ -312,16 +328,17 @@ def pad(input, pad, mode="constant", value=0.0):
     """The input surrounded by `value`; pad counts (before, after) from the last dimension backwards."""
     if mode != "constant":
         raise not_supported(f"pad with mode={mode!r}", "Use mode='constant'.")
-    for back in range(len(pad) // 2):
-        dim = input.dim() - 1 - back
-        before, after = pad[2 * back : 2 * back + 2]
-        if before < 0 or after < 0:
-            start, length = max(-before, 0), input.shape[dim] + min(before, 0) + min(after, 0)
-            input = composites.narrow(input, dim, start, length)
-        sides = [(*input.shape[:dim], max(n, 0), *input.shape[dim + 1 :]) for n in (before, after)]
-        edges = [creation.full(side, value, dtype=input.dtype) for side in sides]
-        input = cat([edges[0], input, edges[1]], dim)
-    return input
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * input.dim():
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {input.dim()}"
+        )
+    for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
+        if input.shape[-back] + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+    return rows.constant_pad_nd(input, tuple(pad), value or 0)
 
 
 # --- normalising and dropping ------------------------------------------------------------------------------
@@ -353,6 +370,11 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     if isinstance(normalized_shape, int):
         raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
     shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
     if tuple(input.shape[input.dim() - len(shape) :]) != shape or len(shape) > input.dim():
         expected = ", ".join(["*", *map(str, shape)])
         raise RuntimeError(
@@ -506,8 +528,6 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({samples}).")
     check_target(input, target, weight)
     number = reduction_number(reduction)
-    if dims == 1:
-        target = composites.reshape(target, ())
     if dims <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
     places = target.shape
@@ -525,6 +545,8 @@ def check_target(input, target, weight):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
     if len(sizes) == 2 and target.array.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if len(sizes) == 1 and target.array.size != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
     if len(sizes) > 2:
         expected = [sizes[0], *sizes[2:]]
         if list(target.shape) != expected:
@@ -594,6 +616,8 @@ def spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim)
 
 def kl_div(input, target, *, reduction="mean", log_target=False):
     """target * (log(target) - input), with input as log probabilities."""
+    if "f" != input.array.dtype.kind or "f" != target.array.dtype.kind:
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
@@ -603,8 +627,7 @@ def kl_div(input, target, *, reduction="mean", log_target=False):
     if log_target:
         losses = rows.exp(target) * (target - input)
     else:
-        entropy = composites.where(target > 0, target * rows.log(composites.where(target > 0, target, 1.0)), 0.0)
-        losses = entropy - target * input
+        losses = rows.xlogy(target, target) - target * input
     if reduction == "batchmean":
         return composites.sum(losses) / (input.shape[0] if input.dim() else 1)
     return reduced(losses, reduction)

@@ -74,6 +74,8 @@ SHAPES = (
         r"Dimension out of range|Dimension specified as \d+ but tensor has no dimensions|duplicate dims|"
         r"number of dimensions "
         r"in the tensor input does not match|expects a tensor with <= 2 dimensions|must have at least 2 dimensions|"
+        r"Supports 1D or 2D tensors|expected a matrix, but got|Input must be >= \d-d|dimensions must larger than 1|"
+        r"all dimensions of input must be of equal length|at least one-dimensional|shifts and dimensions must align|"
         r"normalized_"
         r"shape",
         (
@@ -201,7 +203,8 @@ INDEXES = (
         r"indexing tensors could not be broadcast|cannot be broadcast to indexing result|"
         r"Index tensor must have the same number|"
         r"to be no larger than self|Index is supposed to be a vector|Number of indices|source tensor shape must match|"
-        r"Index put requires|0-dimensional value tensor|0-dimension value tensor|selected index k out of range",
+        r"Index put requires|0-dimensional value tensor|0-dimension value tensor|"
+        r"selected (?:index|number) k out of range",
         (
             "What is picked, where, and what is written there do not fit together in shape or element type.",
             "Several index tensors are broadcast against each other; gather and scatter want an index with as many "
@@ -247,7 +250,8 @@ TYPES = (
     ),
     Row(
         "element type",
-        r"could not infer output dtype|only support floating point|not implemented for '|Boolean inputs not supported|"
+        r"could not infer output dtype|only support floating point|not implemented for '|"
+        r"either floating point or complex|Boolean inputs not supported|"
         r"does not "
         r"support bool|bool tensors? is not supported|on a bool tensor|Integers to negative integer powers|"
         r"operator\.invert|"
@@ -274,7 +278,7 @@ TYPES = (
     ),
     Row(
         "nothing to reduce",
-        r"Expected reduction dim|to have non-zero size",
+        r"Expected reduction dim|to have non-zero size|does not have an identity",
         (
             "The largest or smallest element of nothing was asked for.",
             "A sum of nothing is 0, but there is no largest element.",

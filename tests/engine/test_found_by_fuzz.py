@@ -871,6 +871,67 @@ FOUND = {
         r1 = r0 @ torch.ones(2, 0, 4)
         r2 = torch.ones(2, 3, 0) @ (torch.ones(2, 0, 4) > 0)
     """,
+    # --- seldom operations ---
+    "seldom operations have nodes of their own": f"""
+        {VECTOR}
+        {MATRIX.replace("r0", "r1")}
+        r2 = r1.roll((1, 2), (0, 1))
+        r3 = r1[:, :2].trace()
+        r4 = r1.diag(1)
+        r5 = r0.diag()
+        r6 = torch.dist(r1, r0)
+        r7 = torch.rsub(r1, r0, alpha=2)
+        r8 = r1.kthvalue(2, 0).values
+        r9 = F.pad(r1, (1, -1, 0, 2), value=0.5)
+        r10 = r0.clamp_min(r0 * 2)
+        r11 = r1.div(r0, rounding_mode='floor')
+        r11.div_(r0, rounding_mode='trunc')
+        r12 = F.kl_div(r0, r0.exp())
+        r13 = F.kl_div(r0, r0)
+        (r2.sum() + r3 + r4.sum() + r5.sum() + r6 + r7.sum() + r8.sum() + r9.sum() + r10.sum() + r12).backward()
+    """,
+    "seldom operations of one element or none": """
+        r0 = torch.tensor(2.0, requires_grad=True)
+        r1 = torch.zeros(2, 0, requires_grad=True)
+        r2 = r0.movedim(0, -1)
+        r3 = torch.atleast_2d(r0)
+        r4 = torch.vstack([r3[0], r3[0]])
+        r5 = r0.repeat_interleave(2)
+        r6 = r1.repeat_interleave(2, 0)
+        r7 = r1.diff()
+        r8 = r1.inner(r1)
+        r9 = r0.nonzero()
+        r10 = torch.tensordot(torch.ones(2, 2), torch.ones(1, 2), 1)
+        r11 = torch.broadcast_tensors(r0, torch.ones(3))
+        r12 = r1.roll(1, 0)
+        r13 = r0.kthvalue(1, 0).values
+        r14 = F.layer_norm(r1, r1.shape[-1:])
+    """,
+    "integers limited by a fraction, and other types of limits": f"""
+        {INTEGERS}
+        r2 = r1.clamp_min(0.5)
+        r3 = (r1 > 0).clamp_max(1)
+        r4 = F.relu6(r1)
+        r5 = F.hardtanh(r1)
+        r6 = F.threshold(r1, 0.5, 0.0)
+        r7 = torch.tensor([1.0, 2.0]).float_power(2)
+    """,
+    "what seldom operations refuse": f"""
+        {INTEGERS}
+        r2 = r1.hypot(r1)
+        r3 = r1.frac()
+        r4 = (r1 > 0).median()
+        r5 = F.celu(r1)
+        r6 = F.hardswish(r1)
+        r7 = F.layer_norm(r1, (3,))
+        r8 = F.smooth_l1_loss(r1, r1)
+        r9 = F.prelu(torch.ones(3), torch.ones(3))
+        r10 = F.nll_loss(torch.ones(3), r1)
+        r11 = F.pad(torch.ones(3), (1, 1, 1, 1))
+        r12 = (r1 > 0).div(r1 > 0, rounding_mode='floor')
+        r13 = torch.tensor(1.0).topk(2)
+        r14 = (r1 > 0).clamp_min(True)
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -15,6 +15,7 @@ from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
 from course_lib.native import messages
 from course_lib.native.creation import zeros_like
+from course_lib.native.kernels import copy
 from course_lib.native.sum_to import fit_seeds
 from course_lib.native.warn import warn_once
 from course_lib.tensor import Tensor, new_tensor
@@ -176,7 +177,7 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
             continue
         if not isinstance(caught, Tensor):
             if id(caught) not in made:  # the same array for two inputs: the same tensor, as in PyTorch
-                made[id(caught)] = new_tensor(caught if getattr(caught, "base", None) is None else caught.copy())
+                made[id(caught)] = new_tensor(caught if getattr(caught, "base", None) is None else copy(caught))
             caught = made[id(caught)]
         results.append(caught)
     return results

@@ -298,6 +298,8 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=Fals
         dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if dtype is not None:
         input = input.to(dtype)
+    if dim is not None and input.array.dtype.kind != "f":
+        kernels.mean(input.array)  # raises, before dimensions are looked at
     dims = dims_of(input, dim)
     if dims is None:
         whole = dim is None and not keepdim

@@ -46,6 +46,7 @@ def floor_divide(input, other):
 def _logical(name, function):
     def operation(input, other):
         a, b = operands(name, input, other)
+        kernels.sizes_of_both(a.array, b.array)
         return without_gradient(function(a.array, b.array))
 
     operation.__name__ = name
@@ -165,7 +166,8 @@ def diff(input, n=1, dim=-1):
     if not n:
         return rows.copy_(creation.zeros_like(input), input)
     for left in range(length - 1, max(length - n, 0) - 1, -1):
-        input = composites.narrow(input, dim, 1, left) - composites.narrow(input, dim, 0, left)
+        parts = composites.narrow(input, dim, 1, left), composites.narrow(input, dim, 0, left)
+        input = logical_xor(*parts) if input.array.dtype.kind == "b" else parts[0] - parts[1]
     return input
 
 

@@ -96,7 +96,7 @@ row("clamp_min_tensor(self, min)", "np.maximum(self, min)", node="ClampMinBackwa
 row("clamp_max_tensor(self, max)", "np.minimum(self, max)", node="ClampMaxBackward1", in_place=False,
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
-row("clamp_tensors(self, min, max)", "np.minimum(np.maximum(self, min), max)", node="ClampBackward0",
+row("clamp_tensors(self, min, max)", "kernels.between(self, min, max)", node="ClampBackward0",
     self="where((self >= min) & (self <= max), grad, 0.0)",
     min="where((min < max) & (self < min), grad, 0.0)",
     max="where((self > max) | (max < min), grad, 0.0)")

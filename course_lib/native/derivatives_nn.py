@@ -30,12 +30,13 @@ row("huber_loss(self, target, reduction=1, delta=1.0)", "kernels_nn.huber_loss(s
     self="huber_slope(self - target, delta) * per_element(grad, self, reduction)",
     target="huber_slope(target - self, delta) * per_element(grad, self, reduction)")
 row("binary_cross_entropy(self, target, weight: Tensor=None, reduction=1)",
-    "kernels_nn.binary_cross_entropy(self, target, weight, reduction)", elementwise=False,
+    "kernels_nn.binary_cross_entropy(self, target, weight, reduction)", elementwise=False, keeps=("self", "target"),
     self="weighted(bce_slope(self, target), weight) * per_element(grad, self, reduction)",
     target="weighted(bce_target_slope(self), weight) * per_element(grad, self, reduction)")
 row("bce_with_logits(self, target, weight: Tensor=None, pos_weight: Tensor=None, reduction=1)",
     "kernels_nn.bce_with_logits(self, target, weight, pos_weight, reduction)",
     node="BinaryCrossEntropyWithLogitsBackward0", elementwise=("self", "target"), in_place=False,
+    keeps=("self", "target"),
     self="weighted(bce_logits_slope(self, target, pos_weight), weight) * per_element(grad, self, reduction)",
     target="weighted(bce_logits_target_slope(self, pos_weight), weight) * per_element(grad, self, reduction)")
 for _dimensions in ("", "2d"):
@@ -71,7 +72,7 @@ row("threshold(self, threshold, value)", "kernels_nn.threshold(self, threshold, 
 row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",
     self="grad * gelu_tanh_slope(self)")
 row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 0, self, weight * self)",
-    in_place=False,
+    in_place=False, keeps=("self", "weight"),
     self="where(self > 0, grad, weight * grad)",
     weight="where(self > 0, 0.0, self * grad)")
 

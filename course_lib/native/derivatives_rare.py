@@ -76,6 +76,13 @@ def slices_at(x, dim, index, source):
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{kinds[0]} and (source) {kinds[1]}"
         )
+    slices = [(*shape[:dim], *shape[dim + 1 :]) for shape in (x.shape, source.shape)]
+    for place, (wanted, got) in enumerate(zip(*slices, strict=False)):
+        if wanted != got:
+            raise RuntimeError(
+                "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+                f"{wanted} at dimension {place} and source slice shape: {got} at dimension {place}."
+            )
     result = np.array(x)
     check_slices("index_copy_(): ", index, 0, x.shape[dim], dim)
     result[(slice(None),) * dim + (index,)] = source
@@ -217,14 +224,14 @@ row("fmod(self, other)", "rare.fmod(self, other)", node="FmodBackward1",
 row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
     self="grad * (other / (self * self + other * other))",
     other="grad * (-self / (self * self + other * other))")
-row("hypot(self, other)", "np.hypot(kernels.floats(self, 'hypot_cpu'), other)",
+row("hypot(self, other)", "np.hypot(kernels.float_pair(self, other, 'hypot_cpu'), other)",
     self="grad * (self / result)",
     other="grad * (other / result)")
 row("rsub_tensor(self, other, alpha)", "kernels.subtract(other, kernels.scaled(self, alpha))", node="RsubBackward0",
     in_place=False,
     self="-grad * alpha",
     other="grad")
-row("logaddexp(self, other)", "np.logaddexp(kernels.floats(self, 'logaddexp_cpu'), other)", in_place=False,
+row("logaddexp(self, other)", "np.logaddexp(kernels.float_pair(self, other, 'logaddexp_cpu'), other)", in_place=False,
     self="grad / (1 + exp(other - self))",
     other="grad / (1 + exp(self - other))")
 

@@ -122,6 +122,12 @@ def clip(x, low, high):
     return np.clip(x, low, high)
 
 
+def between(x, low, high):
+    """x limited on both sides by arrays."""
+    truth_refused(x, "\"clamp_cpu\" not implemented for 'Bool'", NotImplementedError)
+    return np.minimum(np.maximum(x, low), high)
+
+
 def limited(function, x, limit):
     """x limited on one side, in the type that x and the number have together."""
     if x.dtype.kind != "f":
@@ -230,6 +236,12 @@ def floats(x, kernel):
     if x.dtype.kind != "f":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(x).title}'")
     return x
+
+
+def float_pair(a, b, kernel):
+    """a, unless the two do not go together or hold integers: in this order."""
+    sizes_of_both(a, b)
+    return floats(a, kernel)
 
 
 def rounded(function, x):
@@ -796,7 +808,7 @@ def scatter_add(x, dim, index, src):
     if fits and index.ndim > len(sizes):
         n = len(sizes)
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n})")
-    if not fits and index.ndim != len(sizes):
+    if index.size and index.ndim < len(sizes) or not fits and index.ndim != len(sizes):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if not fits:
         raise RuntimeError(

@@ -47,20 +47,22 @@ def mse_loss(x, target, reduction):
 
 def smooth_l1_loss(x, target, reduction, beta):
     """A parabola for differences below beta, a straight line of slope 1 beyond."""
-    d = np.abs(floats(x - target, "smooth_l1_cpu"))
+    d = np.abs(floats(x, "smooth_l1_cpu") - target)
     return reduced(np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta).astype(d.dtype), reduction)
 
 
 def huber_loss(x, target, reduction, delta):
     """A parabola for differences up to delta, a straight line of slope delta beyond."""
-    d = np.abs(floats(x - target, "huber_cpu"))
+    d = np.abs(floats(x, "huber_cpu") - target)
     return reduced(np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)).astype(d.dtype), reduction)
 
 
 def binary_cross_entropy(x, target, weight, reduction):
     """-log(x) where the target is 1, -log(1 - x) where it is 0; logarithms are cut off at -100."""
-    if np.any((x < 0) | (x > 1)):
+    if not np.all((x >= 0) & (x <= 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
+    if not np.all((target >= 0) & (target <= 1)):
+        raise RuntimeError("all elements of target should be between 0 and 1")
     losses = (target - 1) * np.maximum(np.log1p(-x), -100) - target * np.maximum(np.log(x), -100)
     return reduced(losses if weight is None else losses * weight, reduction)
 
@@ -285,7 +287,7 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
 
     They are written without counting a version, as in PyTorch, so that two forward passes may precede a backward.
     """
-    axes = other_axes(x.ndim)
+    axes = other_axes(floats(x, "batch_norm").ndim)
     if training or running_mean is None:
         center, spread = np.mean(x, axes), np.var(x, axes)
         if running_mean is not None:

@@ -198,7 +198,7 @@ def __reversed__(self):
 def __invert__(self):
     if self.array.dtype.kind == "f":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return new_tensor(np.invert(self.array))
+    return composites.without_gradient(np.invert(self.array))
 
 
 @method()

@@ -182,6 +182,7 @@ def diag(input, diagonal=0):
 def trace(input):
     """The sum of a matrix's diagonal."""
     if input.array.ndim != 2:
+        kernels.truth_refused(input.array, derivatives_rare.NO_TRACE, NotImplementedError)
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.array.ndim}")
     return rows.trace(input)
 
@@ -234,8 +235,8 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 
 def ravel(input):
-    """All elements in one dimension: a view when the memory allows it."""
-    return composites.reshape(input, -1)
+    """All elements in one dimension: a view when they lie in rows, else of a copy that does."""
+    return composites.view(input.contiguous(), -1)
 
 
 def roll(input, shifts, dims=()):

@@ -13,9 +13,10 @@ import numpy as np
 from course_lib import dtypes
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.errors import not_supported
-from course_lib.native import composites, creation, derivatives_nn  # noqa: F401  (fills the table)
-from course_lib.native.arguments import broadcast_error, promote, tensor_argument
+from course_lib.native import composites, composites_more, creation, derivatives_nn, kernels  # noqa: F401
+from course_lib.native.arguments import broadcast_error, promote, rank, tensor_argument
 from course_lib.native.building import rows
+from course_lib.native.memory import check_cast
 from course_lib.tensor import Tensor
 
 # --- activations -------------------------------------------------------------------------------------------
@@ -353,7 +354,7 @@ def batch_norm(
     a batch with one value a channel, RuntimeError for running statistics of another length or missing.
     """
     channels = input.shape[1]
-    if training and input.numel() == channels:
+    if training and math.prod((input.shape[0], *input.shape[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not training and (running_mean is None or running_var is None):
         name = "running_mean" if running_mean is None else "running_var"
@@ -381,6 +382,12 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
             f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of "
             f"size{list(input.shape)}"
         )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter.shape) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter.shape)} and normalized_shape = {list(shape)}"
+            )
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
@@ -403,7 +410,17 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The inner product of two tensors along dim, each scaled to length 1 first."""
-    lengths = [composites.clamp(composites.norm(x, 2, dim, True), min=eps) for x in (x1, x2)]
+    common = dtypes.FROM_NUMPY[dtypes.result_type([(x.array.dtype, rank(x)) for x in (x1, x2)])]
+    if not common.is_floating_point:
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {common.title}"
+        )
+    x1, x2 = (x if x.is_floating_point() else x.to(common) for x in (x1, x2))
+    x1, x2 = composites_more.broadcast_tensors(x1, x2)
+    lengths = [rows.clone(composites.norm(x, 2, dim, True)) for x in (x1, x2)]
+    with no_grad():
+        for length in lengths:
+            rows.clamp_min_(length, eps)
     return composites.sum((x1 / lengths[0]) * (x2 / lengths[1]), dim)
 
 
@@ -493,6 +510,7 @@ def huber_loss(input, target, *, reduction="mean", delta=1.0):
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = same_size(input, target)
+    check_cast(promote(input, target)[0].dtype, input.array.dtype)
     return rows.huber_loss(input, target, reduction_number(reduction), delta)
 
 
@@ -511,6 +529,9 @@ def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="m
     """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    kernels.floats(input.array, "log_sigmoid_cpu")
+    kernels.check_difference(target.array, target.array)
+    check_cast(promote(input, target)[0].dtype, target.array.dtype)
     return rows.bce_with_logits(input, target, weight, pos_weight, reduction_number(reduction))
 
 
@@ -627,7 +648,8 @@ def kl_div(input, target, *, reduction="mean", log_target=False):
     if log_target:
         losses = rows.exp(target) * (target - input)
     else:
-        losses = rows.xlogy(target, target) - target * input
+        product = target * input  # first, as in PyTorch: hooks on saved tensors see it
+        losses = rows.xlogy(target, target) - product
     if reduction == "batchmean":
         return composites.sum(losses) / (input.shape[0] if input.dim() else 1)
     return reduced(losses, reduction)

@@ -204,7 +204,7 @@ INDEXES = (
         r"Index tensor must have the same number|"
         r"to be no larger than self|Index is supposed to be a vector|Number of indices|source tensor shape must match|"
         r"Index put requires|0-dimensional value tensor|0-dimension value tensor|"
-        r"selected (?:index|number) k out of range",
+        r"same slice shapes|selected (?:index|number) k out of range",
         (
             "What is picked, where, and what is written there do not fit together in shape or element type.",
             "Several index tensors are broadcast against each other; gather and scatter want an index with as many "

@@ -181,6 +181,7 @@ NO_ERROR = {
 # Either's text -> why the comparison ends.
 NO_MORE = {
     "PyTorch may have written the part that fitted": "IndexError",
+    "PyTorch may have written the part before the zero": "ZeroDivisionError",
     "PyTorch has written when it refuses": "Inplace update to inference tensor",
     "a tensor is half an inference tensor after `.data =`": "Inference tensors do not track version counter",
 }

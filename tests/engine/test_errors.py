@@ -1051,6 +1051,8 @@ programs(
     flipud_of_a_number=lambda torch: torch.tensor(1.0).flipud(),
     largest_of_no_magnitudes=lambda torch: torch.ones(0).norm(float("inf")),
     broadcast_tensors_that_do_not=lambda torch: torch.broadcast_tensors(torch.ones(2), torch.ones(3)),
+    index_copy_of_other_slices=lambda torch: torch.ones(3, 2).index_copy(0, torch.tensor([0]), torch.ones(1, 3)),
+    scatter_add_from_more_dimensions=lambda torch: torch.ones(3).scatter_add(0, torch.tensor([0]), torch.ones(3, 2)),
     mv_of_two_types=lambda torch: torch.mv(torch.ones(3, 3), torch.ones(3, dtype=torch.int64)),
     dot_of_matrices=lambda torch: torch.dot(matrix(torch), matrix(torch)),
     bmm_of_matrices=lambda torch: torch.bmm(matrix(torch), matrix(torch)),

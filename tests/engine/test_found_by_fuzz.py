@@ -799,6 +799,12 @@ FOUND = {
         r1 = r0.topk(1).indices
         r2 = r0.topk(5).indices
     """,
+    "the gradient of a transposed matrix lies as that matrix does": f"""
+        {MATRIX}
+        r1 = r0.transpose(0, -1)
+        r2 = torch.autograd.grad([r1.sum(), r1.sum()], r0)[0].clone()
+        r3 = r2.T.contiguous()
+    """,
     "the smallest of zeros": """
         r0 = torch.tensor([0.0, -0.0, 2.0])
         r1 = 1 / r0.amin(0)
@@ -915,6 +921,33 @@ FOUND = {
         r5 = F.hardtanh(r1)
         r6 = F.threshold(r1, 0.5, 0.0)
         r7 = torch.tensor([1.0, 2.0]).float_power(2)
+    """,
+    "the cosine of the angle between tensors of several shapes": """
+        r0 = torch.tensor([[0.25, 2.0, 0.0], [1.0, 3.0, 0.0]], dtype=torch.float64, requires_grad=True)
+        r1 = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+        r2 = F.cosine_similarity(r1, r0, 0)
+        r3 = F.cosine_similarity(r0.detach() > 1, r0, 1)
+        (r2.sum() + r3.sum()).backward()
+    """,
+    "more of what seldom operations refuse": f"""
+        {INTEGERS}
+        r2 = F.layer_norm(torch.ones(3), (3,), torch.tensor(1.0))
+        r3 = F.cosine_similarity(r1, r1, 0)
+        r4 = F.batch_norm(r1[None], None, None, training=True)
+        r5 = F.binary_cross_entropy(torch.ones(3), 2 * torch.ones(3))
+        r6 = F.binary_cross_entropy_with_logits(r1, torch.ones(3))
+        r7 = (r1 > 0).clamp(r1 > 0, r1 > 0)
+        r12 = r1.logical_and(r1[:2])
+        r13 = r1.hypot(r1[:2])
+        r14 = (r1 > 0).trace()
+        r15 = F.huber_loss(r1, torch.ones(3))
+        r16 = F.binary_cross_entropy_with_logits(torch.ones(3), r1)
+        r17 = F.binary_cross_entropy_with_logits(torch.ones(3), r1 > 0)
+        r18 = torch.ones(3, 2).index_copy(0, torch.tensor([0]), torch.ones(1, 3))
+        r8 = F.smooth_l1_loss(r1 > 0, r1 > 0)
+        r9 = r1.mean((0, -1))
+        r10 = (r1 > 0).diff()
+        r11 = torch.ones(2, 3).t().ravel()
     """,
     "what seldom operations refuse": f"""
         {INTEGERS}

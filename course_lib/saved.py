@@ -144,6 +144,8 @@ class PackedVariable(SavedVariable):
             raise TypeError(messages.UNPACKED_NO_TENSOR.format(type(tensor).__name__))
         result = alias(tensor)
         result.node = node if self.is_output else self.history
+        if tensor.is_inference():
+            meta_of(result).inference = True
         if self.is_leaf:  # gradients go to the leaf's own accumulator
             meta_of(result).requires_grad, result.meta.accumulator = True, self.meta.accumulator
         elif self.meta is not None and self.meta.edge_to_output:

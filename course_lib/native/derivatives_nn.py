@@ -63,9 +63,9 @@ row("celu(self, alpha=1.0)", "np.where(kernels.floats(self, 'elu_cpu') > 0, self
     self="where(self <= 0, grad * exp(self / alpha), grad)")
 row("mish(self)", "kernels_nn.mish(self)",
     self="grad * mish_slope(self)")
-row("hardsigmoid(self)", "np.clip(kernels.floats(self, 'hardsigmoid_cpu') / 6 + 0.5, 0, 1)",
+row("hardsigmoid(self)", "np.clip(kernels.floats(self, 'hardsigmoid_cpu') + 3, 0, 6) / 6",
     self="where((self > -3) & (self < 3), grad / 6, 0.0)")
-row("hardswish(self)", "self * np.clip(kernels.floats(self, 'hardswish_cpu') / 6 + 0.5, 0, 1)",
+row("hardswish(self)", "self * np.clip(kernels.floats(self, 'hardswish_cpu') + 3, 0, 6) / 6",
     self="where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))")
 row("threshold(self, threshold, value)", "kernels_nn.threshold(self, threshold, value)",
     self="threshold_backward(grad, self, threshold)")

@@ -153,7 +153,12 @@ def dist_grad(grad, self, other, result, p):
     return sum_to(norm_grad(grad, self - other, result, p, None, False), self.shape)
 
 
-norm_grad, place_diagonal, sum_to = kernels.norm_grad, kernels.place_diagonal, kernels.sum_to
+def inverse_or_zero(x):
+    """1 / x, and 0 for 0."""
+    return where(x == 0, 0.0, 1 / x)
+
+
+norm_grad, place_diagonal, sum_to, where = kernels.norm_grad, kernels.place_diagonal, kernels.sum_to, kernels.where
 
 
 def on_diagonal(x, offset, dim1, dim2):
@@ -222,8 +227,8 @@ row("fmod(self, other)", "rare.fmod(self, other)", node="FmodBackward1",
     self="grad",
     other="-grad * trunc(self / other)")
 row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
-    self="grad * (other / (self * self + other * other))",
-    other="grad * (-self / (self * self + other * other))")
+    self="grad * (other * inverse_or_zero(self * self + other * other))",
+    other="grad * (-self * inverse_or_zero(self * self + other * other))")
 row("hypot(self, other)", "np.hypot(kernels.float_pair(self, other, 'hypot_cpu'), other)",
     self="grad * (self / result)",
     other="grad * (other / result)")

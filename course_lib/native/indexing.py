@@ -344,7 +344,7 @@ def put_(tensor, indices, value, accumulate=False):
     if tracked:
         node = init_node(IndexPutBackward0(), edges)
         node.kept_indices, node.kept_accumulate = kept, accumulate
-        node.value_form = (np.shape(values), tensor.array.dtype)
+        node.value_form = (np.shape(values), values.dtype if is_tensor else tensor.array.dtype)
         rebase_history(tensor, node)
         if state.recording == 2:
             instrument(node, tensor)

@@ -1211,6 +1211,11 @@ def flip(x, dims):
 
 def masked_scatter(x, mask, source):
     """x with the elements of `source` put, in order, where the mask is True."""
+    if x.dtype != source.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{title(x).title} and "
+            f"{title(source).title}"
+        )
     result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
     result[np.broadcast_to(mask, result.shape)] = source.reshape(-1)
     return result

@@ -157,13 +157,9 @@ def fill_diagonal_(input, fill_value):
     sizes = input.array.shape
     if len(sizes) < 2:
         raise RuntimeError("dimensions must larger than 1")
-    if len(sizes) > 2:
-        if len(set(sizes)) > 1:
-            raise RuntimeError("all dimensions of input must be of equal length")
-        step = builtins.sum(input.stride())
-        composites_more.as_strided(input, (sizes[0],), (step,)).fill_(fill_value)
-        return input
-    composites.diagonal(input).fill_(fill_value)
+    if len(sizes) > 2 and len(set(sizes)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    composites_more.as_strided(input, (builtins.min(sizes),), (builtins.sum(input.stride()),)).fill_(fill_value)
     return input
 
 

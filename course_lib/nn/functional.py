@@ -585,12 +585,13 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = 0 if input.array.ndim == 1 else 1
-    if input.array.dtype.kind != "f":
-        raise NotImplementedError(
-            f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{input.dtype.title}'"
+    probabilities = target.array.shape == input.array.shape
+    if probabilities and target.array.dtype.kind != "f":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.title}"
         )
     log_probabilities = composites.log_softmax(input, dim)
-    if target.array.dtype.kind == "f" and target.array.shape == input.array.shape:
+    if probabilities:
         return soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim)
     hard = nll_loss(log_probabilities, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0:

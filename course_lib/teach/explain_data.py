@@ -229,7 +229,8 @@ TYPES = (
     Row(
         "two types",
         r"self\.dtype to be equal to src\.dtype|must have the same scalar type|"
-        r"same dtype, but got|expected scalar type \w+ but found|\w+ did not match \w+$|expected dtype \w+ for|"
+        r"same dtype, but got|"
+        r"to have same dtypes but got|expected scalar type \w+ but found|\w+ did not match \w+$|expected dtype \w+ for|"
         r"Could not set tensor of type",
         (
             "Two tensors of different element types met in an operation that takes only one.",

@@ -51,6 +51,14 @@ def matrix(torch, rows=2, columns=3):
     return torch.arange(float(rows * columns)).reshape(rows, columns)
 
 
+def picked_and_converted(torch):
+    """The sum of elements picked from a leaf that took data of another type since."""
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    result = x.masked_select(x > 0).sum()
+    x.data = x.data.float()
+    return result
+
+
 def same(tensor):
     """A hook that changes nothing."""
     return tensor
@@ -1053,6 +1061,7 @@ programs(
     broadcast_tensors_that_do_not=lambda torch: torch.broadcast_tensors(torch.ones(2), torch.ones(3)),
     index_copy_of_other_slices=lambda torch: torch.ones(3, 2).index_copy(0, torch.tensor([0]), torch.ones(1, 3)),
     scatter_add_from_more_dimensions=lambda torch: torch.ones(3).scatter_add(0, torch.tensor([0]), torch.ones(3, 2)),
+    masked_select_of_other_data=lambda torch: picked_and_converted(torch).backward(),
     mv_of_two_types=lambda torch: torch.mv(torch.ones(3, 3), torch.ones(3, dtype=torch.int64)),
     dot_of_matrices=lambda torch: torch.dot(matrix(torch), matrix(torch)),
     bmm_of_matrices=lambda torch: torch.bmm(matrix(torch), matrix(torch)),

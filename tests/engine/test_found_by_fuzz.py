@@ -198,6 +198,28 @@ FOUND = {
         r1.data = r1.data.float()
         r2.sum().backward()
     """,
+    "a saved tensor packed in inference mode": f"""
+        {VECTOR}
+        r1 = r0.erf()
+        with torch.inference_mode():
+            r1.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+        r1.backward(torch.ones_like(r1), create_graph=True)
+    """,
+    "elements picked from what took data of another type since": f"""
+        {VECTOR}
+        r1 = r0.masked_select(r0 > 0)
+        r0.data = r0.data.float()
+        r1.max().backward()
+    """,
+    "an element of a wider type assigned by a mask": f"""
+        {VECTOR}
+        r1 = torch.arange(3.0)
+        r1[r1 > r0] = r0[r1 > r0]
+        r1.sum().backward()
+        r2 = torch.arange(3.0)
+        r2[r2 > 1] = r0[1]
+        r2.sum().backward(create_graph=True)
+    """,
     # --- tensors that change their form after their node was made ---
     "a leaf that got a dimension between two roots": """
         r0 = torch.zeros(0, dtype=torch.float64, requires_grad=True)
@@ -921,6 +943,24 @@ FOUND = {
         r5 = F.hardtanh(r1)
         r6 = F.threshold(r1, 0.5, 0.0)
         r7 = torch.tensor([1.0, 2.0]).float_power(2)
+    """,
+    "the gradient of an angle at the origin": """
+        r0 = torch.tensor([0.0, -0.0, 2.0], dtype=torch.float64, requires_grad=True)
+        r1 = torch.atan2(r0, -r0)
+        r1.sum().backward(create_graph=True)
+        r2 = 1 / r0.grad
+    """,
+    "a diagonal is overwritten as one view": f"""
+        {MATRIX}
+        with torch.no_grad():
+            r1 = r0[:1]
+        r1.fill_diagonal_(1.0)
+    """,
+    "targets of a loss, asked for before its input": f"""
+        {INTEGERS}
+        r2 = F.cross_entropy(r1, r1)
+        r3 = F.cross_entropy(torch.zeros(0) > 1, torch.tensor([0, 1]))
+        r4 = F.cross_entropy(r1, torch.tensor([1]))
     """,
     "the cosine of the angle between tensors of several shapes": """
         r0 = torch.tensor([[0.25, 2.0, 0.0], [1.0, 3.0, 0.0]], dtype=torch.float64, requires_grad=True)

@@ -24,7 +24,10 @@ def get_gradient_edge(tensor):
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    return GradientEdge(*public_edge(edge_of(tensor)))
+    edge = edge_of(tensor)
+    if not edge:
+        raise AssertionError("Expected gradient function to be set")
+    return GradientEdge(*public_edge(edge))
 
 
 def increment_version(tensor):

@@ -605,6 +605,8 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
         if matrix.array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix.array.ndim}-D tensor")
     check_matrices("mat1", "mat2", mat1, mat2)
+    if mat1.array.dtype.kind == "b" and input.array.size:
+        kernels.floats(mat1.array, "addmm_impl_cpu_")
     if beta != 1 or alpha != 1:
         return rows.addmm_scaled(input, mat1, mat2, beta, alpha)
     return rows.addmm(input, mat1, mat2)
@@ -728,9 +730,9 @@ def tensordot(a, b, dims=2):
     over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
     for d, e in zip(*dims, strict=True):
         if b.array.shape[e] == 1:
-            a = sum(a, d, True)  # the one factor is the same for all
+            a = sum(a, d, True).to(a.dtype)  # the one factor is the same for all
         elif a.array.shape[d] == 1:
-            b = sum(b, e, True)
+            b = sum(b, e, True).to(b.dtype)
         elif a.array.shape[d] != b.array.shape[e]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "

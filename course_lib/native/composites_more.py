@@ -220,7 +220,8 @@ def nonzero(input, *, as_tuple=False):
     found = np.nonzero(np.atleast_1d(input.array))[: input.array.ndim]
     if as_tuple:
         return tuple(without_gradient(places) for places in found)
-    return without_gradient(np.stack(found, 1) if found else np.zeros((int(bool(input.array)), 0), np.int64))
+    lines = np.stack(found) if found else np.zeros((0, int(bool(input.array))), np.int64)
+    return without_gradient(np.array(lines.T, order="F"))  # by columns, as in PyTorch
 
 
 def count_nonzero(input, dim=None):

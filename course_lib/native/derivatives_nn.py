@@ -64,7 +64,7 @@ row("celu(self, alpha=1.0)", "np.where(kernels.floats(self, 'elu_cpu') > 0, self
 row("mish(self)", "kernels_nn.mish(self)",
     self="grad * mish_slope(self)")
 row("hardsigmoid(self)", "np.clip(kernels.floats(self, 'hardsigmoid_cpu') + 3, 0, 6) / 6",
-    self="where((self > -3) & (self < 3), grad / 6, 0.0)")
+    self="hardsigmoid_backward(grad, self)")
 row("hardswish(self)", "self * np.clip(kernels.floats(self, 'hardswish_cpu') + 3, 0, 6) / 6",
     self="where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))")
 row("threshold(self, threshold, value)", "kernels_nn.threshold(self, threshold, value)",
@@ -116,8 +116,14 @@ row("nll_loss_backward(grad_output, self, target: Tensor, total_weight: Tensor, 
     grad_output="nll_loss(grad, target, weight, reduction, ignore_index)[0]",
     self="zeros_like(grad)")
 row("hardtanh_backward(grad_output, self, min_val, max_val)",
-    "grad_output * ((self > min_val) & (self < max_val))", node="HardtanhBackwardBackward0", elementwise=False,
-    grad_output="grad * ((self > min_val) & (self < max_val))",
+    "kernels.where((self > min_val) & (self < max_val), grad_output, 0.0)", node="HardtanhBackwardBackward0",
+    elementwise=False,
+    grad_output="where((self > min_val) & (self < max_val), grad, 0.0)",
+    self="zeros_like(grad)")
+row("hardsigmoid_backward(grad_output, self)",
+    "kernels.where((self > -3) & (self < 3), grad_output * kernels_nn.SIXTH, 0.0)",
+    node="HardsigmoidBackwardBackward0", elementwise=False,
+    grad_output="hardsigmoid_backward(grad, self)",
     self="zeros_like(grad)")
 row("max_pool_backward(grad_output, self, indices: Tensor)",
     "kernels_nn.max_pool_backward(grad_output, self, indices)",

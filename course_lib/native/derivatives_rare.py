@@ -77,12 +77,12 @@ def slices_at(x, dim, index, source):
             f"{kinds[0]} and (source) {kinds[1]}"
         )
     slices = [(*shape[:dim], *shape[dim + 1 :]) for shape in (x.shape, source.shape)]
-    for place, (wanted, got) in enumerate(zip(*slices, strict=False)):
-        if wanted != got:
-            raise RuntimeError(
-                "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-                f"{wanted} at dimension {place} and source slice shape: {got} at dimension {place}."
-            )
+    if slices[0] != slices[1]:
+        wanted, got = (" ".join(map(str, sizes)) for sizes in slices)
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{wanted} at dimension {dim} and source slice shape: {got} at dimension {dim}."
+        )
     result = np.array(x)
     check_slices("index_copy_(): ", index, 0, x.shape[dim], dim)
     result[(slice(None),) * dim + (index,)] = source
@@ -108,9 +108,9 @@ def put_back(grad, sizes, index):
 
 def median(x):
     """The lower of the middle elements; NaN when there is one."""
+    if not x.size:  # what NaN becomes in other types
+        return np.asarray({"f": np.nan, "i": np.iinfo(np.int64).min, "b": True}[x.dtype.kind], x.dtype)
     kernels.truth_refused(x, "\"median_cpu\" not implemented for 'Bool'", NotImplementedError)
-    if not x.size:
-        return np.asarray(np.nan, x.dtype)
     if x.dtype.kind == "f" and np.isnan(x).any():
         return np.asarray(np.nan, x.dtype)
     return np.sort(x, axis=None)[(x.size - 1) // 2]

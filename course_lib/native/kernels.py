@@ -427,7 +427,9 @@ def sort(x, dim, descending):
         indices = np.flip(x.shape[dim] - 1 - np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
     else:
         indices = np.argsort(x, axis=dim, kind="stable")
-    return laid_out_like(np.take_along_axis(x, indices, axis=dim), x), indices
+    values = np.take_along_axis(x, indices, axis=dim)
+    in_rows = x.flags.c_contiguous and indices.flags.c_contiguous
+    return laid_out_like(values, x), indices if in_rows else laid_out_like(indices, x)
 
 
 def laid_out_like(values, x):

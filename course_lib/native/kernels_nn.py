@@ -32,6 +32,7 @@ from course_lib.native.kernels import (
 
 # --- losses ------------------------------------------------------------------------------------------------
 
+SIXTH = float(np.float32(1 / 6))  # the slope of hardsigmoid; PyTorch's kernel has it in this precision for all types
 NONE, MEAN, SUM = 0, 1, 2  # how PyTorch's nodes write reduction="none", "mean" and "sum"
 
 
@@ -400,7 +401,7 @@ def flat_images(x):
 def embedding_grad(grad, sizes, indices, padding_idx, by_frequency):
     """Each looked-up row's gradient, added to its place in the table; the padding row gets none."""
     shares = lookup_shares(grad, indices, padding_idx, by_frequency)
-    rows = reshape(grad, (-1, sizes[1])) * shares
+    rows = reshape(grad, (numel(indices.shape), sizes[1])) * shares
     return index_add(zeros_of(grad, sizes), 0, reshape(indices, (-1,)), rows)
 
 

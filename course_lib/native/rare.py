@@ -41,6 +41,8 @@ def __getattr__(name):
 
 def fmod(input, other):
     """What is left of input after rounding input / other towards zero."""
+    if input.array.dtype.kind == "b" and not isinstance(other, bool | Tensor):
+        input = input.to(dtypes.default if isinstance(other, float) else dtypes.int64)
     return rows.fmod(input, other) if isinstance(other, Tensor) else rows.fmod_number(input, other)
 
 
@@ -57,10 +59,10 @@ def float_power(input, exponent):
 def dist(input, other, p=2):
     """The p-norm of the difference."""
     kernels.check_difference(input.array, other.array)
-    if input.array.dtype.kind != "f":
-        raise RuntimeError(
-            f"norm(): input dtype should be either floating point or complex. Got {input.dtype.title} instead."
-        )
+    kernels.sizes_of_both(input.array, other.array)
+    kind = dtypes.FROM_NUMPY[dtypes.result_type([(t.array.dtype, rank(t)) for t in (input, other)])]
+    if not kind.is_floating_point:
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {kind.title} instead.")
     return rows.dist(input, other, p)
 
 

@@ -421,7 +421,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     with no_grad():
         for length in lengths:
             rows.clamp_min_(length, eps)
-    return composites.sum((x1 / lengths[0]) * (x2 / lengths[1]), dim)
+    second = x2 / lengths[1]  # first, as in PyTorch: hooks on saved tensors see it
+    return composites.sum((x1 / lengths[0]) * second, dim)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
@@ -522,6 +523,8 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
             "deprecated. "
             "Please ensure they have the same size."
         )
+    if target.array.dtype != input.array.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype.title} but expected {input.dtype.title}")
     return rows.binary_cross_entropy(input, target, weight, reduction_number(reduction))
 
 
@@ -570,6 +573,11 @@ def check_target(input, target, weight):
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
     if len(sizes) > 2:
         expected = [sizes[0], *sizes[2:]]
+        if len(sizes) == 4 and target.dim() != 3:
+            raise RuntimeError(
+                "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+                f"{target.dim()}"
+            )
         if list(target.shape) != expected:
             raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
     classes = sizes[0 if len(sizes) == 1 else 1]

@@ -118,7 +118,8 @@ def rounded_apart(ours, theirs, kind):
     if ours == theirs or not math.isclose(ours, theirs, rel_tol=1e-3 if "32" in kind else 1e-5, abs_tol=1e-6):
         return False
     large, many_places = LAST_PLACES[kind]
-    return abs(theirs) > large or abs(ours - theirs) > many_places * abs(theirs) or ours % 1 == 0 or theirs % 1 == 0
+    between = ours % 1 == 0 or theirs % 1 == 0 or math.floor(ours) != math.floor(theirs)
+    return between or abs(theirs) > large or abs(ours - theirs) > many_places * abs(theirs)
 
 
 def roundings_show(ours, theirs):

@@ -59,6 +59,13 @@ def picked_and_converted(torch):
     return result
 
 
+def view_from_no_grad(torch):
+    """Part of a leaf, taken while nothing is recorded."""
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        return x[1:]
+
+
 def same(tensor):
     """A hook that changes nothing."""
     return tensor
@@ -1062,6 +1069,7 @@ programs(
     index_copy_of_other_slices=lambda torch: torch.ones(3, 2).index_copy(0, torch.tensor([0]), torch.ones(1, 3)),
     scatter_add_from_more_dimensions=lambda torch: torch.ones(3).scatter_add(0, torch.tensor([0]), torch.ones(3, 2)),
     masked_select_of_other_data=lambda torch: picked_and_converted(torch).backward(),
+    gradient_edge_of_a_view_from_no_grad=lambda torch: torch.autograd.graph.get_gradient_edge(view_from_no_grad(torch)),
     mv_of_two_types=lambda torch: torch.mv(torch.ones(3, 3), torch.ones(3, dtype=torch.int64)),
     dot_of_matrices=lambda torch: torch.dot(matrix(torch), matrix(torch)),
     bmm_of_matrices=lambda torch: torch.bmm(matrix(torch), matrix(torch)),

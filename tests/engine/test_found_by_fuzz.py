@@ -837,6 +837,14 @@ FOUND = {
         r6 = 1 / torch.minimum(r0, -r0)
     """,
     "a running sum begins with zero": "r0 = torch.tensor([-0.0, -0.0])\nr1 = 1 / r0.cumsum(0)",
+    "places of ordered elements lie as those do": f"""
+        {MATRIX}
+        r1 = r0.t().sort(0).indices
+        r2 = r1.t().view(-1)
+        r3 = r0.sort(0, True).indices
+        r3.fill_diagonal_(1.0)
+        r4 = r0.nonzero().t().view(-1)
+    """,
     "elements in order lie as before": f"{MATRIX}\nr1 = r0.t().sort(0).values\nr2 = r1.reshape(-1)",
     "elements in reverse order lie as before": f"{MATRIX}\nr1 = r0.t().flip(0)\nr2 = r1.reshape(-1)",
     "filled by a mask lies in rows": f"{MATRIX}\nr1 = r0.t().masked_fill(r0.t() > 1, 0.5)\nr2 = r1.reshape(-1)",
@@ -950,6 +958,31 @@ FOUND = {
         r1.sum().backward(create_graph=True)
         r2 = 1 / r0.grad
     """,
+    "an infinite gradient of what was cut off": """
+        r0 = torch.tensor([-2.0, 0.5, 3.0], requires_grad=True)
+        r1 = F.hardtanh(r0) + 1
+        r1.log().sum().backward()
+        r2 = F.hardsigmoid(r0)
+        r0.grad = None
+        r2.sum().backward(create_graph=True)
+    """,
+    "a table without columns": """
+        r0 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
+        r1 = F.embedding(torch.tensor([0, 1]), r0)
+        F.mse_loss(r1, r1).backward()
+    """,
+    "truth values in products, and the median of none": """
+        r0 = torch.ones(2, 1) > 0
+        r1 = r0.inner(r0)
+        r2 = r0.T.addmm(r0.T, r0)
+        r3 = torch.zeros(0, 2).long().median()
+        r4 = (torch.zeros(0) > 0).median()
+    """,
+    "the saved tensors of a cosine in order": f"""
+        {MATRIX}
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: seen(t).clone(), lambda t: seen(t)):
+            r1 = F.cosine_similarity(r0, r0 * 2, 1)
+    """,
     "a diagonal is overwritten as one view": f"""
         {MATRIX}
         with torch.no_grad():
@@ -977,6 +1010,10 @@ FOUND = {
         r5 = F.binary_cross_entropy(torch.ones(3), 2 * torch.ones(3))
         r6 = F.binary_cross_entropy_with_logits(r1, torch.ones(3))
         r7 = (r1 > 0).clamp(r1 > 0, r1 > 0)
+        r19 = (r1 > 0).fmod(2)
+        r20 = r1.sum().dist(torch.ones(3))
+        r21 = F.binary_cross_entropy(torch.ones(3), torch.ones(3, dtype=torch.float64))
+        r22 = F.nll_loss(torch.ones(2, 1, 2, 2), r1[:2])
         r12 = r1.logical_and(r1[:2])
         r13 = r1.hypot(r1[:2])
         r14 = (r1 > 0).trace()

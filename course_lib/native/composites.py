@@ -620,8 +620,9 @@ def matmul(input, other):
     if a == b == 2:
         try:
             return rows.mm(input, other)
-        except ValueError:
-            return mm(input, other)  # raises, and says why
+        except (ValueError, RuntimeError):
+            pass
+        return mm(input, other)  # raises, and says why: shapes come before types
     if a == 0 or b == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
     if a == 1 and b == 1:
@@ -1132,7 +1133,7 @@ def _share_among_equals(grad, x, result, dim, keepdim):
     equal = kernels.equal_to_extreme(x.array, result.array, dim, keepdim)
     share = equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
     if dim is None:
-        return where(new_tensor(equal), grad * new_tensor(share.max().astype(x.array.dtype)), 0.0)
+        return where(new_tensor(equal), grad * new_tensor(share.max(initial=0).astype(x.array.dtype)), 0.0)
     return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
 
 

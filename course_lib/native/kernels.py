@@ -804,13 +804,15 @@ def scatter_add(x, dim, index, src):
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if x.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if not index.size:
+        return np.array(x)
     sizes = src.shape or (1,)
     fits = all(d == dim or i <= n for d, (i, n) in enumerate(zip(index.shape, x.shape, strict=True)))
     fits = fits and all(i <= n for i, n in zip(index.shape, sizes, strict=False))
     if fits and index.ndim > len(sizes):
         n = len(sizes)
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n})")
-    if index.size and index.ndim < len(sizes) or not fits and index.ndim != len(sizes):
+    if index.ndim < len(sizes) or not fits and index.ndim != len(sizes):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if not fits:
         raise RuntimeError(

@@ -26,7 +26,7 @@ from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import cat, dimension
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS
-from course_lib.tensor import Tensor, new_tensor
+from course_lib.tensor import Tensor, memory_of, new_tensor
 
 
 def __getattr__(name):
@@ -337,9 +337,16 @@ def kron(input, other):
     """All products of an element of one tensor with the whole of the other."""
     ndim = builtins.max(input.array.ndim, other.array.ndim)
     a, b = ((1,) * (ndim - t.array.ndim) + t.array.shape for t in (input, other))
-    x = composites.reshape(input, [n for size in a for n in (size, 1)])
-    y = composites.reshape(other, [n for size in b for n in (1, size)])
+    x = unsafe_view(input, [n for size in a for n in (size, 1)])
+    y = unsafe_view(other, [n for size in b for n in (1, size)])
     return composites.reshape_fresh(x * y, tuple(m * n for m, n in zip(a, b, strict=True)))
+
+
+def unsafe_view(input, shape):
+    """The tensor's memory in another shape, as no view: writes to it go unnoticed, in PyTorch, too."""
+    result = composites.reshape_fresh(input, tuple(shape))
+    result.array = kernels.view(memory_of(input), tuple(shape))
+    return result
 
 
 def addmv(input, mat, vec, *, beta=1, alpha=1):

@@ -983,6 +983,22 @@ FOUND = {
         with torch.autograd.graph.saved_tensors_hooks(lambda t: seen(t).clone(), lambda t: seen(t)):
             r1 = F.cosine_similarity(r0, r0 * 2, 1)
     """,
+    "an overwritten factor of a Kronecker product goes unnoticed": f"""
+        {MATRIX}
+        r1 = r0.kron(r0)
+        with torch.no_grad():
+            r0.add_(1)
+        r1.sum().backward()
+        r2 = r0.t().kron(r0)
+    """,
+    "sizes of matrices of two types": f"""
+        {MATRIX}
+        r1 = r0 @ (r0 > 0)
+        r2 = (r0 > 0) @ (r0 > 0)
+        r3 = torch.zeros(2, 0, requires_grad=True).median()
+        r3.backward(create_graph=True)
+        r4 = torch.zeros(0).scatter_add(0, torch.zeros(0).long(), torch.zeros(1, 0))
+    """,
     "a diagonal is overwritten as one view": f"""
         {MATRIX}
         with torch.no_grad():

@@ -14,7 +14,7 @@ import numpy as np
 
 from course_lib.dtypes import BOOL
 from course_lib.dtypes import of_array as title
-from course_lib.native.memory import Storage
+from course_lib.native.memory import Storage, is_dense
 
 # --- values ------------------------------------------------------------------------------------------------
 
@@ -437,6 +437,9 @@ def laid_out_like(values, x):
     if x.flags.c_contiguous or 0 in x.strides:
         return np.array(values, order="C")
     result = np.empty_like(x, values.dtype)
+    if 1 in x.shape and is_dense(x):  # NumPy chooses the strides of single elements, PyTorch keeps them
+        steps = [step // x.itemsize * result.itemsize for step in x.strides]
+        result = np.ndarray(x.shape, result.dtype, np.empty(x.size, result.dtype), 0, steps)
     result[...] = values
     return result
 

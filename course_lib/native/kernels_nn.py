@@ -111,6 +111,8 @@ def log_sigmoid(x):
 
 def log_sigmoid_backward(grad, x, buffer):
     """The gradient of log_sigmoid, made from its second result."""
+    if grad.dtype != x.dtype:
+        raise RuntimeError(f"Found dtype {title(grad).title} but expected {title(x).title}")
     slope = buffer / (1 + buffer)
     return grad * np.where(x < 0, 1 - slope, slope)
 

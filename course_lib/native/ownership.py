@@ -57,13 +57,13 @@ def steps_alike(grad, like):
 
 
 def steps_of(array):
-    """An array's strides; when it has no elements, for which NumPy does not tell, those of rows.
+    """An array's strides in elements; when it has none, for which NumPy does not tell, those of rows.
 
     A dimension of length 1 counts as added later, as by unsqueeze: then nothing follows it, so its stride is 0.
     """
     if array.size:
-        return array.strides
-    steps, step = [], array.itemsize
+        return [step // array.itemsize for step in array.strides]
+    steps, step = [], 1
     for n, following in zip(array.shape[::-1], (1, *array.shape[:0:-1]), strict=True):
         step *= max(following, 1)
         steps.insert(0, 0 if n == 1 and not following else step)

@@ -228,7 +228,7 @@ MARKS = {
     "reshapes": re.compile(r"\.data = |set_\(|squeeze_\("),
     "uses a gradient": re.compile(r"r\w+\.grad(?! =)\b"),
     "holds a gradient": re.compile(r"= r\w+\.grad(\[|$)", re.M),
-    "writes": re.compile(r"\w_\(|[-+*/]= |\] = "),
+    "writes": re.compile(r"\w_\(|[-+*/%]= |\] = "),
     "other nodes": re.compile(r"create_graph|\.grad_fn\(|\] = "),
     "gradients": re.compile("grad|backward"),
     "overwrites a leaf": re.compile("Dirty"),  # PyTorch lets go of its accumulator: a later backward may abort Python

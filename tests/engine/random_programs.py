@@ -1,5 +1,7 @@
 """How random programs are written: the vocabulary, and from bytes to statements. Used by test_random_programs.py.
 
+The vocabulary's second page is random_words.py.
+
 A program is a list of statements over a few small tensors r0, r1, ...; a statement may be a block of several lines.
 """
 
@@ -7,6 +9,7 @@ import copy
 import importlib
 import re
 
+import random_words
 from custom_functions import custom_functions
 
 # --- the vocabulary ----------------------------------------------------------------------------------------
@@ -171,7 +174,8 @@ def parts(text):
     return [piece.strip() for line in text.strip().splitlines() for piece in line.split(" | ")]
 
 
-LEAVES, VALUES, CHANGES, QUESTIONS = parts(LEAVES), parts(VALUES), parts(CHANGES), parts(QUESTIONS)
+LEAVES, VALUES, CHANGES = parts(LEAVES), parts(VALUES + random_words.VALUES), parts(CHANGES + random_words.CHANGES)
+QUESTIONS = parts(QUESTIONS + random_words.QUESTIONS)
 MODES = [mode for mode, weight in MODES.items() for _ in range(weight)]
 BYTES_A_LINE = 6
 

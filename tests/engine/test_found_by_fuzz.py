@@ -211,6 +211,13 @@ FOUND = {
         r0.data = r0.data.float()
         r1.max().backward()
     """,
+    "logsigmoid of what took data of another type since": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        r2 = F.logsigmoid(r1)
+        r1.data = r1.data.float()
+        r2.sum().backward()
+    """,
     "an element of a wider type assigned by a mask": f"""
         {VECTOR}
         r1 = torch.arange(3.0)
@@ -227,6 +234,13 @@ FOUND = {
         with torch.no_grad():
             r0.unsqueeze_(0)
         torch.autograd.backward([r0.sum(), r0.sum()])
+    """,
+    "a leaf that took shorter data of another type after it was used": f"""
+        {VECTOR}
+        r1 = r0 + r0
+        r2 = torch.tensor([1.0, 0.5, 3.0], requires_grad=True)
+        r0.data = r2.view(-1)[1:]
+        (r1 * 2).sum().backward()
     """,
     "a leaf that got a dimension and was broadcast": """
         r0 = torch.tensor([[0.5, 1.0], [2.0, -0.25]], dtype=torch.float64, requires_grad=True)
@@ -844,6 +858,13 @@ FOUND = {
         r3 = r0.sort(0, True).indices
         r3.fill_diagonal_(1.0)
         r4 = r0.nonzero().t().view(-1)
+    """,
+    "a dimension of one element is stepped over as before": """
+        r0 = torch.tensor([[1, 2, 0], [0, 1, -1]])
+        r1 = r0.T
+        r1.unsqueeze_(0)
+        r2 = r1.sort(-1, descending=True).values
+        r3 = F.linear(r2, r0, r0.sum(-1))
     """,
     "elements in order lie as before": f"{MATRIX}\nr1 = r0.t().sort(0).values\nr2 = r1.reshape(-1)",
     "elements in reverse order lie as before": f"{MATRIX}\nr1 = r0.t().flip(0)\nr2 = r1.reshape(-1)",

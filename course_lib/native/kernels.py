@@ -521,8 +521,8 @@ def matrix_product(a, b):
         if a.dtype is BOOL and a.ndim == 3:
             floats(a, "bmm")
         same_type(a, b)
-    if a.dtype is BOOL and (a.size or a.ndim != 2 or b.ndim != 2):
-        floats(a, {(1, 1): "dot", (2, 1): "addmv_impl_cpu"}.get((a.ndim, b.ndim), "addmm_impl_cpu_"))
+        if a.dtype is BOOL and (a.size or a.ndim != 2 or b.ndim != 2):
+            floats(a, {(1, 1): "dot", (2, 1): "addmv_impl_cpu"}.get((a.ndim, b.ndim), "addmm_impl_cpu_"))
     return a.dot(b) if b.ndim < 3 else a @ b  # for matrices dot takes half the time of @
 
 

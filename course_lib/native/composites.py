@@ -1086,6 +1086,8 @@ def _products_of_others(x, result, dim):
     if x.array.all():
         return result / x
     line = reshape(x, (1, -1)) if dim is None else transpose(x, dim, -1)
+    if line.array.shape[-1] == 1:
+        return creation.ones_like(x).detach()
     ones = creation.ones_like(line[..., :1])
     before = cumprod(cat([ones, line[..., :-1]], -1), -1)
     after = flip(cumprod(cat([ones, flip(line[..., 1:], -1)], -1), -1), -1)
@@ -1184,6 +1186,7 @@ ON_TENSORS.update(
     zeros_like=lambda x: creation.zeros_like(x),
     zeros_of=_zeros_of,
     sum_to=_sum_to,
+    power=lambda x, exponent: rows.pow_number(x, exponent),
     prod_grad=_prod_grad,
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,

@@ -81,6 +81,9 @@ def power(base, exponent):
             odd = np.where(exponent % 2, -1, 1)
             inverse = np.where(base == 1, 1, np.where(base == -1, odd, 0))
             return np.where(exponent < 0, inverse, base ** np.maximum(exponent, 0))
+    if type(exponent) is float and abs(exponent) == 0.5 and base.dtype.kind == "f":
+        root = np.sqrt(base)  # which keeps the sign of zero
+        return root if exponent > 0 else 1 / root
     return base**exponent
 
 
@@ -967,7 +970,7 @@ def one_less(x):
 
 def power_grad(grad, base, exponent):
     """The gradient of base ** number; 0 for the exponent 0, even at 0."""
-    return zeros_like(grad) if exponent == 0 else grad * (exponent * base ** (exponent - 1))
+    return zeros_like(grad) if exponent == 0 else grad * (exponent * power(base, exponent - 1))
 
 
 def number_power_grad(base, exponent, result):

@@ -25,7 +25,7 @@ from course_lib.native.building import build, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import cat, dimension
 from course_lib.native.printing import Size
-from course_lib.ops import ROWS
+from course_lib.ops import ROWS, mark_inference
 from course_lib.tensor import Tensor, memory_of, new_tensor
 
 
@@ -346,7 +346,7 @@ def unsafe_view(input, shape):
     """The tensor's memory in another shape, as no view: writes to it go unnoticed, in PyTorch, too."""
     result = composites.reshape_fresh(input, tuple(shape))
     result.array = kernels.view(memory_of(input), tuple(shape))
-    return result
+    return mark_inference(result) if input.is_inference() else result
 
 
 def addmv(input, mat, vec, *, beta=1, alpha=1):

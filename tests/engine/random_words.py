@@ -26,7 +26,7 @@ VALUES = """
     a.gather(0, torch.zeros_like(a[:1]).long()) | a.cumsum(-1) | a.cumprod(-1) | a.logsumexp((0, -1)) | a.softmax(-1)
     a.log_softmax(0) | a.all(0) | a.any(-1) | F.binary_cross_entropy(a.sigmoid(), b.sigmoid())
     F.cross_entropy(a, torch.tensor([0, 1])) | F.nll_loss(a.log_softmax(-1), torch.tensor([1, 0]))
-    F.smooth_l1_loss(a, b) | F.layer_norm(a, a.shape[-1:]) | F.hardtanh(a) | F.relu6(a) | F.selu(a) | F.celu(a)
+    F.smooth_l1_loss(a, b) | F.layer_norm(a, a.shape[-1:], eps=0.1) | F.hardtanh(a) | F.relu6(a) | F.selu(a) | F.celu(a)
     F.mish(a) | F.softsign(a) | F.normalize(a, dim=0) | F.pad(a, (1, 1)) | F.pad(a, (0, -1))
     F.cosine_similarity(a, b, 0) | F.embedding(torch.tensor([0, 1]), a) | F.threshold(a, 0.5, 0.0) | F.kl_div(a, b)
     F.prelu(a, b[:1]) | F.softmin(a, 0) | F.tanhshrink(a) | F.hardsigmoid(a) | F.hardswish(a)

@@ -979,6 +979,23 @@ FOUND = {
         r1.sum().backward(create_graph=True)
         r2 = 1 / r0.grad
     """,
+    "the root of a negative zero, as a power": """
+        r0 = torch.tensor([0.0, -0.0, 2.0], dtype=torch.float64, requires_grad=True)
+        r1 = 1 / r0.pow(0.5)
+        r0.pow(0.5).sum().backward(retain_graph=True)
+        r2 = torch.autograd.grad(r0.pow(0.5).sum(), r0, create_graph=True)[0].clone()
+        r3 = 1 / torch.tensor(-0.0).pow(0.5)
+    """,
+    "the product of one zero has a constant gradient": """
+        r0 = torch.zeros(2, 1, dtype=torch.float64, requires_grad=True)
+        r0.prod(-1, True).sum().backward(create_graph=True)
+    """,
+    "a Kronecker product with an inference tensor": f"""
+        {MATRIX}
+        with torch.inference_mode():
+            r1 = r0 * 1
+        r2 = r1.kron(r0)
+    """,
     "an infinite gradient of what was cut off": """
         r0 = torch.tensor([-2.0, 0.5, 3.0], requires_grad=True)
         r1 = F.hardtanh(r0) + 1

@@ -105,6 +105,8 @@ class FunctionCtx(Node):
 
     @property
     def _raw_saved_tensors(self):
+        if self._freed:
+            raise RuntimeError(errors.SAVED_TENSORS_FREED)
         return tuple(SavedTensor(self, "tensors", i) for i in range(len(self.kept_tensors or ())))
 
     def release(self):
@@ -202,6 +204,9 @@ class Function(metaclass=_FunctionMeta):
 
     clear_saved_tensors_on_access = False  # True: saved_tensors may be read once, and is then let go
     boxed_grads_call = False  # True: backward(ctx, grads) gets its gradients as one list
+
+    def __init__(self, *args, **kwargs):
+        warnings.warn(f"{type(self)}{messages.FUNCTION_INSTANCE}", DeprecationWarning, stacklevel=2)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(messages.LEGACY_FUNCTION)

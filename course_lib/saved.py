@@ -258,6 +258,8 @@ class SavedTensor:
 
     def register_hooks(self, pack, unpack):
         """Pack this one slot; RuntimeError once it was freed, or when it already has hooks."""
+        if not (callable(pack) and callable(unpack)):
+            raise TypeError("register_hooks" + messages.NO_PAIR_OF_HOOKS)
         slot = self._slot
         if slot is FREED:
             raise RuntimeError(messages.REGISTER_ON_FREED)
@@ -278,6 +280,8 @@ def raw_slot(node, name):
     """What `node._raw_saved_<name>` gives: a SavedTensor, a tuple of them, or None for a slot not needed."""
     slot = getattr(node, "kept_" + name)
     if type(slot) is list:
+        if FREED in slot:
+            raise RuntimeError(errors.SAVED_TENSORS_FREED)
         return tuple(SavedTensor(node, name, i) for i in range(len(slot)))
     return SavedTensor(node, name) if isinstance(slot, SavedVariable) or slot is None else None
 

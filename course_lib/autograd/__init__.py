@@ -85,12 +85,15 @@ def edge_of_root(root):
     return tuple(root) if root.node.several_outputs else root.node
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on.
 
     With `inputs` only those tensors receive a gradient, leaves or not. RuntimeError when a tensor has no history,
-    or a gradient is missing for one with several elements, or has another shape.
+    or a gradient is missing for one with several elements, or has another shape. `grad_variables` is the old name of
+    `grad_tensors`.
     """
+    if grad_variables is not None:
+        grad_tensors = renamed_gradients(grad_tensors, grad_variables)
     if create_graph:
         warn_once(messages.CREATE_GRAPH_CYCLE, stacklevel=3)
     targets = set()
@@ -113,15 +116,25 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
 
 
+def renamed_gradients(grad_tensors, grad_variables):
+    """What came under the old name of `grad_tensors`, with a warning. RuntimeError when both names were used."""
+    warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
+    if grad_tensors is not None:
+        raise RuntimeError(messages.GRADIENTS_TWICE)
+    return grad_variables
+
+
 def grad(
-    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None,
+    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
     is_grads_batched=False, materialize_grads=False,
 ):
     """The gradients of `outputs` (weighted by `grad_outputs`) for `inputs`, as a tuple (a dict for a dict).
 
     Nothing is stored in `.grad`. RuntimeError for an input that the outputs do not depend on, unless allow_unused
-    (then None) or materialize_grads (then zeros).
+    (then None) or materialize_grads (then zeros). `only_inputs` is a relic: whatever it is, it changes nothing.
     """
+    if not only_inputs:
+        warnings.warn(messages.ONLY_INPUTS, FutureWarning, stacklevel=2)
     if is_grads_batched:
         raise errors.not_supported("is_grads_batched", "Call autograd.grad once for each gradient.")
     if materialize_grads and allow_unused is False:
@@ -207,7 +220,10 @@ class detect_anomaly(set_detect_anomaly):
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.", stacklevel=2,
         )
-        super().__init__(True, check_nan)
+        self.check_nan = check_nan
+
+    def __enter__(self):
+        super().__init__(True, self.check_nan)  # not before the block begins
 
 
 def is_anomaly_enabled():

@@ -4,8 +4,10 @@ PyTorch: torch/autograd/grad_mode.py, torch/utils/_contextlib.py.
 """
 
 import functools
+import warnings
 
 from course_lib.grad_mode import AutoGradMode, set_grad_mode, state
+from course_lib.native import messages
 
 GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 
@@ -31,6 +33,9 @@ class _Decorator:
         return type(self)()
 
     def __call__(self, fn):
+        if isinstance(fn, type):
+            warnings.warn(messages.CLASS_DECORATED, FutureWarning, stacklevel=2)
+            return self(lambda *args, **kwargs: fn(*args, **kwargs))
         if getattr(fn, "__code__", None) is not None and fn.__code__.co_flags & GENERATOR:
             return self._wrap_generator(fn)
 
@@ -108,6 +113,9 @@ class set_grad_enabled(_Decorator):
 
     def __exit__(self, *error):
         set_grad_mode(self.previous)
+
+    def __repr__(self):
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def clone(self):
         return type(self)(self.mode)

@@ -9,6 +9,7 @@ from contextlib import ContextDecorator
 
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
+from course_lib.native import messages
 from course_lib.views import edge_of
 
 # --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
@@ -24,7 +25,7 @@ class saved_tensors_hooks:
         if state.saved_tensor_hooks_disabled is not None:
             raise RuntimeError(state.saved_tensor_hooks_disabled)
         if not all(callable(hook) for hook in self.pair):
-            raise TypeError("saved_tensors_hooks takes two functions, pack_hook and unpack_hook")
+            raise TypeError("_push_saved_tensors_default_hooks" + messages.NO_PAIR_OF_HOOKS)
         state.saved_tensor_hooks.append(self.pair)
         state.update()
 

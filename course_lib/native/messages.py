@@ -69,6 +69,22 @@ CREATE_GRAPH_CYCLE = (
     "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
     "the cycle and avoid the leak."
 )
+GRADIENTS_TWICE = (
+    "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+    "`grad_tensors`."
+)
+ONLY_INPUTS = (
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+    "parts of the graph, please use torch.autograd.backward."
+)
+
+# --- modes -------------------------------------------------------------------------------------------------
+
+CLASS_DECORATED = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+    "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+    "and nothing else."
+)
 
 # --- saved tensors -----------------------------------------------------------------------------------------
 
@@ -76,6 +92,10 @@ REGISTER_ON_FREED = (
     "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
     "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
     "through the graph a second time or if you need to access saved variables after calling backward."
+)
+NO_PAIR_OF_HOOKS = (
+    "(): incompatible function arguments. The following argument types are supported:\n"
+    "    two functions, pack_hook and unpack_hook"
 )
 REGISTER_TWICE = (
     "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
@@ -93,6 +113,10 @@ UNPACKED_NO_TENSOR = "Output of saved tensor unpack_hook expected to be a Tensor
 READ_TWICE = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
     "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+)
+FUNCTION_INSTANCE = (
+    " should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+    "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch."
 )
 LEGACY_FUNCTION = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "

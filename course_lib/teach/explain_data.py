@@ -326,6 +326,7 @@ TYPES = (
         "argument",
         r"should be called with|module should be of type|supports only objects|is not an Optimizer|Unexpected keyword|"
         r"increment_version expect|told where to end|invalid combination of arguments|"
+        r"incompatible function arguments|"
         r"argument '\w+'.*must be|unsupported operand type|cannot be combined with|must be int, not|"
         r"missing \d+ required|must be "
         r"(tuple|a tuple)|expected Tensor as element|must not be None|rounding_mode|takes at most|unexpected keyword|"
@@ -337,6 +338,16 @@ TYPES = (
             AT_ONCE,
         ),
         ("Look at the function's help: `help(torch.add)`.", "Wrap a number: `torch.tensor(3.)`."),
+    ),
+    Row(
+        "old habit",
+        r"only_inputs argument|`?grad_variables`?|should not be instantiated|Decorating classes is deprecated",
+        (
+            "Something was written as it was for an older PyTorch.",
+            "The message says what took its place; a warning means that the old form still does what it did.",
+            AT_ONCE,
+        ),
+        ("Leave `only_inputs` out, write `grad_tensors`, call `F.apply(x)`, decorate functions and not classes.",),
     ),
     Row(
         "unknown name",

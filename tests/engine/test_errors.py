@@ -1444,6 +1444,54 @@ def absent_subpackage(torch):
 ours_only(absent_subpackage=absent_subpackage)
 
 
+# --- relics and what is no function ------------------------------------------------------------------------
+
+
+def opened(block):
+    with block:
+        return None
+
+
+@program
+def gradients_under_two_names(torch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the old name alone is a warning
+        torch.autograd.backward([computed(torch)], torch.ones(2), grad_variables=torch.ones(2))
+
+
+@program
+def raw_slots_of_several_after_release(torch):
+    y = leaf(torch)[torch.tensor([0, 1])]
+    y.sum().backward()
+    return y.grad_fn._raw_saved_indices
+
+
+@program
+def raw_slots_of_a_function_after_release(torch):
+    class Keeps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    y = Keeps.apply(leaf(torch))
+    y.sum().backward()
+    return y.grad_fn._raw_saved_tensors
+
+
+programs(
+    only_inputs_warns=lambda torch: torch.autograd.grad(computed(torch).sum(), leaf(torch), only_inputs=False),
+    function_instance_warns=lambda torch: type("Mine", (torch.autograd.Function,), {"__module__": "lesson"})(),
+    decorated_class_warns=lambda torch: torch.no_grad()(int),
+    register_hooks_takes_functions=lambda torch: leaf(torch).exp().grad_fn._raw_saved_result.register_hooks(1, 2),
+    saved_tensors_hooks_takes_functions=lambda torch: opened(torch.autograd.graph.saved_tensors_hooks(1, 2)),
+)
+
+
 # --- the tests ---------------------------------------------------------------------------------------------
 
 

@@ -49,6 +49,11 @@ class BackwardHook:
     def watch_outputs(self, result):
         """The result, passed through an identity whose backward notes the gradients that arrive."""
         is_tuple = isinstance(result, tuple)
+        if not is_tuple and not isinstance(result, Tensor):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}", stacklevel=4,
+            )
         outputs = as_tuple(result)
         self.output_count = len(outputs)
         outputs, self.output_places = watch(outputs, self.at_outputs)
@@ -60,7 +65,7 @@ class BackwardHook:
         for hook in self.pre_hooks:
             given = hook(self.module, grads)
             if given is not None:
-                grads = self.check_length(as_tuple(given), self.output_count, "grad_output", "pre hook")
+                grads = self.check_length(given, self.output_count, "grad_output", "pre hook")
         self.grad_outputs = grads
         if self.input_places is None:
             self.call_without_inputs()
@@ -79,7 +84,7 @@ class BackwardHook:
         grad_inputs = (None,) * self.input_count
         for hook in self.hooks:
             given = hook(self.module, grad_inputs, self.grad_outputs)
-            if given is not None and any(g is not None for g in as_tuple(given)):
+            if given is not None and not (isinstance(given, tuple) and all(g is None for g in given)):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always return None or None for "
                     "all gradients."
@@ -94,7 +99,7 @@ class BackwardHook:
         for hook in self.hooks:
             given = hook(self.module, grads, self.grad_outputs)
             if given is not None:
-                grads = self.check_length(as_tuple(given), self.input_count, "grad_input", "hook")
+                grads = self.check_length(given, self.input_count, "grad_input", "hook")
         self.grad_outputs = None
         return tuple(grads[place] for place in self.input_places)
 

@@ -95,14 +95,11 @@ class Sequential(_Listed):
             result.add_module(name, module)
         return result
 
-    def __delitem__(self, index):
-        keys = list(self._modules)
-        chosen = keys[index] if isinstance(index, slice) else [keys[position(index, len(keys))]]
-        named = all(not key.isdigit() for key in keys)
-        for key in chosen:
-            del self._modules[key]
-        if not named:
-            self._renumber(list(self))
+    def insert(self, index, module):
+        """Put a module before a position, which must exist; the ones behind are renumbered."""
+        if isinstance(module, Module) and not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        return super().insert(index, module)
 
     def __add__(self, other):
         if not isinstance(other, Sequential):
@@ -224,14 +221,27 @@ class ModuleDict(Module):
                 f"ModuleDict.update should be called with an iterable of key/value pairs, but got "
                 f"{type(modules).__name__}"
             )
-        for key, module in modules.items() if hasattr(modules, "items") else modules:
+        for key, module in pairs_of(modules, "ModuleDict"):
             self[key] = module
 
 
-def described(value):
-    """A parameter as the lists of parameters print it."""
-    kind = "Parameter" if isinstance(value, Parameter) else type(value).__name__
-    return kind, "x".join(str(n) for n in value.size())
+def pairs_of(values, name):
+    """(key, value) pairs, from a dictionary or a list of pairs. ValueError for what is no pair."""
+    if hasattr(values, "items"):
+        return list(values.items())
+    pairs = [tuple(pair) for pair in values]
+    for number, pair in enumerate(pairs):
+        if len(pair) != 2:
+            raise ValueError(f"{name} update sequence element #{number} has length {len(pair)}; 2 is required")
+    return pairs
+
+
+def described(key, value, kind_of):
+    """One value as the containers of parameters print it."""
+    if not isinstance(value, Tensor):
+        return f"  ({key}): Object of type: {type(value).__name__}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"  ({key}): {kind} containing: [{kind_of(value)} of size {'x'.join(str(n) for n in value.size())}]"
 
 
 class ParameterList(Module):
@@ -265,19 +275,23 @@ class ParameterList(Module):
 
     def extend(self, values):
         """Add several values at the end; returns self."""
+        if not hasattr(values, "__iter__") or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
             self.append(value)
         return self
 
     __iadd__ = extend
 
+    def __dir__(self):
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("ParameterList should not be called.")
+
     def extra_repr(self):
-        """One line for each parameter."""
-        lines = []
-        for number, value in enumerate(self):
-            kind, size = described(value)
-            lines.append(f"  ({number}): {kind} containing: [{value.dtype} of size {size}]")
-        return "\n".join(lines)
+        """One line for each value."""
+        return "\n".join(described(number, value, lambda v: v.dtype) for number, value in enumerate(self))
 
 
 class ParameterDict(Module):
@@ -286,7 +300,8 @@ class ParameterDict(Module):
     def __init__(self, parameters=None):
         super().__init__()
         self._keys = {}
-        self.update(parameters or {})
+        if parameters is not None:
+            self.update(parameters)
 
     def __getitem__(self, key):
         return getattr(self, key)
@@ -322,16 +337,68 @@ class ParameterDict(Module):
 
     def update(self, parameters):
         """Add parameters from a dictionary or from (name, value) pairs."""
-        for key, value in parameters.items() if hasattr(parameters, "items") else parameters:
+        if not hasattr(parameters, "__iter__"):
+            raise TypeError(
+                "ParametersDict.update should be called with an iterable of key/value pairs, but got "
+                f"{type(parameters).__name__}"
+            )
+        pairs = pairs_of(parameters, "ParameterDict")
+        for key, value in sorted(pairs) if type(parameters) is dict else pairs:
             self[key] = value
 
+    def get(self, key, default=None):
+        """The value under a name, or the default."""
+        return self[key] if key in self else default
+
+    def setdefault(self, key, default=None):
+        """The value under a name; when there is none, the default is put there first."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key):
+        """Take one value out and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self):
+        """Take the newest value out; (name, value)."""
+        key = list(self._keys)[-1]
+        return key, self.pop(key)
+
+    def clear(self):
+        """Take all values out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def copy(self):
+        """A new ParameterDict with the same values."""
+        return ParameterDict(list(self.items()))
+
+    def fromkeys(self, keys, default=None):
+        """A new ParameterDict with one value under several names."""
+        return ParameterDict([(key, default) for key in keys])
+
+    def __reversed__(self):
+        return reversed(self._keys)
+
+    def __or__(self, other):
+        return self.copy().__ior__(other)
+
+    def __ror__(self, other):
+        return other.copy().__ior__(self)
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("ParameterDict should not be called.")
+
     def extra_repr(self):
-        """One line for each parameter."""
-        lines = []
-        for key, value in self.items():
-            kind, size = described(value)
-            lines.append(f"  ({key}): {kind} containing: [{value.type()} of size {size}]")
-        return "\n".join(lines)
+        """One line for each value."""
+        return "\n".join(described(key, value, Tensor.type) for key, value in self.items())
 
 
 def as_parameter(value):

@@ -498,12 +498,11 @@ class Module:
 
     def get_extra_state(self):
         """Override together with set_extra_state to keep more than tensors in the state dict."""
-        raise RuntimeError(
-            "Reached a code path in Module.get_extra_state() that should never be called. Please file an issue at "
-            "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
-        )
+        raise RuntimeError(NEVER_CALLED.format("get_extra_state"))
 
-    set_extra_state = get_extra_state
+    def set_extra_state(self, state):
+        """Override together with get_extra_state: it is given what that returned."""
+        raise RuntimeError(NEVER_CALLED.format("set_extra_state"))
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copy the values of a state dict into this module's tensors (or, with assign, take its tensors over).
@@ -593,8 +592,9 @@ class Module:
         try:
             with no_grad():
                 if assign:
-                    if isinstance(tensor, Parameter) and not isinstance(value, Parameter):
-                        value = Parameter(value, requires_grad=tensor.requires_grad)
+                    if isinstance(tensor, Parameter):  # frozen or not is this module's affair, not the checkpoint's
+                        value = value if isinstance(value, Parameter) else Parameter(value, requires_grad=False)
+                        value.requires_grad_(tensor.requires_grad)
                     setattr(self, name, value)
                 else:
                     tensor.copy_(value)
@@ -620,6 +620,10 @@ class Module:
         return framed(self._get_name(), extra, children)
 
 
+NEVER_CALLED = (
+    "Reached a code path in Module.{}() that should never be called. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+)
 _HOOKS = (
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",

@@ -59,7 +59,10 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     limit = float(clip_value)
     with no_grad():
         for grad in gradients(parameters):
-            grad.clamp_(-limit, limit)
+            if foreach is False:
+                grad.clamp_(-limit, limit)
+            else:  # PyTorch clips all lists of gradients from below, then from above: two writes
+                grad.clamp_(min=-limit).clamp_(max=limit)
 
 
 def parameters_to_vector(parameters):

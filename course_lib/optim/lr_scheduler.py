@@ -354,12 +354,15 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode, self.factor, self.patience, self.cooldown, self.eps = mode, factor, patience, cooldown, eps
         self.threshold, self.threshold_mode = threshold, threshold_mode
         groups = optimizer.param_groups
-        self.min_lrs = list(min_lr) if isinstance(min_lr, list | tuple) else [min_lr] * len(groups)
+        several = isinstance(min_lr, list | tuple)
+        self.default_min_lr = None if several else min_lr
+        self.min_lrs = list(min_lr) if several else [min_lr] * len(groups)
+        self.mode_worse = math.inf if mode == "min" else -math.inf
         self.last_epoch, self._last_lr = 0, self.present()
         self._reset()
 
     def _reset(self):
-        self.best = math.inf if self.mode == "min" else -math.inf
+        self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def is_better(self, value, best):

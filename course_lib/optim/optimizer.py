@@ -25,6 +25,10 @@ def run_with_hooks(step):
         for hook in list(self._optimizer_step_pre_hooks.values()):
             given = hook(self, (self, *args), kwargs)
             if given is not None:
+                if not (isinstance(given, tuple) and len(given) == 2):
+                    raise RuntimeError(
+                        f"{wrapper} must return None or a tuple of (new_args, new_kwargs), but got {given}."
+                    )
                 (_, *args), kwargs = given
         self._opt_called = True
         result = step(self, *args, **kwargs)

@@ -39,6 +39,15 @@ def from_inference(input, result):
     return copy
 
 
+def part_from_inference(input, result, part):
+    """The same, where the copy is a part of the result: part(result) is the view that it is written through."""
+    if not input.is_inference() or state.recording <= 0 or not requires_grad(input):
+        return result
+    whole = new_tensor(np.array(result.array))
+    rows.copy_(part(whole), input)
+    return whole
+
+
 def number_from_inference(input, result, write="fill_tensor_"):
     """The same, where only the result of a number begins as a copy."""
     if input.array.ndim or not input.is_inference() or state.recording <= 0 or not requires_grad(input):
@@ -749,7 +758,7 @@ def tensordot(a, b, dims=2):
         return reshape(mm(a, b), heights + widths)
     if a.is_contiguous() and b.is_contiguous():
         return reshape(dot(flatten(a), flatten(b)), heights + widths)
-    return reshape(sum(rows.mul(squeeze(a), squeeze(b))), heights + widths)
+    return reshape(sum(rows.mul(squeeze(a), squeeze(b))).to(a.dtype), heights + widths)
 
 
 # --- shapes ------------------------------------------------------------------------------------------------

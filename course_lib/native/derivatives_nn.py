@@ -18,8 +18,8 @@ _before = set(ROWS)
 
 row("mse_loss(self, target, reduction=1)", "kernels_nn.mse_loss(self, target, reduction)",
     elementwise=("self", "target"), in_place=False,
-    self="2 * (self - target) * per_element(grad, self, reduction)",
-    target="2 * (target - self) * per_element(grad, self, reduction)")
+    self="2 * gap(self, target) * per_element(grad, self, reduction)",
+    target="2 * gap(target, self) * per_element(grad, self, reduction)")
 row("smooth_l1_loss(self, target, reduction=1, beta=1.0)",
     "kernels_nn.smooth_l1_loss(self, target, reduction, beta)", node="SmoothL1LossBackward0",
     elementwise=("self", "target"), in_place=False,
@@ -178,7 +178,13 @@ def _statistics(x, axes, eps):
     return center, rows.rsqrt(composites.mean((x - center) ** 2, axes, True) + eps)
 
 
+def _gap(a, b):
+    a, b = (x.to(y.dtype) if x.array.dtype.kind == "b" else x for x, y in ((a, b), (b, a)))
+    return a - b
+
+
 ON_TENSORS.update(
+    gap=_gap,
     padded=lambda x, pad, value: rows.constant_pad_nd(x, pad, value),
     lookup_shares=_lookup_shares,
     channel_statistics=_channel_statistics,

@@ -27,6 +27,8 @@ def erfc(x):
 
 def fmod(a, b):
     """What is left of a / b rounded towards zero; RuntimeError for integers divided by zero."""
+    if np.ndim(b):
+        kernels.sizes_of_both(a, b)
     kernels.truth_refused(a, "\"fmod_cpu\" not implemented for 'Bool'", NotImplementedError)
     if a.dtype.kind != "f" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
@@ -153,6 +155,15 @@ def dist_grad(grad, self, other, result, p):
     return sum_to(norm_grad(grad, self - other, result, p, None, False), self.shape)
 
 
+def difference(a, b):
+    """a - b, which truth values do not have."""
+    kernels.check_difference(a, b)
+    return a - b
+
+
+ON_TENSORS["difference"] = lambda a, b: a - b
+
+
 def inverse_or_zero(x):
     """1 / x, and 0 for 0."""
     return where(x == 0, 0.0, 1 / x)
@@ -237,8 +248,8 @@ row("rsub_tensor(self, other, alpha)", "kernels.subtract(other, kernels.scaled(s
     self="-grad * alpha",
     other="grad")
 row("logaddexp(self, other)", "np.logaddexp(kernels.float_pair(self, other, 'logaddexp_cpu'), other)", in_place=False,
-    self="grad / (1 + exp(other - self))",
-    other="grad / (1 + exp(self - other))")
+    self="grad / (1 + exp(difference(other, self)))",
+    other="grad / (1 + exp(difference(self, other)))")
 
 # --- writing at places -------------------------------------------------------------------------------------
 

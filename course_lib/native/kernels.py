@@ -84,7 +84,7 @@ def power(base, exponent):
     if type(exponent) is float and abs(exponent) == 0.5 and base.dtype.kind == "f":
         root = np.sqrt(base)  # which keeps the sign of zero
         return root if exponent > 0 else 1 / root
-    return base**exponent
+    return np.power(base, exponent) if isinstance(exponent, np.ndarray | np.generic) else base**exponent
 
 
 def number_power(base, exponent):

@@ -319,7 +319,8 @@ def layer_norm(x, normalized_shape, weight, bias, eps):
     inverse = 1 / np.sqrt(average(shifted * shifted, axes) + eps)
     result = shifted * inverse
     result = result if weight is None else result * weight
-    return (result if bias is None else result + bias).astype(x.dtype, copy=False), center, inverse
+    result = result if bias is None else result + bias
+    return np.ascontiguousarray(result, x.dtype), center, inverse
 
 
 # --- what gradient formulas call ---------------------------------------------------------------------------
@@ -328,6 +329,11 @@ def layer_norm(x, normalized_shape, weight, bias, eps):
 def per_element(grad, x, reduction):
     """The gradient of one loss, before the losses were averaged or summed."""
     return grad / max(numel(x.shape), 1) if reduction == 1 else grad
+
+
+def gap(a, b):
+    """a - b, where one may be truth values."""
+    return a - b
 
 
 def smooth_l1_slope(d, beta):

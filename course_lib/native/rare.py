@@ -43,7 +43,9 @@ def fmod(input, other):
     """What is left of input after rounding input / other towards zero."""
     if input.array.dtype.kind == "b" and not isinstance(other, bool | Tensor):
         input = input.to(dtypes.default if isinstance(other, float) else dtypes.int64)
-    return rows.fmod(input, other) if isinstance(other, Tensor) else rows.fmod_number(input, other)
+    if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
+        return rows.fmod(input, other)
+    return rows.fmod_number(input, other)
 
 
 def fmod_(input, other):
@@ -167,14 +169,16 @@ def fill_diagonal_(input, fill_value):
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension of input on a diagonal."""
-    return rows.diag_embed(input, offset, dimension(input, dim1, extra=1), dimension(input, dim2, extra=1))
+    dims = offset, dimension(input, dim1, extra=1), dimension(input, dim2, extra=1)
+    result = rows.diag_embed(input, *dims)
+    return composites.part_from_inference(input, result, lambda whole: composites.diagonal(whole, *dims))
 
 
 def diag(input, diagonal=0):
     """A matrix with the vector on a diagonal, or the diagonal of a matrix as a vector."""
     if input.array.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
-    return (rows.diag_embed if input.array.ndim == 1 else rows.diagonal_copy)(input, diagonal, 0, 1)
+    return diag_embed(input, diagonal) if input.array.ndim == 1 else rows.diagonal_copy(input, diagonal, 0, 1)
 
 
 def trace(input):
@@ -244,7 +248,8 @@ def roll(input, shifts, dims=()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if dims and not input.array.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    return rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
+    result = rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
+    return result if input.array.size else composites.from_inference(input, result)
 
 
 def repeat_interleave(input, repeats, dim=None):

@@ -339,7 +339,17 @@ def pad(input, pad, mode="constant", value=0.0):
     for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
         if input.shape[-back] + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    return rows.constant_pad_nd(input, tuple(pad), value or 0)
+    result = rows.constant_pad_nd(input, tuple(pad), value or 0)
+    if min(pad) < 0:
+        return result
+    return composites.part_from_inference(input, result, lambda whole: unpadded(whole, pad))
+
+
+def unpadded(whole, pad):
+    """The part of a padded tensor that the input takes."""
+    for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
+        whole = composites.narrow(whole, -back, before, whole.shape[-back] - before - after)
+    return whole
 
 
 # --- normalising and dropping ------------------------------------------------------------------------------

@@ -990,6 +990,32 @@ FOUND = {
         r0 = torch.zeros(2, 1, dtype=torch.float64, requires_grad=True)
         r0.prod(-1, True).sum().backward(create_graph=True)
     """,
+    "seldom operations on inference tensors": f"""
+        {VECTOR}
+        with torch.inference_mode():
+            r1 = torch.nn.Parameter(r0 * 2)
+            r7 = torch.nn.Parameter(torch.zeros(0) * 1)
+        r2 = r1.fmod(2)
+        r3 = r1.detach().floor_divide(r1)
+        r4 = r1.diag()
+        r5 = F.pad(r1, (1, 1))
+        r6 = r7.roll(1, 0)
+        (r2 + r4.sum() + r5.sum()).sum().backward()
+    """,
+    "truth values in losses and products": f"""
+        {VECTOR}
+        r1 = r0 > 0
+        F.mse_loss(r1, r0).backward(create_graph=True)
+        r2 = r1[::2].inner(r1[::2])
+        r3 = r1.repeat(2, 1).fmod(r1[:2])
+        r4 = r0.logaddexp(r1)
+        r4.sum().backward()
+    """,
+    "what layer_norm makes lies in rows": f"""
+        {MATRIX}
+        r1 = F.layer_norm(r0.t(), (2,))
+        r2 = r1.view(-1)
+    """,
     "a Kronecker product with an inference tensor": f"""
         {MATRIX}
         with torch.inference_mode():

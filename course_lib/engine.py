@@ -232,7 +232,7 @@ def evaluate(task):
         # 3. Run it, and let go of what it kept: one by one, so that memory falls while the pass goes on, and an error
         # in a hook leaves what has not run yet as it was. Then undo what broadcasting did to its inputs.
         only_caught = needed is not None and node not in needed  # asked for itself, but not what lies behind it
-        careful = grad is None or node.hooks is not None or anomaly or only_caught or node in captures
+        careful = grad is None or node.hooks is not None or anomaly or only_caught or captures and node in captures
         if type(node) is AccumulateGrad:
             meta = node.variable.meta
             if careful or meta.hooks or meta.post_accumulate_hooks:

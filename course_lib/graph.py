@@ -213,7 +213,8 @@ class AccumulateGrad(Node):
 
     def apply(self, grad):
         """Store or add `grad`; `run_leaf` in engine.py runs the leaf's hooks around this."""
-        array, meta = self.variable.array, self.variable.meta
+        leaf = self.variable
+        array, meta = leaf.array, leaf.meta
         have = meta.grad
         if not meta.requires_grad:
             return ()  # switched off after the forward pass
@@ -234,18 +235,15 @@ class AccumulateGrad(Node):
         return ()
 
 
-def accumulator_of(leaf):
-    """The one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it.
+def new_accumulator(leaf):
+    """The one AccumulateGrad node of a leaf that requires grad, made when a graph needs it and none has it yet.
 
     One, whatever the number of uses: it waits for all of them and adds to `.grad` once a pass.
     """
-    meta = leaf.meta
-    node = None if meta.accumulator is None else meta.accumulator()
-    if node is None:
-        node = AccumulateGrad()
-        node.variable = leaf
-        node.hooks = node.visited = node.notes = None
-        meta.accumulator = weakref.ref(node)
+    node = AccumulateGrad()
+    node.variable = leaf
+    node.hooks = node.visited = node.notes = None
+    leaf.meta.accumulator = weakref.ref(node)
     return node
 
 

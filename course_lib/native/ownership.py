@@ -3,7 +3,7 @@
 PyTorch: torch/csrc/autograd/functions/accumulate_grad.h (accumulateGrad: "stealable").
 """
 
-import sys
+from sys import getrefcount
 
 import numpy as np
 
@@ -20,12 +20,12 @@ def may_be_taken_over(grad, like):
     """
     if type(grad) is not np.ndarray:
         return True  # a NumPy scalar cannot be changed
-    if sys.getrefcount(grad) > _UNSHARED:
+    if getrefcount(grad) > _UNSHARED:
         return False
     base = grad.base
     if base is None:
         return grad.ndim < 2 and like.ndim == grad.ndim or grad.strides == like.strides
-    if type(base) is not np.ndarray or sys.getrefcount(base) > _ONE_VIEW:
+    if type(base) is not np.ndarray or getrefcount(base) > _ONE_VIEW:
         return False
     return base.size == grad.size and grad.strides == like.strides
 
@@ -78,7 +78,7 @@ def _count_references():
         base, flags = None, None
 
     def like_may_be_taken_over(grad):
-        seen.append(sys.getrefcount(grad))
+        seen.append(getrefcount(grad))
 
     def like_apply(leaf, grad):
         like_may_be_taken_over(grad)

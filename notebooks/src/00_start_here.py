@@ -279,7 +279,7 @@ print(x.grad)  # the 7 of the first round, and twice a 6
 # autograd knows about a tensor; `weakref` means that only graphs keep the node alive.
 
 # %% tags=["engine"]
-show("graph.accumulator_of")
+show("graph.new_accumulator")
 
 # %% [markdown]
 # ## Break it

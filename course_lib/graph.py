@@ -235,15 +235,18 @@ class AccumulateGrad(Node):
         return ()
 
 
-def new_accumulator(leaf):
-    """The one AccumulateGrad node of a leaf that requires grad, made when a graph needs it and none has it yet.
+def accumulator_of(leaf):
+    """The one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it.
 
     One, whatever the number of uses: it waits for all of them and adds to `.grad` once a pass.
     """
-    node = AccumulateGrad()
-    node.variable = leaf
-    node.hooks = node.visited = node.notes = None
-    leaf.meta.accumulator = weakref.ref(node)
+    meta = leaf.meta
+    node = None if meta.accumulator is None else meta.accumulator()
+    if node is None:
+        node = AccumulateGrad()
+        node.variable = leaf
+        node.hooks = node.visited = node.notes = None
+        meta.accumulator = weakref.ref(node)
     return node
 
 

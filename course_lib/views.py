@@ -35,7 +35,7 @@ import numpy as np
 
 from course_lib import errors, grad_mode
 from course_lib.anomaly import note_write
-from course_lib.graph import DeadEnd, Node, forward_name, gradients_of, hooks_of, init_node, new_accumulator
+from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
 from course_lib.native import messages
 from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of, span
 from course_lib.saved import add_slot_properties
@@ -125,7 +125,7 @@ def gradient_edge(tensor, *others):
     if node is not None:
         return (node, meta.output_nr) if meta.edge_to_output else node
     if meta.requires_grad:
-        return meta.accumulator and meta.accumulator() or new_accumulator(tensor)
+        return meta.accumulator and meta.accumulator() or accumulator_of(tensor)
     if meta.view is not None and requires_grad(meta.view.base):
         return init_node(DeadEnd(), ())
     return None

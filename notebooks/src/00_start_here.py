@@ -279,7 +279,7 @@ print(x.grad)  # the 7 of the first round, and twice a 6
 # autograd knows about a tensor; `weakref` means that only graphs keep the node alive.
 
 # %% tags=["engine"]
-show("graph.new_accumulator")
+show("graph.accumulator_of")
 
 # %% [markdown]
 # ## Break it

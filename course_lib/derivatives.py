@@ -105,7 +105,7 @@ row("max_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmax,
 # y_i = x_i - log(sum of exp(x_j)). So each x_k has a direct part, grad_k, less what goes through the sum, on which all
 # of the y_i depend: exp(x_k) / sum, which is exp(y_k), times the sum of grad.
 row("log_softmax(self, dim)", "kernels.log_softmax(self, dim)", elementwise=False,
-    self="grad - exp(result) * sum_dim(grad, dim, True)")
+    self="log_softmax_backward(grad, result, dim)")
 
 # --- products of matrices ----------------------------------------------------------------------------------
 # For C = A @ B: dA = dC @ B.T and dB = A.T @ dC. Shapes alone leave no other choice. `product_like` also chooses

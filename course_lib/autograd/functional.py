@@ -81,13 +81,13 @@ def finished(values, is_tuple, create_graph):
     return values if is_tuple else values[0]
 
 
-def vectors_for(v, like, none_message):
+def vectors_for(v, like, none_message, name):
     """The vector of a product, checked against what it multiplies; 1 when that has a single element."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(none_message)
         return (creation.ones_like(like[0].detach()),)
-    v = v if isinstance(v, tuple) else (v,)
+    v = checked(v, "v", name)
     if len(v) != len(like):
         if len(like) == 1:
             raise RuntimeError("The given v should contain a single Tensor.")
@@ -117,7 +117,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
         inputs = fresh(checked(inputs, "inputs", "vjp"), create_graph)
         outputs, several = call(func, inputs, "vjp")
         check_strict(outputs, strict)
-        vectors = vectors_for(v, outputs, ONE_OUTPUT)
+        vectors = vectors_for(v, outputs, ONE_OUTPUT, "vjp")
         grads = gradients(outputs, inputs, vectors, create_graph)
         products = filled(grads, inputs, strict, INDEPENDENT)
     return finished(outputs, several, create_graph), finished(products, is_tuple, create_graph)
@@ -127,7 +127,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(inputs), the Jacobian times v): the vjp is linear in its vector, so differentiate it by that vector."""
     with enable_grad():
         inputs = fresh(checked(inputs, "inputs", "jvp"), create_graph)
-        vectors = vectors_for(v, inputs, ONE_INPUT)
+        vectors = vectors_for(v, inputs, ONE_INPUT, "jvp")
         outputs, several = call(func, inputs, "jvp")
         check_strict(outputs, strict)
         probes = tuple(creation.zeros_like(o.detach()).requires_grad_() for o in outputs)
@@ -150,6 +150,11 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     strategy other than "reverse-mode".
     """
     backward_only(strategy)
+    if strict and vectorize:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`."
+        )
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", "jacobian"), create_graph)
@@ -230,7 +235,7 @@ def hessian_product(func, inputs, v, create_graph, strict, name):
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", name), create_graph)
-        vectors = vectors_for(v, inputs, ONE_INPUT)
+        vectors = vectors_for(v, inputs, ONE_INPUT, name)
         outputs, _ = call(func, inputs, name)
         output = single(lambda *_: outputs[0], name)()
         check_strict((output,), strict)

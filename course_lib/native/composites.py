@@ -249,7 +249,7 @@ def masked_fill_(input, mask, value):
 def where(condition, input=None, other=None):
     """input where the condition holds, other elsewhere; either may be a number."""
     if input is None:
-        return tuple(without_gradient(places) for places in np.nonzero(condition.array))
+        return tuple(without_gradient(places) for places in np.nonzero(np.atleast_1d(condition.array)))
     if condition.array.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.title}"
@@ -360,19 +360,23 @@ def norm(input, p=2, dim=None, keepdim=False):
 class _Pair(tuple):
     """(values, indices), as max, min, sort and topk return them along a dimension."""
 
-    names, kind = ("values", "indices"), "max"
+    __slots__ = ()
     values = property(lambda pair: pair[0])
     indices = property(lambda pair: pair[1])
 
     def __repr__(self):
-        return f"torch.return_types.{self.kind}(\nvalues={self[0]!r},\nindices={self[1]!r})"
+        return f"torch.return_types.{type(self).__name__}(\nvalues={self[0]!r},\nindices={self[1]!r})"
 
 
-def pair(kind, values):
-    """A pair of results that prints as PyTorch's does."""
-    result = _Pair(values)
-    result.kind = kind
-    return result
+@functools.cache
+def kind_of_pair(name):
+    """The type of an operation's pairs, named after it."""
+    return type(name, (_Pair,), {"__slots__": (), "__module__": "torch.return_types"})
+
+
+def pair(name, values):
+    """A pair of results, as a type of its own that prints as PyTorch's does."""
+    return kind_of_pair(name)(values)
 
 
 @numpy_names
@@ -453,10 +457,12 @@ def _arg(find, input, dim, keepdim):
         if not input.array.size:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         return without_gradient(np.int64(find(input.array)))
-    if input.array.ndim and not input.array.shape[dimension(input, dim)]:
-        raise IndexError(f"{name}(): Expected reduction dim {dimension(input, dim)} to have non-zero size.")
-    result = find(input.array, axis=dimension(input, dim), keepdims=keepdim) if input.array.ndim else np.int64(0)
-    return without_gradient(result)
+    dim = dimension(input, dim)
+    if not input.array.ndim:
+        return without_gradient(np.int64(0))
+    if not input.array.shape[dim]:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    return without_gradient(find(input.array, axis=dim, keepdims=keepdim))
 
 
 @numpy_names
@@ -793,9 +799,11 @@ def reshape(input, *sizes, shape=None):
 
 def flatten(input, start_dim=0, end_dim=-1):
     """Several dimensions made one; the tensor itself when there is nothing to do."""
+    start, end = dimension(input, start_dim), dimension(input, end_dim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if input.array.ndim == 0:
         return reshape(input, 1)
-    start, end = dimension(input, start_dim), dimension(input, end_dim)
     if start == end:
         return input
     sizes = input.array.shape
@@ -1123,6 +1131,15 @@ def _cumprod_grad(grad, x, result, dim):
     return transpose(stack(parts, -1), dim, -1)
 
 
+def _place(grad, sizes, dim, where):
+    return (rows.slice_backward if isinstance(where, slice) else rows.select_backward)(grad, sizes, dim, where)
+
+
+def _share_of_larger(grad, a, b):
+    halved = where(new_tensor(a.array == b.array), grad / 2, grad)
+    return rows.masked_fill(halved, new_tensor(a.array < b.array), 0.0)
+
+
 def _put_along(grad, sizes, dim, indices, keepdim):
     if not sizes:
         return grad
@@ -1153,13 +1170,6 @@ def _no_deviations(x):
     return new_tensor(array if state.task else array.astype(dtypes.F32))  # the engine converts it, a call by hand not
 
 
-def _masked_scatter(x, mask, source):
-    from course_lib.native.indexing import put_
-
-    kernels.masked_scatter(x.array, mask.array, source.array)  # for its error
-    return put_(rows.clone(x), [mask], source)
-
-
 def _zeros_of(x, sizes):
     return new_tensor(np.zeros(sizes, x.array.dtype))
 
@@ -1168,7 +1178,7 @@ def _sum_to(x, sizes):
     lead = x.array.ndim - len(sizes)
     extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
     x = rows.sum_dim(x, extra, True) if extra else x
-    return reshape(x, sizes) if lead or not extra else x
+    return reshape(x, sizes) if lead else x
 
 
 def _add_at_places(grad, places, length):
@@ -1203,8 +1213,10 @@ ON_TENSORS.update(
     no_deviations=_no_deviations,
     share_among_equals=_share_among_equals,
     put_along=_put_along,
+    place=_place,
+    place_diagonal=lambda *arguments: rows.diagonal_backward(*arguments),
+    share_of_larger=_share_of_larger,
     cat_grads=_cat_grads,
-    masked_scatter=_masked_scatter,
     product_like=_product_like,
     add_at_places=_add_at_places,
     pick_places=_pick_places,

@@ -8,6 +8,8 @@ import math
 import numpy as np
 
 from course_lib import dtypes, errors
+from course_lib.grad_mode import state
+from course_lib.graph import Node, init_node
 from course_lib.native import composites, creation, kernels
 from course_lib.native.arguments import broadcast_error, operands
 from course_lib.native.building import rows
@@ -15,6 +17,7 @@ from course_lib.native.composites import without_gradient
 from course_lib.native.indexing import cat, dimension
 from course_lib.native.memory import Storage
 from course_lib.tensor import Tensor, memory_of, new_tensor
+from course_lib.views import gradient_edge, requires_grad
 
 # --- element by element ------------------------------------------------------------------------------------
 
@@ -95,12 +98,13 @@ def check_strides(input, size, stride, offset):
 def unfold(input, dimension_, size, step):
     """A view of all windows of a dimension: `size` long, `step` apart; they become the last dimension."""
     dim = dimension(input, dimension_)
-    length = input.array.shape[dim]
+    length = input.array.shape[dim] if input.array.ndim else 1
     if size > length:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return rows.unfold(input, dim, size, step)
+    windows = rows.unfold(input if input.array.ndim else composites.unsqueeze(input, 0), dim, size, step)
+    return windows if input.array.ndim else windows[0]
 
 
 def sum_to_size(input, *size):
@@ -157,11 +161,13 @@ def tile(input, *dims):
     return composites.repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
-def diff(input, n=1, dim=-1):
+def diff(input, n=1, dim=-1, prepend=None, append=None):
     """Each element less the one before it along a dimension, n times."""
     if not input.array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     dim = dimension(input, dim)
+    if prepend is not None or append is not None:
+        input = cat([part for part in (prepend, input, append) if part is not None], dim)
     length = input.array.shape[dim]
     if not n:
         return rows.copy_(creation.zeros_like(input), input)
@@ -217,9 +223,10 @@ def std_mean(input, dim=None, *, correction=1, keepdim=False):
 
 def nonzero(input, *, as_tuple=False):
     """The places of the elements that are not zero: one row a place, or one tensor a dimension."""
-    found = np.nonzero(np.atleast_1d(input.array))[: input.array.ndim]
+    found = np.nonzero(np.atleast_1d(input.array))
     if as_tuple:
         return tuple(without_gradient(places) for places in found)
+    found = found[: input.array.ndim]
     lines = np.stack(found) if found else np.zeros((0, int(bool(input.array))), np.int64)
     return without_gradient(np.array(lines.T, order="F"))  # by columns, as in PyTorch
 
@@ -229,13 +236,29 @@ def count_nonzero(input, dim=None):
     return composites.sum(without_gradient(input.array != 0), dim)
 
 
+class Unique2Backward0(Node):
+    """The node of unique, which says in its own words that it has no derivative."""
+
+    __slots__ = ()
+
+    def apply(self, grad):
+        raise NotImplementedError("the derivative for '_unique2' is not implemented.")
+
+
+def different(self):
+    """The different elements in order, each NaN as one of its own."""
+    result = without_gradient(np.unique(self.array, equal_nan=False))
+    if state.recording > 0 and requires_grad(self):
+        result.node = init_node(Unique2Backward0(), (gradient_edge(self),))
+    return result
+
+
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The different elements in order, and on request where each element is among them and how often it occurs."""
     if dim is not None:
         raise errors.not_supported("unique with a dim", "Use unique without dim.")
-    values, first, inverse, counts = np.unique(input.array, True, True, True, equal_nan=False)
-    values = input.reshape(-1)[new_tensor(first)]
-    answer = [values, *([without_gradient(inverse.reshape(input.array.shape))] if return_inverse else [])]
+    _, _, inverse, counts = np.unique(input.array, True, True, True, equal_nan=False)
+    answer = [different(input), *([without_gradient(inverse.reshape(input.array.shape))] if return_inverse else [])]
     answer += [without_gradient(counts)] if return_counts else []
     return answer[0] if len(answer) == 1 else tuple(answer)
 
@@ -260,7 +283,24 @@ def normal_(input, mean=0.0, std=1.0):
     return rows.normal_(input, mean + std * creation.generator().standard_normal(input.array.shape))
 
 
-def normal(mean, std, size=None):
+def random_(input, *bounds):
+    """Overwrite the tensor with whole numbers from a up to but without b: random_(a, b), random_(b), or anything."""
+    largest = {"f": 2 ** (24 if input.array.dtype.itemsize == 4 else 53), "i": 2**63 - 1, "b": 1}
+    low, high = bounds if len(bounds) == 2 else (0, bounds[0] if bounds else largest[input.array.dtype.kind] + 1)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return rows.random_(input, creation.generator().integers(low, high - 1, input.array.shape, endpoint=True))
+
+
+def bernoulli_(input, p=0.5):
+    """Overwrite the tensor with ones, with probability p (a number, or one for each element), and zeros."""
+    chance = p.array if isinstance(p, Tensor) else p
+    if not isinstance(p, Tensor) and not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    return rows.bernoulli_draw_(input, creation.generator().random(input.array.shape) < chance)
+
+
+def normal(mean, std=1.0, size=None):
     """Normal random numbers with the given mean and standard deviation."""
     shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
     noise = normal_(new_tensor(np.zeros(shape if size is None else creation.sizes_from((size,)), dtypes.F32)))
@@ -269,7 +309,7 @@ def normal(mean, std, size=None):
 
 def bernoulli(input):
     """1 with the probability that each element gives, else 0."""
-    return new_tensor((creation.generator().random(input.array.shape) < input.array).astype(input.array.dtype))
+    return rows.bernoulli(input, creation.generator().random(input.array.shape) < input.array)
 
 
 def randint_like(input, low, high=None):

@@ -71,10 +71,11 @@ def array_from_python(data, dtype):
     shape = shape_of(data)
     flat = []
     flatten(data, shape, 0, flat)
-    if any(isinstance(value, list | tuple) for value in flat):
+    whole = next((type(value).__name__ for value in flat if isinstance(value, list | tuple)), None)
+    if whole is not None:
         floating = dtype is dtypes.float32 or dtype is dtypes.float64 or dtype is None and holds_float(data)
         raise TypeError(
-            "must be real number, not list" if floating else "'list' object cannot be interpreted as an integer"
+            f"must be real number, not {whole}" if floating else f"'{whole}' object cannot be interpreted as an integer"
         )
     if dtype is None:
         for value in flat:
@@ -88,13 +89,16 @@ def array_from_python(data, dtype):
             wanted = dtypes.F64
     else:
         wanted = numpy_type(dtype)
-    return np.array(flat, dtype=wanted).reshape(shape)
+    try:
+        return np.array(flat, dtype=wanted).reshape(shape)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
 
 
 def shape_of(data):
     """The shape of nested sequences, judged by the first element at each level."""
     shape = []
-    while isinstance(data, list | tuple | range) or (isinstance(data, Tensor | np.ndarray) and data.ndim):
+    while isinstance(data, list | tuple | range) or (isinstance(data, np.ndarray) and data.ndim):
         shape.append(len(data))
         if not len(data):
             break
@@ -109,7 +113,7 @@ def shape_of(data):
 def flatten(data, shape, depth, into):
     """Collect the elements of nested sequences; ValueError when they are ragged."""
     if depth == len(shape):
-        into.append(data._as_scalar() if isinstance(data, Tensor) else data)
+        into.append(data.array.dtype.type(data._as_scalar()) if isinstance(data, Tensor) else data)
         return
     if not isinstance(data, list | tuple | range | Tensor | np.ndarray):
         raise TypeError("not a sequence")

@@ -156,7 +156,18 @@ row("max_all(self)", "kernels.extreme(self, np.max, 'max')", node="MaxBackward1"
 row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False,
     self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
 row("softmax(self, dim)", "kernels.softmax(self, dim)", elementwise=False,
-    self="result * (grad - sum_dim(grad * result, dim, True))")
+    self="softmax_backward(grad, result, dim)")
+row("softmax_backward(grad_output, output, dim)",
+    "output * (grad_output - kernels.total(grad_output * output, dim, True))",
+    node="SoftmaxBackwardDataBackward0", elementwise=False, keeps=("grad_output",),
+    grad_output="softmax_backward(grad, output, dim)",
+    output="grad * grad_output - grad * sum_dim(output * grad_output, dim, True)"
+           " - grad_output * sum_dim(output * grad, dim, True)")
+row("log_softmax_backward(grad_output, output, dim)",
+    "grad_output - np.exp(output) * kernels.total(grad_output, dim, True)",
+    node="LogSoftmaxBackwardDataBackward0", elementwise=False, keeps=("grad_output",),
+    grad_output="grad - sum_dim(grad * exp(output), dim, True)",
+    output="-sum_dim(grad_output, dim, True) * exp(output) * grad")
 row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
     self="prod_grad(grad, self, result)")
 row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
@@ -225,6 +236,16 @@ row("split(self, split_size, dim)", "kernels.split(self, split_size, dim)", view
     self="cat_grads(grads, self_sym_sizes, split_size, dim)")
 row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAliasBackward0", view=True,
     self="reshape(grad, self_sym_sizes)")
+row("select_backward(grad_output, sizes, dim, index)", "kernels.place(grad_output, sizes, dim, index)",
+    node="SelectBackwardBackward0", elementwise=False,
+    grad_output="select(grad, dim, index)")
+row("slice_backward(grad_output, sizes, dim, part)", "kernels.place(grad_output, sizes, dim, part)",
+    node="SliceBackwardBackward0", elementwise=False,
+    grad_output="slice_dim(grad, dim, part.start, part.stop, part.step)")
+row("diagonal_backward(grad_output, sizes, offset, dim1, dim2)",
+    "kernels.place_diagonal(grad_output, sizes, offset, dim1, dim2)",
+    node="DiagonalBackwardBackward0", elementwise=False,
+    grad_output="diagonal(grad, offset, dim1, dim2)")
 row("diagonal(self, offset, dim1, dim2)", "kernels.diagonal(self, offset, dim1, dim2)", view=True,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
 row("as_strided(self, size, stride, storage_offset, ahead)", "kernels.as_strided(self, size, stride, storage_offset)",
@@ -256,13 +277,16 @@ row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", eleme
 row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
     in_place=True,
     self="grad",
-    src="gather(grad, dim, index)")
+    src="for_whole_source(gather(grad, dim, index), src_sym_sizes)")
 row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
     elementwise=False, in_place=True, keeps=("source with source",),
     self="grad",
     source="index_select(grad, dim, index) * alpha")
 row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
-    self="masked_scatter(zeros_like(self), mask, grad)")
+    self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
+row("masked_scatter(self, mask: Tensor, source)", "kernels.masked_scatter(self, mask, source)", elementwise=False,
+    self="where(mask, 0.0, grad)",
+    source="masked_select(grad, mask)")
 
 # --- only in place -----------------------------------------------------------------------------------------
 
@@ -272,6 +296,14 @@ row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="onl
 # --- only in place: random numbers -------------------------------------------------------------------------
 
 row("uniform(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    self="zeros_like(grad)")
+row("random(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    node="RandomBackward1",
+    self="zeros_like(grad)")
+row("bernoulli_draw(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    node="BernoulliBackward2",
+    self="zeros_like(grad)")
+row("bernoulli(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False,
     self="zeros_like(grad)")
 row("normal(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
     self="zeros_like(grad)")

@@ -18,8 +18,14 @@ _before = set(ROWS)
 
 row("mse_loss(self, target, reduction=1)", "kernels_nn.mse_loss(self, target, reduction)",
     elementwise=("self", "target"), in_place=False,
-    self="2 * gap(self, target) * per_element(grad, self, reduction)",
-    target="2 * gap(target, self) * per_element(grad, self, reduction)")
+    self="mse_loss_backward(grad, self, target, reduction)",
+    target="mse_loss_backward(grad, target, self, reduction)")
+row("mse_loss_backward(grad_output, self, target, reduction)",
+    "2 * kernels_nn.gap(self, target) * kernels_nn.per_element(grad_output, self, reduction)",
+    node="MseLossBackwardBackward0", elementwise=False, broadcasts=("grad_output",), keeps=("grad_output",),
+    grad_output="2 * gap(self, target) * per_element(grad, self, reduction)",
+    self="2 * grad * per_element(grad_output, self, reduction)",
+    target="-2 * grad * per_element(grad_output, self, reduction)")
 row("smooth_l1_loss(self, target, reduction=1, beta=1.0)",
     "kernels_nn.smooth_l1_loss(self, target, reduction, beta)", node="SmoothL1LossBackward0",
     elementwise=("self", "target"), in_place=False,
@@ -61,14 +67,26 @@ row("scaled_elu(self, alpha, scale)",
     self="where(self <= 0, grad * (scale * alpha * exp(self)), grad * scale)")
 row("celu(self, alpha=1.0)", "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self / alpha))",
     self="where(self <= 0, grad * exp(self / alpha), grad)")
+row("threshold(self, threshold, value)", "kernels_nn.threshold(self, threshold, value)",
+    self="threshold_backward(grad, self, threshold)")
+for _name, _slope in dict(  # overwriting self, these get their slope from the result: nothing of self is kept
+    leaky_relu="leaky_relu_backward(grad, result, negative_slope)",
+    elu="where(result <= 0, grad * (result + alpha), grad)",
+    scaled_elu="where(result <= 0, grad * (result + alpha * scale), grad * scale)",
+    celu="where(result <= 0, grad * (result + alpha) / alpha, grad)",
+).items():
+    row(f"{_name}_over({', '.join(ROWS[_name].parameters)})", ROWS[_name].forward, in_place="only",
+        node=ROWS[_name].node.replace("0", "1"),
+        self=_slope)
+row("threshold_over(self, threshold, value)", ROWS["threshold"].forward, in_place="only",
+    node="ThresholdBackward1",
+    self="threshold_backward(grad, self, threshold)")
 row("mish(self)", "kernels_nn.mish(self)",
     self="grad * mish_slope(self)")
 row("hardsigmoid(self)", "np.clip(kernels.floats(self, 'hardsigmoid_cpu') + 3, 0, 6) / 6",
     self="hardsigmoid_backward(grad, self)")
 row("hardswish(self)", "self * np.clip(kernels.floats(self, 'hardswish_cpu') + 3, 0, 6) / 6",
     self="where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))")
-row("threshold(self, threshold, value)", "kernels_nn.threshold(self, threshold, value)",
-    self="threshold_backward(grad, self, threshold)")
 row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",
     self="grad * gelu_tanh_slope(self)")
 row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 0, self, weight * self)",

@@ -9,6 +9,7 @@ import numpy as np
 
 from course_lib.native import composites, kernels
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
+from course_lib.native.kernels import for_whole_source
 from course_lib.ops import row
 from course_lib.tensor import new_tensor
 
@@ -106,6 +107,11 @@ def put_back(grad, sizes, index):
     result = np.zeros(math.prod(sizes), grad.dtype)
     np.add.at(result, index, grad)
     return result.reshape(sizes)
+
+
+def for_source_put(grad, sizes):
+    """The gradient of what scatter put in place, for all of it."""
+    return for_whole_source(grad, sizes, "ScatterBackward0")
 
 
 def median(x):
@@ -255,7 +261,7 @@ row("logaddexp(self, other)", "np.logaddexp(kernels.float_pair(self, other, 'log
 
 row("scatter(self, dim, index: Tensor, src)", "rare.put_at(self, dim, index, src)", elementwise=False, in_place=True,
     self="scatter_value(grad, dim, index, 0.0)",
-    src="gather(grad, dim, index)")
+    src="for_source_put(gather(grad, dim, index), src_sym_sizes)")
 row("scatter_value(self, dim, index: Tensor, value)", "rare.put_at(self, dim, index, value)", node="ScatterBackward1",
     elementwise=False, in_place=True,
     self="scatter_value(grad, dim, index, 0.0)")

@@ -68,8 +68,8 @@ def apply_simple(tensor, index):
                 "convert a 0-dim tensor to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {tensor.array.ndim}")
-    dim, gone, indices, left = 0, 0, [], tensor.array.ndim - used
-    for part in parts:
+    dim, indices, left = 0, [], tensor.array.ndim - used
+    for place, part in enumerate(parts):
         if part is Ellipsis:
             dim += left
         elif part is None:
@@ -83,8 +83,7 @@ def apply_simple(tensor, index):
             tensor = take_slice(tensor, dim, part, skip_whole=True)
             dim += 1
         elif is_number(part):
-            tensor = take_index(tensor, dim, int(part), dim + gone)
-            gone += 1
+            tensor = take_index(tensor, dim, int(part), place)
         else:
             indices += [None] * (dim - len(indices)) + [index_tensor(part)]
             dim += dimensions_used(part)
@@ -144,11 +143,11 @@ def index_tensor(part):
     return part
 
 
-def take_index(tensor, dim, index, original_dim):
-    """One place along a dimension; IndexError when there is no such place."""
+def take_index(tensor, dim, index, named_dim):
+    """One place along a dimension; IndexError when there is no such place, with PyTorch's number for the dimension."""
     length = tensor.array.shape[dim]
     if not -length <= index < length:
-        raise IndexError(f"index {index} is out of bounds for dimension {original_dim} with size {length}")
+        raise IndexError(f"index {index} is out of bounds for dimension {named_dim} with size {length}")
     return rows.select(tensor, dim, index % length)
 
 

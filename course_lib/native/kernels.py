@@ -9,6 +9,7 @@ and with each other's names do for both (`twin_of` in building.py); those that c
 
 import math
 import re
+import warnings
 
 import numpy as np
 
@@ -368,11 +369,8 @@ def product(x, dim=None, keepdim=False):
 def vector_norm(x, ord, dim, keepdim):
     """(sum |x| ** ord) ** (1 / ord); the largest and smallest magnitude for ord = inf and -inf."""
     x = np.abs(x)
-    if ord in (math.inf, -math.inf) and not x.size and not np.add.reduce(np.zeros(x.shape), axis=dim).size == 0:
-        raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
-            "an identity"
-        )
+    if not x.size and (ord < 0 or ord == math.inf):
+        check_identity(x, ord, dim)
     if ord == math.inf:
         return in_rows(np.max(x, axis=dim, keepdims=keepdim))
     if ord == -math.inf:
@@ -382,6 +380,19 @@ def vector_norm(x, ord, dim, keepdim):
     if ord == 0:
         return in_rows(np.add.reduce(x != 0, axis=dim, keepdims=keepdim, dtype=x.dtype))
     return in_rows(np.add.reduce(x**ord, axis=dim, keepdims=keepdim)) ** (1 / ord)
+
+
+def check_identity(x, ord, dim):
+    """RuntimeError for a norm that nothing cannot have, along a dimension that has nothing."""
+    start = f"linalg.vector_norm cannot compute the {ord:g} norm on "
+    if dim is None or len(dim) == x.ndim:
+        raise RuntimeError(start + "an empty tensor because the operation does not have an identity")
+    for axis in dim:
+        if not x.shape[axis]:  # PyTorch's text lacks a blank here
+            raise RuntimeError(
+                f"{start}the dimension {axis}because this dimension is empty and the operation does not have an "
+                "identity"
+            )
 
 
 def extreme(x, function, name):
@@ -1024,14 +1035,23 @@ def cumprod_grad(grad, x, result, dim):
 
 def deviations(x, dim):
     """Each element minus the mean over `dim`."""
-    return x - np.mean(x, axis=dim, keepdims=True)
+    return x - np.mean(x, axis=dim, keepdims=True) if x.size else x
 
 
 def spread(function, x, dim, correction, keepdim):
     """The variance or standard deviation; RuntimeError for integers."""
     if x.dtype.kind != "f":
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    return in_rows(function(x, axis=dim, ddof=correction, keepdims=keepdim))
+    results = math.prod(n for axis, n in enumerate(x.shape) if dim is not None and axis not in dim)
+    if results and x.size // results > correction:
+        return in_rows(function(x, axis=dim, ddof=correction, keepdims=keepdim))
+    warnings.warn(
+        f"{function.__name__}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+        "factor (input numel divided by output numel).", stacklevel=5,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy says it in its own words
+        return in_rows(function(x, axis=dim, ddof=correction, keepdims=keepdim))
 
 
 def std_grad(grad, x, result, dim, correction, keepdim):
@@ -1051,7 +1071,7 @@ def var_grad(grad, x, dim, correction, keepdim):
 
 def no_deviations(x):
     """The slope of the variance of all elements where that is no number."""
-    return np.where(x == np.mean(x), x.dtype.type(math.nan), x.dtype.type(math.inf))
+    return np.where(x == np.mean(x), x.dtype.type(math.nan), x.dtype.type(math.inf)) if x.size else x
 
 
 def norm_grad(grad, x, result, ord, dim, keepdim):
@@ -1125,6 +1145,16 @@ def add_at_places(grad, places, length):
 
 def pick_places(x, places):
     return x[places]
+
+
+def for_whole_source(grad, sizes, node="ScatterAddBackward0"):
+    """The gradient of what was scattered. RuntimeError, as in PyTorch, when the index did not use all of it."""
+    if tuple(grad.shape) != tuple(sizes):
+        raise RuntimeError(
+            f"Function {node} returned an invalid gradient at index 1 - got {list(grad.shape)} but expected shape "
+            f"compatible with {list(sizes)}"
+        )
+    return grad
 
 
 def put_along(grad, sizes, dim, indices, keepdim):

@@ -3,6 +3,8 @@
 PyTorch: c10/core/StorageImpl.h, aten/src/ATen/MemoryOverlap.cpp, aten/src/ATen/native/TensorShape.cpp (as_strided).
 """
 
+import math
+
 import numpy as np
 
 from course_lib import dtypes
@@ -107,6 +109,11 @@ def is_dense(array):
                 return False
             expected *= n
     return array.size > 0
+
+
+def packed_strides(shape):
+    """The steps, in elements, of a tensor whose elements lie one after the other; NumPy knows none for no elements."""
+    return tuple(math.prod(max(n, 1) for n in shape[d + 1 :]) for d in range(len(shape)))
 
 
 def empty_strided(shape, strides, dtype, least=0):

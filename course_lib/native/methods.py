@@ -90,8 +90,8 @@ COMPOSITE_METHODS = """
 
 MORE_METHODS = """
     clip clip_ clamp_min clamp_max square_ logical_and logical_or logical_xor isclose as_strided unfold sum_to_size
-    unflatten movedim moveaxis swapdims broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_ bernoulli
-    new_full new_empty floor_divide
+    unflatten movedim moveaxis swapdims broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_
+    random_ bernoulli bernoulli_ new_full new_empty floor_divide
 """.split()
 
 RARE_METHODS = """
@@ -298,7 +298,7 @@ Tensor.device = property(lambda self: device("cpu"))
 @method()
 def size(self, dim=None):
     """The shape, or the length of one dimension."""
-    return self.shape if dim is None else self.array.shape[dim]
+    return self.shape if dim is None else self.array.shape[composites.dimension(self, dim)]
 
 
 @method()

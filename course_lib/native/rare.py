@@ -41,8 +41,10 @@ def __getattr__(name):
 
 def fmod(input, other):
     """What is left of input after rounding input / other towards zero."""
+    if input.array.dtype.kind != "f" and isinstance(other, float):
+        input = input.to(dtypes.default)
     if input.array.dtype.kind == "b" and not isinstance(other, bool | Tensor):
-        input = input.to(dtypes.default if isinstance(other, float) else dtypes.int64)
+        input = input.to(dtypes.int64)
     if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
         return rows.fmod(input, other)
     return rows.fmod_number(input, other)
@@ -218,7 +220,10 @@ def median(input, dim=None, keepdim=False):
     """The lower of the middle elements: of all, or (values, indices) along a dimension."""
     if dim is None:
         return rows.median_all(input)
-    return pair("median", rows.median_dim(input, dimension(input, dim), keepdim))
+    dim = dimension(input, dim)
+    if input.array.ndim and not input.array.shape[dim]:
+        raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
+    return pair("median", rows.median_dim(input, dim, keepdim))
 
 
 @composites.numpy_names
@@ -252,8 +257,10 @@ def roll(input, shifts, dims=()):
     return result if input.array.size else composites.from_inference(input, result)
 
 
-def repeat_interleave(input, repeats, dim=None):
-    """Each element (or slice along dim) repeated in its place."""
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Each element (or slice along dim) repeated in its place; of one tensor, each place as often as it says."""
+    if repeats is None:
+        return new_tensor(np.repeat(np.arange(input.array.size), input.array))
     if dim is None:
         input, dim = composites.reshape(input, -1), 0
     dim = dimension(input, dim)
@@ -448,15 +455,16 @@ def multiply_and_sum(a, b, axes):
     if not axes:
         return a * b
     both = [d for d, (m, n) in enumerate(sizes) if d not in axes and m == n]
-    left = [d for d, (m, n) in enumerate(sizes) if m > n]
-    right = [d for d, (m, n) in enumerate(sizes) if n > m]
+    left = [d for d, (m, n) in enumerate(sizes) if m != n == 1]
+    right = [d for d, (m, n) in enumerate(sizes) if n != m == 1]
     order = (*both, *left, *axes, *right)
     x = composites.permute(a, [*both, *left, *axes, *right])
     y = composites.permute(b, [*both, *axes, *right, *left])
     shared, length = math.prod(sizes[d][0] for d in both), math.prod(sizes[d][0] for d in axes)
-    x, y = composites.reshape(x, shared, -1, length), composites.reshape(y, shared, length, -1)
+    m, n = math.prod(sizes[d][0] for d in left), math.prod(sizes[d][1] for d in right)
+    x, y = composites.reshape(x, shared, m, length), composites.reshape(y, shared, length, n)
     product = composites.bmm(x, y)
-    sizes = [1 if d in axes else builtins.max(sizes[d]) for d in order]
+    sizes = [1 if d in axes else sizes[d][1 if d in right else 0] for d in order]
     return composites.permute(composites.reshape(product, sizes), [order.index(d) for d in range(len(order))])
 
 
@@ -574,9 +582,9 @@ def get_device(input):
     return -1
 
 
-def new(input, *data):
+def new(input, *data, device=None):
     """A tensor in this one's dtype: from a sequence, or of a shape given by numbers, holding zeros."""
-    return legacy_tensor(input.dtype, *data)
+    return legacy_tensor(input.dtype, *data, device=device)
 
 
 def legacy_tensor(dtype, /, *data, device=None, **options):

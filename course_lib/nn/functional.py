@@ -12,9 +12,8 @@ import numpy as np
 
 from course_lib import dtypes
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.errors import not_supported
 from course_lib.native import composites, composites_more, creation, derivatives_nn, kernels  # noqa: F401
-from course_lib.native.arguments import broadcast_error, promote, rank, tensor_argument
+from course_lib.native.arguments import broadcast_error, promote, rank, type_name
 from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
 from course_lib.tensor import Tensor
@@ -51,17 +50,17 @@ def relu6(input, inplace=False):
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """input where it is positive, negative_slope * input elsewhere."""
-    return (rows.leaky_relu_ if inplace else rows.leaky_relu)(input, negative_slope)
+    return (rows.leaky_relu_over_ if inplace else rows.leaky_relu)(input, negative_slope)
 
 
 def elu(input, alpha=1.0, inplace=False):
     """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
-    return (rows.elu_ if inplace else rows.elu)(input, alpha)
+    return (rows.elu_over_ if inplace else rows.elu)(input, alpha)
 
 
 def selu(input, inplace=False):
     """elu with the two constants that keep mean 0 and variance 1 from layer to layer."""
-    return (rows.scaled_elu_ if inplace else rows.scaled_elu)(input, 1.6732632423543772, 1.0507009873554805)
+    return (rows.scaled_elu_over_ if inplace else rows.scaled_elu)(input, 1.6732632423543772, 1.0507009873554805)
 
 
 def gelu(input, approximate="none"):
@@ -85,12 +84,12 @@ def mish(input, inplace=False):
 
 def celu(input, alpha=1.0, inplace=False):
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere."""
-    return (rows.celu_ if inplace else rows.celu)(input, alpha)
+    return (rows.celu_over_ if inplace else rows.celu)(input, alpha)
 
 
 def threshold(input, threshold, value, inplace=False):
     """input where it is above the threshold, `value` elsewhere."""
-    return (rows.threshold_ if inplace else rows.threshold)(input, threshold, value)
+    return (rows.threshold_over_ if inplace else rows.threshold)(input, threshold, value)
 
 
 def softplus(input, beta=1, threshold=20):
@@ -178,7 +177,11 @@ def chosen_dim(name, input, dim):
 
 def linear(input, weight, bias=None):
     """input @ weight.T + bias, for any number of leading dimensions."""
-    x, w = tensor_argument("linear", "input", input).array, weight.array
+    if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
+        first = not isinstance(input, Tensor)
+        name = "'input' (position 1)" if first else "'weight' (position 2)"
+        raise TypeError(f"linear(): argument {name} must be Tensor, not {type_name(input if first else weight)}")
+    x, w = input.array, weight.array
     if x.ndim == 0 or w.ndim == 0:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
     turned = composites.t(weight)
@@ -223,18 +226,21 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 
 def shorten_rows(weight, places, max_norm, norm_type):
-    """Scale the rows named, where they lie, so that none is longer than max_norm."""
+    """Scale the rows named, where they lie, so that none is longer than max_norm: one write, whatever it changes."""
+    factors = np.ones((len(weight), 1), weight.array.dtype)
     with no_grad():
-        for place in sorted(set(places.flatten().tolist())):
-            row = weight[place]
-            length = row.norm(norm_type).item()
+        for place in set(places.flatten().tolist()):
+            length = weight[place].norm(norm_type).item()
             if length > max_norm:
-                row.mul_(max_norm / (length + 1e-7))
+                factors[place] = max_norm / (length + 1e-7)
+        weight.mul_(creation.tensor(factors))
 
 
 def one_hot(tensor, num_classes=-1):
     """For each class number a row of zeros with a single 1 at its place."""
     classes = tensor.array
+    if classes.dtype.kind != "i":
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if np.any(classes < 0):
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
@@ -258,6 +264,8 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
     if unbatched:
         input = composites.unsqueeze(input, 0)
     stride, dilation = per_dimension(stride, dimensions), per_dimension(dilation, dimensions)
+    if isinstance(padding, str) and padding not in ("valid", "same"):
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
     if padding == "valid":
         padding = 0
     elif padding == "same":
@@ -269,9 +277,37 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
             input, spans = pad(input, uneven), [0] * dimensions
         padding = [span // 2 for span in spans]
     padding = per_dimension(padding, dimensions)
+    check_steps(stride, padding, dilation, groups)
     check_convolution(dimensions, input, weight, padding, dilation, groups)
+    check_kinds(input, weight, bias)
     result = rows.convolution(input, weight, bias, stride, padding, dilation, groups)
     return composites.squeeze(result, 0) if unbatched else result
+
+
+def check_steps(stride, padding, dilation, groups):
+    """RuntimeError for steps that lead nowhere."""
+    if any(n <= 0 for n in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(n < 0 for n in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(n <= 0 for n in dilation):
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+
+
+def check_kinds(input, weight, bias):
+    """RuntimeError for a bias of another shape, and unless input, weight and bias are of one element type."""
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise RuntimeError(
+            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with {weight.shape[0]} "
+            f"elements, but got bias of size {list(bias.shape)} instead"
+        )
+    if bias is not None and bias.dtype != input.dtype:
+        kinds = f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name})"
+        raise RuntimeError(f"{kinds} should be the same")
+    if weight.dtype != input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
 
 
 def check_convolution(dimensions, input, weight, padding, dilation, groups):
@@ -325,10 +361,15 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0):
     return conv2d(input, weight, None, kernel if stride is None else stride, padding, 1, channels)
 
 
-def pad(input, pad, mode="constant", value=0.0):
-    """The input surrounded by `value`; pad counts (before, after) from the last dimension backwards."""
-    if mode != "constant":
-        raise not_supported(f"pad with mode={mode!r}", "Use mode='constant'.")
+def pad(input, pad, mode="constant", value=None):
+    """The input with more, or for negative numbers less, at its edges.
+
+    pad: (before, after) for the last dimension, then for the one in front of it, and so on
+    mode: what is added: "constant" the value (0), "replicate" the edge, "reflect" its mirror image without the edge,
+    "circular" the other end
+    """
+    if not isinstance(pad, list | tuple):
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.dim():
@@ -336,13 +377,24 @@ def pad(input, pad, mode="constant", value=0.0):
             "Padding length should be less than or equal to two times the input dimension but got padding length "
             f"{len(pad)} and input of dimension {input.dim()}"
         )
-    for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
-        if input.shape[-back] + min(before, 0) + min(after, 0) < 0:
-            raise RuntimeError("narrow(): length must be non-negative.")
-    result = rows.constant_pad_nd(input, tuple(pad), value or 0)
-    if min(pad) < 0:
-        return result
-    return composites.part_from_inference(input, result, lambda whole: unpadded(whole, pad))
+    if mode == "constant":
+        for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
+            if input.shape[-back] + min(before, 0) + min(after, 0) < 0:
+                raise RuntimeError("narrow(): length must be non-negative.")
+        result = rows.constant_pad_nd(input, tuple(pad), value or 0)
+        if min(pad, default=0) < 0:
+            return result
+        return composites.part_from_inference(input, result, lambda whole: unpadded(whole, pad))
+    if mode not in PAD_PLACES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if input.dim() not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
+        raise NotImplementedError(f"Padding size {len(pad)} is not supported for {input.dim()}D input tensor.")
+    for back in range(len(pad) // 2):
+        dim = input.dim() - 1 - back
+        input = pad_by_places(input, dim, *pad[2 * back : 2 * back + 2], mode)
+    return input
 
 
 def unpadded(whole, pad):
@@ -350,6 +402,27 @@ def unpadded(whole, pad):
     for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
         whole = composites.narrow(whole, -back, before, whole.shape[-back] - before - after)
     return whole
+
+
+PAD_PLACES = {  # where an element beyond the edge is taken from, for n elements
+    "replicate": lambda places, n: np.clip(places, 0, n - 1),
+    "reflect": lambda places, n: n - 1 - np.abs(n - 1 - np.abs(places)),
+    "circular": lambda places, n: places % n,
+}
+
+
+def pad_by_places(input, dim, before, after, mode):
+    """One dimension padded with its own elements. RuntimeError where reflection or the circle would not reach."""
+    n = input.shape[dim]
+    if mode == "reflect" and max(before, after) >= n:
+        raise RuntimeError(
+            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({before}, {after}) at dimension {dim} of input {list(input.shape)}"
+        )
+    if mode == "circular" and max(before, after) > n:
+        raise RuntimeError("Padding value causes wrapping around more than once.")
+    places = PAD_PLACES[mode](np.arange(-before, n + after), n)
+    return composites.index_select(input, dim, creation.tensor(places))
 
 
 # --- normalising and dropping ------------------------------------------------------------------------------
@@ -373,7 +446,14 @@ def batch_norm(
     for name, vector in vectors.items():
         if vector is not None and vector.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
+    check_floats(input, "batch_norm")
     return rows.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def check_floats(input, kernel):
+    """NotImplementedError for integers."""
+    if input.array.dtype.kind != "f":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.title}'")
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
@@ -392,12 +472,13 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
             f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of "
             f"size{list(input.shape)}"
         )
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and tuple(parameter.shape) != shape:
+    for name, vector in (("weight", weight), ("bias", bias)):
+        if vector is not None and tuple(vector.shape) != shape:
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(parameter.shape)} and normalized_shape = {list(shape)}"
+                f"{list(vector.shape)} and normalized_shape = {list(shape)}"
             )
+    check_floats(input, "LayerNormKernelImpl")
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
@@ -533,7 +614,8 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
             "deprecated. "
             "Please ensure they have the same size."
         )
-    if target.array.dtype != input.array.dtype:
+    check_floats(input, "binary_cross_entropy")
+    if target.dtype != input.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.title} but expected {input.dtype.title}")
     return rows.binary_cross_entropy(input, target, weight, reduction_number(reduction))
 
@@ -575,10 +657,10 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 def check_target(input, target, weight):
     """RuntimeError for targets that are no class numbers, and for shapes that do not go together."""
     sizes = input.array.shape
-    if target.array.dtype.kind != "i":
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
     if len(sizes) == 2 and target.array.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if target.array.dtype.kind != "i":
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
     if len(sizes) == 1 and target.array.size != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
     if len(sizes) > 2:
@@ -601,7 +683,7 @@ def check_target(input, target, weight):
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
     if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.array.ndim == 1 else 1
     probabilities = target.array.shape == input.array.shape
     if probabilities and target.array.dtype.kind != "f":

@@ -194,6 +194,19 @@ class Embedding(Module):
 # --- convolution and pooling -------------------------------------------------------------------------------
 
 
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def check_padding(padding, mode, stride):
+    """ValueError for a padding or a padding mode that is none."""
+    if isinstance(padding, str) and padding not in ("same", "valid"):
+        raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+    if padding == "same" and any(step != 1 for step in stride):
+        raise ValueError("padding='same' is not supported for strided convolutions")
+    if mode not in PADDING_MODES:
+        raise ValueError(f"padding_mode must be one of {set(PADDING_MODES)}, but got padding_mode={mode!r}")
+
+
 class _Convolution(Module):
     """What Conv1d and Conv2d share."""
 
@@ -211,6 +224,8 @@ class _Convolution(Module):
         if out_channels % groups:
             raise ValueError("out_channels must be divisible by groups")
         n = self.dimensions
+        check_padding(padding, padding_mode, F.per_dimension(stride, n))
+        self.padding_mode = padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride = F.per_dimension(kernel_size, n), F.per_dimension(stride, n)
         self.padding = padding if isinstance(padding, str) else F.per_dimension(padding, n)
@@ -229,9 +244,20 @@ class _Convolution(Module):
 
     def forward(self, input):
         """(N, in_channels, ...) -> (N, out_channels, ...)."""
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._around(), mode=self.padding_mode), 0
         return F.convolve(
-            self.dimensions, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+            self.dimensions, input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
+
+    def _around(self):
+        """The padding as F.pad wants it: (before, after), last dimension first."""
+        if self.padding == "same":
+            spans = [d * (k - 1) for k, d in zip(self.kernel_size, self.dilation, strict=True)]
+            return [n for span in reversed(spans) for n in (span // 2, span - span // 2)]
+        sides = (0,) * self.dimensions if self.padding == "valid" else self.padding
+        return [n for side in reversed(sides) for n in (side, side)]
 
     def extra_repr(self):
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -241,7 +267,8 @@ class _Convolution(Module):
             text += f", dilation={self.dilation}"
         if self.groups != 1:
             text += f", groups={self.groups}"
-        return text + (", bias=False" if self.bias is None else "")
+        text += ", bias=False" if self.bias is None else ""
+        return text + ("" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}")
 
 
 class Conv1d(_Convolution):

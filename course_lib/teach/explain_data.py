@@ -70,6 +70,8 @@ SHAPES = (
     ),
     Row(
         "dimension",
+        r"shifts and dimensions must align|start_dim cannot come after end_dim|"
+        r"trace: expected a matrix|diff expects|diag\(\): Supports|"
         r"appears multiple times in the list of dims|only supported on matrices|outer: Expected 1-D|"
         r"Dimension out of range|Dimension specified as \d+ but tensor has no dimensions|duplicate dims|"
         r"number of dimensions "
@@ -300,7 +302,8 @@ TYPES = (
     ),
     Row(
         "making a tensor",
-        r"data must be a sequence|'list' object cannot be interpreted as an integer|expected TensorOptions|"
+        r"data must be a sequence|'\w+' object cannot be interpreted as an integer|expected TensorOptions|"
+        r"Overflow when unpacking|"
         r"too many dimensions '|expected sequence of length|not a sequence|must be real number|expected np\.ndarray|"
         r"object is "
         r"not iterable|could not determine the shape",
@@ -326,7 +329,7 @@ TYPES = (
         "argument",
         r"should be called with|module should be of type|supports only objects|is not an Optimizer|Unexpected keyword|"
         r"increment_version expect|told where to end|invalid combination of arguments|"
-        r"incompatible function arguments|"
+        r"incompatible function arguments|expected TensorOptions|"
         r"argument '\w+'.*must be|unsupported operand type|cannot be combined with|must be int, not|"
         r"missing \d+ required|must be "
         r"(tuple|a tuple)|expected Tensor as element|must not be None|rounding_mode|takes at most|unexpected keyword|"
@@ -451,7 +454,8 @@ NETWORKS = (
         r"please use|Unsupported nonlinearity|Unknown nonlinearity|Fan in|2 dimensions are supported|"
         r"batch_size should|sampler "
         r"option|is mutually exclusive|index should not exceed|input lengths|At least one of|step must be nonzero|"
-        r"upper bound and lower bound|number of steps must|n must be greater or equal|random_ expects|uniform_ expects|"
+        r"upper bound and lower bound|number of steps must|n must be greater or equal|random_ expects|"
+        r"bernoulli_ expects|uniform_ expects|"
         r"normal expects|but must be > 0|Could not infer dtype|invalid data type|can't assign a \w+ to a|"
         r"mark_dirty can only|mark_non_differentiable only|all inputs have to be Tensors|expected tuple, but hook|"
         r"maximum size for tensor at|mismatch in length of strides|Negative strides|setStorage: sizes|"

@@ -1492,6 +1492,28 @@ programs(
 )
 
 
+# --- nothing where something is needed ---------------------------------------------------------------------
+
+
+programs(
+    too_large_an_integer=lambda torch: torch.tensor([2**70]),
+    tensor_of_vectors=lambda torch: torch.tensor([torch.ones(2), torch.ones(2)]),
+    median_along_nothing=lambda torch: torch.ones(0, 3).median(0),
+    norm_of_nothing=lambda torch: torch.ones(0).norm(-1),
+    norm_along_nothing=lambda torch: torch.ones(0, 3).norm(float("inf"), 0),
+    place_along_a_missing_dimension=lambda torch: torch.ones(()).argmax(1),
+    roll_by_two_along_one=lambda torch: torch.ones(2, 2).roll((1, 1), 0),
+    scatter_add_of_a_longer_source=lambda torch: leaf(torch)
+    .scatter_add(0, torch.tensor([0]), leaf(torch)).sum().backward(),
+    new_of_another_type=lambda torch: torch.ones(1).new(torch.ones(1, dtype=torch.int64)) and None,
+    flatten_backwards=lambda torch: torch.ones(2, 2).flatten(1, 0),
+    random_of_nothing=lambda torch: torch.zeros(2).random_(5, 5),
+    bernoulli_of_two=lambda torch: torch.zeros(2).bernoulli_(2.0),
+    variance_of_one=lambda torch: torch.ones(1).var(),
+    unique_has_no_derivative=lambda torch: leaf(torch).unique().sum().backward(),
+)
+
+
 # --- the tests ---------------------------------------------------------------------------------------------
 
 

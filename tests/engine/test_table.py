@@ -100,6 +100,26 @@ SAMPLES = {
     "tanh_backward": sample(gradient_operation("tanh_backward"), OTHER, SIGNED),
     "sigmoid_backward": sample(gradient_operation("sigmoid_backward"), OTHER, SIGNED),
     "threshold_backward": sample(gradient_operation("threshold_backward", 0), SIGNED, OTHER),
+    "softmax_backward": sample(
+        lambda torch, g, y: (
+            rows.softmax_backward(g, y, 1) if torch is course_lib
+            else torch.ops.aten._softmax_backward_data(g, y, 1, torch.float64)
+        ), OTHER, SIGNED,
+    ),
+    "log_softmax_backward": sample(
+        lambda torch, g, y: (
+            rows.log_softmax_backward(g, y, 1) if torch is course_lib
+            else torch.ops.aten._log_softmax_backward_data(g, y, 1, torch.float64)
+        ), OTHER, SIGNED,
+    ),
+    "select_backward": sample(gradient_operation("select_backward", [2, 2, 3], 1, 0), OTHER),
+    "slice_backward": sample(
+        lambda torch, g: (
+            rows.slice_backward(g, (2, 5), 1, slice(1, 4, 1)) if torch is course_lib
+            else torch.ops.aten.slice_backward(g, [2, 5], 1, 1, 4, 1)
+        ), OTHER,
+    ),
+    "diagonal_backward": sample(gradient_operation("diagonal_backward", [2, 3, 3], 0, 1, 2), OTHER),
     "leaky_relu_backward": sample(
         lambda torch, g, x: (
             rows.leaky_relu_backward(g, x, 0.1) if torch is course_lib
@@ -190,6 +210,11 @@ SAMPLES = {
     "scatter_add": sample(lambda torch, x, i, y: x.scatter_add(1, i, y), SIGNED, [[2, 0, 0], [1, 1, 1]], OTHER),
     "index_add": sample(lambda torch, x, i, y: x.index_add(0, i, y), SIGNED, [1, 1], OTHER),
     "masked_select": sample(lambda torch, x, mask: x.masked_select(mask), SIGNED, np.array(OTHER) > 1),
+    "masked_scatter": sample(
+        lambda torch, x, y, mask: (
+            rows.masked_scatter(x, mask, y[:, 0]) if torch is course_lib else x.masked_scatter(mask, y[:, 0])
+        ), SIGNED, OTHER, np.array([[True, False, False], [False, False, True]]),
+    ),
     "log10": of_one("log10", MATRIX),
     "exp2": of_one("exp2"),
     "asinh": of_one("asinh"),
@@ -234,6 +259,9 @@ SAMPLES = {
     "zero": sample(lambda torch, x: (x * 1).zero_(), SIGNED),
     "uniform": sample(lambda torch, x: (x * 1).uniform_(2.0, 2.0), SIGNED),
     "normal": sample(lambda torch, x: (x * 1).normal_(2.0, 0.0), SIGNED),
+    "random": sample(lambda torch, x: (x * 1).random_(1), SIGNED),
+    "bernoulli_draw": sample(lambda torch, x: (x * 1).bernoulli_(1.0), SIGNED),
+    "bernoulli": sample(lambda torch, x: torch.bernoulli(x), np.ones((2, 3)).tolist()),
 }
 
 # How to reach the in-place variant by public names: the rest are the row's name with an underscore.
@@ -249,6 +277,8 @@ IN_PLACE = {
     "clamp_max": lambda x: x.clamp_max_(0.6),
     "uniform": lambda x: x.uniform_(2.0, 2.0),
     "normal": lambda x: x.normal_(2.0, 0.0),
+    "random": lambda x: x.random_(1),
+    "bernoulli_draw": lambda x: x.bernoulli_(1.0),
     "div_rounded": lambda x, y: x.div_(y, rounding_mode="trunc"),
     "addcmul": lambda x, y, z: x.addcmul_(y, z, value=2),
     "addcdiv": lambda x, y, z: x.addcdiv_(y, z, value=2),

@@ -241,3 +241,391 @@ def plateau_keeps_its_settings(T):
         dict(sorted(plateau(optimizer, **options).state_dict().items()))
         for options in ({}, {"mode": "max"}, {"min_lr": [0.1]})
     ]
+
+
+# --- values ------------------------------------------------------------------------------------------------
+
+
+def kinds(T, *makers):
+    """What each maker makes, or its error."""
+    return [raises(make) or make() for make in makers]
+
+
+programs(
+    tensors_in_a_list=lambda T: kinds(
+        T,
+        lambda: T.tensor([T.ones(1), 2.0]),
+        lambda: T.tensor([T.ones(1, 1), T.ones(())]),
+        lambda: T.tensor([[T.ones(1)], [T.zeros(1)]]),
+        lambda: T.tensor([[1.0, 2.0], T.ones(2)]),
+        lambda: T.tensor([T.ones(1, dtype=T.float64)]),
+        lambda: T.tensor([T.ones(1, dtype=T.int64), 2.5]),
+        lambda: T.tensor([T.ones(1) > 0]),
+        lambda: T.tensor([T.ones(2)]),
+        lambda: T.tensor([2.0, T.ones(2)]),
+        lambda: T.tensor([T.ones(2), [1.0, 2.0]]),
+        lambda: T.tensor([1, (2,)]),
+    ),
+    spread_of_too_few_warns=lambda T: [
+        [w[0] for w in warned(lambda s=s, f=f: f(T.ones(s)))[0]]
+        for s in ((0,), (1,), (2, 1), (0, 2), (3,))
+        for f in (lambda x: x.var(), lambda x: x.std(-1), lambda x: x.var(0, correction=0))
+    ],
+    spread_of_too_few_has_its_gradient=lambda T: [
+        quiet(lambda s=s: gradient(T, T.ones(s), lambda x: x.var())) for s in ((0,), (1,), (0, 2))
+    ],
+    angle_at_the_origin=lambda T: [
+        gradient(T, T.tensor([0.0, 1.0, -0.0]), lambda x: T.atan2(x, T.tensor([0.0, 0.0, 2.0]))),
+        gradient(T, T.tensor([0.0, 1.0, -0.0]), lambda x: T.atan2(T.tensor([0.0, 0.0, 2.0]), x)),
+    ],
+    shapes_one_by_one=lambda T: [T.ones(3).broadcast_to(2, 3), T.ones(3).broadcast_to((2, 3)), raises(wrong_size(T))],
+    different_elements=lambda T: [T.tensor([2.0, 1.0, 2.0]).unique(), flags(leaf(T, [2.0, 1.0]).unique())],
+)
+
+
+def gradient(T, data, function):
+    x = data.clone().requires_grad_()
+    function(x).sum().backward()
+    return x.grad
+
+
+def wrong_size(T):
+    return lambda: T.ones(2, 3).size(5)
+
+
+# --- layers ------------------------------------------------------------------------------------------------
+
+
+@program
+def activations_in_place_keep_their_result(T):
+    """Overwriting, leaky_relu and elu take their slope from the result: writing to that afterwards is noticed."""
+    f = T.nn.functional
+    seen = []
+    for activate in (
+        lambda h: f.leaky_relu(h, 0.1, inplace=True),
+        lambda h: f.elu(h, 1.5, inplace=True),
+        lambda h: f.selu(h, inplace=True),
+        lambda h: f.celu(h, 2.0, inplace=True),
+        lambda h: f.threshold(h, 0.0, 1.0, inplace=True),
+    ):
+        x = leaf(T, [-2.0, -0.5, 0.5])
+        y = activate(x * 1)
+        grad = T.autograd.grad(y.sum(), x, retain_graph=True)
+        seen.append([y, grad, [n for n in dir(y.grad_fn) if n == "_saved_result"]])
+        y.add_(1)
+        seen.append(raises(lambda y=y: y.sum().backward()))
+    return seen
+
+
+def padded(T, x, *arguments, **names):
+    y = T.nn.functional.pad(x, *arguments, **names)
+    return [y, T.autograd.grad((y * y).sum(), x)]
+
+
+@program
+def padding_in_every_mode(T):
+    """What stands around the input: a value, the edge, its mirror image, the other end; less where numbers are < 0."""
+    x, pad = leaf(T, [[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), T.nn.functional.pad
+    return [
+        padded(T, x, (1, 2)),
+        padded(T, x, (1, -1, 0, 1), value=5.0),
+        padded(T, x, (-1, -1)),
+        [
+            part.detach()
+            for mode in ("reflect", "replicate", "circular")
+            for part in padded(T, x, (2, 1), mode=mode)[:1]
+        ],
+        [padded(T, x, (2, 1), mode=mode)[1] for mode in ("reflect", "replicate", "circular")],
+        pad(T.ones(1, 2, dtype=T.int64), (1, 0)),
+        [
+            raises(lambda bad=bad: pad(x, *bad))
+            for bad in (
+                ((1,),),
+                ((1,) * 8,),
+                ((1, 1), "nowhere"),
+                ((3, 0), "reflect"),
+                ((4, 0), "circular"),
+                ((-2, -2),),
+                ((1, 1), "reflect", 2.0),
+            )
+        ],
+    ]
+
+
+@program
+def convolutions_pad_as_they_are_told(T):
+    """padding_mode says what stands around the input."""
+    x, seen = T.arange(1.0, 17.0).reshape(1, 1, 4, 4), []
+    for mode in ("zeros", "reflect", "replicate", "circular"):
+        for padding in (1, (1, 0), "same", "valid"):
+            layer = T.nn.Conv2d(1, 1, (3, 3) if padding != "valid" else 2, padding=padding, padding_mode=mode)
+            with T.no_grad():
+                layer.weight.copy_(T.arange(1.0, layer.weight.numel() + 1).reshape(layer.weight.shape))
+                layer.bias.fill_(0.5)
+            seen.append([layer(x).detach(), repr(layer)])
+    return seen
+
+
+@program
+def convolutions_refuse(T):
+    """What a convolution does not take: other types, biases, steps, and words."""
+    conv, x, w = T.nn.functional.conv1d, T.ones(1, 1, 5), T.ones(1, 1, 3)
+    return [
+        raises(lambda: conv(x.double(), w)),
+        raises(lambda: conv(x, w, T.ones(1, dtype=T.float64))),
+        raises(lambda: conv(x, w, T.ones(2))),
+        raises(lambda: conv(x, w, padding="wide")),
+        raises(lambda: conv(x, w, stride=0)),
+        raises(lambda: conv(x, w, padding=-1)),
+        raises(lambda: T.nn.functional.conv2d(x[None], w[None], dilation=0)),
+        [
+            (raises(make) or [None] * 2)[1]
+            for make in (
+                lambda: T.nn.Conv1d(1, 1, 3, padding="wide"),
+                lambda: T.nn.Conv1d(1, 1, 3, padding="same", stride=2),
+                lambda: T.nn.Conv1d(1, 1, 3, padding_mode="wide"),
+            )
+        ],
+    ]
+
+
+@program
+def losses_and_layers_refuse(T):
+    """Integers where probabilities are due, and shapes that do not fit."""
+    f, p = T.nn.functional, T.tensor([0.5, 0.5])
+    return [
+        raises(lambda: f.binary_cross_entropy(p, T.tensor([1, 0]))),
+        raises(lambda: f.binary_cross_entropy(p, p.double())),
+        raises(lambda: f.one_hot(T.tensor([1.0]))),
+        raises(lambda: f.layer_norm(T.ones(2, 3), (3,), T.ones(2))),
+        raises(lambda: f.batch_norm(T.ones(2, 2, dtype=T.int64), None, None, training=True)),
+        raises(lambda: f.cross_entropy(T.ones(3), T.tensor([0, 1]))),
+        raises(lambda: f.cross_entropy(T.ones(2, 3), T.ones(2, 1))),
+        raises(lambda: f.cross_entropy(T.ones(2, 3), T.tensor([0, 1]), label_smoothing=2.0)),
+    ]
+
+
+# --- the graph of a gradient -------------------------------------------------------------------------------
+
+
+def to_the_third(T, function, *inputs):
+    """Gradients with their nodes, gradients of those, and once more."""
+    inputs = [leaf(T, data) for data in inputs]
+    y = function(*inputs)
+    seen, weight = [], (T.arange(1.0, y.numel() + 1) / 4).reshape(y.shape).requires_grad_()
+    inputs, grads = [*inputs, weight], T.autograd.grad(y, inputs, weight, create_graph=True)
+    for _ in range(2):
+        seen.append(grads)
+        total = sum((g * g).sum() for g in grads if g is not None)
+        grads = T.autograd.grad(total, inputs, create_graph=True, allow_unused=True)
+    return seen + [[g if g is None else g.detach() for g in grads]]
+
+
+DATA, OTHER = [[0.3, -1.2, 0.9], [1.4, 0.2, -0.7]], [[0.3, 0.5, -0.4], [-1.1, 0.2, 2.0]]
+
+programs(
+    gradient_graph_of_softmax=lambda T: to_the_third(T, lambda x: x.softmax(1), DATA),
+    gradient_graph_of_log_softmax=lambda T: to_the_third(T, lambda x: x.log_softmax(0), DATA),
+    gradient_graph_of_cross_entropy=lambda T: to_the_third(
+        T, lambda x: T.nn.functional.cross_entropy(x, T.tensor([2, 0])), DATA
+    ),
+    gradient_graph_of_mse_loss=lambda T: [
+        to_the_third(T, lambda x, y, r=r: T.nn.functional.mse_loss(x, y, reduction=r), DATA, OTHER)
+        for r in ("mean", "sum", "none")
+    ],
+    gradient_graph_of_maximum=lambda T: to_the_third(T, lambda x, y: T.maximum(x * x, y), DATA, OTHER),
+    gradient_graph_of_parts=lambda T: [
+        to_the_third(T, lambda x, part=part: part(x * x), DATA)
+        for part in (
+            lambda x: x[1],
+            lambda x: x[:, -1],
+            lambda x: x[:, 1:],
+            lambda x: x[::2],
+            lambda x: x.diagonal(1),
+            lambda x: x[0, 2],
+            lambda x: x.narrow(1, 1, 2),
+        )
+    ],
+    gradient_penalty_of_a_norm=lambda T: [flags(g) for g in to_the_third(T, lambda x: x.norm(dim=1), DATA)[0]],
+)
+
+
+# --- names of nodes ----------------------------------------------------------------------------------------
+
+
+@program
+def moved_and_on_the_diagonal(T):
+    """roll, diag and trace have nodes of their own and give new memory."""
+    x, v = leaf(T, DATA), leaf(T, [1.0, 2.0, 3.0])
+    made = [x.roll(1), x.roll((1, -1), (0, 1)), x.diag(), x.diag(1), T.diag(v), v.diag(-1), x.trace()]
+    return [
+        [y, y._version, y._is_view(), T.autograd.grad((y * y).sum(), x if n not in (4, 5) else v)]
+        for n, y in enumerate(made)
+    ] + [
+        raises(lambda: x.roll((1, 1))),
+        raises(lambda: x.roll(1, (0, 1))),
+        raises(lambda: v.trace()),
+        raises(lambda: x[None].diag()),
+    ]
+
+
+@program
+def sources_longer_than_their_index(T):
+    """What scatter and scatter_add do not use of their source cannot get a gradient: they refuse."""
+    x, y, i = leaf(T, [1.0, 2.0, 3.0]), leaf(T, [4.0, 5.0, 6.0]), T.tensor([0, 2])
+    rows, index = leaf(T, DATA), T.tensor([[0, 1, 0]])
+    return [
+        raises(lambda: x.scatter_add(0, i, y).sum().backward()),
+        raises(lambda: x.scatter(0, i, y).sum().backward()),
+        raises(lambda: (x * 1).scatter_add_(0, i, y).sum().backward()),
+        raises(lambda: T.autograd.grad(rows.scatter_add(0, index, rows * 2).sum(), rows)),
+        T.autograd.grad(x.scatter_add(0, i, y).sum(), x),
+        T.autograd.grad(x.scatter_add(0, i, y[:2]).sum(), [x, y]),
+        [x.grad, y.grad],
+    ]
+
+
+programs(
+    new_from_anything=lambda T: [
+        leaf(T, [1.0]).new([1, 2]),
+        leaf(T, [1.0]).new(range(3)),
+        leaf(T, [1.0]).new(2, 3).shape,
+        leaf(T, [1.0]).new([1.0], device="cpu"),
+        leaf(T, [1.0]).new(leaf(T, [2.0]) * 1),
+        raises(lambda: T.ones(1).new(3.5)),
+    ],
+    pairs_are_named_after_their_operation=lambda T: [
+        [type(r).__name__, type(r).__module__.rpartition(".")[2]]
+        for x in [leaf(T, DATA)]
+        for r in (x.max(1), x.min(0), x.sort(), x.topk(1), x.median(0))
+    ],
+)
+
+
+@program
+def selecting_by_a_mask_of_another_shape(T):
+    """masked_select stretches tensor and mask to one shape, and the gradient is summed back."""
+    x, v, c = leaf(T, DATA), leaf(T, [0.5, -1.0, 2.0]), leaf(T, [[1.5], [-0.5]])
+    seen = []
+    for inputs, select in (
+        (x, lambda: x.masked_select(T.tensor([True, False, True]))),
+        (v, lambda: v.masked_select(T.tensor(DATA) > 0)),
+        (c, lambda: c.masked_select(T.tensor(DATA) > 0)),
+        (x, lambda: x.masked_select(T.tensor(True))),
+    ):
+        y = select()
+        grads = [
+            T.autograd.grad((y * y * y).sum(), inputs, create_graph=graph, retain_graph=True) for graph in (False, True)
+        ]
+        seen.append([y, grads, T.autograd.grad(grads[1][0].sum(), inputs)])
+    return [seen, raises(lambda: x.masked_select(T.tensor([True, False])))]
+
+
+@program
+def stretching_to_the_same_shape(T):
+    """An expand that changes nothing hands the gradient back as it came."""
+    x, seen = leaf(T, DATA), []
+    for shape in ((2, 3), (-1, -1), (1, 2, 3)):
+        weight = T.ones(2, 3).expand(shape).clone().requires_grad_()
+        y = x.expand(shape)
+        (grad,) = T.autograd.grad(y, x, weight, create_graph=True)
+        seen.append([grad is weight, flags(grad)])
+    return seen
+
+
+# --- shapes without elements, and without dimensions -------------------------------------------------------
+
+
+programs(
+    strides_of_nothing=lambda T: [
+        [t.stride(), t.is_contiguous(), (t * 2).stride(), t.clone().stride()]
+        for t in (T.zeros(0), T.zeros(0, 3), T.zeros(2, 0), T.zeros(2, 0, 3), T.ones(2, 3)[:0])
+    ],
+    flattening_nothing=lambda T: [
+        [T.zeros(s).flatten(*a).shape for s in ((0, 2, 3), (2, 0, 3), (2, 3, 0)) for a in ((0,), (1,), (0, 1), (1, 2))],
+        raises(lambda: T.zeros(2, 3).flatten(1, 0)),
+        raises(lambda: T.zeros(()).flatten(1)),
+    ],
+    products_of_nothing=lambda T: [
+        T.einsum("ij,jk->ik", T.zeros(2, 0), T.zeros(0, 3)),
+        T.einsum("ij,jk->ik", T.zeros(0, 2), T.zeros(2, 3)).shape,
+        T.einsum("ij,ij->i", T.zeros(0, 3), T.zeros(0, 3)).shape,
+        T.einsum("bij,bjk->bik", T.zeros(2, 0, 3), T.zeros(2, 3, 4)).shape,
+    ],
+    places_in_a_number=lambda T: [
+        T.tensor(1.0).nonzero(),
+        T.tensor(0.0).nonzero(),
+        T.tensor(1.0).nonzero(as_tuple=True),
+        T.where(T.tensor(True)),
+        T.tensor(1.0).unfold(0, 1, 1),
+    ],
+    dimensions_in_messages=lambda T: [
+        raises(lambda index=index: T.zeros(2, 3, 4)[index])
+        for index in ((0, 5), (0, 0, 9), (..., 9), (None, 5), (slice(None), None, 9), (0, ..., 9), (T.tensor([0]), 9))
+    ],
+    gradients_are_laid_out_like_the_way_back=lambda T: [
+        [(g := T.autograd.grad(way(x), x, T.ones_like(way(x)))[0]).stride(), g.is_contiguous()]
+        for x in [leaf(T, DATA)]
+        for way in (
+            lambda x: x.t(),
+            lambda x: x.t().reshape(6),
+            lambda x: x.movedim(0, 1) * 2,
+            lambda x: x[:, :2],
+            lambda x: x.flatten(),
+            lambda x: x @ x.t(),
+        )
+    ],
+)
+
+
+# --- drawn, and one after the other ------------------------------------------------------------------------
+
+
+@program
+def drawn_in_place(T):
+    """random_ and bernoulli_ overwrite, count and cut the history; bernoulli of what requires grad requires grad."""
+    x = leaf(T, [1.0, 2.0, 3.0])
+    h, b = (x * 1).random_(1), (x * 1).bernoulli_(1.0)
+    numbers = T.empty(100, dtype=T.int64).random_(2, 5)
+    tossed = T.bernoulli(x / x)
+    return [
+        [h, h._version, b, b._version, tossed, T.bernoulli(T.ones(2))],
+        [T.autograd.grad(y.sum(), x) for y in (h, b, tossed)],
+        [sorted(set(numbers.tolist()) - {2, 3, 4}), (x * 1).bernoulli_(T.zeros(3)).detach()],
+        [raises(lambda: x.random_()), raises(lambda: x.bernoulli_())],
+    ]
+
+
+programs(
+    differences_of_neighbours=lambda T: [
+        T.diff(T.tensor([1, 3, 2]), 2),
+        T.diff(T.tensor([1, 3, 2]), n=5).shape,
+        T.diff(T.tensor([1, 3, 2]), prepend=T.tensor([0]), append=T.tensor([7, 8])),
+        T.diff(T.tensor([True, False, False])),
+        T.diff(leaf(T, DATA), dim=0),
+    ],
+    repeated_places=lambda T: [
+        T.repeat_interleave(T.tensor([1, 2, 3])),
+        T.repeat_interleave(T.tensor([5, 6]), T.tensor([1, 2]), output_size=3),
+    ],
+    left_over_of_integers=lambda T: [T.fmod(T.tensor([1, 2, 5]), -1.5), T.tensor([1, 2, 5]).fmod(2)],
+)
+
+
+# --- arguments of another kind -----------------------------------------------------------------------------
+
+
+programs(
+    vectors_that_are_lists=lambda T: [
+        raises(lambda name=name: getattr(T.autograd.functional, name)(lambda x: (x * x).sum(), T.ones(2), [T.ones(2)]))
+        for name in ("vjp", "jvp", "vhp", "hvp")
+    ],
+    strict_and_vectorized=lambda T: raises(
+        lambda: T.autograd.functional.jacobian(lambda x: x * x, T.ones(2), strict=True, vectorize=True)
+    ),
+    linear_of_no_tensors=lambda T: [
+        raises(lambda: T.nn.functional.linear(5, T.ones(1, 1))),
+        raises(lambda: T.nn.functional.linear(T.ones(1, 1), None)),
+        raises(lambda: T.nn.Linear(1, 1)("text")),
+    ],
+)

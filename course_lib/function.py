@@ -32,7 +32,7 @@ from course_lib.native.arguments import bind_arguments
 from course_lib.native.checks import check_dirty, check_marks
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
-from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable
+from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable, SavedWritten
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
 from course_lib.views import check_in_place, edge_of, make_view, rebase_history, requires_grad, set_history
 
@@ -381,5 +381,6 @@ def pack_saved(ctx, inputs, outputs, finished, separate_setup):
         if output_nr is not None and is_input and separate_setup and not any(tensor is d for d in ctx._dirty):
             raise RuntimeError(messages.RETURNED_INPUT_SAVED)
         own = output_nr is not None and finished[output_nr].node is ctx and not tensor.is_inference()
-        kept.append(SavedOutput.of(finished[output_nr]) if own else SavedVariable.of(tensor))
+        kind = SavedOutput if own else SavedWritten if any(tensor is d for d in ctx._dirty) else SavedVariable
+        kept.append(kind.of(finished[output_nr] if own else tensor))
     ctx.kept_tensors = kept or None

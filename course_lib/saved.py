@@ -39,7 +39,7 @@ class SavedVariable:
     """
 
     __slots__ = ("tensor", "version", "history")
-    is_output = False
+    is_output = is_written = False
 
     @classmethod
     def of(cls, tensor):
@@ -72,7 +72,7 @@ class SavedVariable:
     def changed(self, node, now):
         """The version error, naming the operation that made the tensor's present value."""
         tensor, detached = self.tensor, self.history is not None and self.tensor.node is None
-        maker = node if self.is_output or detached else tensor.grad_fn
+        maker = node if self.is_output or self.is_written or detached else tensor.grad_fn
         maker = getattr(self, "view_node", lambda: None)() or maker
         output_of = ""
         if maker is not None:
@@ -142,16 +142,20 @@ class PackedVariable(SavedVariable):
         tensor = self.unpack_hook(self.packed)
         if not isinstance(tensor, Tensor):
             raise TypeError(messages.UNPACKED_NO_TENSOR.format(type(tensor).__name__))
-        result = alias(tensor)
+        result = tensor.detach()
         result.node = node if self.is_output else self.history
-        if tensor.is_inference():
-            meta_of(result).inference = True
         if self.is_leaf:  # gradients go to the leaf's own accumulator
             meta_of(result).requires_grad, result.meta.accumulator = True, self.meta.accumulator
         elif self.meta is not None and self.meta.edge_to_output:
             meta_of(result).edge_to_output = True
             result.meta.output_nr = self.meta.output_nr
         return result
+
+
+class SavedWritten(SavedVariable):
+    """A view that a custom Function overwrote: its history is its base's, but errors name the Function."""
+
+    is_written = True
 
 
 class Freed(SavedVariable):

@@ -90,20 +90,20 @@ row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)",
     self="where(self >= min, grad, 0.0)")
 row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)",
     self="where(self <= max, grad, 0.0)")
-row("clamp_min_tensor(self, min)", "np.maximum(self, min)", node="ClampMinBackward1", in_place=False,
+row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1", in_place=False,
     self="where(self >= min, grad, 0.0)",
     min="where(self < min, grad, 0.0)")
-row("clamp_max_tensor(self, max)", "np.minimum(self, max)", node="ClampMaxBackward1", in_place=False,
+row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1", in_place=False,
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
 row("clamp_tensors(self, min, max)", "kernels.between(self, min, max)", node="ClampBackward0",
     self="where((self >= min) & (self <= max), grad, 0.0)",
     min="where((min < max) & (self < min), grad, 0.0)",
     max="where((self > max) | (max < min), grad, 0.0)")
-row("clamp_lower(self, min)", "np.maximum(self, min)", node="ClampBackward0",
+row("clamp_lower(self, min)", "np.maximum(min, self)", node="ClampBackward0",
     self="where(self >= min, grad, 0.0)",
     min="where(self < min, grad, 0.0)")
-row("clamp_upper(self, max)", "np.minimum(self, max)", node="ClampBackward0",
+row("clamp_upper(self, max)", "np.minimum(max, self)", node="ClampBackward0",
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
 row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backward(grad_output, self, threshold)",

@@ -286,7 +286,7 @@ class IndexPutBackward0(Node):
                 grad_self = np.array(grad)
                 grad_self[index] = 0
         if value is not None:
-            grad_value = fit(np.asarray(grad[index]), *self.value_form)
+            grad_value = self.fit_value(np.asarray(grad[index]))
         return grad_self, grad_value
 
     def apply_to_tensors(self, grad):
@@ -295,8 +295,15 @@ class IndexPutBackward0(Node):
         if into is not None:
             grad_self = grad if self.kept_accumulate else put_(rows.clone(grad), indices, 0.0)
         if value is not None:
-            grad_value = fit(take(grad, indices), *self.value_form)
+            grad_value = self.fit_value(take(grad, indices))
         return grad_self, grad_value
+
+    def fit_value(self, part):
+        """The gradient of the part that was written, in the form of the value, which may have had leading ones."""
+        shape, dtype = self.value_form
+        extra = max(len(shape) - len(part.shape), 0)
+        fitted = fit(part, shape[extra:], dtype)
+        return fitted.reshape(shape) if extra else fitted
 
     def release(self):
         self.kept_indices = [s and FREED for s in self.kept_indices]

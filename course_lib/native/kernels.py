@@ -129,7 +129,7 @@ def clip(x, low, high):
 def between(x, low, high):
     """x limited on both sides by arrays."""
     truth_refused(x, "\"clamp_cpu\" not implemented for 'Bool'", NotImplementedError)
-    return np.minimum(np.maximum(x, low), high)
+    return np.minimum(high, np.maximum(low, x))  # of equal ones x, with its sign of zero
 
 
 def limited(function, x, limit):

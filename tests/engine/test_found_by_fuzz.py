@@ -1011,6 +1011,29 @@ FOUND = {
         r4 = r0.logaddexp(r1)
         r4.sum().backward()
     """,
+    "the version error of a view that a Function overwrote names the Function": f"""
+        {MATRIX}
+        r1 = (r0 * 1)[-1:]
+        r2 = DirtyKeep.apply(r1)
+        r2[..., 0] = r2[..., 0]
+        r1.sum().backward()
+    """,
+    "values with one dimension more, assigned at places": f"""
+        {MATRIX}
+        r1 = torch.tensor([[[0.5, 1.0, -1.0]], [[2.0, -0.25, 0.0]]], dtype=torch.float64, requires_grad=True)
+        r2 = r0 * 1
+        r2[torch.tensor([0])] = r1[:1] * 2
+        (r2 * r2).sum().backward(retain_graph=True)
+        (r2 * r2).sum().backward(create_graph=True)
+    """,
+    "zeros limited by zeros keep their sign": """
+        r0 = torch.tensor([0.0, -0.0, 2.0], dtype=torch.float64, requires_grad=True)
+        r1 = 1 / r0[:, None].clamp(min=r0)
+        r2 = 1 / r0[:, None].clamp(max=r0)
+        r3 = 1 / r0.clamp(-r0, -r0)
+        r4 = 1 / r0.clamp_min(-r0)
+        r5 = 1 / r0.clamp_max(-r0)
+    """,
     "what layer_norm makes lies in rows": f"""
         {MATRIX}
         r1 = F.layer_norm(r0.t(), (2,))

@@ -317,6 +317,8 @@ def layer_norm(x, normalized_shape, weight, bias, eps):
     center = average(x, axes) if x.size else np.zeros((*x.shape[: axes[0]], *(1 for _ in axes)), x.dtype)
     shifted = x - center
     inverse = 1 / np.sqrt(average(shifted * shifted, axes) + eps)
+    if x.size and np.isnan(np.add.reduce(inverse, axis=None)):
+        center = np.where(np.isnan(inverse), inverse, center)  # PyTorch's running mean is lost at an infinite element
     result = shifted * inverse
     result = result if weight is None else result * weight
     result = result if bias is None else result + bias

@@ -686,7 +686,8 @@ def floor_divide(self, other, in_place):
     if in_place:
         views.check_in_place(self, tracked)
     edges = (gradient_edge(self, other), gradient_edge(other, self)) if tracked else ()
-    tracked = tracked and edges != (None, None)  # inference tensors only
+    edges = tuple(edge for edge in edges if edge is not None)  # as PyTorch does where there is no derivative
+    tracked = bool(edges)  # none for inference tensors only
     try:
         values = kernels.floor_quotient(*promote(self, other))
     except ValueError:

@@ -1034,6 +1034,18 @@ FOUND = {
         r4 = 1 / r0.clamp_min(-r0)
         r5 = 1 / r0.clamp_max(-r0)
     """,
+    "what has no derivative leads to what requires grad only": f"""
+        {INTEGERS}
+        {VECTOR}
+        r2 = r1.floor_divide(r0)
+        r2.grad_fn.next_functions[0][0].register_hook(lambda i, o: seen(o[0], 0))
+        note(len(r2.grad_fn.next_functions))
+    """,
+    "what layer_norm keeps of infinite elements": """
+        r0 = torch.tensor([[1.0, float('-inf'), 2.0], [3.0, -1.5, 0.75]], requires_grad=True)
+        r1 = F.layer_norm(r0, (3,))
+        r1[1].sum().backward()
+    """,
     "what layer_norm makes lies in rows": f"""
         {MATRIX}
         r1 = F.layer_norm(r0.t(), (2,))

@@ -78,18 +78,3 @@ NOT_A_SCALAR = "grad can be implicitly created only for scalar outputs"
 def no_history(index):
     """A root of the backward pass that nothing leads back from."""
     return RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
-
-
-def gradient_shape_mismatch(index, got, wanted):
-    """A gradient whose shape is not that of the tensor it is for."""
-    return RuntimeError(
-        f"Mismatch in shape: grad_output[{index}] has a shape of {got} and output[{index}] has a shape of {wanted}."
-    )
-
-
-def unused_input(index):
-    """autograd.grad was asked for a tensor that the outputs do not depend on."""
-    return RuntimeError(
-        f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
-        "Set allow_unused=True if this is the desired behavior."
-    )

@@ -43,7 +43,7 @@ def seed(tensor, grad, create_graph, position):
     if array is None:
         return grad if create_graph else grad.array
     if grad.array.shape != array.shape:
-        raise errors.gradient_shape_mismatch(position, grad.shape, tensor.shape)
+        raise messages.gradient_shape_mismatch(position, grad.shape, tensor.shape)
     if create_graph:
         return grad if grad.array.dtype == array.dtype else grad.to(tensor.dtype)
     return grad.array.astype(array.dtype, copy=False)
@@ -182,7 +182,7 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
         caught = task.captured.get(position)
         if caught is None:
             if not allow_unused:
-                raise errors.unused_input(position)
+                raise messages.unused_input(position)
             if materialize_grads:
                 caught = zeros_like(tensor)
                 caught.requires_grad = task.create_graph

@@ -207,3 +207,20 @@ LEGACY_TYPES = f"expected {_OPTIONS} (got {_OPTIONS})"
 LEGACY_SIZE = (
     "new(): argument 'size' failed to unpack the object at pos {} with error \"type must be tuple of ints,but got {}\""
 )
+
+# --- what a backward pass was given --------------------------------------------------------------------------
+
+
+def gradient_shape_mismatch(index, got, wanted):
+    """A gradient whose shape is not that of the tensor it is for."""
+    return RuntimeError(
+        f"Mismatch in shape: grad_output[{index}] has a shape of {got} and output[{index}] has a shape of {wanted}."
+    )
+
+
+def unused_input(index):
+    """autograd.grad was asked for a tensor that the outputs do not depend on."""
+    return RuntimeError(
+        f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+        "Set allow_unused=True if this is the desired behavior."
+    )

@@ -158,6 +158,15 @@ class SavedWritten(SavedVariable):
     is_written = True
 
 
+class PackedDetached(PackedVariable):
+    """Packed after detach_() took away its history: it can be looked at, and a backward pass refuses it."""
+
+    __slots__ = ()
+
+    def unpack(self, node):
+        raise RuntimeError(errors.SAVED_DETACHED)
+
+
 class Freed(SavedVariable):
     """Stands in a slot whose tensor was released. One object serves all slots, of all nodes.
 
@@ -273,7 +282,10 @@ class SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         _ = slot.tensor.grad_fn  # RuntimeError for a view that may be used no more
         slot.version = slot.tensor._version  # it is checked no more
-        packed = PackedVariable(slot.unpack(self._node), pack, unpack, slot.is_output)
+        if slot.history is not None and slot.tensor.node is None:
+            packed = PackedDetached(slot.tensor, pack, unpack, is_output=True)
+        else:
+            packed = PackedVariable(slot.unpack(self._node), pack, unpack, slot.is_output)
         if self._index is None:
             setattr(self._node, self._name, packed)
         else:

@@ -65,9 +65,10 @@ def begin(outputs, grad_outputs, create_graph):
     ]
     if len(grad_outputs) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
-    edges = [edge_of_root(output) if known else None for output, known in zip(outputs, rooted, strict=True)]
-    for position, edge in enumerate(edges):
-        if not edge:  # no history, or a dead end
+    edges = []
+    for position, (output, known) in enumerate(zip(outputs, rooted, strict=True)):
+        edges.append(edge_of_root(output) if known else None)
+        if not edges[-1]:  # no history, or a dead end
             raise errors.no_history(position)
     fit_seeds(edges, seeds)
     return edges, seeds

@@ -133,10 +133,11 @@ row("nll_loss_backward(grad_output, self, target: Tensor, total_weight: Tensor, 
     node="NllLossBackwardBackward0", elementwise=False,
     grad_output="nll_loss(grad, target, weight, reduction, ignore_index)[0]",
     self="zeros_like(grad)")
+# At NaN the gradient passes, as in PyTorch where arrays are small: its blocks of 16 float32 (8 float64) stop it.
 row("hardtanh_backward(grad_output, self, min_val, max_val)",
-    "kernels.where((self > min_val) & (self < max_val), grad_output, 0.0)", node="HardtanhBackwardBackward0",
+    "kernels.where((self <= min_val) | (self >= max_val), 0.0, grad_output)", node="HardtanhBackwardBackward0",
     elementwise=False,
-    grad_output="where((self > min_val) & (self < max_val), grad, 0.0)",
+    grad_output="where((self <= min_val) | (self >= max_val), 0.0, grad)",
     self="zeros_like(grad)")
 row("hardsigmoid_backward(grad_output, self)",
     "kernels.where((self > -3) & (self < 3), grad_output * kernels_nn.SIXTH, 0.0)",

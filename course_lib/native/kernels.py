@@ -218,6 +218,7 @@ def integer_quotient(a, b, rounding_mode):
 def rounded_quotient(a, b, rounding_mode):
     """a / b rounded down ("floor") or towards zero ("trunc")."""
     if a.dtype.kind != "f":
+        sizes_of_both(a, b)
         truth_refused(a, f"\"div_{rounding_mode}_cpu\" not implemented for 'Bool'", NotImplementedError)
         return integer_quotient(a, b, rounding_mode)
     return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)

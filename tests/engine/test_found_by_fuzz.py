@@ -1157,6 +1157,40 @@ FOUND = {
         r13 = torch.tensor(1.0).topk(2)
         r14 = (r1 > 0).clamp_min(True)
     """,
+    "hooks on the slot of a tensor that was detached in place": """
+        r0 = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+        r1 = r0 * 2
+        r2 = r1.cosh()
+        r1.detach_()
+        r2.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+        r2.backward()
+        r3 = r0 * 2
+        r4 = r3.cosh()
+        r3.detach_().requires_grad_()
+        r4.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+        r4.backward()
+    """,
+    "truth values of shapes that do not fit, divided": """
+        r0 = torch.tensor([True, False, True])
+        r1 = r0[r0 > 1]
+        r2 = r0.div(r1, rounding_mode='floor')
+    """,
+    "roots are refused in their order": """
+        r0 = torch.zeros(0, dtype=torch.float64, requires_grad=True)
+        with torch.inference_mode():
+            r1 = r0.cumsum(-1)
+        with torch.no_grad():
+            r2 = r0.swapdims(0, -1)
+        with torch.inference_mode():
+            r0.log_()
+        torch.autograd.backward([r1.sum(), r2], [None, torch.ones_like(r2)])
+    """,
+    "the gradient of hardtanh at NaN": """
+        r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)
+        r1 = F.hardtanh(r0.fmod(r0 > r0))
+        r2 = F.relu6(r0.fmod(r0 > r0))
+        (r1 * (r1 + 1) + r2 * r1).sum().backward()
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -365,6 +365,16 @@ def slot_has_hooks_already(torch):
 
 
 @program
+def packed_after_it_was_detached(torch):
+    same = lambda t: t  # noqa: E731
+    a = leaf(torch) * 2
+    y = a.exp() * a.sin()
+    a.detach_()
+    y.grad_fn.next_functions[1][0]._raw_saved_self.register_hooks(same, same)
+    y.grad_fn.next_functions[1][0](torch.ones_like(y))
+
+
+@program
 def slot_with_nothing_in_it_cannot_be_given_hooks(torch):
     y = leaf(torch) * 2
     y.grad_fn._raw_saved_self.register_hooks(same, same)

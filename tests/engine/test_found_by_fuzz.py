@@ -1185,6 +1185,12 @@ FOUND = {
             r0.log_()
         torch.autograd.backward([r1.sum(), r2], [None, torch.ones_like(r2)])
     """,
+    "the node of scatter_add called by hand": """
+        r0 = torch.tensor([0.0, -0.0, 2.0], dtype=torch.float64, requires_grad=True)
+        r1 = r0.view(-1).scatter_add(0, torch.tensor([0, 0]), r0.view(-1))
+        r2 = r1.grad_fn(torch.ones_like(r1))[1]
+        r1.sum().backward()
+    """,
     "the gradient of hardtanh at NaN": """
         r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)
         r1 = F.hardtanh(r0.fmod(r0 > r0))

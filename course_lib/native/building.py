@@ -122,7 +122,7 @@ def on_arrays_function(name):
     return eval(f"lambda {', '.join(row.parameters)}: {row.forward}", dict(OPERATION_NAMES))
 
 
-ON_TENSORS = {"np": np, "math": math, "state": state}  # forms that take tensors, where they must be written: see composites.py
+ON_TENSORS = {"np": np, "math": math, "state": state}  # forms that take tensors: composites.py has more
 
 
 def on_tensors_function(name):

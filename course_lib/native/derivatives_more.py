@@ -135,7 +135,12 @@ row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
     self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
 row("elu(self, alpha=1.0)",
     "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
-    self="where(self <= 0, grad * (alpha * exp(self)), grad)")
+    self="elu_backward(grad, alpha, 1, 1, False, self)")
+row("elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)",
+    "kernels.elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)",
+    node="EluBackwardBackward0", elementwise=False, keeps=("grad_output", "alpha", "scale", "self_or_result"),
+    grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
+    self_or_result="elu_bend(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result)")
 
 # --- comparing two tensors ---------------------------------------------------------------------------------
 

@@ -64,16 +64,16 @@ row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_
 row("scaled_elu(self, alpha, scale)",
     "scale * np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
     node="EluBackward0",
-    self="where(self <= 0, grad * (scale * alpha * exp(self)), grad * scale)")
+    self="elu_backward(grad, alpha, scale, 1, False, self)")
 row("celu(self, alpha=1.0)", "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self / alpha))",
-    self="where(self <= 0, grad * exp(self / alpha), grad)")
+    self="elu_backward(grad, alpha, 1, 1 / alpha, False, self)")
 row("threshold(self, threshold, value)", "kernels_nn.threshold(self, threshold, value)",
     self="threshold_backward(grad, self, threshold)")
 for _name, _slope in dict(  # overwriting self, these get their slope from the result: nothing of self is kept
     leaky_relu="leaky_relu_backward(grad, result, negative_slope)",
-    elu="where(result <= 0, grad * (result + alpha), grad)",
-    scaled_elu="where(result <= 0, grad * (result + alpha * scale), grad * scale)",
-    celu="where(result <= 0, grad * (result + alpha) / alpha, grad)",
+    elu="elu_backward(grad, alpha, 1, 1, True, result)",
+    scaled_elu="elu_backward(grad, alpha, scale, 1, True, result)",
+    celu="elu_backward(grad, alpha, 1, 1 / alpha, True, result)",
 ).items():
     row(f"{_name}_over({', '.join(ROWS[_name].parameters)})", ROWS[_name].forward, in_place="only",
         node=ROWS[_name].node.replace("0", "1"),

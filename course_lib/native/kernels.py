@@ -909,6 +909,17 @@ BITS = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 ONE_BYTE = np.ones((), np.int8)
 
 
+def elu_backward(grad, alpha, scale, input_scale, is_result, x):
+    """The gradient of scale * (x, or where it is below 0 alpha * (exp(input_scale * x) - 1)), from x or the result."""
+    slope = input_scale * (x + alpha * scale) if is_result else input_scale * alpha * scale * np.exp(x * input_scale)
+    return np.where(x <= 0, grad * slope, grad * scale)
+
+
+def elu_bend(grad, alpha, scale, input_scale, is_result, x):
+    """The gradient of elu's slope; 0 times the gradient where x is above 0, which is NaN for an infinite one."""
+    return (grad if is_result else elu_backward(grad, alpha, scale, input_scale, False, x)) * (x < 0)
+
+
 def threshold_backward(grad, x, threshold):
     """The gradient where x is above the threshold (or NaN), 0 elsewhere.
 

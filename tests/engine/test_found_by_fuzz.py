@@ -1191,6 +1191,12 @@ FOUND = {
         r2 = r1.grad_fn(torch.ones_like(r1))[1]
         r1.sum().backward()
     """,
+    "infinite gradients of the slopes of elu, selu and celu": """
+        r0 = torch.tensor([-1.0, 0.0, 2.0, -3.0], dtype=torch.float64, requires_grad=True)
+        r1 = (F.elu(r0) * F.selu(r0) * F.celu(r0)).sum()
+        r2 = torch.autograd.grad(r1, r0, create_graph=True)[0]
+        (r2 * float('inf')).sum().backward()
+    """,
     "the gradient of hardtanh at NaN": """
         r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)
         r1 = F.hardtanh(r0.fmod(r0 > r0))

@@ -120,6 +120,13 @@ SAMPLES = {
         ), OTHER,
     ),
     "diagonal_backward": sample(gradient_operation("diagonal_backward", [2, 3, 3], 0, 1, 2), OTHER),
+    "elu_backward": sample(
+        lambda torch, g, x: (
+            rows.elu_backward(g, 0.5, 2.0, 1.5, False, x) if torch is course_lib
+            else torch.ops.aten.elu_backward(g, 0.5, 2.0, 1.5, False, x)
+        ),
+        [[0.3, -0.7, 1.1], [2.0, 0.9, -0.4]], SIGNED,
+    ),
     "leaky_relu_backward": sample(
         lambda torch, g, x: (
             rows.leaky_relu_backward(g, x, 0.1) if torch is course_lib

@@ -70,7 +70,6 @@ def begin(outputs, grad_outputs, create_graph):
         edges.append(edge_of_root(output) if known else None)
         if not edges[-1]:  # no history, or a dead end
             raise errors.no_history(position)
-    fit_seeds(edges, seeds)
     return edges, seeds
 
 
@@ -113,6 +112,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             else:
                 edge = tensor.node
             targets.add(edge[0] if isinstance(edge, tuple) else edge)
+    fit_seeds(roots, seeds)
     retain_graph = create_graph if retain_graph is None else retain_graph
     run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
 
@@ -153,6 +153,7 @@ def grad(
     for position, tensor in enumerate(inputs):
         node, output_nr = edge_of_input(tensor)
         captures.setdefault(node, []).append((output_nr, position))
+    fit_seeds(roots, seeds)
     task = GraphTask(roots, seeds, create_graph, create_graph if retain_graph is None else retain_graph, captures)
     run(task)
     results = finish_gradients(task, inputs, allow_unused, materialize_grads)

@@ -743,6 +743,8 @@ def tensordot(a, b, dims=2):
         dims = range(-dims, 0), range(dims)
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
+    if a.array.dtype != b.array.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
     for d, e in zip(*dims, strict=True):
         if b.array.shape[e] == 1:

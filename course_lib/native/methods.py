@@ -9,7 +9,7 @@ from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F4
 from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, require_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
 from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument
-from course_lib.native.building import build, rows
+from course_lib.native.building import ON_TENSORS, build, rows
 from course_lib.native.composites import rename_node
 from course_lib.native.device import contiguous_format, device
 from course_lib.native.memory import copied_with_storage
@@ -677,6 +677,19 @@ def without_derivative(operation, edges):
     node.operation = operation
     node.sequence_nr += LEAVES_FIRST  # it runs as soon as it is reached
     return node
+
+
+def hardsigmoid_backward(grad, x):
+    """The gradient of hardsigmoid, which PyTorch cannot differentiate again."""
+    edges = [gradient_edge(grad, x), gradient_edge(x, grad)] if state.recording > 0 else []
+    with grad_mode.AutoGradMode(False):
+        result = rows.hardsigmoid_backward(grad, x)
+    if any(edges):
+        result.node = without_derivative("aten::hardsigmoid_backward", tuple(edge for edge in edges if edge))
+    return result
+
+
+ON_TENSORS["hardsigmoid_backward"] = hardsigmoid_backward
 
 
 def floor_divide(self, other, in_place):

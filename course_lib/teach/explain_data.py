@@ -119,7 +119,7 @@ SHAPES = (
         r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same dtype|size mismatch, got input|"
         r"inconsistent tensor size|1D tensors expected|must be a matrix|vector \+ matrix @ vector|must be a 3D tensor|"
         r"both arguments to matmul|first two dimensions of batch2|m1 and m2 to have the same dtype|"
-        r"both vectors to have same dtype|"
+        r"both vectors to have same dtype|both inputs should have same dtype|"
         r"Expected size .* but got",
         (
             "Two tensors should be multiplied as matrices, and they cannot.",

@@ -1099,6 +1099,7 @@ programs(
     length_of_a_number=lambda torch: len(torch.tensor(1.0)),
     iterate_over_a_number=lambda torch: iter(torch.tensor(1.0)),
     index_from_a_float=lambda torch: [1, 2][torch.tensor(1.0)],
+    tensordot_of_two_types=lambda torch: torch.tensordot(matrix(torch), matrix(torch).double(), 1),
     power_of_integers=lambda torch: torch.arange(3) ** -1,
     subtract_bools=lambda torch: torch.tensor([True]) - torch.tensor([True]),
     subtract_a_bool_from_a_number=lambda torch: 1 - torch.tensor([True]),

@@ -1197,6 +1197,23 @@ FOUND = {
         r2 = torch.autograd.grad(r1, r0, create_graph=True)[0]
         (r2 * float('inf')).sum().backward()
     """,
+    "the gradient of hardsigmoid is not differentiated again": """
+        r0 = torch.tensor([[0.5, 1.0], [2.0, -0.25]], dtype=torch.float64, requires_grad=True)
+        r1 = F.hardsigmoid(r0)
+        r2 = torch.autograd.grad((r1 * r1).sum(), r0, create_graph=True)[0].clone()
+        (r2 * r2).sum().backward()
+    """,
+    "retain_grad of an input comes before a gradient is refused": """
+        r0 = torch.tensor([[0.5, 1.25, 2.0], [3.0, -1.5, 0.75]], dtype=torch.float64, requires_grad=True)
+        r2 = r0.triu()
+        r2.data = r2.data[0]
+        torch.autograd.backward(r2, inputs=[r2], grad_tensors=torch.ones_like(r2))
+    """,
+    "inner of two types": """
+        r0 = torch.tensor([[0.5, 1.25, 2.0], [3.0, -1.5, 0.75]], dtype=torch.float64, requires_grad=True)
+        r2 = r0.t()[1]
+        r4 = r2.ne(r2).inner(r2)
+    """,
     "the gradient of hardtanh at NaN": """
         r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)
         r1 = F.hardtanh(r0.fmod(r0 > r0))

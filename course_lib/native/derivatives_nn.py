@@ -29,12 +29,12 @@ row("mse_loss_backward(grad_output, self, target, reduction)",
 row("smooth_l1_loss(self, target, reduction=1, beta=1.0)",
     "kernels_nn.smooth_l1_loss(self, target, reduction, beta)", node="SmoothL1LossBackward0",
     elementwise=("self", "target"), in_place=False,
-    self="smooth_l1_slope(self - target, beta) * per_element(grad, self, reduction)",
-    target="smooth_l1_slope(target - self, beta) * per_element(grad, self, reduction)")
+    self="smooth_l1_slope(gap(self, target), beta) * per_element(grad, self, reduction)",
+    target="smooth_l1_slope(gap(target, self), beta) * per_element(grad, self, reduction)")
 row("huber_loss(self, target, reduction=1, delta=1.0)", "kernels_nn.huber_loss(self, target, reduction, delta)",
     elementwise=("self", "target"), in_place=False,
-    self="huber_slope(self - target, delta) * per_element(grad, self, reduction)",
-    target="huber_slope(target - self, delta) * per_element(grad, self, reduction)")
+    self="huber_slope(gap(self, target), delta) * per_element(grad, self, reduction)",
+    target="huber_slope(gap(target, self), delta) * per_element(grad, self, reduction)")
 row("binary_cross_entropy(self, target, weight: Tensor=None, reduction=1)",
     "kernels_nn.binary_cross_entropy(self, target, weight, reduction)", elementwise=False, keeps=("self", "target"),
     self="weighted(bce_slope(self, target), weight) * per_element(grad, self, reduction)",

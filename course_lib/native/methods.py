@@ -734,10 +734,6 @@ def __deepcopy__(self, memo):
         require_grad(copy)
     if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
         copy.meta.grad = __deepcopy__(self.meta.grad, memo)
-    if self.keeps_grad_when_copied and (own := vars(self)):
-        import copy as copying
-
-        vars(copy).update(copying.deepcopy(own, memo))
     return copy
 
 
@@ -746,7 +742,6 @@ def __copy__(self):
     """Another leaf on the same memory, with a counter of its own."""
     copy = new_tensor(memory_of(self), type(self))
     counter_of(copy).value += self.writes_when_copied
-    vars(copy).update(vars(self))
     return require_grad(copy) if requires_grad(self) else copy
 
 
@@ -756,7 +751,7 @@ Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
 
 @method()
 def __reduce_ex__(self, protocol):
-    return _rebuild, (type(self), np.array(self.array), requires_grad(self)), vars(self) or None
+    return _rebuild, (type(self), np.array(self.array), requires_grad(self))
 
 
 def _rebuild(cls, array, wants_grad):

@@ -1214,6 +1214,13 @@ FOUND = {
         r2 = r0.t()[1]
         r4 = r2.ne(r2).inner(r2)
     """,
+    "truth values against numbers in a loss, its node called by hand": """
+        r0 = torch.tensor([True, False, True])
+        r1 = torch.tensor([0.0, -0.0, 2.0], dtype=torch.float64, requires_grad=True)
+        r2 = F.smooth_l1_loss(r0, r1)
+        r3 = [g.detach() for g in r2.grad_fn(torch.ones_like(r2)) if g is not None][-1]
+        r2.backward()
+    """,
     "the gradient of hardtanh at NaN": """
         r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)
         r1 = F.hardtanh(r0.fmod(r0 > r0))

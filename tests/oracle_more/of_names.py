@@ -435,22 +435,6 @@ def the_class_called_with_an_array(T):
 
 
 @program
-def attributes_of_ones_own(T):
-    x = leaf(T, [1.0, 2.0])
-    x.note, x.more = "mine", [1]
-    x.require_grad = False  # misspelt: says nothing, does nothing
-    out = [x.note, flags(x), sorted(vars(x)), hasattr(x * 1, "note")]
-    out += [hasattr(y, "note") for y in (x.detach(), x.data, x.view(2), x.clone())]
-    shallow, deep = copy.copy(x), copy.deepcopy(x)
-    out += [shallow.more is x.more, deep.more is x.more, deep.more]
-    p = T.nn.Parameter(T.ones(1))
-    p.note = "weight"
-    out += [copy.copy(p).note, hasattr(copy.deepcopy(p), "note")]
-    del x.note
-    return [*out, raises(lambda: x.note)]
-
-
-@program
 def functions_of_methods(T):
     x = leaf(T, [1.0, 2.0])
     m = T.tensor([True, False])

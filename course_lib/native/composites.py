@@ -739,8 +739,16 @@ def inner(input, other):
 
 def tensordot(a, b, dims=2):
     """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > a.array.ndim or dims > b.array.ndim:
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = range(-dims, 0), range(dims)
+    if isinstance(dims[0], int):
+        raise TypeError("tensordot(): argument 'dims_self' (position 3) must be tuple of ints, not int")
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
     if a.array.dtype != b.array.dtype:

@@ -1221,6 +1221,15 @@ FOUND = {
         r3 = [g.detach() for g in r2.grad_fn(torch.ones_like(r2)) if g is not None][-1]
         r2.backward()
     """,
+    "tensordot asks for dimensions before types": """
+        r0 = torch.tensor(0.5, requires_grad=True)
+        r1 = torch.tensor([[0.5, 1.0], [2.0, -0.25]], dtype=torch.float64, requires_grad=True)
+        r2 = torch.tensordot(r1, r0, 1)
+        r3 = torch.tensordot(r1, r1, -1)
+        r4 = torch.tensordot(r1, r1, torch.tensor([[0], [1]]))
+        r5 = torch.tensordot(r1, r1, torch.tensor(2))
+        r4.sum().backward()
+    """,
     "the gradient of hardtanh at NaN": """
         r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)
         r1 = F.hardtanh(r0.fmod(r0 > r0))

@@ -273,7 +273,7 @@ row("clone_contiguous(self)", "np.ascontiguousarray(self)", node="CloneBackward0
     self="grad")
 row("unsafe_view(self, shape)", "kernels.copy_shaped(self, shape)", node="UnsafeViewBackward0", elementwise=False,
     self="reshape(grad, self_sym_sizes)")
-row("repeat(self, repeats)", "np.tile(self, repeats)", elementwise=False,
+row("repeat(self, repeats)", "np.ascontiguousarray(np.tile(self, repeats))", elementwise=False,
     self="sum_repeats(grad, self_sym_sizes, repeats)")
 row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", elementwise=False,
     self="triu(grad, diagonal)")

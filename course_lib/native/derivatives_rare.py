@@ -44,7 +44,7 @@ def check_scatter(x, dim, index, shape, dtype):
 def put_at(x, dim, index, values):
     """A copy of x with values[i] written at index[i] along a dimension."""
     check_scatter(x, dim, index, np.shape(values) or index.shape, getattr(values, "dtype", x.dtype))
-    result = np.array(x)
+    result = np.array(x, order="C")
     places = list(np.indices(index.shape, sparse=True))
     if places:
         places[dim] = index
@@ -63,7 +63,7 @@ def filled_at(x, dim, index, value):
     """A copy of x with one value in the slices that index names along a dimension."""
     if index.dtype.kind != "i":
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
-    result = np.array(x)
+    result = kernels.copy(x)
     check_slices("", index, -x.shape[dim], x.shape[dim], dim)
     result[(slice(None),) * dim + (index,)] = value
     return result
@@ -86,7 +86,7 @@ def slices_at(x, dim, index, source):
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{wanted} at dimension {dim} and source slice shape: {got} at dimension {dim}."
         )
-    result = np.array(x)
+    result = np.array(x, order="C")
     check_slices("index_copy_(): ", index, 0, x.shape[dim], dim)
     result[(slice(None),) * dim + (index,)] = source
     return result
@@ -148,7 +148,7 @@ def in_order(x, number, dim, keepdim):
 
 def rolled(x, shifts, dims):
     """The elements moved along dimensions, or along all of them as one."""
-    return np.roll(x, shifts if dims else shifts[0], dims or None) if x.ndim else x.copy()
+    return np.roll(np.ascontiguousarray(x), shifts if dims else shifts[0], dims or None) if x.ndim else x.copy()
 
 
 def roll_back(grad, shifts, dims):

@@ -824,7 +824,7 @@ def scatter_add(x, dim, index, src):
     if x.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if not index.size:
-        return np.array(x)
+        return np.array(x, order="C")
     sizes = src.shape or (1,)
     fits = all(d == dim or i <= n for d, (i, n) in enumerate(zip(index.shape, x.shape, strict=True)))
     fits = fits and all(i <= n for i, n in zip(index.shape, sizes, strict=False))
@@ -839,7 +839,7 @@ def scatter_add(x, dim, index, src):
             f"and to be no larger size than src {list(src.shape)}"
         )
     check_places(index, x.shape[dim] if x.ndim else 1, dim)
-    result = np.array(x)
+    result = np.array(x, order="C")
     places = list(np.indices(index.shape, sparse=True))
     if places:
         places[dim] = index

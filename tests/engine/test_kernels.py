@@ -158,3 +158,21 @@ def test_a_large_linear_layer(real_torch, rows, form):
         return torch.cat([result.reshape(-1), x.grad.reshape(-1), weight.grad.reshape(-1), bias.grad])
 
     np.testing.assert_allclose(*both(real_torch, program), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["expanded", "transposed", "every other column"])
+def test_how_copies_with_other_elements_lie_in_memory(real_torch, form):
+    """What writes at places of a copy lies in rows; index_fill lies like its input, where that fills its memory."""
+
+    def program(torch):
+        x = {"expanded": torch.ones(3).expand(3, 3), "transposed": torch.arange(9.0).view(3, 3).t(),
+             "every other column": torch.arange(18.0).view(3, 6)[:, ::2]}[form]  # fmt: skip
+        places, row, ones = torch.zeros(1, 3).long(), torch.tensor([0]), torch.ones(1, 3)
+        copies = [
+            x.scatter(0, places, 0.5), x.scatter(0, places, ones), x.scatter_add(0, places, ones),
+            x.index_fill(0, row, 1.0), x.index_copy(0, row, ones), x.index_add(0, row, ones), x.clone(), x.flip(0),
+            x.roll(1, 0), x.roll(1), x.repeat(1, 1), x.sort(0).values, x.triu(), x.masked_fill(x > 1, 0.0),
+        ]  # fmt: skip
+        return [(copy.stride(), copy.tolist()) for copy in copies]
+
+    assert program(course_lib) == program(real_torch)

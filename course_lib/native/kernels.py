@@ -228,6 +228,7 @@ def rounded_quotient(a, b, rounding_mode):
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
     if a.dtype.kind == "b" and np.asarray(b).dtype.kind == "b":
+        sizes_of_both(a, np.asarray(b))
         raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
     if a.dtype.kind != "f" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
@@ -1055,16 +1056,17 @@ def spread(function, x, dim, correction, keepdim):
     """The variance or standard deviation; RuntimeError for integers."""
     if x.dtype.kind != "f":
         raise RuntimeError("std and var only support floating point and complex dtypes")
+    how = {"axis": dim, "dtype": np.float64, "ddof": correction, "keepdims": keepdim}  # squares may overflow float32
     results = math.prod(n for axis, n in enumerate(x.shape) if dim is not None and axis not in dim)
     if results and x.size // results > correction:
-        return in_rows(function(x, axis=dim, ddof=correction, keepdims=keepdim))
+        return in_rows(function(x, **how).astype(x.dtype))
     warnings.warn(
         f"{function.__name__}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
         "factor (input numel divided by output numel).", stacklevel=5,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy says it in its own words
-        return in_rows(function(x, axis=dim, ddof=correction, keepdims=keepdim))
+        return in_rows(function(x, **how).astype(x.dtype))
 
 
 def std_grad(grad, x, result, dim, correction, keepdim):

@@ -1230,6 +1230,16 @@ FOUND = {
         r5 = torch.tensordot(r1, r1, torch.tensor(2))
         r4.sum().backward()
     """,
+    "the spread of numbers whose squares overflow": """
+        r0 = torch.tensor([[1e21, 2.0], [-1e21, 4.0]], requires_grad=True)
+        r1 = r0.std(0, keepdim=True)
+        r2 = r0.var()
+        r3 = r0[:, 1].var(0)
+    """,
+    "truth values of shapes that do not fit, their remainder": """
+        r0 = torch.tensor([True, False, True])
+        r1 = torch.tensor([True, False]).remainder(r0)
+    """,
     "the gradient of hardtanh at NaN": """
         r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)
         r1 = F.hardtanh(r0.fmod(r0 > r0))

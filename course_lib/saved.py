@@ -155,6 +155,7 @@ class PackedVariable(SavedVariable):
 class SavedWritten(SavedVariable):
     """A view that a custom Function overwrote: its history is its base's, but errors name the Function."""
 
+    __slots__ = ()
     is_written = True
 
 

@@ -402,3 +402,18 @@ def test_switches_of_saved_hooks_decorate(torch):
 
     with pytest.raises(RuntimeError, match="none in here"):
         open_block()
+
+
+def test_a_pack_hook_that_fails_is_called_once(torch):
+    """An error of a hook leaves the product at once; nothing is tried a second time."""
+    called = []
+
+    def pack(tensor):
+        called.append(tensor)
+        raise RuntimeError("no room")
+
+    x = torch.ones(2, 2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept), pytest.raises(RuntimeError):
+        x @ x
+
+    assert len(called) == 1

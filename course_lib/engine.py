@@ -91,12 +91,13 @@ class GraphTask:
             for node in nodes:
                 for edge in node.edges:
                     if edge:
-                        following = edge[0] if type(edge) is tuple else edge
-                        if following.visited is mark:
-                            dependencies[following] = dependencies.get(following, 1) + 1
+                        if type(edge) is tuple:  # one of several outputs: `evaluate` looks for it here
+                            dependencies[edge], edge = 1, edge[0]
+                        if edge.visited is mark:
+                            dependencies[edge] = dependencies.get(edge, 1) + 1
                         else:
-                            following.visited = mark
-                            nodes.append(following)
+                            edge.visited = mark
+                            nodes.append(edge)
         return nodes
 
     def collect(self, edge, grad):
@@ -187,10 +188,10 @@ def evaluate(task):
     `node` is what ran last and `grads` what it sends, one for each of its edges. It begins with the root, which sends
     the gradients that the caller gave.
     """
-    dependencies, ready, leaves = task.dependencies, task.ready, task.leaves
-    create_graph, retain = task.create_graph, task.retain_graph
+    dependencies, buffers, ready, leaves = task.dependencies, task.buffers, task.ready, task.leaves
     needed, reached, captures, anomaly = task.needed, task.reached, task.captures or (), state.anomaly
-    on_arrays = not create_graph and needed is None  # nothing is recorded, and all gradients are wanted
+    on_arrays = not task.create_graph and needed is None  # nothing is recorded, and all gradients are wanted
+    retain, special = task.retain_graph, anomaly or needed is not None
     newest = arrived = None  # the newest ready node and its gradient, kept out of the heap: a chain then needs none
     node, grads = task.root, task.root.seeds
     while True:
@@ -199,7 +200,11 @@ def evaluate(task):
             if not edge:
                 continue  # the input was a constant
             following = edge
-            if type(edge) is tuple or edge in dependencies:  # one of several outputs, or of several consumers
+            if edge in dependencies:  # it has several consumers, or is one of several outputs
+                have, left = buffers.get(edge), dependencies[edge] - 1
+                if left and on_arrays and grad is not None and have is not None and have.size < SMALL:
+                    buffers[edge], dependencies[edge] = have + grad, left  # as `collect` does, without a call
+                    continue
                 following, grad = task.collect(edge, grad)
                 if following is None:
                     continue
@@ -231,8 +236,10 @@ def evaluate(task):
             return
         # 3. Run it, and let go of what it kept: one by one, so that memory falls while the pass goes on, and an error
         # in a hook leaves what has not run yet as it was. Then undo what broadcasting did to its inputs.
-        only_caught = needed is not None and node not in needed  # asked for itself, but not what lies behind it
-        careful = grad is None or node.hooks is not None or anomaly or only_caught or captures and node in captures
+        careful, only_caught = grad is None or node.hooks is not None, False
+        if special:
+            only_caught = needed is not None and node not in needed  # asked for itself, but not what lies behind it
+            careful = careful or anomaly or only_caught or node in captures
         if type(node) is AccumulateGrad:
             meta = node.variable.meta
             if careful or meta.hooks or meta.post_accumulate_hooks:

@@ -33,7 +33,7 @@ from course_lib.native.checks import check_dirty, check_marks
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable, SavedWritten
-from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
+from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor, no_edge
 from course_lib.views import check_in_place, edge_of, make_view, rebase_history, requires_grad, set_history
 
 state = grad_mode.state
@@ -306,7 +306,7 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     if view is not None:
         view.version = tensor.version.value
     if tensor.meta is not None and not is_input:
-        tensor.meta.requires_grad = False
+        tensor.meta.requires_grad, tensor.meta.leaf_edge = False, no_edge
     if ctx.several_outputs:
         meta_of(tensor)
     set_history(tensor, ctx, output_nr)

@@ -247,6 +247,8 @@ def accumulator_of(leaf):
         node.variable = leaf
         node.hooks = node.visited = node.notes = None
         meta.accumulator = weakref.ref(node)
+        if meta.view is None and not meta.inference:
+            meta.leaf_edge = meta.accumulator
     return node
 
 

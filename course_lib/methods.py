@@ -21,7 +21,7 @@ from course_lib.graph import RemovableHandle, hooks_of, require_grad
 from course_lib.native import messages
 from course_lib.native.checks import check_grad
 from course_lib.native.methods import keep_form, method
-from course_lib.tensor import Tensor, alias, memory_of, meta_of, new_tensor
+from course_lib.tensor import Tensor, alias, memory_of, meta_of, new_tensor, no_edge
 from course_lib.views import requires_grad
 
 state = grad_mode.state
@@ -61,7 +61,7 @@ def _set_requires_grad(self, value):
             raise RuntimeError(messages.INFERENCE_REQUIRES_GRAD)
         require_grad(self)
     elif self.meta is not None:
-        self.meta.requires_grad = False
+        self.meta.requires_grad, self.meta.leaf_edge = False, no_edge
 
 
 Tensor.requires_grad = property(requires_grad, _set_requires_grad, doc="Whether a gradient can flow to this tensor.")
@@ -109,7 +109,7 @@ def detach_(self):
     self.node = None
     if self.meta is not None:
         self.meta.requires_grad = self.meta.edge_to_output = False
-        self.meta.output_nr = 0
+        self.meta.output_nr, self.meta.leaf_edge = 0, no_edge
     return self
 
 
@@ -133,7 +133,7 @@ def _set_data(self, new):
     keep_form(self, new.array)
     self.array = memory_of(new)
     if new.is_inference() or self.is_inference():
-        meta_of(self).inference = new.is_inference()
+        meta_of(self).inference, self.meta.leaf_edge = new.is_inference(), no_edge
 
 
 Tensor.data = property(

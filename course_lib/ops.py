@@ -238,7 +238,7 @@ def write_edges(row):
     for p in row.formulas:
         operands = ", ".join([p] + [t for t in certain if t != p])
         optional = f"None if {p} is None else " if f"{p}=None" in row.parameters else ""
-        text.append(f"{p}_edge = {optional}{p}.node if {p}.meta is None else gradient_edge({operands})")
+        text.append(f"{p}_edge = {optional}{p}.node if {p}.meta is None else {p}.meta.leaf_edge() or gradient_edge({operands})")
     return text
 
 
@@ -370,7 +370,7 @@ def write_view_result(row, forward):
     else:
         text = [f"    result = make_view(self, {forward})"]
     text += ["    if state.recording <= 0:", "        return result",
-             "    self_edge = self.node if self.meta is None else gradient_edge(self)",
+             "    self_edge = self.node if self.meta is None else self.meta.leaf_edge() or gradient_edge(self)",
              "    if self_edge is None:", "        return result"]
     body = write_record(row, overwriting=False)
     if row.view == "multiple outputs":
@@ -394,13 +394,12 @@ def write_in_place(row):
     recorded = " and self.array.dtype.kind == 'f'" if row.in_place == "only" else ""  # integers have no gradient
     wants, checked = " or ".join(f"requires_grad({p})" for p in row.formulas), recorded * (row.name == "copy")
     text += arguments.write_arguments(row, [
-        "    recording = state.recording", "    if self.meta is not None:",
+        "    recording = state.recording", "    if self.meta is not None and (recording > 0 or self.meta.inference):",
         f"        check_in_place(self, recording > 0{checked} and ({wants}))",
     ])  # fmt: skip
-    text.append("    " + " = ".join(f"{p}_edge" for p in row.formulas) + " = None")
-    text.append(f"    if recording > 0{recorded}:")
+    text += ["    tracked = False", f"    if recording > 0{recorded}:"]
     text += ["        " + line for line in write_edges(row)]
-    text.append(f"    tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
+    text.append(f"        tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
     text.append("    if tracked:")
     text += ["        " + line for line in write_record(row, overwriting=True)]
     text += ["        if recording == 2:", "            pack_before_writing(node)"]

@@ -87,6 +87,9 @@ class Tensor:
         return id(self)  # tensors are compared element by element, so identity is all that can be hashed
 
 
+no_edge = type(None)  # called, it gives None: what `leaf_edge` is for tensors that are no leaves, or more than leaves
+
+
 class AutogradMeta:
     """What only some tensors need: leaves that require grad, views, outputs after the first, and so on.
 
@@ -97,6 +100,7 @@ class AutogradMeta:
     __slots__ = (
         "requires_grad",  # True for a leaf that wants a gradient; computed tensors are known by their node
         "grad",  # the gradient accumulated so far, a Tensor or None
+        "leaf_edge",  # the same while the tensor is a leaf and nothing else; what operations look at first
         "accumulator",  # weak reference to the leaf's AccumulateGrad node; the graph keeps it alive
         "hooks",  # tensor hooks of a leaf, by number; those of a computed tensor sit on its node
         "post_accumulate_hooks",
@@ -111,6 +115,7 @@ class AutogradMeta:
         self.requires_grad = self.retains_grad = self.edge_to_output = self.inference = False
         self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.view = None
         self.output_nr = 0
+        self.leaf_edge = no_edge
 
 
 # allocate(Tensor) is a tensor whose fields are still to be filled in. (Tensor(...) itself is torch.Tensor([1, 2]).)

@@ -39,7 +39,7 @@ from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, gradie
 from course_lib.native import messages
 from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of, span
 from course_lib.saved import add_slot_properties
-from course_lib.tensor import AutogradMeta, Tensor, alias, counter_of, memory_of, new_tensor
+from course_lib.tensor import AutogradMeta, Tensor, alias, counter_of, memory_of, new_tensor, no_edge
 
 state = grad_mode.state
 
@@ -149,7 +149,7 @@ def set_history(tensor, node, output_nr=0):
     if meta.retains_grad and old is not None:
         hooks_of(old).retain.pop(meta.output_nr, None)
         hooks_of(node).retain[output_nr] = weakref.ref(tensor)
-    meta.edge_to_output = node.several_outputs
+    meta.edge_to_output, meta.leaf_edge = node.several_outputs, no_edge
     meta.output_nr = output_nr
 
 

@@ -886,6 +886,9 @@ def t(x):
     return x.T
 
 
+LARGE = 20_000  # from so many elements on, `dot` loses more by filling its result with zeros first than `@` by its start
+
+
 def product_like(a, b, sizes, strides):
     """a @ b, laid out in memory as the matrix with these sizes and strides: by columns where that one is.
 
@@ -895,8 +898,8 @@ def product_like(a, b, sizes, strides):
     if a.dtype is not b.dtype:
         same_type(a, b)
     if strides[0] == 1 and strides[1] == sizes[0]:
-        return b.T.dot(a.T).T
-    return a.dot(b)
+        return b.T.dot(a.T).T if sizes[0] * sizes[1] < LARGE else (b.T @ a.T).T
+    return a.dot(b) if sizes[0] * sizes[1] < LARGE else a @ b
 
 
 def mv(a, b):

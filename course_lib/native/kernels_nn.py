@@ -152,6 +152,9 @@ def sample_weights(target, kept, weight, dtype):
     return weight[target] if kept is None else np.where(kept, weight[target], dtype.type(0))
 
 
+EXACT = 2**24  # below this, every whole number is a float32
+
+
 def nll_loss(x, target, weight, reduction, ignore_index):
     """(the weighted negative entries of x at the target classes, the total weight). IndexError for no such class."""
     target, kept = known_classes(x.shape, target.reshape(()) if x.ndim == 1 else target, ignore_index)
@@ -168,6 +171,10 @@ def nll_loss(x, target, weight, reduction, ignore_index):
 
 def nll_loss_backward(grad, x, target, total_weight, weight, reduction, ignore_index):
     """Minus each sample's weight at its target class, times what flows back to that sample's loss."""
+    if weight is None and x.ndim == 2 and reduction != NONE and total_weight == target.size < EXACT:
+        result = np.zeros(x.shape, grad.dtype)  # every sample counts, and all the same
+        result[counting(x.shape[0]), target] = -grad / total_weight if reduction == MEAN else -grad
+        return result
     target, kept = known_classes(x.shape, target.reshape(()) if x.ndim == 1 else target, ignore_index)
     weights = sample_weights(target, kept, weight, grad.dtype)
     grad = -grad / total_weight if reduction == MEAN else -grad

@@ -15,7 +15,7 @@ from course_lib.native.device import contiguous_format, device
 from course_lib.native.memory import copied_with_storage
 from course_lib.native.warn import warn_once
 from course_lib.ops import ROWS
-from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor
+from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor, no_edge
 from course_lib.views import gradient_edge, requires_grad
 
 state = grad_mode.state
@@ -614,7 +614,8 @@ def keep_form(tensor, array):
     node, meta = tensor.node, tensor.meta
     if node is None and meta is not None and meta.accumulator is not None:
         node = meta.accumulator()
-        meta.accumulator = meta.accumulator if dtype is array.dtype else None  # as for a new leaf
+        if dtype is not array.dtype:  # as for a new leaf
+            meta.accumulator, meta.leaf_edge = None, no_edge
     if node is not None and (shape, dtype) != (array.shape, array.dtype):
         hooks_of(node).forms.setdefault(0 if meta is None else meta.output_nr, (shape, dtype))
 
@@ -648,7 +649,7 @@ def set_(self, source=None):
     if not tracked:
         keep_form(self, source.array)
         if not state.inference:
-            meta_of(self).accumulator = None  # from here on as a new leaf
+            meta_of(self).accumulator, self.meta.leaf_edge = None, no_edge  # from here on as a new leaf
     self.array = memory_of(source)
     if tracked:
         views.rebase_history(self, without_derivative("set_", edges))

@@ -32,24 +32,21 @@ for, one that no gradient reached, and every node in anomaly mode goes through `
 story of a node in order. Read that one first.
 """
 
-import threading
-from heapq import heappop, heappush
+from _thread import allocate_lock
 from operator import attrgetter
-
-import numpy as np
 
 from course_lib import grad_mode
 from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
-from course_lib.native.checks import check_result
-from course_lib.native.heap import leaves_in_turn
+from course_lib.native import heap
+from course_lib.native.checks import check_nan, check_result
 from course_lib.native.kernels import named_sizes
 from course_lib.native.sum_to import fit_inputs, fit_to_outputs
 from course_lib.saved import read_slot
 
 state = grad_mode.state
 SMALL = 256  # below this many elements a new array is made faster than an old one is added to
-_counting = threading.Lock()
+_counting = allocate_lock()
 
 
 class GraphTask:
@@ -192,8 +189,8 @@ def evaluate(task):
     needed, reached, captures, anomaly = task.needed, task.reached, task.captures or (), state.anomaly
     on_arrays = not task.create_graph and needed is None  # nothing is recorded, and all gradients are wanted
     retain, special = task.retain_graph, anomaly or needed is not None
-    newest = arrived = None  # the newest ready node and its gradient, kept out of the heap: a chain then needs none
-    node, grads = task.root, task.root.seeds
+    # The newest ready node and its gradient are kept out of the heap: a chain then needs none.
+    newest, arrived, node, grads = None, None, task.root, task.root.seeds
     while True:
         # 1. Deliver: a node with one consumer is complete at once; others collect until all gradients are in.
         for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
@@ -216,22 +213,22 @@ def evaluate(task):
             elif newest is None:
                 newest, arrived = following, grad
             elif following.sequence_nr > newest.sequence_nr:
-                heappush(ready, (-newest.sequence_nr, newest, arrived))
+                heap.push(ready, (-newest.sequence_nr, newest, arrived))
                 newest, arrived = following, grad
             else:
-                heappush(ready, (-following.sequence_nr, following, grad))
+                heap.push(ready, (-following.sequence_nr, following, grad))
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to, and an
         # array that is held longer than it is needed is memory that a large model does not have.
-        grads = grad = None
+        grads = grad = have = None
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
             if len(leaves) > 2 and node.edges:  # among leaves that came together, PyTorch's heap decides
-                leaves[:] = leaves_in_turn(node, leaves, [n for _, n, _ in ready] + [newest] * (newest is not None))
+                leaves[:] = heap.leaves_in_turn(node, leaves, ready, newest)
             node, grad = leaves.pop(0)
         elif newest is not None and (not ready or newest.sequence_nr > -ready[0][0]):
             node, grad, newest, arrived = newest, arrived, None, None
         elif ready:
-            _, node, grad = heappop(ready)
+            _, node, grad = heap.pop(ready)
         else:
             return
         # 3. Run it, and let go of what it kept: one by one, so that memory falls while the pass goes on, and an error
@@ -242,17 +239,13 @@ def evaluate(task):
             careful = careful or anomaly or only_caught or node in captures
         if type(node) is AccumulateGrad:
             meta = node.variable.meta
-            if careful or meta.hooks or meta.post_accumulate_hooks:
-                grads = run_with_care(task, node, grad)
-            else:
-                grads = node.apply(grad)
+            careful = careful or meta.hooks or meta.post_accumulate_hooks
+            grads = run_with_care(task, node, grad) if careful else node.apply(grad)
         else:
-            if careful:
-                grads = run_with_care(task, node, grad)
-            elif on_arrays:
-                grads = node.apply(grad)
+            if not careful:
+                grads = node.apply(grad) if on_arrays else task.apply(node, grad)
             else:
-                grads = task.apply(node, grad)
+                grads = run_with_care(task, node, grad)
             if not (retain or only_caught):
                 node.release()
             if node.reshaped is not None:
@@ -335,17 +328,6 @@ def capture(task, node, grads):
     """Keep what autograd.grad was asked for."""
     for output_nr, position in (task.captures or {}).get(node, ()):
         task.captured[position] = grads[output_nr]
-
-
-def check_nan(node, grads):
-    """Anomaly mode: RuntimeError when a node made a NaN.
-
-    Only the first node that does is told of: a NaN spreads to everything behind it.
-    """
-    for position, grad in enumerate(grads):
-        array = getattr(grad, "array", grad)
-        if array is not None and np.isnan(array).any():
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {position}th output.")
 
 
 def run(task):

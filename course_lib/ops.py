@@ -236,9 +236,10 @@ def write_edges(row):
     """
     text, certain = [], [t for t in row.tensors if f"{t}=None" not in row.parameters]
     for p in row.formulas:
-        operands = ", ".join([p] + [t for t in certain if t != p])
-        optional = f"None if {p} is None else " if f"{p}=None" in row.parameters else ""
-        text.append(f"{p}_edge = {optional}{p}.node if {p}.meta is None else {p}.meta.leaf_edge() or gradient_edge({operands})")
+        optional = ("", "") if p in certain else (f"None if {p} is None else ", f"{p} is not None and ")
+        others = "".join(f", {t}" for t in certain if t != p)
+        text += [f"{p}_edge = {optional[0]}{p}.node", f"if {optional[1]}{p}.meta is not None:",
+                 f"    {p}_edge = {p}.meta.leaf_edge() or gradient_edge({p}{others})"]
     return text
 
 
@@ -369,9 +370,8 @@ def write_view_result(row, forward):
                 "    result = [make_view(self, array, 'multiple outputs') for array in arrays]"]
     else:
         text = [f"    result = make_view(self, {forward})"]
-    text += ["    if state.recording <= 0:", "        return result",
-             "    self_edge = self.node if self.meta is None else self.meta.leaf_edge() or gradient_edge(self)",
-             "    if self_edge is None:", "        return result"]
+    text += ["    recording = state.recording", "    if recording <= 0:", "        return result",
+             *("    " + line for line in write_edges(row)), "    if self_edge is None:", "        return result"]
     body = write_record(row, overwriting=False)
     if row.view == "multiple outputs":
         body += ["node.output_count = len(result)", "for number, part in enumerate(result):", "    part.node = node",
@@ -379,7 +379,7 @@ def write_view_result(row, forward):
     else:
         body[0] = f"result.node = {body[0]}"
     text += ["    " + line for line in body]
-    return text + ["    if state.recording == 2:", "        instrument(node, result)", "    return result"]
+    return text + ["    if recording == 2:", "        instrument(node, result)", "    return result"]
 
 
 def write_in_place(row):
@@ -427,8 +427,8 @@ def write_overwriting(row):
             f"    raise broadcast_error({', '.join(row.tensors)}) from None", f"write(self, values{others})"]
     if row.forward not in UFUNCS:
         return text
-    return ["if not promoted and other_array.shape in (self_array.shape, ()) and self_array.dtype.kind == 'f':",
-            f"    update(self, {UFUNCS[row.forward]}, other)", "else:", *("    " + line for line in text)]
+    return ["if promoted or self_array.dtype is BOOL or not update(self, " + UFUNCS[row.forward] + ", other):",
+            *("    " + line for line in text)]
 
 
 def describe(row):

@@ -93,10 +93,11 @@ class SavedOutput(SavedVariable):
     def of(cls, result):
         kept, meta = cls(), result.meta
         kept.tensor = twin = alias(result)
-        if meta is not None and meta.output_nr:
-            meta_of(twin).output_nr = meta.output_nr
-        if meta is not None and meta.view is not None:
-            kept.view_node = weakref.ref(result.node)
+        if meta is not None:
+            if meta.output_nr:
+                meta_of(twin).output_nr = meta.output_nr
+            if meta.view is not None:
+                kept.view_node = weakref.ref(result.node)
         kept.version, kept.history = twin.version.value, None
         return kept
 

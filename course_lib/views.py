@@ -68,10 +68,8 @@ def make_view(source, array, origin=None):
             return view
         if source.meta.view is not None:
             base, before = source.meta.view.base, source.meta.view.origin
-    if state.inference:
-        origin = "inference"
-    elif not state.grad_enabled:
-        origin = "no_grad"
+    if state.recording <= 0:
+        origin = "inference" if state.inference else "no_grad"
     view.meta.view = ViewOf(base, before if before == "inference" else origin or before, view.version.value)
     return view
 
@@ -221,15 +219,18 @@ def count_write(tensor):
 
 
 def update(tensor, ufunc, other):
-    """Overwrite the tensor by ufunc(tensor, other) where it lies. Shapes and types must be equal, or other 0-d.
+    """Overwrite the tensor by ufunc(tensor, other) where it lies. Types must be equal. False if the shapes do not fit.
 
     What write() does with the same values, without a second array: 1.3 times faster for the weights of a large layer.
     """
     target, source = memory_of(tensor), other.array
     if target.base is not None or source.base is not None:  # else each has memory of its own
         check_overlap(tensor, (other,))
-    ufunc(target, source, target)
-    count_write(tensor)
+    try:
+        ufunc(target, source, target)
+    except ValueError:
+        return False
+    return count_write(tensor) or True
 
 
 def rebase_history(tensor, node):

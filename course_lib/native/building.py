@@ -170,7 +170,7 @@ def copy_of(tensor):
 
 
 OPERATION_NAMES = {  # what generated operations see
-    **vars(arguments), "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32,
+    **vars(arguments), "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32, "BOOL": dtypes.BOOL,
     "INFERENCE_SAVED": errors.INFERENCE_SAVED, "next_sequence_nr": next_sequence_nr, "allocate": allocate,
     **{each.__name__: each for each in (
         Tensor, SavedVariable, SavedOutput, new_tensor, memory_of, strides_of, requires_grad,

@@ -5,6 +5,8 @@ PyTorch: torch/csrc/autograd/python_hook.cpp, python_variable.cpp (THPVariable_s
 
 import warnings
 
+import numpy as np
+
 from course_lib.native import messages
 from course_lib.tensor import Tensor, new_tensor
 
@@ -82,3 +84,14 @@ def check_dirty(dirty, inputs, outputs):
             warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
         if not any(tensor is o for o in outputs):
             raise RuntimeError(messages.DIRTY_NOT_RETURNED)
+
+
+def check_nan(node, grads):
+    """Anomaly mode: RuntimeError when a node made a NaN.
+
+    Only the first node that does is told of: a NaN spreads to everything behind it.
+    """
+    for position, grad in enumerate(grads):
+        array = getattr(grad, "array", grad)
+        if array is not None and np.isnan(array).any():
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {position}th output.")

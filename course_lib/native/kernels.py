@@ -886,7 +886,7 @@ def t(x):
     return x.T
 
 
-LARGE = 20_000  # from so many elements on, `dot` loses more by filling its result with zeros first than `@` by its start
+LARGE = 20_000  # from so many elements on, `dot` loses more by writing zeros first than `@` by its slower start
 
 
 def product_like(a, b, sizes, strides):

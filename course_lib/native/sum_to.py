@@ -72,11 +72,12 @@ def fit(grad, shape, dtype):
     """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
     if isinstance(grad, Tensor):
         return fit_tensor(grad, shape, dtype)
-    if grad.shape != shape:
-        if grad.ndim == 2 and grad.shape[1:] == shape:
+    sizes = grad.shape
+    if sizes != shape:
+        if len(sizes) == 2 and sizes[1:] == shape:
             grad = kernels.sum_of_columns(grad)  # the gradient of a bias
         else:
-            grad = np.add.reduce(grad, summed_dims(grad.shape, shape), keepdims=True).reshape(shape)
+            grad = np.add.reduce(grad, summed_dims(sizes, shape), keepdims=True).reshape(shape)
     return grad if grad.dtype == dtype else grad.astype(dtype)
 
 

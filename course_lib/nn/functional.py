@@ -181,12 +181,12 @@ def linear(input, weight, bias=None):
         first = not isinstance(input, Tensor)
         name = "'input' (position 1)" if first else "'weight' (position 2)"
         raise TypeError(f"linear(): argument {name} must be Tensor, not {type_name(input if first else weight)}")
-    x, w = input.array, weight.array
-    if x.ndim == 0 or w.ndim == 0:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
+    x, w = input.array.shape, weight.array.shape
+    if len(x) == len(w) == 2 and x[1] == w[1] and bias is not None and input.array.dtype is weight.array.dtype:
+        return rows.addmm(bias, input, rows.t(weight))
+    if not x or not w:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(x)}D and {len(w)}D")
     turned = composites.t(weight)
-    if x.ndim == w.ndim == 2 and bias is not None and x.dtype is w.dtype and x.shape[1] == w.shape[1]:
-        return rows.addmm(bias, input, turned)
     if bias is None:
         return composites.matmul(input, turned)
     if input.array.ndim == 2:

@@ -2,7 +2,8 @@
 
 Read as the first page, random_programs.py. What is left out, and why: overlapping windows that are written to
 (PyTorch leaves open what comes of it), saved tensors of decompositions (det, inv), and which of equal elements
-kthvalue and median along a dimension choose.
+kthvalue and median along a dimension choose. Unstable sorts (sort, argsort, topk) are compared up to 16 elements: of
+more PyTorch leaves open which of equal ones comes first (`ties` in program_comparison.py).
 """
 
 VALUES = """

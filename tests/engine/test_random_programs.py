@@ -76,7 +76,30 @@ def test_a_difference_is_found_and_cut_down(libraries):
     ["r0 = torch.tensor([[1.0, 0.5, 3.0], [-1.0, 2.0, 0.25]], requires_grad=True)",
      "r0.softmax(0)[0].sum().backward()", "r1 = (r0.grad + r0.grad).sum()", "r1.log_()"],
     ["r0 = torch.tensor([1.0, 0.5, 3.0])", "r1 = (r0 * 4).exp()", "r1.sin_()"],
+    ["r0 = torch.tensor([1.0, 0.5, 3.0])", "r1 = (r0 * 4).exp().sin()"],
+    ["r0 = torch.tensor([True, False, True])", "r1 = r0.atan2(r0)", "r2 = Both.apply(r1)[1]", "r3 = r2.tan()"],
+    *(["r0 = torch.tensor([1.0, 0.5, 3.0], requires_grad=True)",
+       f"r0.grad_fn; r0.register_hook(lambda g: {hook})", "r1 = r0.log_softmax(0)", "r1.exp().sum().backward()"]
+      for hook in ("seen(g) * 1e7", "seen(g).log()", "seen(g).reciprocal()")),
 ])  # fmt: skip
 def test_rounding_that_is_made_much_of_is_no_difference(libraries, statements):
-    """Numbers that differ by rounding end the comparison where their logarithm or sine would differ at once."""
-    assert difference_of(statements, *libraries, kind="value") is None
+    """Numbers that differ by rounding are no difference, nor is what the next statement, or the same, makes of it."""
+    for kind in ("value", "grad"):
+        assert difference_of(statements, *libraries, kind) is None
+
+
+class Jumping:
+    """Our engine, but it rounds whole numbers down to the next lower one."""
+
+    __name__ = "course_lib"
+
+    def __getattr__(self, name):
+        return getattr(course_lib, name) if name != "floor" else lambda x: course_lib.floor(x - 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_jump_is_not_taken_for_rounding(libraries):
+    """A number that is wrong where PyTorch's answer jumps is a difference, though the smallest push makes it jump."""
+    statements = ["r0 = torch.tensor([1.0, 0.5, 3.0], dtype=torch.float64)", "r1 = torch.floor(r0)"]
+
+    assert difference_of(statements, Jumping(), libraries[1], kind="value") is not None

@@ -107,7 +107,7 @@ def forward_name(node):
     if "::" in name:
         return name
     head, _, number = name.rpartition("Backward")
-    return head + number.removeprefix("0") if head else name
+    return head + number.removeprefix("0") if head and not number.strip("0123456789") else name
 
 
 def public_edge(edge):

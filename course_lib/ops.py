@@ -37,7 +37,7 @@ from course_lib.tensor import meta_of
 
 state = grad_mode.state
 
-UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor")  # write one value, so that elements may share a place
+UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill_over")  # elements may share a place
 NAMED_IN_FULL = ("CopyBackwards",)  # PyTorch writes these by hand, and their names show it
 
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py

@@ -25,7 +25,7 @@ import weakref
 from course_lib import dtypes, errors, grad_mode
 from course_lib.anomaly import explain_change
 from course_lib.graph import forward_name
-from course_lib.native import messages
+from course_lib.native import checks, messages
 from course_lib.tensor import Tensor, alias, meta_of, new_tensor
 
 state = grad_mode.state
@@ -282,7 +282,7 @@ class SavedTensor:
             raise RuntimeError(messages.REGISTER_TWICE)
         if slot is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        _ = slot.tensor.grad_fn  # RuntimeError for a view that may be used no more
+        checks.check_still_a_leaf(slot)  # RuntimeError also for a view that may be used no more
         slot.version = slot.tensor._version  # it is checked no more
         if slot.history is not None and slot.tensor.node is None:
             packed = PackedDetached(slot.tensor, pack, unpack, is_output=True)

@@ -23,10 +23,9 @@ With a view the memory belongs to the base, so the base's value changes too, and
 So a write costs the same however many views there are, and a view that nobody asks about again costs nothing.
 
 Note [What may not be written to]
-A leaf that requires grad, because its value is the user's and its gradient would then belong to a value that is no
-longer there; a view of one; memory whose elements stand in several places of the tensor (`expand`). Views that came
-several at a time (`unbind`, `split`), from a custom Function or from another grad mode may be written to only where
-no history has to follow: their `origin` says why, and the error does.
+A leaf that requires grad, because its gradient would then belong to a value that is no longer there; a view of one;
+memory whose elements stand in several places of the tensor (`expand`). Views that came several at a time (`split`),
+from a custom Function or from another grad mode, where history would have to follow: their `origin` says why.
 """
 
 import weakref
@@ -258,8 +257,7 @@ def rebase_history(tensor, node):
 def geometry(tensor, base):
     """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start.
 
-    With these alone a gradient can be laid out like the base, and the view's part of it found again, when neither the
-    base nor the view is there any more.
+    With these alone the view's part of a gradient is found, when neither the base nor the view is there any more.
     """
     offset = (tensor.data_ptr() - base.data_ptr()) // tensor.array.itemsize
     if not 0 <= offset <= base.array.size:  # other memory, put there by `.data =`
@@ -315,34 +313,38 @@ class CopySlices(Node):
     """
 
     __slots__ = ("fn", "geometry")
+    chooses = True
 
     def name(self):
         return "torch::autograd::CopySlices"
 
-    def apply(self, grad):
+    def apply(self, grad, edges=None):
         if self.fn is None:
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
-        return self.apply_to_tensor(grad) if isinstance(grad, Tensor) else self.apply_to_array(np.asarray(grad))
+        base = (edges or self.edges)[0]  # where the base's gradient goes, if anybody wants it
+        return self.to_tensor(grad, base) if isinstance(grad, Tensor) else self.to_array(np.asarray(grad), base)
 
-    def apply_to_array(self, grad):
+    apply_to_tensors = apply
+
+    def to_array(self, grad, base):
         shape, strides, offset, base_shape, base_strides = self.geometry
         whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
         whole[...] = grad
         part = part_of(buffer, shape, strides, offset)
         first, *others = gradients_of(self.fn, part.copy())
-        if first is not None:
+        if base and first is not None:
             overwrite(part, first)
-        return (None if self.edges[0] is None or first is None else whole, *others)
+        return (None if base is None or first is None else whole, *others)
 
-    def apply_to_tensor(self, grad):
+    def to_tensor(self, grad, base):
         shape, strides, offset, base_shape, base_strides = self.geometry
         whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
         whole.copy_(grad)
         part = view_at(whole, shape, strides, offset)
         first, *others = gradients_of(self.fn, part.clone())
-        if first is not None:
+        if base and first is not None:
             part.copy_(first)
-        return (None if self.edges[0] is None or first is None else whole, *others)
+        return (None if base is None or first is None else whole, *others)
 
     def release(self):
         self.fn = None

@@ -6,6 +6,7 @@ PyTorch: torch/autograd/graph.py.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from course_lib.grad_mode import state
 from course_lib.graph import Node, RemovableHandle, public_edge
 from course_lib.tensor import Tensor, counter_of
 from course_lib.views import edge_of
@@ -24,10 +25,20 @@ def get_gradient_edge(tensor):
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    edge = edge_of(tensor)
+    edge = visible_edge(tensor)
     if not edge:
         raise AssertionError("Expected gradient function to be set")
     return GradientEdge(*public_edge(edge))
+
+
+def visible_edge(tensor):
+    """Where a gradient for the tensor goes. PyTorch asks a view of a leaf for it, which inference mode does not record.
+
+    AttributeError for a leaf there, and for one that was made there.
+    """
+    if tensor.grad_fn is None and (state.inference or tensor.is_inference()):
+        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
+    return edge_of(tensor)
 
 
 def increment_version(tensor):

@@ -7,10 +7,10 @@ import threading
 import weakref
 from contextlib import ContextDecorator
 
+from course_lib.autograd.graph import visible_edge
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
 from course_lib.native import messages
-from course_lib.views import edge_of
 
 # --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
 
@@ -80,7 +80,7 @@ class _MultiHandle:
 
 def node_of(tensor):
     """The node that a tensor's gradient arrives at."""
-    edge = edge_of(tensor) if tensor.requires_grad else None
+    edge = visible_edge(tensor) if tensor.requires_grad else None
     if not edge:
         raise AssertionError("Expected gradient function to be set")
     return edge[0] if isinstance(edge, tuple) else edge

@@ -7,7 +7,7 @@ PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cp
 import numpy as np
 
 from course_lib import dtypes
-from course_lib.native.kernels import check_difference, sizes_differ
+from course_lib.native.kernels import check_difference, no_quotient, sizes_differ
 from course_lib.saved import WrappedNumber
 from course_lib.tensor import Tensor, new_tensor
 
@@ -21,7 +21,7 @@ ONLY_TENSORS = ("maximum", "minimum")  # take no numbers
 
 PROMOTE = {  # row -> what its operands are promoted with, where that is not `promote`
     "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",
-    "lerp_tensor": "promote_nothing",
+    "lerp_tensor": "promote_nothing", "addcdiv": "promote_quotient",
 }  # fmt: skip
 
 # --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
@@ -152,6 +152,13 @@ def promote_nothing(self, end, *weight):
             kinds = [t.dtype.c_name for t in (self, other)]
             raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
     return promote(self, end, *weight)
+
+
+def promote_quotient(self, tensor1, tensor2):
+    """The same for addcdiv; RuntimeError for a quotient of integers."""
+    if "f" not in (tensor1.array.dtype.kind, tensor2.array.dtype.kind):
+        no_quotient()
+    return promote(self, tensor1, tensor2)
 
 
 def broadcast_error(*tensors):

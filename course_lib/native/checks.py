@@ -95,3 +95,12 @@ def check_nan(node, grads):
         array = getattr(grad, "array", grad)
         if array is not None and np.isnan(array).any():
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {position}th output.")
+
+
+# --- a slot whose tensor was written to since --------------------------------------------------------------
+
+
+def check_still_a_leaf(slot):
+    """RuntimeError for a slot whose tensor had no history when it was saved and has one now: PyTorch notes its leaf."""
+    if slot.tensor.grad_fn is not None and slot.history is None and not slot.is_output:
+        raise RuntimeError("grad_accumulator() should be only called on leaf Variables")

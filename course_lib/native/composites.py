@@ -1230,6 +1230,7 @@ ON_TENSORS.update(
     pick_places=_pick_places,
     error_function=lambda x: rows.erf(x),
     one_less=lambda x: x - 1,
+    number_over=lambda number, x: number / (x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array)),
     sign=lambda x: rows.sign(x),
     squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
 )

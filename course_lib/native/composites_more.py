@@ -15,7 +15,7 @@ from course_lib.native.arguments import broadcast_error, operands
 from course_lib.native.building import rows
 from course_lib.native.composites import without_gradient
 from course_lib.native.indexing import cat, dimension
-from course_lib.native.memory import Storage
+from course_lib.native.memory import Storage, check_room
 from course_lib.tensor import Tensor, memory_of, new_tensor
 from course_lib.views import gradient_edge, requires_grad
 
@@ -86,13 +86,7 @@ def check_strides(input, size, stride, offset):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(step < 0 for step in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
-    itemsize, available = input.array.itemsize, Storage(memory_of(input)).nbytes()
-    needed = itemsize * (1 + offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)))
-    if all(size) and needed > available:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
-            f"requiring a storage size of {needed} are out of bounds for storage of size {available}"
-        )
+    check_room(size, stride, offset, input.array.itemsize, Storage(memory_of(input)).nbytes())
 
 
 def unfold(input, dimension_, size, step):

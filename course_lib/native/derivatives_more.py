@@ -45,10 +45,10 @@ row("addcmul(self, tensor1, tensor2, value=1)",
     self="grad",
     tensor1="grad * (tensor2 * value)",
     tensor2="grad * (tensor1 * value)")
-row("addcdiv(self, tensor1, tensor2, value=1)", "self + value * (tensor1 / tensor2)", floating=True,
-    keeps=("tensor2",),
+row("addcdiv(self, tensor1, tensor2, value=1)",
+    "self + value * (tensor1 / tensor2) if self.dtype.kind == 'f' else kernels.no_quotient()", keeps=("tensor2",),
     self="grad",
-    tensor1="grad * (value / tensor2)",
+    tensor1="grad * number_over(value, tensor2)",
     tensor2="-grad * (value * tensor1 / (tensor2 * tensor2))")
 
 # --- writing a tensor without dimensions -------------------------------------------------------------------

@@ -32,19 +32,20 @@ row("smooth_l1_loss(self, target, reduction=1, beta=1.0)",
     self="smooth_l1_slope(gap(self, target), beta) * per_element(grad, self, reduction)",
     target="smooth_l1_slope(gap(target, self), beta) * per_element(grad, self, reduction)")
 row("huber_loss(self, target, reduction=1, delta=1.0)", "kernels_nn.huber_loss(self, target, reduction, delta)",
-    elementwise=("self", "target"), in_place=False,
-    self="huber_slope(gap(self, target), delta) * per_element(grad, self, reduction)",
-    target="huber_slope(gap(target, self), delta) * per_element(grad, self, reduction)")
+    elementwise=False,
+    self="huber_backward(grad, self, target, reduction, delta)",
+    target="huber_backward(grad, target, self, reduction, delta)")
 row("binary_cross_entropy(self, target, weight: Tensor=None, reduction=1)",
     "kernels_nn.binary_cross_entropy(self, target, weight, reduction)", elementwise=False, keeps=("self", "target"),
-    self="weighted(bce_slope(self, target), weight) * per_element(grad, self, reduction)",
-    target="weighted(bce_target_slope(self), weight) * per_element(grad, self, reduction)")
+    self="typed(weighted(bce_slope(self, target), weight) * per_element(grad, self, reduction), self)",
+    target="typed(weighted(bce_target_slope(self), weight) * per_element(grad, self, reduction), target)")
 row("bce_with_logits(self, target, weight: Tensor=None, pos_weight: Tensor=None, reduction=1)",
     "kernels_nn.bce_with_logits(self, target, weight, pos_weight, reduction)",
-    node="BinaryCrossEntropyWithLogitsBackward0", elementwise=("self", "target"), in_place=False,
-    keeps=("self", "target"),
-    self="weighted(bce_logits_slope(self, target, pos_weight), weight) * per_element(grad, self, reduction)",
-    target="weighted(bce_logits_target_slope(self, pos_weight), weight) * per_element(grad, self, reduction)")
+    node="BinaryCrossEntropyWithLogitsBackward0", elementwise=False, keeps=("self", "target"),
+    self="typed(weighted(bce_logits_slope(self, target, pos_weight), weight) * per_element(grad, self, reduction), "
+         "self)",
+    target="typed(weighted(bce_logits_target_slope(self, pos_weight), weight) * per_element(grad, self, reduction), "
+           "target)")
 for _dimensions in ("", "2d"):
     row(f"nll_loss{_dimensions}(self, target: Tensor, weight: Tensor=None, reduction=1, ignore_index=-100)",
         "kernels_nn.nll_loss(self, target, weight, reduction, ignore_index)",
@@ -91,12 +92,29 @@ row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="G
     self="grad * gelu_tanh_slope(self)")
 row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 0, self, weight * self)",
     in_place=False, keeps=("self", "weight"),
-    self="where(self > 0, grad, weight * grad)",
-    weight="where(self > 0, 0.0, self * grad)")
+    self="prelu_backward(grad, self, weight)",
+    weight="prelu_weight_backward(grad, self, weight)")
+# At 0 the gradients are those of the negative side, and their derivatives those of the positive side, as in PyTorch.
+row("prelu_backward(grad_output, self, weight)", "kernels_nn.where(self > 0, grad_output, weight * grad_output)",
+    node="PreluKernelBackwardBackward0", elementwise=False, broadcasts=("weight",),
+    keeps=("grad_output", "self", "weight"),
+    grad_output="where(self >= 0, grad, grad * weight)",
+    self="zeros_like(grad)",
+    weight="where(self >= 0, 0.0, grad_output * grad)")
+row("prelu_weight_backward(grad_output, self, weight)", "kernels_nn.where(self > 0, 0.0, self * grad_output)",
+    node="PreluKernelBackwardBackward0", elementwise=False, broadcasts=("weight",),
+    keeps=("grad_output", "self", "weight"),
+    grad_output="where(self >= 0, 0.0, grad * self)",
+    self="where(self >= 0, 0.0, grad_output * grad)",
+    weight="zeros_like(grad)")
 
 row("xlogy(self, other)", "kernels_nn.xlogy(self, other)", floating=True, in_place=False,
     self="where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))",
     other="grad * self / other")
+row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False,
+    self="grad")
+row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
+    self="grad / other")
 row("constant_pad_nd(self, pad, value)", "kernels_nn.padded(self, pad, value)", elementwise=False,
     self="unpadded(grad, pad)")
 
@@ -204,6 +222,7 @@ def _gap(a, b):
 
 ON_TENSORS.update(
     gap=_gap,
+    typed=lambda grad, x: grad.to(x.dtype),
     padded=lambda x, pad, value: rows.constant_pad_nd(x, pad, value),
     lookup_shares=_lookup_shares,
     channel_statistics=_channel_statistics,

@@ -59,10 +59,18 @@ def check_slices(name, index, low, high, dim):
         raise IndexError(f"{name}index {wrong.flat[0]} is out of bounds for dimension {dim} with size {high}")
 
 
+def filled_over(x, dim, index, value):
+    """The same for x itself, where all slices may be in one place: then each is filled when one is."""
+    result = filled_at(x, dim, index, value)
+    return np.full_like(result, value) if x.ndim and x.strides[dim] == 0 and index.size else result
+
+
 def filled_at(x, dim, index, value):
     """A copy of x with one value in the slices that index names along a dimension."""
     if index.dtype.kind != "i":
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if not x.ndim:
+        return filled_at(np.reshape(x, 1), 0, index, value).reshape(())
     result = kernels.copy(x)
     check_slices("", index, -x.shape[dim], x.shape[dim], dim)
     result[(slice(None),) * dim + (index,)] = value
@@ -266,7 +274,9 @@ row("scatter_value(self, dim, index: Tensor, value)", "rare.put_at(self, dim, in
     elementwise=False, in_place=True,
     self="scatter_value(grad, dim, index, 0.0)")
 row("index_fill(self, dim, index: Tensor, value)", "rare.filled_at(self, dim, index, value)", elementwise=False,
-    in_place=True,
+    self="index_fill(grad, dim, index, 0.0)")
+row("index_fill_over(self, dim, index: Tensor, value)", "rare.filled_over(self, dim, index, value)", in_place="only",
+    node="IndexFillBackward0", elementwise=False,
     self="index_fill(grad, dim, index, 0.0)")
 row("index_copy(self, dim, index: Tensor, source)", "rare.slices_at(self, dim, index, source)", elementwise=False,
     in_place=True, keeps=("source with source",),

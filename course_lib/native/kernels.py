@@ -13,10 +13,10 @@ import warnings
 
 import numpy as np
 
-from course_lib.dtypes import BOOL
+from course_lib.dtypes import BOOL, F32
 from course_lib.dtypes import of_array as title
 from course_lib.grad_mode import state
-from course_lib.native.memory import Storage, is_dense
+from course_lib.native.memory import Storage, check_cast, is_dense
 
 # --- values ------------------------------------------------------------------------------------------------
 
@@ -64,8 +64,11 @@ def lerp(start, end, weight):
 
 def floor_quotient(a, b):
     """a / b rounded down; RuntimeError for integers divided by zero."""
+    if a.dtype.kind == "f":
+        return np.floor_divide(a, b)
+    sizes_of_both(a, np.asarray(b))
     truth_refused(a, "\"div_floor_cpu\" not implemented for 'Bool'", NotImplementedError)
-    return np.floor_divide(a, b) if a.dtype.kind == "f" else integer_quotient(a, b, "floor")
+    return integer_quotient(a, b, "floor")
 
 
 def power(base, exponent):
@@ -198,6 +201,17 @@ NO_NEGATIVE = (
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
     "`logical_not()` operator instead."
 )
+
+
+def no_quotient():
+    """The RuntimeError of addcdiv for a quotient of integers."""
+    raise RuntimeError(
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+        "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+        "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+        "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
+        "tensor2), for all dtypes."
+    )
 
 
 def sizes_of_both(a, b):
@@ -991,6 +1005,13 @@ def share_of_larger(grad, a, b):
     return where(a < b, 0.0, where(a == b, grad * 0.5, grad))
 
 
+def number_over(number, x):
+    """A number divided by x; RuntimeError for integers, which PyTorch would have divide in place."""
+    if x.dtype.kind != "f":
+        check_cast(F32, x.dtype)
+    return number / x
+
+
 def one_less(x):
     """x - 1; RuntimeError for truth values."""
     return subtract(1, x) if x.dtype.kind == "b" else x - 1
@@ -1170,12 +1191,15 @@ def for_whole_source(grad, sizes, node="ScatterAddBackward0"):
 
     It is a backward pass that refuses it; a node that is called by hand gives it as it is.
     """
-    if state.task is not None and tuple(grad.shape) != tuple(sizes):
+    if state.task is None or tuple(grad.shape) == tuple(sizes):
+        return grad
+    lead = len(grad.shape) - len(sizes)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(sizes, grad.shape[lead:], strict=True)):
         raise RuntimeError(
             f"Function {node} returned an invalid gradient at index 1 - got {list(grad.shape)} but expected shape "
             f"compatible with {list(sizes)}"
         )
-    return grad
+    return sum_to(grad, tuple(sizes))
 
 
 def put_along(grad, sizes, dim, indices, keepdim):

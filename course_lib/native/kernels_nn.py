@@ -20,6 +20,7 @@ from course_lib.native.kernels import (
     numel,
     reshape,
     scatter_add,
+    sizes_of_both,
     softplus,
     sum_of_all,
     sum_to,
@@ -53,29 +54,43 @@ def smooth_l1_loss(x, target, reduction, beta):
 
 
 def huber_loss(x, target, reduction, delta):
-    """A parabola for differences up to delta, a straight line of slope delta beyond."""
-    d = np.abs(floats(x, "huber_cpu") - target)
-    return reduced(np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)).astype(d.dtype), reduction)
+    """A parabola for differences up to delta, a straight line of slope delta beyond; in the type of x."""
+    d = np.abs(floats(x, "huber_cpu") - (target if target.dtype.kind == "f" else target.astype(x.dtype)))
+    return reduced(np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)).astype(x.dtype), reduction)
 
 
 def binary_cross_entropy(x, target, weight, reduction):
     """-log(x) where the target is 1, -log(1 - x) where it is 0; logarithms are cut off at -100."""
-    if not np.all((x >= 0) & (x <= 1)):
-        raise RuntimeError("all elements of input should be between 0 and 1")
-    if not np.all((target >= 0) & (target <= 1)):
-        raise RuntimeError("all elements of target should be between 0 and 1")
+    inside = (x >= 0) & (x <= 1)
+    wrong = ~(inside & (target >= 0) & (target <= 1))
+    if wrong.any():  # the first element that is wrong decides, in the order in which the input lies in memory
+        order = np.argsort(np.negative(x.strides), kind="stable") if x.ndim else ()
+        first = wrong.transpose(order).argmax()
+        name = "target" if inside.transpose(order).flat[first] else "input"
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     losses = (target - 1) * np.maximum(np.log1p(-x), -100) - target * np.maximum(np.log(x), -100)
-    return reduced(losses if weight is None else losses * weight, reduction)
+    return reduced(losses if weight is None else scaled_over(losses, weight), reduction)
 
 
 def bce_with_logits(x, target, weight, pos_weight, reduction):
     """binary_cross_entropy of sigmoid(x), from x itself so that nothing overflows."""
-    floats(x, "log_sigmoid_cpu")
     softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)  # -log(sigmoid(x))
     if pos_weight is not None:
-        softplus = softplus * ((pos_weight - 1) * target + 1)
-    losses = (1 - target) * x + softplus
-    return reduced(losses if weight is None else losses * weight, reduction)
+        sizes_of_both(pos_weight, target)
+        softplus = scaled_over(softplus, (pos_weight - 1) * target + 1)
+    losses = (scaled_over(1 - target, x) + softplus).astype(target.dtype, copy=False)
+    return reduced(losses if weight is None else scaled_over(losses, weight), reduction)
+
+
+def scaled_over(x, factor):
+    """x times a factor, written over x: in its type; RuntimeError when the product has another shape."""
+    sizes_of_both(x, factor)
+    result = x * factor
+    if result.shape != x.shape:
+        raise RuntimeError(
+            f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
+    return result.astype(x.dtype, copy=False)
 
 
 def hardtanh(x, min_val, max_val):
@@ -111,8 +126,7 @@ def log_sigmoid(x):
 
 def log_sigmoid_backward(grad, x, buffer):
     """The gradient of log_sigmoid, made from its second result."""
-    if grad.dtype != x.dtype:
-        raise RuntimeError(f"Found dtype {title(grad).title} but expected {title(x).title}")
+    alike(x, grad)
     slope = buffer / (1 + buffer)
     return grad * np.where(x < 0, 1 - slope, slope)
 
@@ -350,14 +364,38 @@ def smooth_l1_slope(d, beta):
     return where(abs(d) < beta, d / beta, sign(d))
 
 
-def huber_slope(d, delta):
-    """The slope of huber_loss at a difference d."""
-    return where(abs(d) <= delta, d, sign(d) * delta)
+def huber_backward(grad, x, target, reduction, delta):
+    """The gradient of huber_loss for x: its slope at the difference, which lies between -delta and delta."""
+    alike(x, target)
+    d = x - target
+    return where(abs(d) <= delta, d, sign(d) * delta) * per_element(grad, x, reduction)
+
+
+def alike(x, other):
+    """RuntimeError unless both have one element type: few kernels of gradients promote."""
+    if x.dtype != other.dtype:
+        raise RuntimeError(f"Found dtype {type_title(other)} but expected {type_title(x)}")
+
+
+def same_scalars(x, grad):
+    """RuntimeError for a gradient of another type than x, which took data of another type since the forward pass."""
+    if x.dtype != grad.dtype:
+        raise RuntimeError(f"expected scalar type {type_title(x)} but found {type_title(grad)}")
+
+
+def type_title(x):
+    """The name of an element type, of a tensor or an array, as in DoubleTensor."""
+    return x.dtype.title if hasattr(x.dtype, "title") else title(x).title
 
 
 def weighted(grad, weight):
     """The gradient times a weight, if there is one."""
     return grad if weight is None else grad * weight
+
+
+def typed(grad, x):
+    """A gradient in the type of x."""
+    return grad.astype(x.dtype, copy=False)
 
 
 def bce_slope(x, target):
@@ -367,7 +405,7 @@ def bce_slope(x, target):
 
 def bce_target_slope(x):
     """The slope of binary_cross_entropy for its target."""
-    return at_least(log(1 - x), -100) - at_least(log(x), -100)
+    return -log(x / (1 - x))
 
 
 def bce_logits_slope(x, target, pos_weight):
@@ -469,6 +507,7 @@ def channel_statistics(x, running_mean, running_var, center, inverse, training, 
 
 def layer_norm_grad(grad, x, normalized_shape, weight, center, inverse, eps):
     """The gradient for the input of layer_norm."""
+    same_scalars(x, grad)
     center, inverse = layer_statistics(x, normalized_shape, center, inverse, eps)
     axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
     return through_normalising(weighted(grad, weight), (x - center) * inverse, inverse, axes)
@@ -476,6 +515,7 @@ def layer_norm_grad(grad, x, normalized_shape, weight, center, inverse, eps):
 
 def layer_norm_weight_grad(grad, x, normalized_shape, center, inverse, eps):
     """The gradient for the weight of layer_norm."""
+    same_scalars(x, grad)
     center, inverse = layer_statistics(x, normalized_shape, center, inverse, eps)
     return sum_to(grad * ((x - center) * inverse), normalized_shape)
 

@@ -127,7 +127,7 @@ def index_fill(input, dim, index, value):
 
 def index_fill_(input, dim, index, value):
     """Write a number into the slices that index names along a dimension."""
-    return rows.index_fill_(input, dimension(input, dim), index, getattr(value, "array", value))
+    return rows.index_fill_over_(input, dimension(input, dim), index, getattr(value, "array", value))
 
 
 def index_copy(input, dim, index, source):

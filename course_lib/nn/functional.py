@@ -12,11 +12,13 @@ import numpy as np
 
 from course_lib import dtypes
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.native import composites, composites_more, creation, derivatives_nn, kernels  # noqa: F401
+from course_lib.grad_mode import state
+from course_lib.native import composites, composites_more, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
 from course_lib.native.arguments import broadcast_error, promote, rank, type_name
 from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
 from course_lib.tensor import Tensor
+from course_lib.views import requires_grad
 
 # --- activations -------------------------------------------------------------------------------------------
 
@@ -141,8 +143,8 @@ def prelu(input, weight):
         shape[min(1, input.dim() - 1)] = channels
     if weight.dim() > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
-    if weight.dim() != input.dim() or not weight.dim():
-        weight = composites.view(weight, shape if input.dim() else ())
+    if weight.dim() != input.dim():
+        weight = composites.reshape(weight, tuple(shape[: input.dim()]))
     return rows.prelu_kernel(input, weight)
 
 
@@ -614,17 +616,44 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
             "deprecated. "
             "Please ensure they have the same size."
         )
+    if weight is not None:
+        weight = expanded_weight(weight, target)
+    refuse_gradients("binary_cross_entropy", weight=weight)
+    kernels_nn.alike(input, target)
     check_floats(input, "binary_cross_entropy")
-    if target.dtype != input.dtype:
-        raise RuntimeError(f"Found dtype {target.dtype.title} but expected {input.dtype.title}")
     return rows.binary_cross_entropy(input, target, weight, reduction_number(reduction))
+
+
+def expanded_weight(weight, target):
+    """The weight in the shape of the target, or one to which the target could be expanded."""
+    shape, wanted = weight.array.shape, target.array.shape
+    for back, (n, m) in enumerate(zip(shape[::-1], wanted[::-1], strict=False), 1):
+        if n != m and 1 not in (n, m):
+            raise RuntimeError(
+                f"Attempting to broadcast a dimension of length {n} at -{back}! Mismatching argument at index 1 had "
+                f"{weight.shape}; but expected shape should be broadcastable to {list(wanted)}"
+            )
+    return composites.expand(weight, np.broadcast_shapes(shape, wanted))
+
+
+def refuse_gradients(function, **arguments):
+    """RuntimeError for an argument that requires grad, where the function has no gradient for it."""
+    for name, tensor in arguments.items():
+        if tensor is not None and state.recording > 0 and requires_grad(tensor):
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot "
+                "have requires_grad True."
+            )
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="mean", pos_weight=None):
     """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    refuse_gradients("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     kernels.floats(input.array, "log_sigmoid_cpu")
+    if pos_weight is not None:
+        kernels.check_difference(pos_weight.array, 1)
     kernels.check_difference(target.array, target.array)
     check_cast(promote(input, target)[0].dtype, target.array.dtype)
     return rows.bce_with_logits(input, target, weight, pos_weight, reduction_number(reduction))
@@ -642,6 +671,7 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     samples = sizes[0] if sizes else 0
     if dims > 1 and input.array.shape[0] != samples:
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({samples}).")
+    refuse_gradients("nll_loss_forward" if dims <= 2 else "nll_loss2d_forward", weight=weight)
     check_target(input, target, weight)
     number = reduction_number(reduction)
     if dims <= 2:
@@ -657,10 +687,10 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 def check_target(input, target, weight):
     """RuntimeError for targets that are no class numbers, and for shapes that do not go together."""
     sizes = input.array.shape
-    if len(sizes) == 2 and target.array.ndim > 1:
+    if len(sizes) < 3 and target.array.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if target.array.dtype.kind != "i":
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
+    if len(sizes) < 3:
+        check_class_numbers(target)
     if len(sizes) == 1 and target.array.size != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
     if len(sizes) > 2:
@@ -672,12 +702,19 @@ def check_target(input, target, weight):
             )
         if list(target.shape) != expected:
             raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
+        check_class_numbers(target)
     classes = sizes[0 if len(sizes) == 1 else 1]
     if weight is not None and (weight.dim() != 1 or len(weight) != classes):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
         )
+
+
+def check_class_numbers(target):
+    """RuntimeError for targets that are no class numbers."""
+    if target.array.dtype.kind != "i":
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
 
 
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
@@ -716,8 +753,9 @@ def soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoot
         return -composites.sum(products, dim)
     if reduction == "sum":
         return -composites.sum(products)
-    samples = products.numel() // products.shape[dim] if products.shape[dim] else 0
-    return -composites.sum(products) / samples
+    if not products.numel():
+        return -composites.sum(products).fill_(math.nan)
+    return rows.div_number(-composites.sum(products), products.numel() // products.shape[dim])
 
 
 def spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim):
@@ -752,30 +790,38 @@ def kl_div(input, target, *, reduction="mean", log_target=False):
         product = target * input  # first, as in PyTorch: hooks on saved tensors see it
         losses = rows.xlogy(target, target) - product
     if reduction == "batchmean":
-        return composites.sum(losses) / (input.shape[0] if input.dim() else 1)
+        return composites.sum(losses) / input.shape[0] if input.dim() else composites.sum(losses)
     return reduced(losses, reduction)
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """max(0, -target * (input1 - input2) + margin)."""
-    return reduced(composites.clamp(-target * (input1 - input2) + margin, min=0), reduction)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    difference = input1 - input2  # first, as in PyTorch: it is refused before the target
+    return reduced(rows.clamp_min_(rows.add_number(-target * difference, margin), 0), reduction)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
     """input where the target is 1, max(0, margin - input) where it is -1."""
-    far = composites.where(target == 1, 0.0, composites.clamp(margin - input, min=0))
-    near = composites.where(target == -1, 0.0, input)
+    zeros = creation.zeros_like(input)
+    margin = creation.full_like(input.detach(), margin)
+    far = composites.where(target == 1, zeros, rows.clamp_min(margin - input, 0))
+    near = composites.where(target == -1, zeros, input)
     return reduced(far + near, reduction)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """1 - similarity where the target is 1, max(0, similarity - margin) where it is -1."""
     similarity = cosine_similarity(input1, input2, -1)
-    far = composites.clamp(similarity - margin, min=0)
+    far = rows.clamp_min(similarity - margin, 0)
     return reduced(composites.where(target == 1, 1 - similarity, far), reduction)
 
 
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, *, reduction="mean"):
     """max(0, distance to the positive - distance to the negative + margin)."""
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    return reduced(composites.clamp(near - far + margin, min=0), reduction)
+    return reduced(rows.clamp_min(near - far + margin, 0), reduction)

@@ -115,6 +115,18 @@ SAVED = (
         14,
     ),
     Row(
+        "slot of a leaf that was",
+        r"grad_accumulator\(\) should be only called on leaf Variables",
+        (
+            "A slot's tensor was a leaf when it was saved, and was overwritten since by something that requires grad.",
+            "To pack it, its place in the graph must be noted, and that place is no leaf any more.",
+            "Nothing was changed; a backward pass would refuse the slot, too.",
+        ),
+        ("Register the hooks before the tensor is overwritten.", "Write out of place: `y = x * t`."),
+        (),
+        14,
+    ),
+    Row(
         "slot empty",
         r"register_hooks on a saved tensor with value None",
         (
@@ -526,6 +538,19 @@ LEAVES = (
         "asked",
     ),
     Row(
+        "gradient edge in inference mode",
+        r"'NoneType' object has no attribute 'next_functions'",
+        (
+            "The gradient edge of a leaf was asked for in inference mode, or that of a leaf made there.",
+            "PyTorch finds a leaf's node through a view of the leaf, and in inference mode views are not recorded.",
+            "Nothing was changed.",
+        ),
+        ("Ask outside the block.", "Use no_grad() in place of inference_mode()."),
+        (),
+        1,
+        "asked",
+    ),
+    Row(
         "grad type",
         r"assigned grad expected to be a Tensor or None but got grad of type (?P<got>\w+)",
         (
@@ -855,6 +880,19 @@ FUNCTIONS = (
         (("ctx.mark_non_differentiable(result)", "no error; the result is a constant, and no gradient passes"),),
         11,
         "node",
+    ),
+    Row(
+        "no derivative for an argument",
+        r"The function '(?P<op>\w+)' is not differentiable with respect to argument '(?P<name>\w+)'",
+        (
+            "{name} requires grad, and {op} has no derivative for it.",
+            "The function has a derivative for its other arguments only.",
+            "It was raised by the forward pass: a gradient that is silently missing would be worse.",
+        ),
+        ("`{name}.detach()`, if it is no parameter.", "Multiply by {name} yourself: take the losses with "
+         "reduction='none'."),
+        (("no_grad() around the call", "no error, and no gradient for anything"),),
+        11,
     ),
     Row(
         "no derivative",

@@ -35,6 +35,7 @@ SHAPES = (
     Row(
         "expand",
         r"expanded size of the tensor|number of sizes provided|in a leading, non-existing dimension|not expandable to|"
+        r"Attempting to broadcast a dimension of length|All input tensors should have same dimension|"
         r"Number of dimensions of repeat dims|does not broadcast|shapes .* cannot be broadcast together",
         (
             "A tensor should be stretched to a shape that it does not fit.",
@@ -232,7 +233,7 @@ TYPES = (
     Row(
         "two types",
         r"self\.dtype to be equal to src\.dtype|must have the same scalar type|"
-        r"same dtype, but got|"
+        r"same dtype, but got|Found dtype \w+ but expected|"
         r"to have same dtypes but got|expected scalar type \w+ but found|\w+ did not match \w+$|expected dtype \w+ for|"
         r"Could not set tensor of type",
         (
@@ -258,7 +259,7 @@ TYPES = (
         r"either floating point or complex|Boolean inputs not supported|"
         r"does not "
         r"support bool|bool tensors? is not supported|on a bool tensor|Integers to negative integer powers|"
-        r"operator\.invert|"
+        r"operator\.invert|Integer division with addcdiv|"
         r"Expected a floating point|dtype must be a torch\.dtype|target dtype to be|Class values",
         (
             "This operation does not exist for this element type.",

@@ -1337,6 +1337,27 @@ def _loaded_function(torch):
     return torch.load(file)
 
 
+def _hooks_on_what_was_a_leaf(torch):
+    x = torch.ones(2)
+    y = x * leaf(torch, 1.0, 2.0)
+    x.mul_(y)
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+
+def _edge_of_a_leaf_in_inference_mode(torch):
+    with torch.inference_mode():
+        torch.autograd.graph.get_gradient_edge(leaf(torch))
+
+
+def _write_beyond_shrunken_memory(torch):
+    """A backward pass through a write to a view of memory that its base has exchanged for less."""
+    x = leaf(torch) * 1
+    view = x[1:]
+    x.data = torch.ones(1)
+    view.mul_(2)
+    x.sum().backward()
+
+
 def _watched_leaf(torch):
     x = leaf(torch)
     with torch.autograd.graph.register_multi_grad_hook([x], lambda grads: None):
@@ -1400,6 +1421,14 @@ programs(
     randint_of_nothing=lambda torch: torch.randint(0, (2,)),
     index_by_text=lambda torch: torch.ones(2)["a"],
     assign_text=lambda torch: torch.ones(2).__setitem__(0, "a"),
+    weight_that_requires_grad=lambda torch: torch.nn.functional.nll_loss(
+        matrix(torch), torch.tensor([0, 1]), leaf(torch)
+    ),
+    addcdiv_of_integers=lambda torch: torch.ones(2).addcdiv(torch.tensor([1, 2]), torch.tensor([1, 2])),
+    addcdiv_by_integers=lambda torch: leaf(torch).addcdiv(leaf(torch), torch.tensor([1, 2, 3])).sum().backward(),
+    hooks_on_what_was_a_leaf=lambda torch: _hooks_on_what_was_a_leaf(torch),
+    edge_of_a_leaf_in_inference_mode=lambda torch: _edge_of_a_leaf_in_inference_mode(torch),
+    write_beyond_shrunken_memory=lambda torch: _write_beyond_shrunken_memory(torch),
     dot_of_two_types=lambda torch: torch.dot(torch.ones(2), torch.ones(2, dtype=torch.float64)),
 )
 

@@ -1246,6 +1246,206 @@ FOUND = {
         r2 = F.relu6(r0.fmod(r0 > r0))
         (r1 * (r1 + 1) + r2 * r1).sum().backward()
     """,
+    "losses of mixed types": f"""
+        {FLOATS}
+        {VECTOR}
+        r2 = F.huber_loss(r1, r0)
+        r3 = F.huber_loss(r1, r0, reduction='none')
+        r4 = F.binary_cross_entropy_with_logits(r0, r1)
+        r5 = F.binary_cross_entropy_with_logits(r0, r1, reduction='none')
+        r6 = F.binary_cross_entropy_with_logits(r1, r0, r0.detach(), reduction='none', pos_weight=r0.detach())
+        r7 = F.binary_cross_entropy(r1.sigmoid(), r1.sigmoid(), torch.tensor([1, 2, 0]))
+        (r4 + r5.sum() + r6.sum() + r7).backward()
+    """,
+    **{
+        f"{loss} of an input and a target of two types": f"""
+        {VECTOR}
+        {FLOATS}
+        r2 = F.{loss}(r0, r1)
+        r2.backward()
+        r3 = F.{loss}(r0, r1.long())
+        r3.backward()
+        r4 = F.{loss}(r1, r0 > 0)
+        r4.backward()
+        r5 = F.{loss}(r0.long(), r1)
+        r5.backward()
+    """
+        for loss in ("huber_loss", "smooth_l1_loss", "mse_loss")
+    },
+    "an element out of range is refused in the order of elements": """
+        r0 = torch.tensor([0.5, 2.0, 0.5], dtype=torch.float64)
+        r1 = torch.tensor([2.0, 0.5, 0.5], dtype=torch.float64)
+        r2 = F.binary_cross_entropy(r0, r1)
+        r3 = F.binary_cross_entropy(r1, r0)
+        r4 = F.binary_cross_entropy(r0.expand(2, 3).t(), torch.stack([r1 / 2, r1], 1))
+        r5 = F.binary_cross_entropy(torch.stack([r1 / 2, r1]).t(), torch.stack([r1, r1 / 2], 1))
+        r6 = F.binary_cross_entropy(r0 > 0, r1)
+        r7 = F.binary_cross_entropy(r0.long(), r1)
+        r8 = F.binary_cross_entropy(r0.long(), r1.long())
+    """,
+    "the slopes of binary_cross_entropy at its ends": f"""
+        r0 = torch.tensor([0.0, 1.0, 0.5], dtype=torch.float64)
+        {VECTOR.replace("r0", "r1")}
+        r2 = F.binary_cross_entropy(r0, r1.sigmoid(), reduction='none')
+        r2[2:].sum().backward(retain_graph=True)
+        r2.sum().backward()
+    """,
+    "weights that require grad, or do not fit": f"""
+        {VECTOR}
+        r1 = r0.detach().sigmoid()
+        r2 = F.binary_cross_entropy(r1, r1, r0)
+        r3 = F.binary_cross_entropy_with_logits(r1, r1, r0)
+        r4 = F.binary_cross_entropy_with_logits(r1, r1, pos_weight=r0)
+        r5 = F.nll_loss(r1.expand(2, 3), torch.tensor([0, 1]), r0)
+        r6 = F.cross_entropy(r1.reshape(1, 3, 1, 1), torch.tensor([[[0]]]), r0)
+        with torch.no_grad():
+            r7 = F.binary_cross_entropy(r1, r1, r0)
+        r8 = F.binary_cross_entropy(r1, r1, r1[:2])
+        r9 = F.binary_cross_entropy(r1, r1, r1.expand(2, 3))
+        r10 = F.binary_cross_entropy_with_logits(r1, r1, r1[:2])
+        r11 = F.binary_cross_entropy_with_logits(r1, r1, r1.expand(2, 3))
+        r12 = F.binary_cross_entropy_with_logits(r1, r1, pos_weight=r1 > 0)
+        r13 = F.binary_cross_entropy_with_logits(r1, r1, pos_weight=r1[:2])
+        r14 = F.binary_cross_entropy_with_logits(r1, r1, pos_weight=r1.expand(2, 3))
+    """,
+    "targets that do not fit, in the order of refusals": f"""
+        {VECTOR}
+        {MATRIX.replace("r0", "r1")}
+        r2 = F.nll_loss(r0, r1)
+        r3 = F.cross_entropy(r0, r1.long())
+        r4 = F.nll_loss(r1[..., None], r1[:, :1])
+        r5 = F.margin_ranking_loss(r0, r1, r1)
+        r6 = F.margin_ranking_loss(r0 > 0, r0 > 0, r0 > 0)
+        r7 = F.hinge_embedding_loss(r0.long(), r0)
+        r8 = F.hinge_embedding_loss(r0 > 0, r0)
+        r9 = F.hinge_embedding_loss(r0.long(), r0, margin=0.5, reduction='none')
+    """,
+    "nodes of losses": f"""
+        {VECTOR}
+        r1 = F.margin_ranking_loss(r0, r0 * 2, r0, reduction='none')
+        r2 = F.hinge_embedding_loss(r0, r0.detach().sign(), reduction='none')
+        r3 = F.kl_div(r0[0], r0.detach().exp(), reduction='batchmean')
+        r4 = F.cross_entropy(r0, r0.detach().softmax(0))
+        r5 = F.cross_entropy(r0[:0], r0[:0])
+        r6 = F.prelu(r0[0], r0[1])
+        (r1.sum() + r2.sum() + r3 + r4 + r6).backward()
+    """,
+    "the second derivative of prelu at 0": """
+        r0 = torch.tensor([0.5, 0.0, -2.0], dtype=torch.float64, requires_grad=True)
+        r1 = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+        r2 = F.prelu(r0, r1)
+        r3, r4 = torch.autograd.grad((r2 * r2).sum(), [r0, r1], create_graph=True)
+        r5 = torch.autograd.grad((r3 * float('inf')).sum(), [r0, r1], retain_graph=True)[0].clone()
+        r6 = torch.autograd.grad((r3 * float('inf')).sum(), [r0, r1], retain_graph=True)[1].clone()
+        r7 = torch.autograd.grad((r4 * float('inf')).sum(), [r0, r1], retain_graph=True)[0].clone()
+        r8 = torch.autograd.grad((r4 * float('inf')).sum(), [r0, r1], retain_graph=True)[1].clone()
+    """,
+    "a quotient of integers in addcdiv": f"""
+        {VECTOR}
+        {INTEGERS}
+        r2 = r0.addcdiv(r1, r1)
+        r3 = r1.addcdiv(r1, r1)
+        r4 = r1.addcdiv(r1 > 0, r1 > 0)
+        r5 = r0.expand(2, 3).addcdiv(r1[:2], r1 > 0)
+        r6 = r1.addcdiv(r0.detach(), r1)
+        r1.addcdiv_(r0.detach(), r1)
+        r7 = r0.addcdiv(r0, r1)
+        r7.sum().backward()
+        r8 = r0.addcdiv(r0, r1 > 0)
+        r8.sum().backward(create_graph=True)
+    """,
+    "the gradient edge of a leaf in inference mode": f"""
+        {VECTOR}
+        r1 = r0 * 1
+        with torch.inference_mode():
+            r2 = torch.nn.Parameter(r0 * 1)
+            note(torch.autograd.graph.get_gradient_edge(r1).node is r1.grad_fn)
+        note(torch.autograd.graph.get_gradient_edge(r2).node)
+    """,
+    "the maker of a diagonal's copy is named in full": f"""
+        {MATRIX}
+        r1 = r0.diag()
+        r2 = r1.sin()
+        with torch.no_grad():
+            r1.add_(1)
+        r2.sum().backward()
+    """,
+    "a write to a view of memory that was exchanged for less": f"""
+        {MATRIX}
+        r1 = r0 * 1
+        r2 = r1[1]
+        r1.data = r1.data[0, :1]
+        r2.mul_(2)
+        r1.sum().backward(retain_graph=True)
+        r1.sum().backward(create_graph=True)
+    """,
+    "index_fill_ of expanded tensors": f"""
+        {VECTOR}
+        r1 = r0.detach().expand(2, 3)
+        r2 = r0.detach()[:, None].expand(3, 2)
+        r1.index_fill_(0, torch.tensor([], dtype=torch.long), 5.0)
+        r2.index_fill_(0, torch.tensor([1]), 6.0)
+        r1.index_fill_(0, torch.tensor([1]), 7.0)
+        r3 = (r0 * 1).expand(2, 3)
+        r3.index_fill_(0, torch.tensor([0]), 0.5)
+        (r3 * r3).sum().backward()
+    """,
+    "index_fill_ of a number": """
+        r0 = torch.tensor(2.0, requires_grad=True)
+        r1 = r0.index_fill(0, torch.tensor([0]), 0.5)
+        r2 = r0 * 1
+        r2.index_fill_(0, torch.tensor([], dtype=torch.long), 0.5)
+        (r1 + r2).backward()
+    """,
+    "the places of elements that are not zero lie in columns": """
+        r0 = torch.tensor([[0.5, 0.0], [0.0, 2.0]])
+        r1 = r0.nonzero()
+        r2 = r0[:1].nonzero()
+        r3 = r0[0].nonzero()
+        r2.T.add_(r2[:, :1])
+        r3.T.add_(r3)
+        r1.T.add_(r1)
+        r4 = r1.view(-1)
+    """,
+    "the base of a write is not asked for": f"""
+        {VECTOR}
+        {VECTOR.replace("r0", "r1")}
+        r2 = (r0 * 1).expand(2, 3)
+        r2[torch.tensor([0])] = r1[:1] * 2
+        r3 = torch.autograd.grad((r2 * r2).sum(), r1, retain_graph=True)[0].clone()
+        r4 = torch.autograd.grad((r2 * r2).sum(), r1, create_graph=True)[0].clone()
+        r5 = torch.autograd.grad((r2 * r2).sum(), r0)[0].clone()
+    """,
+    "hooks on the slot of what was a leaf": f"""
+        {VECTOR}
+        r1 = torch.tensor([0.25, 2.0, -1.0], dtype=torch.float64)
+        r2 = r1.remainder(r0)
+        r3 = r1 * r0
+        r1.div_(r0)
+        r2.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+        r3.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+        r3.sum().backward()
+    """,
+    "layer_norm of what took data of another type": f"""
+        {MATRIX}
+        r1 = r0 * 1
+        r2 = F.layer_norm(r1, (3,), r0[0])
+        r1.data = r1.data.float()
+        r2.sum().backward(retain_graph=True)
+        r2.sum().backward(create_graph=True)
+    """,
+    "truth values of shapes that do not fit, divided and rounded down": """
+        r0 = torch.tensor([True, False, True])
+        r1 = r0.floor_divide(r0[torch.tensor([[0, 1], [1, 0]])])
+        r2 = r0.floor_divide(r0)
+    """,
+    "nothing scattered from a source of one": f"""
+        {VECTOR}
+        r1 = torch.zeros(0, dtype=torch.float64).scatter_add(0, torch.zeros(0).long(), r0[:1])
+        r2 = torch.zeros(2, 0, dtype=torch.float64).scatter_add(0, torch.zeros(1, 0).long(), r0[:1])
+        r3 = torch.zeros(0, dtype=torch.float64).scatter(0, torch.zeros(0).long(), r0[:1])
+        (r1.sum() + r2.sum() + r3.sum()).backward()
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

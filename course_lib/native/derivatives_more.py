@@ -11,7 +11,7 @@ row("reciprocal(self)", "1 / self", floating=True,
     self="-grad * (result * result)")
 row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBackward1",
     keeps=("exponent", "result", "self"),
-    self="grad * where(exponent == 0, 0.0, exponent * self ** one_less(exponent))",
+    self="where(exponent == 0, 0.0, grad * (exponent * raised(self, one_less(exponent))))",
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
@@ -25,7 +25,7 @@ row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="
     exponent="grad * number_power_grad(self, exponent, result)")
 row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
     self="grad",
-    other="-grad * floor(self / other)")
+    other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'floor')")
 row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
     self="grad")
 row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",

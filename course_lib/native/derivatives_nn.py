@@ -222,7 +222,6 @@ def _gap(a, b):
 
 ON_TENSORS.update(
     gap=_gap,
-    typed=lambda grad, x: grad.to(x.dtype),
     padded=lambda x, pad, value: rows.constant_pad_nd(x, pad, value),
     lookup_shares=_lookup_shares,
     channel_statistics=_channel_statistics,

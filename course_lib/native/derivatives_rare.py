@@ -165,8 +165,8 @@ def roll_back(grad, shifts, dims):
 
 
 def dist_grad(grad, self, other, result, p):
-    """The gradient of the norm of a difference for its first operand."""
-    return sum_to(norm_grad(grad, self - other, result, p, None, False), self.shape)
+    """The gradient of the norm of a difference for that difference."""
+    return norm_grad(grad, self - other, result, p, None, False)
 
 
 def difference(a, b):
@@ -250,7 +250,7 @@ row("fmod_number(self, other)", "rare.fmod(self, other)", node="FmodBackward0",
     self="grad")
 row("fmod(self, other)", "rare.fmod(self, other)", node="FmodBackward1",
     self="grad",
-    other="-grad * trunc(self / other)")
+    other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'trunc')")
 row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
     self="grad * (other * inverse_or_zero(self * self + other * other))",
     other="grad * (-self * inverse_or_zero(self * self + other * other))")
@@ -298,8 +298,8 @@ row("median_dim(self, dim, keepdim=False)", "rare.median_along(self, dim, keepdi
 row("kthvalue(self, k, dim, keepdim=False)", "rare.kthvalue(self, k, dim, keepdim)", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 row("dist(self, other, p)", "kernels.vector_norm(self - other, p, None, False)", in_place=False, keeps=("result",),
-    self="dist_grad(grad, self, other, result, p)",
-    other="dist_grad(grad, other, self, result, p)")
+    self="sum_to(dist_grad(grad, self, other, result, p), self.shape)",
+    other="sum_to(-dist_grad(grad, self, other, result, p), other.shape)")
 
 # --- rearranging into new memory ---------------------------------------------------------------------------
 

@@ -210,7 +210,7 @@ def take(tensor, indices):
                 f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
             ) from None
         raise IndexError(str(error).replace("for axis", "for dimension")) from None
-    result = new_tensor(np.ascontiguousarray(array) if array.ndim else array)
+    result = new_tensor(kernels.packed(array) if array.ndim else array)
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
     edge = gradient_edge(tensor, *(i for i in indices if i is not None))

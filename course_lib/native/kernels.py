@@ -89,7 +89,11 @@ def power(base, exponent):
     if type(exponent) is float and abs(exponent) == 0.5 and base.dtype.kind == "f":
         root = np.sqrt(base)  # which keeps the sign of zero
         return root if exponent > 0 else 1 / root
-    return np.power(base, exponent) if isinstance(exponent, np.ndarray | np.generic) else base**exponent
+    if not isinstance(exponent, np.ndarray | np.generic):
+        return base**exponent
+    if base.dtype.kind == "f" and np.any(exponent == 0.5):  # NumPy may take the root, another one at -inf
+        base = np.where((exponent == 0.5) & ((base == 0) | (base == -math.inf)), np.abs(base), base)
+    return np.power(base, exponent)
 
 
 def number_power(base, exponent):
@@ -323,8 +327,8 @@ def counting(stop, step=1):
 def sum_of_all(x):
     """The sum of all elements."""
     if type(x) is np.ndarray and x.size <= SHORT and x.dtype in ONES and x.flags.c_contiguous:
-        return x.reshape(-1).dot(ONES[x.dtype][: x.size])
-    return np.add.reduce(x, axis=None)
+        return x.reshape(-1).dot(ONES[x.dtype][: x.size]) or x.dtype.type()  # the sum of -0.0 is 0.0
+    return np.add.reduce(x, axis=None) or x.dtype.type()
 
 
 def sum_of_rows(x):
@@ -366,6 +370,12 @@ def total(x, dim=None, keepdim=False):
 def in_rows(result):
     """The result of a reduction in row-major order, whatever the order of what was reduced."""
     return result if result.ndim < 2 or result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+def packed(x):
+    """x in row-major order, with the strides of rows also along dimensions of length 1, for which NumPy takes any."""
+    x = np.ascontiguousarray(x)
+    return x.reshape(-1).reshape(x.shape) if 1 in x.shape else x
 
 
 def mean(x, dim=None, keepdim=False):
@@ -1005,6 +1015,16 @@ def share_of_larger(grad, a, b):
     return where(a < b, 0.0, where(a == b, grad * 0.5, grad))
 
 
+def raised(base, exponent):
+    """base ** exponent, for arrays."""
+    return power(base, exponent)
+
+
+def typed(grad, x):
+    """A gradient in the type of x."""
+    return grad.astype(x.dtype, copy=False)
+
+
 def number_over(number, x):
     """A number divided by x; RuntimeError for integers, which PyTorch would have divide in place."""
     if x.dtype.kind != "f":
@@ -1123,8 +1143,17 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     if ord == 0:
         return None
     if ord in (math.inf, -math.inf):
-        return share_among_equals(grad, abs(x), result, dim, True) * sign(x)
-    return where((result == 0) | (x == 0), zeros_like(x), grad * sign(x) * (abs(x) / result) ** (ord - 1))
+        return sign(x) * (grad * share_of_largest(x, result, dim))
+    if ord < 1:
+        return where(x == 0, zeros_like(x), sign(x) * abs(x) ** (ord - 1)) * grad * result ** (1 - ord)
+    slope = sign(x) * abs(x) ** (ord - 1) if ord < 2 else x * abs(x) ** (ord - 2)
+    return slope * where(result == 0, zeros_like(result), grad / result ** (ord - 1))
+
+
+def share_of_largest(x, result, dim):
+    """1 divided by how many elements have the magnitude of the result, or are no number, where x is one of them."""
+    equal = (np.abs(x) == result) | np.isnan(x)
+    return (equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)).astype(x.dtype)
 
 
 def sign(x):

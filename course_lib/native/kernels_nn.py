@@ -12,6 +12,7 @@ import itertools
 import numpy as np
 
 from course_lib.native.kernels import (
+    copy,
     counting,
     floats,
     index_add,
@@ -207,7 +208,9 @@ def padded(x, pad, value):
     sides = [(0, 0)] * (x.ndim - len(pad) // 2) + list(zip(pad[::2], pad[1::2], strict=True))[::-1]
     cut = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, sides, strict=True))
     grown = [(max(a, 0), max(b, 0)) for a, b in sides]
-    return np.pad(x[cut], grown, constant_values=x.dtype.type(value))
+    if max(pad, default=0) <= 0:
+        return copy(x[cut])
+    return np.ascontiguousarray(np.pad(x[cut], grown, constant_values=x.dtype.type(value)))
 
 
 def unpadded(grad, pad):
@@ -342,7 +345,7 @@ def layer_norm(x, normalized_shape, weight, bias, eps):
         center = np.where(np.isnan(inverse), inverse, center)  # PyTorch's running mean is lost at an infinite element
     result = shifted * inverse
     result = result if weight is None else result * weight
-    result = result if bias is None else result + bias
+    result = result + (0 if bias is None else bias)  # which makes of -0.0 0.0
     return np.ascontiguousarray(result, x.dtype), center, inverse
 
 
@@ -391,11 +394,6 @@ def type_title(x):
 def weighted(grad, weight):
     """The gradient times a weight, if there is one."""
     return grad if weight is None else grad * weight
-
-
-def typed(grad, x):
-    """A gradient in the type of x."""
-    return grad.astype(x.dtype, copy=False)
 
 
 def bce_slope(x, target):

@@ -1446,6 +1446,58 @@ FOUND = {
         r3 = torch.zeros(0, dtype=torch.float64).scatter(0, torch.zeros(0).long(), r0[:1])
         (r1.sum() + r2.sum() + r3.sum()).backward()
     """,
+    "padding gives rows, and cutting keeps columns": """
+        r0 = torch.tensor([[1.0, 0.5, 3.0], [-1.0, 2.0, 0.25]]).nonzero()
+        r1 = F.pad(r0, (1, 1)).contiguous()
+        r2 = F.pad(r0, (1, 1))
+        r3 = r2.contiguous()
+        r4 = F.pad(r0, (0, 0))
+        r5 = r4.T.contiguous()
+    """,
+    "elements picked by rows, times a matrix that does not fit": f"""
+        {MATRIX}
+        r1 = r0.detach()[None].clone()[:, torch.tensor([0, 0])]
+        r2 = F.linear(r1, r0.detach().view(3, -1))
+    """,
+    "the sign of zero": """
+        r0 = torch.tensor([0.0, -0.0, 2.0], dtype=torch.float64, requires_grad=True)
+        r1 = 1 / F.layer_norm(r0.detach() * torch.tensor([1.0, 1.0, 0.0]), (3,))
+        r2 = 1 / torch.autograd.grad(-(r0 ** r0).sum(), r0)[0]
+        r3 = 1 / torch.autograd.grad(r0.norm(p=3), r0)[0]
+        r4 = 1 / torch.autograd.grad(torch.dist(r0.detach() * 2, r0), r0)[0]
+        r5 = 1 / r0[1].sum()
+        r6 = 1 / r0[1].mean()
+    """,
+    "an infinite gradient of a power, and of norms": """
+        r0 = torch.tensor([0.0, 2.0, -0.5], dtype=torch.float64, requires_grad=True)
+        r1 = torch.tensor([0.0, 1.5, 2.0], dtype=torch.float64, requires_grad=True)
+        ((r0 ** r1).sum() * float('inf')).backward()
+        r2 = torch.autograd.grad(r0.norm(p=3) * float('inf'), r0)[0].clone()
+        r3 = torch.autograd.grad(r0.norm(p=1.5) * float('inf'), r0, create_graph=True)[0].clone()
+        r4 = torch.autograd.grad(r0.norm(p=0.5), r0, create_graph=True)[0].clone()
+        r4.sum().backward()
+        r5 = torch.autograd.grad((r0 * 0).norm(p=3), r0)[0].clone()
+    """,
+    "roots of minus infinity": """
+        r0 = torch.tensor([float('nan'), float('inf'), -float('inf'), -0.0], dtype=torch.float64, requires_grad=True)
+        r1 = torch.tensor([[1.5], [0.5]], dtype=torch.float64, requires_grad=True)
+        r2 = r0 ** r1
+        r3 = r0 ** r1[1, 0]
+        r4 = r0 ** 0.5
+        (r2.sum() + r3.sum() + r4.sum()).backward()
+        r5 = r0.norm(float('inf'))
+        r6 = torch.autograd.grad(r5, r0, create_graph=True)[0].clone()
+        r7 = torch.autograd.grad(r0[1:].norm(float('inf'), 0), r0)[0].clone()
+    """,
+    "gradients of remainders, in the type of the result": f"""
+        r0 = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+        r1 = torch.tensor([0.1, -1.0, 0.25], requires_grad=True)
+        (r0.fmod(r1) + r0.remainder(r1)).sum().backward()
+        ({INTEGERS.removeprefix("r1 = ")}.fmod(r1) + (r0 - 1).remainder(r1)).sum().backward(create_graph=True)
+        r2 = torch.tensor([float('inf'), -2.0, 3.0], dtype=torch.float64, requires_grad=True)
+        r3 = torch.tensor([2.0, float('inf'), float('nan')], dtype=torch.float64, requires_grad=True)
+        (r2.remainder(r3) + r2.fmod(r3)).sum().backward()
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -31,9 +31,7 @@ import re
 from course_lib import grad_mode
 from course_lib.anomaly import note_node
 from course_lib.native import arguments
-from course_lib.native.sum_to import form_expected
 from course_lib.saved import pack_slots
-from course_lib.tensor import meta_of
 
 state = grad_mode.state
 
@@ -438,22 +436,6 @@ def describe(row):
 
 
 # --- what generated code calls -----------------------------------------------------------------------------
-
-def form(input, result, promoted=False):
-    """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
-    shape, dtype = input.array.shape, input.array.dtype
-    node = input.node or input.meta and input.meta.accumulator and input.meta.accumulator()
-    if node and node.hooks is not None and node.hooks.forms:  # the tensor had another form when its node was made
-        shape, dtype = form_expected(input, node, result.array.shape)
-    return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
-
-
-def mark_inference(*results):
-    """Results made in inference mode say so and have no counter."""
-    for result in results:
-        meta_of(result).inference = True
-    return results[0] if len(results) == 1 else results
-
 
 def instrument(node, result):
     """What a recorded operation does extra under saved-tensor hooks, anomaly mode or a watching instrument."""

@@ -11,11 +11,10 @@ import numpy as np
 from course_lib import dtypes, errors
 from course_lib.graph import Node, next_sequence_nr
 from course_lib.native import arguments, kernels
+from course_lib.native.sum_to import form_expected
 from course_lib.ops import (
     ROWS,
-    form,
     instrument,
-    mark_inference,
     names_in,
     pack_before_writing,
     state,
@@ -24,7 +23,7 @@ from course_lib.ops import (
     write_operation,
 )
 from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
-from course_lib.tensor import Tensor, allocate, memory_of, new_tensor, strides_of
+from course_lib.tensor import Tensor, allocate, memory_of, meta_of, new_tensor, strides_of
 from course_lib.views import check_in_place, gradient_edge, make_view, rebase_history, requires_grad, update, write
 
 _built = {}
@@ -167,6 +166,22 @@ def source_of(name):
 def copy_of(tensor):
     """The values a tensor has now, with their history, safe from the write that is about to happen."""
     return build("clone")(tensor)
+
+
+def form(input, result, promoted=False):
+    """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
+    shape, dtype = input.array.shape, input.array.dtype
+    node = input.node or input.meta and input.meta.accumulator and input.meta.accumulator()
+    if node and node.hooks is not None and node.hooks.forms:  # the tensor had another form when its node was made
+        shape, dtype = form_expected(input, node, result.array.shape)
+    return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
+
+
+def mark_inference(*results):
+    """Results made in inference mode say so and have no counter."""
+    for result in results:
+        meta_of(result).inference = True
+    return results[0] if len(results) == 1 else results
 
 
 OPERATION_NAMES = {  # what generated operations see

@@ -14,10 +14,9 @@ from course_lib.grad_mode import state
 from course_lib.graph import public_edge
 from course_lib.native import creation, kernels
 from course_lib.native.arguments import broadcast_error, operands, promote, tensor_argument, type_name
-from course_lib.native.building import ON_TENSORS, rows
+from course_lib.native.building import ON_TENSORS, mark_inference, rows
 from course_lib.native.indexing import cat, dimension, stack
 from course_lib.native.memory import check_cast
-from course_lib.ops import mark_inference
 from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.views import make_view, requires_grad
 

@@ -21,11 +21,11 @@ from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table
     messages,
 )
 from course_lib.native.arguments import operands, rank, type_name
-from course_lib.native.building import build, rows
+from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import cat, dimension
 from course_lib.native.printing import Size
-from course_lib.ops import ROWS, mark_inference
+from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, memory_of, new_tensor
 
 

@@ -192,6 +192,7 @@ def write_apply(row, method, arrays):
             text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
         text += ["    " * (2 + several) + line for line in write_unpack(row, name, arrays)]
     for p, formula in row.formulas.items():
+        formula = re.sub(r"\bt\((\w+)\)", r"\1.T", formula) if arrays else formula  # which spares a call
         indent = "        "
         if several:
             text.append(f"        if {p}_edge:")

@@ -10,6 +10,7 @@ and with each other's names do for both (`twin_of` in building.py); those that c
 import math
 import re
 import warnings
+from sys import getrefcount
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from course_lib.dtypes import BOOL, F32
 from course_lib.dtypes import of_array as title
 from course_lib.grad_mode import state
 from course_lib.native.memory import Storage, check_cast, is_dense
+from course_lib.native.references import UNSHARED
 
 # --- values ------------------------------------------------------------------------------------------------
 
@@ -567,15 +569,18 @@ def matrix_product(a, b):
     return a.dot(b) if b.ndim < 3 else a @ b  # for matrices dot takes half the time of @
 
 
+def is_quicker_turned(a, b):
+    """True for a few rows times a large transposed weight: BLAS takes 0.5 to 0.95 of the time for (b.T @ a.T).T."""
+    return 4 < len(a) <= 64 and (len(a) > 16 or b.size > 65_000) and b.flags.f_contiguous
+
+
 def matrix_product_plus(bias, a, b):
     """a @ b + bias, the bias added in place on the fresh product."""
     if not a.dtype is b.dtype is bias.dtype:
         same_type(a, b)
         same_type(a, bias)
-    # A few rows times a large transposed weight: BLAS computes (b.T @ a.T).T in 0.5 to 0.85 of the time of a @ b. The
-    # addition then puts it in rows.
-    if 4 < len(a) <= 64 and b.size > 65_000 and bias.shape == b.shape[1:] and b.flags.f_contiguous:
-        return np.add(b.T.dot(a.T).T, bias, order="C")
+    if b.size > 30_000 and is_quicker_turned(a, b) and bias.shape == b.shape[1:]:
+        return np.add(b.T.dot(a.T).T, bias, order="C")  # the addition puts it in rows
     product = a.dot(b)
     try:
         product += bias
@@ -960,7 +965,12 @@ def threshold_backward(grad, x, threshold):
         return np.where(kept_out, ZERO.get(grad.dtype, 0), grad)
     mask = kept_out.view(np.int8)
     np.subtract(mask, ONE_BYTE, mask)  # -1, all bits set, where the gradient passes
-    return np.bitwise_and(grad.view(BITS[grad.dtype]), mask).view(grad.dtype)
+    ours_alone = grad.base is None and getrefcount(grad) <= UNSHARED
+    bits = grad.view(BITS[grad.dtype])
+    if ours_alone:  # nobody will miss it: where it lies, masking is 1.3 times faster
+        np.bitwise_and(bits, mask, bits)
+        return grad
+    return np.bitwise_and(bits, mask).view(grad.dtype)
 
 
 def restore_dim(x, sizes, dim, keepdim):

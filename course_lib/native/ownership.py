@@ -9,6 +9,7 @@ import numpy as np
 
 from course_lib.native.kernels import broadcast_like
 from course_lib.native.memory import is_dense
+from course_lib.native.references import UNSHARED
 
 
 def may_be_taken_over(grad, like):
@@ -20,7 +21,7 @@ def may_be_taken_over(grad, like):
     """
     if type(grad) is not np.ndarray:
         return True  # a NumPy scalar cannot be changed
-    if getrefcount(grad) > _UNSHARED:
+    if getrefcount(grad) > UNSHARED:
         return False
     base = grad.base
     if base is None:
@@ -70,26 +71,4 @@ def steps_of(array):
     return steps
 
 
-def _count_references():
-    """What getrefcount says, in `may_be_taken_over`, of an array that only the engine's own frames hold."""
-    seen = []
-
-    class Probe:
-        base, flags = None, None
-
-    def like_may_be_taken_over(grad):
-        seen.append(getrefcount(grad))
-
-    def like_apply(leaf, grad):
-        like_may_be_taken_over(grad)
-
-    def like_engine():
-        grad = Probe()
-        like_apply(None, grad)
-
-    like_engine()
-    return seen[0]
-
-
-_UNSHARED = _count_references()
 _ONE_VIEW = 3  # references to an array seen by one view only: the view's, `base` and the argument of getrefcount

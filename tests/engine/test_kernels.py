@@ -176,3 +176,37 @@ def test_how_copies_with_other_elements_lie_in_memory(real_torch, form):
         return [(copy.stride(), copy.tolist()) for copy in copies]
 
     assert program(course_lib) == program(real_torch)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_gradient_is_masked_in_place_only_if_nobody_sees_it(dtype):
+    """relu's backward writes over a large gradient when the engine alone holds it; all others find theirs as it was."""
+    random, kind = np.random.default_rng(0), getattr(course_lib, dtype)
+    x, given = (course_lib.tensor(random.standard_normal((64, 64)), dtype=kind) for _ in range(2))
+    x.requires_grad_()
+    kept, seen = given.clone(), []
+    passes = kept * (x > 0)
+
+    (x * 1).relu().backward(given)  # the caller's
+    assert course_lib.equal(given, kept) and course_lib.equal(x.grad, passes)
+
+    x.grad = None
+    y = x * 1
+    ((y).relu() + y).backward(given)  # sent both ways
+    assert course_lib.equal(x.grad, kept + passes)
+
+    z = (x * 1).relu()
+    z.register_hook(seen.append)
+    z.grad_fn.register_hook(lambda grad_inputs, grad_outputs: seen.extend([grad_outputs[0], grad_inputs[0]]))
+    u = z * 2
+    u.grad_fn.register_hook(lambda grad_inputs, grad_outputs: seen.append(grad_inputs[0]))
+    z.retain_grad()
+    u.backward(given)  # seen by hooks
+    whole = kept * 2
+    assert [course_lib.equal(a, whole) for a in seen] == [True, True, True, False]
+    assert course_lib.equal(seen[3], passes * 2) and course_lib.equal(z.grad, whole)
+
+    z = (x * 1).relu()
+    at_z, at_x = course_lib.autograd.grad(z * 2, (z, x), given)  # asked for
+    assert course_lib.equal(at_z, whole) and course_lib.equal(at_x, passes * 2)
+    assert course_lib.equal(given, kept)

@@ -1,6 +1,6 @@
 """How often Python refers to an array that nobody but the engine can see.
 
-PyTorch asks the same of a tensor's use_count: torch/csrc/autograd/functions/accumulate_grad.h.
+PyTorch: torch/csrc/autograd/functions/accumulate_grad.h, which asks the same of a tensor's use_count.
 """
 
 from sys import getrefcount

@@ -93,7 +93,8 @@ def power(base, exponent):
         return root if exponent > 0 else 1 / root
     if not isinstance(exponent, np.ndarray | np.generic):
         return base**exponent
-    if base.dtype.kind == "f" and np.any(exponent == 0.5):  # NumPy may take the root, another one at -inf
+    repeated = exponent.shape != base.shape or exponent.size < 2 or 0 in exponent.strides
+    if repeated and base.dtype.kind == "f" and np.any(exponent == 0.5):  # NumPy takes the root, another one at -inf
         base = np.where((exponent == 0.5) & ((base == 0) | (base == -math.inf)), np.abs(base), base)
     return np.power(base, exponent)
 

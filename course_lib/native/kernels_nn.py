@@ -172,6 +172,7 @@ EXACT = 2**24  # below this, every whole number is a float32
 
 def nll_loss(x, target, weight, reduction, ignore_index):
     """(the weighted negative entries of x at the target classes, the total weight). IndexError for no such class."""
+    floats(x, "nll_loss_out_frame" if x.ndim < 3 else "nll_loss2d_forward_out_frame")
     target, kept = known_classes(x.shape, target.reshape(()) if x.ndim == 1 else target, ignore_index)
     losses = np.negative(x[at_classes(x.shape, target)])
     weights = sample_weights(target, kept, weight, x.dtype)

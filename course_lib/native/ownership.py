@@ -52,8 +52,12 @@ def copy_like(grad, like):
 
 
 def steps_alike(grad, like):
-    """True when each dimension of the gradient that is longer than 1 is stepped through like that of the leaf."""
-    steps = zip(grad.shape, steps_of(grad), steps_of(like), strict=False)
+    """True when each dimension of the gradient that is longer than 1 is stepped through like that of the leaf.
+
+    A leaf without elements whose shape is that of its gradient backwards is one that was transposed in place.
+    """
+    turned = not like.size and grad.shape == like.shape[::-1]
+    steps = zip(grad.shape, steps_of(grad), steps_of(grad)[::-1] if turned else steps_of(like), strict=False)
     return grad.ndim <= like.ndim and all(n == 1 or step == wanted for n, step, wanted in steps)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from course_lib import dtypes
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.grad_mode import state
-from course_lib.native import composites, composites_more, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
+from course_lib.native import composites, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
 from course_lib.native.arguments import broadcast_error, promote, rank, type_name
 from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
@@ -509,7 +509,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
             f"expected common dtype to be floating point, yet common dtype is {common.title}"
         )
     x1, x2 = (x if x.is_floating_point() else x.to(common) for x in (x1, x2))
-    x1, x2 = composites_more.broadcast_tensors(x1, x2)
+    if x1.array.shape != x2.array.shape:  # then both are expanded, also the one that has the shape already
+        shape = common_shape(x1, x2)
+        x1, x2 = composites.expand(x1, shape), composites.expand(x2, shape)
     lengths = [rows.clone(composites.norm(x, 2, dim, True)) for x in (x1, x2)]
     with no_grad():
         for length in lengths:
@@ -567,11 +569,16 @@ def same_size(input, target):
 
 def broadcast(*tensors):
     """The tensors expanded to one shape; those that have it already are left alone."""
+    shape = common_shape(*tensors)
+    return tuple(t if t.array.shape == shape else composites.expand(t, shape) for t in tensors)
+
+
+def common_shape(*tensors):
+    """The shape that tensors are broadcast to; RuntimeError when there is none."""
     try:
-        shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
+        return np.broadcast_shapes(*(t.array.shape for t in tensors))
     except ValueError:
         raise broadcast_error(*tensors) from None
-    return tuple(t if t.array.shape == shape else composites.expand(t, shape) for t in tensors)
 
 
 def mse_loss(input, target, *, reduction="mean"):
@@ -809,8 +816,8 @@ def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
     """input where the target is 1, max(0, margin - input) where it is -1."""
     zeros = creation.zeros_like(input)
     margin = creation.full_like(input.detach(), margin)
-    far = composites.where(target == 1, zeros, rows.clamp_min(margin - input, 0))
-    near = composites.where(target == -1, zeros, input)
+    far = composites.where(target != 1, rows.clamp_min(margin - input, 0), zeros)
+    near = composites.where(target != -1, input, zeros)
     return reduced(far + near, reduction)
 
 

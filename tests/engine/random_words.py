@@ -39,6 +39,11 @@ VALUES = """
     a[0, ...] | a[[1, 0]] | a[torch.tensor([True, False])] | a[None, None] | a[k:, None] | a[..., ::2]
     a[torch.tensor(0)] | a[:, [0, 1]] | a[torch.tensor([[0, 1], [1, 0]])] | a[0:0] | a[1, 1:]
     checkpoint(lambda t: t.sin() * t, a, use_reentrant=False) | checkpoint(lambda t: t.exp(), a, use_reentrant=True)
+    F.huber_loss(a, b) | F.huber_loss(a, b, reduction='none') | F.binary_cross_entropy_with_logits(a, b.sigmoid())
+    F.binary_cross_entropy_with_logits(a, b) | F.binary_cross_entropy(a, b) | F.cosine_similarity(a, b, 0)
+    F.cosine_similarity(a, b, -1) | a.addcdiv(a, b) | b.addcdiv(a, b, value=2) | F.margin_ranking_loss(a, b, b.sign())
+    F.hinge_embedding_loss(a, b.sign()) | F.kl_div(a, b, reduction='batchmean') | a.sort(stable=True, dim=0).indices
+    F.smooth_l1_loss(a, b, beta=0.5) | F.cross_entropy(a, b.softmax(-1)) | F.nll_loss(a, b)
     (a * b).sum(0) | a.mul(b).add(1).exp().mean() | a.T @ a | (a - a.mean()).square().mean()
 """
 CHANGES = """
@@ -67,6 +72,9 @@ CHANGES = """
     a.grad_fn; a.register_hook(lambda g: torch.zeros_like(g)) | a.grad_fn; a.register_hook(lambda g: g.double())
     a.grad_fn; a.register_hook(lambda g: g + b.detach())
     a.grad_fn; h = a.register_hook(seen); a.register_hook(seen); h.remove() | a.untyped_storage() | a.data.zero_()
+    a.addcdiv_(b, b) | a.index_fill_(0, torch.tensor([0]), 0.5) | a.expand(2, 3).index_fill_(0, torch.tensor([1]), 2.0)
+    F.huber_loss(a, b).backward() | F.cosine_similarity(a, b, 0).sum().backward() | a.nonzero().T.add_(1)
+    F.binary_cross_entropy_with_logits(a, b).backward()
     a.data[0] = 1.0 | a.data += 1 | a.grad.data.mul_(2) | a.grad.requires_grad_() | a.detach_().requires_grad_()
 """
 QUESTIONS = """

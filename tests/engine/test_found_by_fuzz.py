@@ -1498,6 +1498,34 @@ FOUND = {
         r3 = torch.tensor([2.0, float('inf'), float('nan')], dtype=torch.float64, requires_grad=True)
         (r2.remainder(r3) + r2.fmod(r3)).sum().backward()
     """,
+    "a leaf without elements, transposed in place before its gradient arrives": """
+        r0 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
+        r1 = torch.zeros(0, 2, dtype=torch.float64, requires_grad=True)
+        r2, r3 = r0 * 2, r1 * 2
+        with torch.inference_mode():
+            r0.t_()
+            r1.t_()
+        r2.sum().backward()
+        r3.sum().backward()
+    """,
+    "the cosine of the angle to a parameter made in inference mode": f"""
+        {VECTOR}
+        with torch.inference_mode():
+            r1 = torch.nn.Parameter(r0 * 1)
+        r2 = F.cosine_similarity(r1, r0[0], 0)
+        r3 = F.cosine_similarity(r0.detach()[1], r1, 0)
+        r4 = F.cosine_similarity(r0, r0.expand(2, 3), 0)
+        r4.sum().backward()
+        r5 = F.cosine_similarity(r1, r0, 0)
+    """,
+    "class numbers, and log probabilities of integers": """
+        r0 = torch.tensor([[1, 2, 0], [0, 1, -1]])
+        r1 = F.nll_loss(r0, torch.tensor([2, 0]))
+        r2 = F.nll_loss(r0 > 0, torch.tensor([2, 7]))
+        r3 = F.nll_loss(r0[..., None, None], torch.tensor([[[2]], [[0]]]))
+        r4 = F.cross_entropy(torch.zeros(0, 2) > 0, torch.zeros(0).long())
+        r5 = F.margin_ranking_loss(r0, r0, r0)
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -282,7 +282,7 @@ class SavedTensor:
             raise RuntimeError(messages.REGISTER_TWICE)
         if slot is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        checks.check_still_a_leaf(slot)  # RuntimeError also for a view that may be used no more
+        checks.check_packable(slot)  # RuntimeError for a view that may be used no more
         slot.version = slot.tensor._version  # it is checked no more
         if slot.history is not None and slot.tensor.node is None:
             packed = PackedDetached(slot.tensor, pack, unpack, is_output=True)

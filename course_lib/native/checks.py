@@ -100,7 +100,16 @@ def check_nan(node, grads):
 # --- a slot whose tensor was written to since --------------------------------------------------------------
 
 
-def check_still_a_leaf(slot):
-    """RuntimeError for a slot whose tensor had no history when it was saved and has one now: PyTorch notes its leaf."""
-    if slot.tensor.grad_fn is not None and slot.history is None and not slot.is_output:
+def check_packable(slot):
+    """RuntimeError for a slot whose tensor can no longer be found in the graph.
+
+    That is a tensor that had no history when it was saved and has one now, of which PyTorch would note the leaf; or a
+    view that may be used no more, but for one without history: then only its memory counts.
+    """
+    tensor = slot.tensor
+    if slot.history is not None or slot.is_output:
+        _ = tensor.grad_fn
+    elif tensor.node is not None:
         raise RuntimeError("grad_accumulator() should be only called on leaf Variables")
+    elif tensor._is_view() and tensor.meta.view.version != tensor.version.value:
+        slot.tensor = tensor.detach()

@@ -1426,6 +1426,18 @@ FOUND = {
         r3.grad_fn._raw_saved_self.register_hooks(pack, unpack)
         r3.sum().backward()
     """,
+    "hooks on the slot of a view that may be used no more": f"""
+        {MATRIX}
+        r1 = r0 * 1
+        with torch.no_grad():
+            r2 = r1[1]
+        r3 = r2.sin()
+        r4 = r1[1].sin()
+        r1.sigmoid_()
+        r3.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+        r4.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+        (r3 + r4).sum().backward()
+    """,
     "layer_norm of what took data of another type": f"""
         {MATRIX}
         r1 = r0 * 1

@@ -237,19 +237,19 @@ def evaluate(task):
         if special:
             only_caught = needed is not None and node not in needed  # asked for itself, but not what lies behind it
             careful = careful or anomaly or only_caught or node in captures
-        if type(node) is AccumulateGrad:
+        leaf = type(node) is AccumulateGrad
+        if leaf:
             meta = node.variable.meta
             careful = careful or meta.hooks or meta.post_accumulate_hooks
-            grads = run_with_care(task, node, grad) if careful else node.apply(grad)
+        if careful:
+            grads = run_with_care(task, node, grad)
+            grad_mode.set_grad_mode(task.create_graph)  # whatever a hook has switched lasts for its node
         else:
-            if not careful:
-                grads = node.apply(grad) if on_arrays else task.apply(node, grad)
-            else:
-                grads = run_with_care(task, node, grad)
-            if not (retain or only_caught):
-                node.release()
-            if node.reshaped is not None:
-                grads = fit_inputs(grads, node.reshaped)
+            grads = node.apply(grad) if on_arrays or leaf else task.apply(node, grad)
+        if not (leaf or retain or only_caught):
+            node.release()
+        if node.reshaped is not None:
+            grads = fit_inputs(grads, node.reshaped)
         grad = None
         yield node
 

@@ -57,9 +57,8 @@ class FunctionCtx(Node):
         init_node(self, ())
         self.kept_tensors = None  # list of SavedVariable or None, once forward has returned
         self.to_save = ()
-        self._dirty, self._non_differentiable = (), ()
+        self._dirty = self._non_differentiable = self.needs_input_grad = ()
         self.materialize_grads, self._freed = True, False
-        self.needs_input_grad = ()
         self.output_count, self.several_outputs = 1, False
 
     # --- what forward calls --------------------------------------------------------------------------------
@@ -126,10 +125,12 @@ class FunctionCtx(Node):
     def apply(self, grads):
         """Call the Function's backward and bring what it returns to the form of the inputs."""
         grads = list(grads) if self.several_outputs else [grads]
-        arrays = not any(isinstance(grad, Tensor) for grad in grads) and not state.grad_enabled
+        recording = state.grad_enabled
+        arrays = not recording and not any(isinstance(grad, Tensor) for grad in grads)
         given = [self.output_gradient(i, grad) for i, grad in enumerate(grads)]
         backward = self._function._backward()
         result = backward(self, given) if self._function.boxed_grads_call else backward(self, *given)
+        grad_mode.set_grad_mode(recording)  # whatever backward has switched
         result = result if isinstance(result, tuple) else (result,)
         return self.fit_gradients(self.check_count(result), arrays)
 
@@ -165,8 +166,7 @@ class FunctionCtx(Node):
                 name = type(self).__name__
                 check_fits(grad.array.shape, form[0], f"Function {name} returned an invalid gradient", len(grads))
                 grad = fit(grad, *form)
-                grad = grad.array if arrays else grad
-            grads.append(grad)
+            grads.append(grad.array if arrays and grad is not None else grad)
         return tuple(grads)
 
 
@@ -277,11 +277,11 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
         for output_nr, o in enumerate(outputs)
     )
     note_views(ctx, [o for o in finished if isinstance(o, Tensor)])
+    tensors, ctx.to_save = ctx.to_save, ()  # at once: an error in a pack hook must leave no circle behind
     if recording:
-        pack_saved(ctx, inputs, outputs, finished, separate_setup)
+        pack_saved(ctx, tensors, inputs, outputs, separate_setup)
         if state.recording == 2:
             instrument(ctx, finished[0])
-    ctx.to_save = ()
     return finished if is_tuple else finished[0]
 
 
@@ -363,24 +363,23 @@ def finish_dirty(ctx, tensor, output_nr):
     return tensor
 
 
-def pack_saved(ctx, inputs, outputs, finished, separate_setup):
+def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
     """Turn what save_for_backward was given into checked slots: outputs repacked, inputs by reference.
 
     A tensor that is neither, something computed inside of forward, is kept by reference like an input. It has no
-    history, so that a second derivative takes it for a constant.
+    history, so that a second derivative takes it for a constant. An input that forward returned stays an input.
     """
     kept = []
-    for position, tensor in enumerate(ctx.to_save):
+    for position, tensor in enumerate(tensors):
         if tensor is None:
             kept.append(None)
             continue
         if not isinstance(tensor, Tensor):
             raise TypeError(messages.SAVED_NO_TENSOR.format(position, type(tensor).__name__))
-        output_nr = next((i for i, o in enumerate(outputs) if o is tensor), None)
-        is_input = any(tensor is i for i in inputs)
-        if output_nr is not None and is_input and separate_setup and not any(tensor is d for d in ctx._dirty):
+        is_dirty = any(tensor is d for d in ctx._dirty)
+        returned = any(tensor is i for i in inputs) and any(tensor is o for o in outputs)
+        if returned and separate_setup and not is_dirty:
             raise RuntimeError(messages.RETURNED_INPUT_SAVED)
-        own = output_nr is not None and finished[output_nr].node is ctx and not tensor.is_inference()
-        kind = SavedOutput if own else SavedWritten if any(tensor is d for d in ctx._dirty) else SavedVariable
-        kept.append(kind.of(finished[output_nr] if own else tensor))
+        own = tensor.node is ctx and not tensor.is_inference()
+        kept.append((SavedOutput if own else SavedWritten if is_dirty else SavedVariable).of(tensor))
     ctx.kept_tensors = kept or None

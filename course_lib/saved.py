@@ -127,9 +127,8 @@ class PackedVariable(SavedVariable):
 
     def __init__(self, tensor, pack, unpack, is_output=False):
         self.tensor = None  # sends generated code to unpack()
-        self.unpack_hook, self.is_output = unpack, is_output
+        self.unpack_hook, self.is_output, self.meta = unpack, is_output, tensor.meta
         self.history = None if is_output else tensor.grad_fn
-        self.meta = tensor.meta
         self.is_leaf = not is_output and self.history is None and tensor.requires_grad  # now: it may be detached later
         before = tensor._version
         with grad_mode.AutoGradMode(False):
@@ -143,6 +142,8 @@ class PackedVariable(SavedVariable):
         tensor = self.unpack_hook(self.packed)
         if not isinstance(tensor, Tensor):
             raise TypeError(messages.UNPACKED_NO_TENSOR.format(type(tensor).__name__))
+        if self.history is None and not (self.is_leaf or self.is_output or tensor.requires_grad):
+            return tensor  # a constant has no place in the graph
         result = tensor.detach()
         result.node = node if self.is_output else self.history
         if self.is_leaf:  # gradients go to the leaf's own accumulator
@@ -258,8 +259,8 @@ class SavedTensor:
 
     @property
     def data(self):
-        """The kept tensor without the version check; None when it was freed or packed by hooks."""
-        tensor = None if self._slot is None else self._slot.tensor
+        """The kept tensor without the version check, or what a hook packed; None when it was freed."""
+        tensor = getattr(self._slot, "packed", getattr(self._slot, "tensor", None))
         return tensor.as_tensor() if type(tensor) is WrappedNumber else tensor
 
     def unpack(self):
@@ -287,7 +288,7 @@ class SavedTensor:
         if slot.history is not None and slot.tensor.node is None:
             packed = PackedDetached(slot.tensor, pack, unpack, is_output=True)
         else:
-            packed = PackedVariable(slot.unpack(self._node), pack, unpack, slot.is_output)
+            packed = PackedVariable(slot.unpack(self._node), lambda x: pack(x.detach()), unpack, slot.is_output)
         if self._index is None:
             setattr(self._node, self._name, packed)
         else:

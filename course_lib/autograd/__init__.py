@@ -32,21 +32,30 @@ def as_list(values):
 
 def seed(tensor, grad, create_graph, position):
     """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
-    array = None if isinstance(tensor, graph.GradientEdge) else tensor.array
+    if isinstance(tensor, graph.GradientEdge):
+        return seed_of_edge(tensor, grad, create_graph, position)
+    array = tensor.array
     if grad is None:
-        if array is None or array.size != 1:
+        if array.size != 1:
             raise RuntimeError(errors.NOT_A_SCALAR)
         ones = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else array.dtype.type(1)
         return new_tensor(ones) if create_graph else ones
     if not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
-    if array is None:
-        return grad if create_graph else grad.array
     if grad.array.shape != array.shape:
         raise messages.gradient_shape_mismatch(position, grad.shape, tensor.shape)
     if create_graph:
         return grad if grad.array.dtype == array.dtype else grad.to(tensor.dtype)
     return grad.array.astype(array.dtype, copy=False)
+
+
+def seed_of_edge(edge, grad, create_graph, position):
+    """The same at a gradient edge. Where the form of its tensor is not known, any gradient is taken as it is."""
+    if edge.form is not None:
+        return seed(new_tensor(np.empty(*edge.form)), grad, create_graph, position)
+    if grad is None:
+        raise RuntimeError(errors.NOT_A_SCALAR)
+    return grad if create_graph else grad.array
 
 
 def begin(outputs, grad_outputs, create_graph):
@@ -82,7 +91,7 @@ def edge_of_root(root):
     """The edge that a pass starts from, at a tensor or at a gradient edge."""
     if not isinstance(root, graph.GradientEdge):
         return edge_of(root)
-    return tuple(root) if root.node.several_outputs else root.node
+    return (root.node, root.output_nr) if root.node.several_outputs else root.node
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -186,6 +195,8 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
             if not allow_unused:
                 raise messages.unused_input(position)
             if materialize_grads:
+                if isinstance(tensor, graph.GradientEdge):
+                    raise RuntimeError(messages.MATERIALIZED_EDGE)
                 caught = zeros_like(tensor)
                 caught.requires_grad = task.create_graph
             results.append(caught)
@@ -251,16 +262,24 @@ Tensor.backward = _backward_of_tensor
 
 
 class set_multithreading_enabled:
-    """Here for programs that set it: a backward pass runs in one thread, whatever the setting."""
+    """Here for programs that set it, at once or for a block: a backward pass runs in one thread in any case."""
+
+    mode = True  # what is set now, for is_multithreading_enabled
 
     def __init__(self, mode):
-        self.mode = mode
+        self.previous = set_multithreading_enabled.mode
+        set_multithreading_enabled.mode = mode
 
     def __enter__(self):
         return None
 
     def __exit__(self, *error):
-        return None
+        set_multithreading_enabled.mode = self.previous
+
+
+def is_multithreading_enabled():
+    """What set_multithreading_enabled set."""
+    return set_multithreading_enabled.mode
 
 
 __all__ = [

@@ -7,11 +7,18 @@ import functools
 
 from course_lib.function import Function, FunctionCtx
 from course_lib.grad_mode import AutoGradMode, state
-from course_lib.graph import Node, init_node
-from course_lib.tensor import Tensor
-from course_lib.views import requires_grad
+from course_lib.graph import Node, accumulator_of, init_node
+from course_lib.tensor import Tensor, meta_of
+from course_lib.views import requires_grad, set_history
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+
+def save_for_forward(self, *tensors):
+    """Would keep tensors for `jvp`, which is never called here: there is no forward mode."""
+
+
+FunctionCtx.save_for_forward = save_for_forward
 
 
 def once_differentiable(backward):
@@ -33,22 +40,31 @@ def once_differentiable(backward):
 class Error(Node):
     """The node behind a result that may not be differentiated."""
 
-    __slots__ = ()
-    several_outputs, output_count = True, 1
+    __slots__ = ("output_count",)
+    several_outputs = True
 
     def apply(self, grads):
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
 def mark_as_final(outputs):
-    """Outputs that require grad and lead to an error node."""
+    """Outputs that require grad and lead to one error node. Behind it stand leaves of which nobody knows."""
+    leaves = [None if output is None else output.detach().requires_grad_() for output in outputs]
+    node = init_node(Error(), tuple(None if leaf is None else accumulator_of(leaf) for leaf in leaves))
+    node.output_count = len(outputs)
     marked = []
-    for output in outputs:
-        if output is not None:
-            twin = output.detach()
-            twin.node = init_node(Error(), ())
-            output = twin
-        marked.append(output)
+    for output_nr, output in enumerate(outputs):
+        twin = None if output is None else output.detach()
+        if twin is not None:
+            meta_of(twin)
+            set_history(twin, node, output_nr)
+        marked.append(twin)
     return tuple(marked)
 
 
+class InplaceFunction(Function):
+    """A Function that can be told whether to work in place; it is up to its methods to look at `inplace`."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace

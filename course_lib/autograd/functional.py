@@ -54,7 +54,7 @@ def gradients(outputs, inputs, vectors, create_graph):
     """autograd.grad of those outputs that have history; None for inputs that are not reached."""
     from course_lib.autograd import grad
 
-    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
+    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
     return grad(
@@ -63,16 +63,54 @@ def gradients(outputs, inputs, vectors, create_graph):
     )
 
 
-def filled(grads, inputs, strict, message):
-    """Zeros for gradients that are None; in strict mode an error."""
+NOT_STRICT = " This is not allowed in strict mode"
+# stage -> what a missing gradient means there, and what one without history means under create_graph
+STAGES = {
+    "back": (
+        "The output of the user-provided function is independent of input {}." + NOT_STRICT + ".",
+        "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT + " when "
+        "create_graph=True.",
+    ),
+    "back_trick": (
+        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+        "backward trick to compute forward mode gradients." + NOT_STRICT + ".",
+        "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT + " when "
+        "create_graph=True.",
+    ),
+    "double_back": (
+        "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT + ".",
+        "The hessian of the user-provided function is independent of input {}." + NOT_STRICT + " when "
+        "create_graph=True.",
+    ),
+    "double_back_trick": (
+        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian." + NOT_STRICT
+        + " as it prevents from using the double backward trick to replace forward mode AD.",
+        "The hessian of the user-provided function is independent of input {}." + NOT_STRICT + " when "
+        "create_graph=True.",
+    ),
+}
+
+
+def filled(grads, like, strict, create_graph, stage):
+    """Zeros for gradients that are None; in strict mode an error for these, and for those that depend on nothing."""
+    missing, constant = STAGES[stage]
     result = []
-    for position, (g, x) in enumerate(zip(grads, inputs, strict=True)):
-        if g is None:
-            if strict:
-                raise RuntimeError(message.format(position))
-            g = creation.zeros_like(x.detach())
-        result.append(g)
+    for position, (g, x) in enumerate(zip(grads, like, strict=True)):
+        if g is None and strict:
+            raise RuntimeError(missing.format(position))
+        if g is not None and strict and create_graph and not g.requires_grad:
+            raise RuntimeError(constant.format(position))
+        result.append(creation.zeros_like(x.detach()) if g is None else g)
     return tuple(result)
+
+
+def check_slopes(grads, strict, constant):
+    """In strict mode gradients must be there and depend on something, for they are differentiated again."""
+    for position, g in enumerate(grads if strict else ()):
+        if g is None:
+            raise RuntimeError(STAGES["back"][0].format(position))
+        if not g.requires_grad:
+            raise RuntimeError(constant.format(position))
 
 
 def finished(values, is_tuple, create_graph):
@@ -105,8 +143,14 @@ ONE_OUTPUT = (
 ONE_INPUT = (
     "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
 )
-INDEPENDENT = (
-    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
+CONSTANT_GRADIENT = (
+    "The gradient with respect to input {} is independent of the inputs of the user-provided function." + NOT_STRICT
+    + "."
+)
+CONSTANT_JACOBIAN = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input." + NOT_STRICT + ". You should ensure that your function is twice differentiable and "
+    "that the jacobian depends on the inputs (this would be violated by a linear function for example)."
 )
 
 
@@ -119,7 +163,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
         check_strict(outputs, strict)
         vectors = vectors_for(v, outputs, ONE_OUTPUT, "vjp")
         grads = gradients(outputs, inputs, vectors, create_graph)
-        products = filled(grads, inputs, strict, INDEPENDENT)
+        products = filled(grads, inputs, strict, create_graph, "back")
     return finished(outputs, several, create_graph), finished(products, is_tuple, create_graph)
 
 
@@ -131,14 +175,20 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         outputs, several = call(func, inputs, "jvp")
         check_strict(outputs, strict)
         probes = tuple(creation.zeros_like(o.detach()).requires_grad_() for o in outputs)
-        grads = filled(gradients(outputs, inputs, probes, True), inputs, strict, INDEPENDENT)
+        grads = gradients(outputs, inputs, probes, True)
+        check_slopes(grads, strict, CONSTANT_GRADIENT)
         products = gradients(grads, probes, vectors, create_graph)
-        products = filled(products, probes, strict, INDEPENDENT)
+        products = filled(products, probes, strict, create_graph, "back_trick")
     return finished(outputs, several, create_graph), finished(products, several, create_graph)
 
 
 def backward_only(strategy):
-    """NotSupportedError for forward mode, which this engine leaves out."""
+    """NotSupportedError for forward mode, which this engine leaves out; AssertionError for what is no strategy."""
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
     if strategy != "reverse-mode":
         raise errors.not_supported(f"the strategy {strategy!r}", 'Use "reverse-mode".')
 
@@ -150,16 +200,16 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     strategy other than "reverse-mode".
     """
     backward_only(strategy)
-    if strict and vectorize:
-        raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-            "Please either set `strict=False` or `vectorize=False`."
-        )
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", "jacobian"), create_graph)
         outputs, several = call(func, inputs, "jacobian")
         check_strict(outputs, strict)
+        if strict and vectorize:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or `vectorize=False`."
+            )
         blocks = [rows_of(o, number, inputs, create_graph, strict) for number, o in enumerate(outputs)]
     blocks = [finished(block, is_tuple, create_graph) for block in blocks]
     return tuple(blocks) if several else blocks[0]
@@ -167,14 +217,17 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 def rows_of(output, number, inputs, create_graph, strict):
     """The Jacobian of one output, for each input."""
-    message = (
-        f"Output {number} of the user-provided function is independent of input {{}}. This is not allowed in "
-        "strict mode."
-    )
     rows = []
     for element in reshape(output, -1):
-        grads = gradients((element,), inputs, (creation.ones_like(element.detach()),), create_graph)
-        rows.append(filled(grads, inputs, strict, message))
+        row = gradients((element,), inputs, (creation.ones_like(element.detach()),), create_graph)
+        for position, g in enumerate(row if strict else ()):
+            if g is None:
+                raise RuntimeError(
+                    f"Output {number} of the user-provided function is independent of input {position}.{NOT_STRICT}."
+                )
+            if create_graph and not g.requires_grad:
+                raise RuntimeError(STAGES["back"][1].format(number))
+        rows.append(filled(row, inputs, False, create_graph, "back"))
     if not rows:
         return tuple(creation.zeros((*output.shape, *x.shape), dtype=x.dtype) for x in inputs)
     columns = zip(*rows, strict=True)
@@ -183,74 +236,61 @@ def rows_of(output, number, inputs, create_graph, strict):
     )
 
 
-def single(func, name):
-    """func, checked to return one number."""
-
-    def scalar(*inputs):
-        result = func(*inputs)
-        checked(result, "outputs of the user-provided function", name)
-        if isinstance(result, tuple) and len(result) != 1:
-            raise RuntimeError(f"The function given to {name} should return a single Tensor")
-        result = result[0] if isinstance(result, tuple) else result
-        if result.numel() != 1:
-            raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
-        return reshape(result, ())
-
-    return scalar
+def check_single(result, name):
+    """RuntimeError unless a function returned one number, as a tensor by itself."""
+    if isinstance(result, tuple):
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if result.numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """All second derivatives of a function that returns one number: the Jacobian of its Jacobian."""
-    backward_only(outer_jacobian_strategy)
     is_tuple = isinstance(inputs, tuple)
     checked(inputs, "inputs", "hessian")
-    scalar = single(func, "hessian")
+    backward_only(outer_jacobian_strategy)
+
+    def scalar(*own):
+        result = func(*own)
+        check_strict(checked(result, "outputs of the user-provided function", "hessian"), strict)
+        check_single(result, "hessian")
+        return reshape(result, ())
 
     def slope(*own):
-        grads = jacobian(scalar, own, create_graph=True, strict=strict)
-        check_second(grads, strict)
+        grads = jacobian(scalar, own, create_graph=True)
+        check_slopes(grads, strict, CONSTANT_JACOBIAN)
         return grads
 
-    result = jacobian(slope, inputs if is_tuple else (inputs,), create_graph=create_graph, strict=strict)
+    result = jacobian(slope, inputs if is_tuple else (inputs,), create_graph, strict, vectorize)
     return result if is_tuple else result[0][0]
 
 
-def check_second(grads, strict):
-    """In strict mode every gradient must itself depend on something."""
-    for position, g in enumerate(grads):
-        if strict and not g.requires_grad:
-            raise RuntimeError(
-                "While computing the hessian, found that the jacobian of the user-provided function with respect to "
-                f"input {position} is independent of the input. This is not allowed in strict mode. You "
-                "should ensure that "
-                "your function is twice differentiable and that the jacobian depends on the inputs (this "
-                "would be violated "
-                "by a linear function for example)."
-            )
-
-
-def hessian_product(func, inputs, v, create_graph, strict, name):
-    """(func(inputs), the Hessian times v): the gradient, differentiated in the direction v. The Hessian is "
-    "symmetric."""
+def second_products(func, inputs, v, create_graph, strict, name):
+    """(func(inputs), a product of the Hessian with v): the gradient is differentiated, once for vhp, twice for hvp."""
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", name), create_graph)
         vectors = vectors_for(v, inputs, ONE_INPUT, name)
-        outputs, _ = call(func, inputs, name)
-        output = single(lambda *_: outputs[0], name)()
-        check_strict((output,), strict)
-        grads = filled(gradients((output,), inputs, (creation.ones_like(output.detach()),), True), inputs, strict,
-                       INDEPENDENT)
-        check_second(grads, strict)
-        products = filled(gradients(grads, inputs, vectors, create_graph), inputs, strict, INDEPENDENT)
-    return finished((outputs[0],), False, create_graph), finished(products, is_tuple, create_graph)
+        outputs, several = call(func, inputs, name)
+        check_strict(outputs, strict)
+        check_single(outputs if several else outputs[0], name)
+        slopes = gradients(outputs, inputs, (creation.ones_like(outputs[0].detach()),), True)
+        check_slopes(slopes, strict, CONSTANT_JACOBIAN)
+        if name == "vhp":
+            products, stage = gradients(slopes, inputs, vectors, create_graph), "double_back"
+        else:  # the product v H is linear in v: its derivative by v, in the direction of v, is H v
+            probes = tuple(creation.zeros_like(x.detach()).requires_grad_() for x in inputs)
+            twice = gradients(slopes, inputs, probes, True)
+            products, stage = gradients(twice, probes, vectors, create_graph), "double_back_trick"
+        products = filled(products, inputs, strict, create_graph, stage)
+    return finished(outputs, False, create_graph), finished(products, is_tuple, create_graph)
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(inputs), v times the Hessian) of a function that returns one number."""
-    return hessian_product(func, inputs, v, create_graph, strict, "vhp")
+    return second_products(func, inputs, v, create_graph, strict, "vhp")
 
 
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(inputs), the Hessian times v) of a function that returns one number."""
-    return hessian_product(func, inputs, v, create_graph, strict, "hvp")
+    return second_products(func, inputs, v, create_graph, strict, "hvp")

@@ -6,17 +6,36 @@ PyTorch: torch/autograd/graph.py.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from course_lib.function import FunctionCtx
 from course_lib.grad_mode import state
-from course_lib.graph import Node, RemovableHandle, public_edge
+from course_lib.graph import AccumulateGrad, Node, RemovableHandle, public_edge
 from course_lib.tensor import Tensor, counter_of
 from course_lib.views import edge_of
 
 
-class GradientEdge(NamedTuple):
-    """The place where a tensor's gradient appears: a node and the number of its output."""
+class _Edge(NamedTuple):
+    """The fields of a GradientEdge; the last is PyTorch's, whose nodes do not keep all of their graph alive."""
 
     node: Node
     output_nr: int
+    ownership_token: Node | None = None
+
+
+class GradientEdge(_Edge):
+    """The place where a tensor's gradient appears: a node and the number of its output.
+
+    `form` is the shape and the element type of that tensor, where they are known: always for an edge that
+    get_gradient_edge gave. Of a built-in node nothing says what it computed.
+    """
+
+    def __new__(cls, node, output_nr, ownership_token=None):
+        edge = super().__new__(cls, node, output_nr, ownership_token)
+        edge.form = None
+        if type(node) is AccumulateGrad:
+            edge.form = node.variable.array.shape, node.variable.array.dtype
+        elif isinstance(node, FunctionCtx):
+            edge.form = node._output_forms[output_nr]
+        return edge
 
 
 def get_gradient_edge(tensor):
@@ -28,7 +47,9 @@ def get_gradient_edge(tensor):
     edge = visible_edge(tensor)
     if not edge:
         raise AssertionError("Expected gradient function to be set")
-    return GradientEdge(*public_edge(edge))
+    found = GradientEdge(*public_edge(edge))
+    found.form = tensor.array.shape, tensor.array.dtype
+    return found
 
 
 def visible_edge(tensor):

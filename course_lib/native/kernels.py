@@ -1054,9 +1054,9 @@ def power_grad(grad, base, exponent):
 
 
 def number_power_grad(base, exponent, result):
-    """The slope of number ** x: result * log(number), 0 for the base 0."""
+    """The slope of number ** x: result * log(number); for the base 0 it is 0 unless the exponent is negative."""
     if base == 0:
-        return result * (exponent < 0) * -math.inf if (exponent < 0).any() else result * 0
+        return where(exponent >= 0, 0.0, result * -math.inf)
     return result * math.log(base) if base > 0 else result * math.nan
 
 

@@ -195,6 +195,7 @@ def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
 
 # --- torch.Tensor([1, 2]) and its like ---------------------------------------------------------------------
 
+MATERIALIZED_EDGE = "materialize_grads cannot be used when the given input is a GradientEdge"
 LEGACY_ARGUMENTS = (
     "new() received an invalid combination of arguments - got ({}), but expected one of:\n * no arguments\n"
     " * one tensor\n * (int ...) or one torch.Size: the shape\n * one sequence: the data"

@@ -755,6 +755,18 @@ PASSES = (
         1,
     ),
     Row(
+        "edge with zeros",
+        r"materialize_grads cannot be used when the given input is a GradientEdge",
+        (
+            "A gradient edge names a place in the graph, not a tensor: zeros for it would have no shape.",
+            "The output does not depend on that place, so that no gradient arrived either.",
+            "The pass was made all the same, only its answers were dropped.",
+        ),
+        ("Ask for the tensor itself, or use allow_unused=True and take None for zero.",),
+        (),
+        1,
+    ),
+    Row(
         "nan",
         r"Function '(?P<node>\w+)' returned nan values in its (?P<output>\d+)th output",
         (

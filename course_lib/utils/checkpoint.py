@@ -35,13 +35,33 @@ _settings = threading.local()
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable):
-    """False: inside the block segments are run to their end in backward, whatever is still needed."""
-    before = getattr(_settings, "early_stop", True)
+    """False: segments called inside the block are run to their end in backward, whatever is still needed.
+
+    What is set here counts more than the argument `early_stop` of a checkpoint.
+    """
+    before = getattr(_settings, "early_stop", None)
     _settings.early_stop = enable
     try:
         yield
     finally:
         _settings.early_stop = before
+
+
+class GraphExecGroup:
+    """The backward passes inside the block share one second run of each segment, and must not overlap.
+
+    CheckpointError for a pass that needs what an earlier one of the group has used.
+    """
+
+    def __enter__(self):
+        group = getattr(_settings, "group", None)
+        if group is not None:
+            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {group}")
+        _settings.group = self
+        return self
+
+    def __exit__(self, *error):
+        _settings.group = None
 
 
 @contextlib.contextmanager
@@ -104,6 +124,9 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
             "more details on the differences between the two variants.", stacklevel=2,
         )
         use_reentrant = True
+    preserve_rng_state = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
     length = len(functions) // segments
 
@@ -117,7 +140,8 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
     last = length * (segments - 1)
     for start in range(0, last, max(length, 1)):
-        input = checkpoint(piece(start, start + length), input, use_reentrant=use_reentrant, **kwargs)
+        part = piece(start, start + length)
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
     return piece(last, len(functions))(input)
 
 
@@ -152,6 +176,22 @@ class _Arguments(Node):
     notes = None
 
 
+class _Place:
+    """What a node of a segment keeps instead of a tensor: which of the tensors saved it stands for."""
+
+    __slots__ = ("number", "__weakref__")
+
+    def __init__(self, number):
+        self.number = number
+
+
+class _Run:
+    """One second run: how many tensors it has saved, and those that were not asked for yet."""
+
+    def __init__(self):
+        self.count, self.caught = 0, {}
+
+
 class Segment:
     """One call of a checkpointed function: its arguments, the forms of what it saved, and what later runs saved."""
 
@@ -159,15 +199,21 @@ class Segment:
         self.function, self.args, self.kwargs = function, [self.keep(arg) for arg in args], kwargs
         self.first_context, self.second_context = context_fn()
         self.check_forms = determinism_check == "default"
-        self.early_stop = early_stop and getattr(_settings, "early_stop", True)
+        setting = getattr(_settings, "early_stop", None)
+        self.early_stop = early_stop if setting is None else setting
         self.random_state = random_state() if preserve_rng_state else None
         self.forms = []  # of each saved tensor: shape, type, device
-        self.runs = weakref.WeakKeyDictionary()  # backward pass -> the tensors that the second run for it saved
+        self.places = []  # a weak reference to the place of each: it dies with its node
+        self.finished = False  # the first run has ended; a backward pass may begin before
+        self.may_differ = False  # a second run has overtaken the first, and so cannot be compared with it
+        self.runs = weakref.WeakKeyDictionary()  # backward pass, or group of them -> its _Run
 
     def first_run(self, args):
-        """Run the function; its nodes keep numbers instead of tensors."""
+        """Run the function; its nodes keep places instead of tensors."""
         with saved_tensors_hooks(self.pack, self.unpack), self.first_context:
-            return self.function(*args, **self.kwargs)
+            result = self.function(*args, **self.kwargs)
+        self.finished = True
+        return result
 
     @staticmethod
     def keep(arg):
@@ -183,27 +229,36 @@ class Segment:
         return [arg.unpack(_Arguments()) if isinstance(arg, SavedVariable) else arg for arg in self.args]
 
     def pack(self, tensor):
-        """Note the form of a tensor and keep its number."""
+        """Note the form of a tensor and keep its place."""
+        place = _Place(len(self.places))
         self.forms.append(form_of(tensor))
-        return len(self.forms) - 1
+        self.places.append(weakref.ref(place))
+        return place
 
-    def unpack(self, number):
-        """The tensor with that number, from the second run; each backward pass makes one of its own."""
-        if state.task is None:
-            return self.second_run()[number]
-        if state.task not in self.runs:
-            self.runs[state.task] = self.second_run()
-        return self.runs[state.task][number]
+    def unpack(self, place):
+        """The tensor of a place, once for each backward pass: the first place asked for runs the segment again.
+
+        What was handed out is let go at once, so that memory falls while the pass goes on. CheckpointError when it
+        is asked for again.
+        """
+        group = getattr(_settings, "group", None)
+        key = group or state.task or _Run()  # outside of a backward pass, each reading makes a run of its own
+        run = self.runs.get(key)
+        if run is None:
+            run = self.second_run()
+            self.runs[key] = run
+        if place.number not in run.caught:
+            raise CheckpointError(UNPACKED_TWICE.format(OVERLAPPING if group else ""))
+        return run.caught.pop(place.number)
 
     def second_run(self):
         """Run the function again, recorded, and catch what it saves."""
-        caught, args = [], self.arguments()
+        run, args = _Run(), self.arguments()
 
         def catch(tensor):
-            caught.append(tensor.detach())
-            if self.early_stop and len(caught) == len(self.forms):
-                raise _Stop
-            return caught[-1]
+            tensor = tensor.detach() if tensor.requires_grad else tensor
+            self.catch(run, tensor)
+            return tensor
 
         try:
             with (
@@ -213,23 +268,46 @@ class Segment:
                 self.function(*args, **self.kwargs)
         except _Stop:
             pass
-        self.check(caught)
-        return caught
+        self.check(run)
+        return run
 
-    def check(self, caught):
+    def catch(self, run, tensor):
+        """Put what a second run saves in its place. It ends (_Stop) when all places are filled.
+
+        A place whose node is gone stays empty: a backward pass inside of the segment has freed it.
+        """
+        number = run.count
+        run.count += 1
+        if number >= len(self.places):
+            if self.finished:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
+                    f"original forward pass.\n\n{HINT}"
+                )
+            self.may_differ = True
+            return
+        if self.places[number]() is not None:
+            run.caught[number] = tensor
+        if self.early_stop and run.count == len(self.places):
+            raise _Stop
+
+    def check(self, run):
         """CheckpointError unless the second run saved as many tensors as the first, of the same forms."""
-        if len(caught) != len(self.forms):
+        if self.may_differ:
+            return
+        if len(self.places) != run.count:
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation.\nNumber of tensors saved during forward: {len(self.forms)}\n"
-                f"Number of tensors saved during recomputation: {len(caught)}.\n\n{HINT}"
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.places)}\n"
+                f"Number of tensors saved during recomputation: {run.count}.\n\n{HINT}"
             )
         if not self.check_forms:
             return
         differing = [
-            f"tensor at position {number}:\nsaved metadata: {before}\nrecomputed metadata: {form_of(tensor)}\n"
-            for number, (before, tensor) in enumerate(zip(self.forms, caught, strict=True))
-            if before != form_of(tensor)
+            f"tensor at position {number}:\nsaved metadata: {self.forms[number]}\n"
+            f"recomputed metadata: {form_of(tensor)}\n"
+            for number, tensor in run.caught.items()
+            if self.forms[number] != form_of(tensor)
         ]
         if differing:
             raise CheckpointError(
@@ -238,6 +316,15 @@ class Segment:
             )
 
 
+UNPACKED_TWICE = (
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. {}If you are "
+    "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details "
+    "on your use case."
+)
+OVERLAPPING = (
+    "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute gradients) "
+    "is not allowed while under the torch.utils.checkpoint.GraphExecGroup context. "
+)
 HINT = (
     "Tip: the checkpointed function must do the same thing both times. Look for a branch on something that "
     "changed since "

@@ -1246,6 +1246,19 @@ def function_with_an_argument_left_out(torch):
 
 
 @program
+def gradient_edge_of_several_elements(torch):
+    edge = torch.autograd.graph.GradientEdge((leaf(torch) * 2).grad_fn, 0)
+    torch.autograd.backward(edge)
+
+
+@program
+def zeros_for_a_gradient_edge(torch):
+    x = leaf(torch)
+    edge = torch.autograd.graph.get_gradient_edge(x * 2)
+    torch.autograd.grad(x.sum(), edge, materialize_grads=True)
+
+
+@program
 def saved_argument_of_a_checkpoint_changed(torch):
     from importlib import import_module
 

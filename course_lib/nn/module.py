@@ -37,6 +37,22 @@ def _forward_is_missing(self, *args):
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+class _Call:
+    """One call of a module that has hooks: its arguments and its output as they stand, and the hooks that ran."""
+
+    def __init__(self, args, kwargs):
+        self.args, self.kwargs, self.result, self.ran = args, kwargs, None, set()
+
+    def seen(self, with_kwargs):
+        """What a forward hook is called with, after the module."""
+        return (self.args, self.kwargs, self.result) if with_kwargs else (self.args, self.result)
+
+    def take(self, given):
+        """What a forward hook returned: a new output, or None."""
+        if given is not None:
+            self.result = given
+
+
 class Module:
     """The base of everything with parameters. Call `super().__init__()` first, then assign; define `forward`.
 
@@ -66,55 +82,55 @@ class Module:
             self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
         ):
             return self.forward(*args, **kwargs)
-        ran = set()
+        call = _Call(args, kwargs)
         try:
-            return self._call_with_hooks(args, kwargs, ran)
+            return self._call_with_hooks(call)
         except Exception:
-            self._run_always_called(args, kwargs, ran)
+            self._run_always_called(call)
             raise
 
-    def _call_with_hooks(self, args, kwargs, ran):
-        args, kwargs = self._run_forward_pre_hooks(args, kwargs)
+    def _call_with_hooks(self, call):
+        self._run_forward_pre_hooks(call)
         backward_hook = None
         if self._backward_pre_hooks or (self._backward_hooks and self._is_full_backward_hook):
             backward_hook = BackwardHook(
                 self, list(self._backward_hooks.values()), list(self._backward_pre_hooks.values())
             )
-            args = backward_hook.watch_inputs(args)
-        result = self.forward(*args, **kwargs)
+            call.args = backward_hook.watch_inputs(call.args)
+        call.result = self.forward(*call.args, **call.kwargs)
         for number, (hook, with_kwargs, _) in list(self._forward_hooks.items()):
-            ran.add(number)
-            given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
-            if given is not None:
-                result = given
+            call.ran.add(number)
+            call.take(hook(self, *call.seen(with_kwargs)))
         if backward_hook is not None:
-            result = backward_hook.watch_outputs(result)
+            call.result = backward_hook.watch_outputs(call.result)
         if self._backward_hooks and self._is_full_backward_hook is False:
-            register_old_style(self, list(self._backward_hooks.values()), args, result)
-        return result
+            register_old_style(self, list(self._backward_hooks.values()), call.args, call.result)
+        return call.result
 
-    def _run_forward_pre_hooks(self, args, kwargs):
+    def _run_forward_pre_hooks(self, call):
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
             if with_kwargs:
-                given = hook(self, args, kwargs)
+                given = hook(self, call.args, call.kwargs)
                 if given is not None:
                     if not (isinstance(given, tuple) and len(given) == 2):
                         raise RuntimeError(
                             f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}."
                         )
-                    args, kwargs = given
+                    call.args, call.kwargs = given
             else:
-                given = hook(self, args)
+                given = hook(self, call.args)
                 if given is not None:
-                    args = given if isinstance(given, tuple) else (given,)
-        return args, kwargs
+                    call.args = given if isinstance(given, tuple) else (given,)
 
-    def _run_always_called(self, args, kwargs, ran):
-        """After an error in the call: hooks registered with always_call=True that have not run yet."""
+    def _run_always_called(self, call):
+        """After an error in the call: hooks registered with always_call=True that have not run yet.
+
+        They see what there was by then: the arguments as the pre-hooks left them, the output or None.
+        """
         for number, (hook, with_kwargs, always) in list(self._forward_hooks.items()):
-            if always and number not in ran:
+            if always and number not in call.ran:
                 try:
-                    hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
+                    call.take(hook(self, *call.seen(with_kwargs)))
                 except Exception as error:
                     warnings.warn(
                         "module forward hook with ``always_call=True`` raised an exception that was silenced as "
@@ -478,7 +494,8 @@ class Module:
             if child is not None:
                 child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
-            hook(self, destination, prefix, local_metadata)
+            if hook(self, destination, prefix, local_metadata) is not None:
+                raise RuntimeError("state_dict post-hook must return None")
         return destination
 
     def _persistent(self):
@@ -593,7 +610,7 @@ class Module:
             with no_grad():
                 if assign:
                     if isinstance(tensor, Parameter):  # frozen or not is this module's affair, not the checkpoint's
-                        value = value if isinstance(value, Parameter) else Parameter(value, requires_grad=False)
+                        value = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)
                         value.requires_grad_(tensor.requires_grad)
                     setattr(self, name, value)
                 else:

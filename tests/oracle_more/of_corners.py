@@ -489,3 +489,79 @@ def what_the_functional_interface_refuses(T):
         raises(lambda: of.jacobian(lambda x: x, x, strict=True, vectorize=True)),
         raises(lambda: of.jacobian(lambda x: x, x, strategy="sideways")),
     ]
+
+
+# --- hooks of modules --------------------------------------------------------------------------------------
+
+
+def module_of(T, forward):
+    class Made(T.nn.Module):
+        def forward(self, *args):
+            return forward(*args)
+
+    return Made()
+
+
+@program
+def a_hooked_module_adds_to_the_gradient_that_is_there(T):
+    x = leaf(T, [1.0, 2.0])
+    (x * 1).sum().backward()
+    held = x.grad
+    m = module_of(T, lambda constant, x: x * 3)
+    m.register_full_backward_hook(lambda m, grad_input, grad_output: None)
+    m(x.detach(), x).sum().backward()
+    return [x.grad is held, held]
+
+
+@program
+def a_backward_hook_may_not_change_sizes(T):
+    x, seen = T.ones(2, 2, requires_grad=True), []
+    for given in ((T.ones(3),), (None,), (T.ones(2, 2).double(),)):
+        m = T.nn.Sigmoid()
+        m.register_full_backward_hook(lambda m, grad_input, grad_output, given=given: given)
+        seen += [raises(lambda: m(x).sum().backward()), x.grad]
+        x.grad = None
+    return seen
+
+
+@program
+def what_a_hook_of_the_old_form_misses(T):
+    a, b, seen = leaf(T, [1.0]), leaf(T, [2.0]), []
+    for forward, args in (
+        (lambda pair: (pair[0].clone(), pair[1].clone()), ([a, b],)),
+        (lambda a, b: [a.clone(), b.clone()], (a, b)),
+        (lambda a, b: (a.clone(), b.clone()), (a, b)),
+        (lambda a: a.clone().clone(), (a,)),
+        (lambda a: {"first": 3, "second": a.clone()}, (a,)),
+        (lambda a: a.clone(), (a * 1,)),
+        (lambda a: a.unbind(), (a * 1,)),
+    ):
+        m, log = module_of(T, forward), []
+        m.register_backward_hook(lambda m, grad_input, grad_output, log=log: log.append([grad_input, grad_output]))
+        warnings, result = warned(lambda: m(*args))
+        made = [t for t in (result.values() if isinstance(result, dict) else result) if hasattr(t, "sum")]
+        made[0].sum().backward()
+        seen += [warnings, log]
+    return seen
+
+
+@program
+def what_hooks_that_are_always_called_see(T):
+    seen = []
+    m = module_of(T, lambda x: x * 2)
+    m.register_forward_pre_hook(lambda m, args: (args[0] * 5,))
+    m.register_forward_hook(lambda m, args, result: 1 / 0)
+    m.register_forward_hook(lambda m, a, k, r: seen.append([a, k, r]) or r * 2, always_call=True, with_kwargs=True)
+    m.register_forward_hook(lambda m, args, result: seen.append([args, result]), always_call=True)
+    return [raises(lambda: m(T.ones(2))), seen]
+
+
+@program
+def hooks_around_a_state_dict(T):
+    m, log = T.nn.Linear(1, 1), []
+    m.register_state_dict_post_hook(lambda m, state, prefix, metadata: log.append([list(state), prefix]))
+    list(T.nn.Sequential(m).state_dict())
+    m.register_state_dict_post_hook(lambda m, state, prefix, metadata: state)
+    taken = T.nn.Linear(1, 1, bias=False)
+    wrong = {"weight": T.ones(1, 1, dtype=T.int64)}
+    return [log, raises(lambda: m.state_dict()), raises(lambda: taken.load_state_dict(wrong, assign=True))]

@@ -6,7 +6,8 @@ PyTorch: torch/optim (sgd.py, adam.py, adamw.py, rmsprop.py, adagrad.py).
 import math
 
 from course_lib.native import creation
-from course_lib.optim.optimizer import BuiltIn, check_numbers, refuse
+from course_lib.optim.optimizer import BuiltIn, check_numbers, checked_betas, refuse, refuse_capturable
+from course_lib.tensor import Tensor
 
 
 class SGD(BuiltIn):
@@ -15,6 +16,8 @@ class SGD(BuiltIn):
     The direction is the gradient plus weight_decay * param; with momentum, a running sum of it: the first is taken
     as it is, later ones are scaled by 1 - dampening. nesterov looks one step ahead.
     """
+
+    added_later = dict(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False)
 
     def __init__(
         self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
@@ -50,11 +53,19 @@ class Adam(BuiltIn):
     weight_decay is added to the gradient; with decoupled_weight_decay (AdamW) the parameter is shrunk instead.
     """
 
+    added_later = dict(
+        amsgrad=False, maximize=False, foreach=None, capturable=False, differentiable=False,
+        decoupled_weight_decay=False, fused=None,
+    )  # fmt: skip
+
     def __init__(
         self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
         maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False,
     ):
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_numbers(lr=lr, eps=eps, weight_decay=weight_decay, betas=betas)
+        betas = checked_betas(betas, foreach and not capturable)
         refuse(differentiable, fused)
         super().__init__(params, dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
@@ -71,7 +82,8 @@ class Adam(BuiltIn):
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = creation.zeros_like(param)
         state["step"].add_(1)
-        (beta1, beta2), lr, steps = group["betas"], float(group["lr"]), state["step"].item()
+        refuse_capturable(group)
+        (beta1, beta2), lr, steps = map(float, group["betas"]), float(group["lr"]), state["step"].item()
         if group["weight_decay"] != 0:
             if group["decoupled_weight_decay"]:
                 param.mul_(1 - lr * group["weight_decay"])
@@ -98,9 +110,18 @@ class AdamW(Adam):
             differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
         )
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
+
 
 class RMSprop(BuiltIn):
     """param -= lr * grad / (sqrt(running mean of squares) + eps); centered subtracts the running mean's square."""
+
+    added_later = dict(
+        momentum=0, centered=False, foreach=None, maximize=False, differentiable=False, capturable=False
+    )
 
     def __init__(
         self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
@@ -123,6 +144,7 @@ class RMSprop(BuiltIn):
             if group["centered"]:
                 state["grad_avg"] = creation.zeros_like(param)
         state["step"].add_(1)
+        refuse_capturable(group)
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         alpha, lr = group["alpha"], float(group["lr"])
@@ -139,6 +161,8 @@ class RMSprop(BuiltIn):
 
 class Adagrad(BuiltIn):
     """param -= lr * grad / (sqrt(sum of all squares so far) + eps)."""
+
+    added_later = dict(foreach=None, maximize=False, differentiable=False, fused=None)
 
     def __init__(
         self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,

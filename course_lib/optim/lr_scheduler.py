@@ -6,17 +6,59 @@ Chainable schedulers compute the next rate from the present one, so a rate set b
 one optimizer multiply. LambdaLR computes it from "initial_lr", which is noted when the first scheduler is made.
 """
 
+import functools
 import math
 import types
 import warnings
+import weakref
 from bisect import bisect_right
 from collections import Counter
 
 from course_lib.optim.optimizer import Optimizer
+from course_lib.tensor import Tensor
+
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
+HOW_TO = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+
+
+def values(optimizer, key):
+    """A setting of each group; of a rate that is a tensor, a copy."""
+    return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
+
+
+def set_rates(optimizer, rates):
+    """Write a rate into each group; a rate that is a tensor is overwritten in place."""
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate.squeeze() if isinstance(rate, Tensor) else rate)
+        else:
+            group["lr"] = rate
+
+
+def watch(optimizer):
+    """From now on each step of the optimizer is noted, for the schedulers' warning about the order of steps."""
+    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+        return
+    step, watched = optimizer.step.__func__, weakref.ref(optimizer)  # a weak one: no ring of references
+
+    @functools.wraps(step)
+    def wrapper(*args, **kwargs):
+        watched()._opt_called = True
+        return step(watched(), *args, **kwargs)
+
+    wrapper._wrapped_by_lr_sched = True
+    optimizer.step = wrapper
 
 
 class LRScheduler:
     """The base of all schedulers. A subclass defines `get_lr`, one rate a group for the epoch `last_epoch`."""
+
+    _is_initial = _get_lr_called_within_step = False
 
     def __init__(self, optimizer, last_epoch=-1):
         if not isinstance(optimizer, Optimizer):
@@ -24,7 +66,7 @@ class LRScheduler:
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", float(group["lr"]))
+                group.setdefault("initial_lr", values(optimizer, "lr")[number])
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with "
@@ -34,14 +76,18 @@ class LRScheduler:
                     "fresh training "
                     "run (not recommended)"
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = values(optimizer, "initial_lr")
         self.last_epoch = last_epoch
-        if not optimizer._watched_by_scheduler:
-            optimizer._watched_by_scheduler, optimizer._opt_called = True, False
+        watch(optimizer)
+        self._initial_step()
+
+    def _initial_step(self):
         self._step_count = 0
-        self._is_initial, self._get_lr_called_within_step = True, False
-        self.step()
-        self._is_initial = False
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
 
     def get_lr(self):
         """The rates for the epoch `last_epoch`, one for each group."""
@@ -53,42 +99,38 @@ class LRScheduler:
 
     def step(self, epoch=None):
         """Go on to the next epoch and set its rates. Call it after `optimizer.step()`."""
-        if self._step_count == 1 and not self.optimizer._opt_called:
+        if self._step_count == 1 and not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and "
-                "later, you should "
-                "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
-                "will result in PyTorch skipping the first value of the learning rate schedule. See more details at "
-                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=2,
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
+                f"Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {HOW_TO}",
+                UserWarning, stacklevel=2,
+            )
+        elif self._step_count == 1 and not self.optimizer._opt_called:
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to "
+                f"do this will result in PyTorch skipping the first value of the learning rate schedule. {HOW_TO}",
+                UserWarning, stacklevel=2,
             )
         self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
         self._get_lr_called_within_step = True
         try:
-            if epoch is None:
-                self.last_epoch += 1
-                rates = self.get_lr()
-            else:
-                warnings.warn(
-                    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated "
-                    "where possible. "
-                    "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is "
-                    "different "
-                    "from None, the closed form is used instead of the new chainable form, where available. "
-                    "Please open "
-                    "an issue if you are unable to replicate your use case: "
-                    "https://github.com/pytorch/pytorch/issues/new/choose.", UserWarning, stacklevel=2,
-                )
-                self.last_epoch = epoch
-                rates = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
+            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+            closed = epoch is not None and hasattr(self, "_get_closed_form_lr")
+            rates = self._get_closed_form_lr() if closed else self.get_lr()
         finally:
             self._get_lr_called_within_step = False
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        set_rates(self.optimizer, rates)
+        self._last_lr = self.present()
 
     def present(self):
         """The rates as they are now."""
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return values(self.optimizer, "lr")
 
     def warn_outside_step(self):
         """get_lr answers for the step that is being taken: asked at another time, it is probably a mistake."""
@@ -105,6 +147,10 @@ class LRScheduler:
     def load_state_dict(self, state_dict):
         """Take over another scheduler's state; the optimizer's rates are left alone."""
         self.__dict__.update(state_dict)
+
+
+class _LRScheduler(LRScheduler):
+    """The base's name in old programs."""
 
 
 class LambdaLR(LRScheduler):
@@ -133,6 +179,9 @@ class MultiplicativeLR(LRScheduler):
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         self.lr_lambdas = one_for_each_group("lr_lambdas", lr_lambda, optimizer)
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
@@ -206,6 +255,8 @@ class MultiStepLR(LRScheduler):
     def get_lr(self):
         """The present rates, times gamma at a milestone (once for each time it is listed)."""
         self.warn_outside_step()
+        if self.last_epoch not in self.milestones:
+            return self.present()
         return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self.present()]
 
     def _get_closed_form_lr(self):
@@ -248,7 +299,8 @@ class ConstantLR(LRScheduler):
         return [lr * (1.0 / self.factor) for lr in self.present()]
 
     def _get_closed_form_lr(self):
-        return [base * (1.0 if self.last_epoch >= self.total_iters else self.factor) for base in self.base_lrs]
+        rest = (self.last_epoch >= self.total_iters) * (1 - self.factor)
+        return [base * (self.factor + rest) for base in self.base_lrs]
 
 
 class LinearLR(LRScheduler):
@@ -262,11 +314,6 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def factor_at(self, epoch):
-        """The factor at an epoch."""
-        gone = min(epoch, self.total_iters) / self.total_iters
-        return self.start_factor + (self.end_factor - self.start_factor) * gone
-
     def get_lr(self):
         """The present rates, times this epoch's factor over the last one's."""
         self.warn_outside_step()
@@ -274,11 +321,13 @@ class LinearLR(LRScheduler):
             return [lr * self.start_factor for lr in self.present()]
         if self._is_initial or self.last_epoch > self.total_iters:
             return self.present()
-        change = self.factor_at(self.last_epoch) / self.factor_at(self.last_epoch - 1)
+        way = self.end_factor - self.start_factor
+        change = 1.0 + way / (self.total_iters * self.start_factor + (self.last_epoch - 1) * way)
         return [lr * change for lr in self.present()]
 
     def _get_closed_form_lr(self):
-        return [base * self.factor_at(self.last_epoch) for base in self.base_lrs]
+        way, gone = self.end_factor - self.start_factor, min(self.total_iters, self.last_epoch)
+        return [base * (self.start_factor + way * gone / self.total_iters) for base in self.base_lrs]
 
 
 class PolynomialLR(LRScheduler):
@@ -290,18 +339,18 @@ class PolynomialLR(LRScheduler):
 
     def left(self, epoch):
         """What part of the epochs is left."""
-        return (1 - min(epoch, self.total_iters) / self.total_iters) ** self.power
+        return 1.0 - min(self.total_iters, epoch) / self.total_iters
 
     def get_lr(self):
         """The present rates, times this epoch's factor over the last one's."""
         self.warn_outside_step()
         if self._is_initial or self.last_epoch > self.total_iters:
             return self.present()
-        change = self.left(self.last_epoch) / self.left(self.last_epoch - 1)
+        change = (self.left(self.last_epoch) / self.left(self.last_epoch - 1)) ** self.power
         return [lr * change for lr in self.present()]
 
     def _get_closed_form_lr(self):
-        return [base * self.left(self.last_epoch) for base in self.base_lrs]
+        return [base * self.left(self.last_epoch) ** self.power for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -335,6 +384,98 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * half for base in self.base_lrs]
 
 
+class Several(LRScheduler):
+    """What the schedulers that are made of other schedulers share."""
+
+    def check(self, schedulers, optimizer, at_least):
+        """ValueError or TypeError for schedulers that cannot be put together."""
+        name = type(self).__name__
+        if len(schedulers) < 1:
+            raise ValueError(f"{name} expects at least one scheduler{at_least}, but got no scheduler.")
+        optimizer = optimizer or schedulers[0].optimizer
+        for index, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {index} should have `optimizer` as its attribute.")
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {index} in the given schedulers sequence."
+                )
+            if optimizer != scheduler.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {index} has {scheduler.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
+        return optimizer
+
+    def state_dict(self):
+        """The state, with that of each scheduler."""
+        own = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")}
+        return {**own, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+
+    def load_state_dict(self, state_dict):
+        """Take over another one's state, scheduler by scheduler."""
+        self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
+        for index, state in enumerate(state_dict["_schedulers"]):
+            self._schedulers[index].load_state_dict(state)
+
+
+class SequentialLR(Several):
+    """One scheduler after another: the next begins at its milestone, as if that were epoch 0."""
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        self.check(schedulers, optimizer, "")
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self._schedulers, self._milestones = schedulers, milestones
+        self.last_epoch, self.optimizer = last_epoch + 1, optimizer
+        set_rates(optimizer, values(optimizer, "initial_lr"))
+        self.recursive_undo()  # each of them has taken its first step when it was made
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched=None):
+        """Take back one epoch of all that are inside."""
+        sched = self if sched is None else sched
+        if hasattr(sched, "_schedulers"):
+            for inner in sched._schedulers:
+                self.recursive_undo(inner)
+        elif hasattr(sched, "last_epoch"):
+            sched.last_epoch -= 1
+
+    def step(self):
+        """One step of the scheduler whose turn it is."""
+        self.last_epoch += 1
+        turn = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[turn]
+        if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(Several):
+    """Several chainable schedulers at once: each step steps them all, and their factors multiply."""
+
+    def __init__(self, schedulers, optimizer=None):
+        self.optimizer = self.check(schedulers, optimizer, " to be chained")
+        self._schedulers = schedulers
+        self._last_lr = values(schedulers[-1].optimizer, "lr")
+
+    def step(self):
+        """One step of each."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = values(self._schedulers[-1].optimizer, "lr")
+
+
 class ReduceLROnPlateau(LRScheduler):
     """Times factor when a measured number has not improved for more than `patience` epochs: step(number)."""
 
@@ -344,55 +485,77 @@ class ReduceLROnPlateau(LRScheduler):
     ):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.factor, self.optimizer, count = factor, optimizer, len(optimizer.param_groups)
+        several = isinstance(min_lr, list | tuple)
+        if several and len(min_lr) != count:
+            raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
+        self.default_min_lr = None if several else min_lr
+        self.min_lrs = list(min_lr) if several else [min_lr] * count
+        self.patience, self.cooldown, self.eps = patience, cooldown, eps
+        self.last_epoch, self._last_lr = 0, self.present()
+        self._init_is_better(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _init_is_better(self, mode, threshold, threshold_mode):
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.optimizer = optimizer
-        self.mode, self.factor, self.patience, self.cooldown, self.eps = mode, factor, patience, cooldown, eps
-        self.threshold, self.threshold_mode = threshold, threshold_mode
-        groups = optimizer.param_groups
-        several = isinstance(min_lr, list | tuple)
-        self.default_min_lr = None if several else min_lr
-        self.min_lrs = list(min_lr) if several else [min_lr] * len(groups)
         self.mode_worse = math.inf if mode == "min" else -math.inf
-        self.last_epoch, self._last_lr = 0, self.present()
-        self._reset()
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
 
     def _reset(self):
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
-    def is_better(self, value, best):
-        """True when a number improves on the best by more than the threshold."""
-        sign = 1 if self.mode == "min" else -1
-        margin = self.threshold * (abs(best) if self.threshold_mode == "rel" and math.isfinite(best) else 1)
-        if self.threshold_mode == "rel" and math.isfinite(best):
-            return sign * value < sign * best * (1 - sign * self.threshold)
-        return sign * value < sign * best - margin if math.isfinite(best) else sign * value < sign * best
+    def _is_better(self, value, best):
+        sign = -1 if self.mode == "min" else 1
+        wanted = best * (1.0 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
+        return value > wanted if sign == 1 else value < wanted
+
+    @property
+    def in_cooldown(self):
+        """True in the epochs after a change in which bad ones are not counted."""
+        return self.cooldown_counter > 0
 
     def step(self, metrics, epoch=None):
         """Note the number of this epoch, and lower the rates after too many without improvement."""
         value = float(metrics)
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self.is_better(value, self.best):
+        if self._is_better(value, self.best):
             self.best, self.num_bad_epochs = value, 0
         else:
             self.num_bad_epochs += 1
-        if self.cooldown_counter > 0:
+        if self.in_cooldown:
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self.lower()
+            self._reduce_lr(self.last_epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self.present()
 
-    def lower(self):
+    def _reduce_lr(self, epoch):
         """Multiply the rates by the factor; a change smaller than eps is not made."""
-        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-            old = float(group["lr"])
-            new = max(old * self.factor, least)
-            if old - new > self.eps:
-                group["lr"] = new
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
+                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
+                    "`optimizer` param groups."
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        rates = [max(float(group["lr"]) * self.factor, low) for group, low in zip(groups, self.min_lrs, strict=True)]
+        kept = [float(group["lr"]) - rate <= self.eps for group, rate in zip(groups, rates, strict=True)]
+        old = self.present()
+        set_rates(self.optimizer, [a if keep else b for a, b, keep in zip(old, rates, kept, strict=True)])
+
+    def load_state_dict(self, state_dict):
+        """Take over another one's state."""
+        self.__dict__.update(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)

@@ -6,23 +6,35 @@ PyTorch: torch/optim/optimizer.py.
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
 from copy import deepcopy
-from itertools import chain
 
 from course_lib.autograd.grad_mode import enable_grad, no_grad
 from course_lib.graph import RemovableHandle
+from course_lib.native import creation
 from course_lib.nn.module import reset_grad
 from course_lib.tensor import Tensor
 
 REQUIRED = object()  # the default of a setting that every group must have
+_pre_hooks_of_all, _post_hooks_of_all = OrderedDict(), OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Call `hook(optimizer, args, kwargs)` before each step of any optimizer, before its own hooks."""
+    return RemovableHandle(_pre_hooks_of_all, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Call `hook(optimizer, args, kwargs)` after each step of any optimizer, after its own hooks."""
+    return RemovableHandle(_post_hooks_of_all, hook)
 
 
 def run_with_hooks(step):
-    """A step method with the step hooks around it; it also notes that a step was taken, for the schedulers."""
+    """A step method with the step hooks around it."""
 
     @functools.wraps(step)
     def wrapper(self, *args, **kwargs):
-        for hook in list(self._optimizer_step_pre_hooks.values()):
+        for hook in [*_pre_hooks_of_all.values(), *self._optimizer_step_pre_hooks.values()]:
             given = hook(self, (self, *args), kwargs)
             if given is not None:
                 if not (isinstance(given, tuple) and len(given) == 2):
@@ -30,9 +42,8 @@ def run_with_hooks(step):
                         f"{wrapper} must return None or a tuple of (new_args, new_kwargs), but got {given}."
                     )
                 (_, *args), kwargs = given
-        self._opt_called = True
         result = step(self, *args, **kwargs)
-        for hook in list(self._optimizer_step_post_hooks.values()):
+        for hook in [*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()]:
             hook(self, (self, *args), kwargs)
         return result
 
@@ -45,6 +56,8 @@ class Optimizer:
     params: tensors, or dictionaries {"params": tensors, setting: value, ...}, one for each group
     """
 
+    _opt_called = False  # was a step taken since a scheduler began to watch?
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if "step" in vars(cls):
@@ -54,8 +67,8 @@ class Optimizer:
         self.defaults = defaults
         self.state = defaultdict(dict)  # parameter -> what the algorithm remembers about it
         self.param_groups = []  # dictionaries: "params" and the settings
-        self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks = OrderedDict(), OrderedDict()
-        self._opt_called = self._watched_by_scheduler = False
+        for kind in _HOOKS:
+            setattr(self, f"_optimizer_{kind}_hooks", OrderedDict())
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -98,6 +111,13 @@ class Optimizer:
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
                 "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3,
             )
+        for group in self.param_groups:
+            if ("param_names" in param_group) != ("param_names" in group):
+                which = "with names" if "param_names" in param_group else "without names"
+                raise ValueError(
+                    f"all optimizer param groups should be with/without names. cannot add param group {which} to the "
+                    "optimizer"
+                )
         taken = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in taken for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -117,19 +137,28 @@ class Optimizer:
 
     def state_dict(self):
         """{"state": by number of the parameter, "param_groups": the settings, and numbers for parameters}."""
-        order = list(chain.from_iterable(group["params"] for group in self.param_groups))
-        numbers = {}
-        for param in order:
-            numbers.setdefault(id(param), len(numbers))
-        groups = [
-            {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
-            for group in self.param_groups
-        ]
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers, start, groups = {}, 0, []
+        for group in self.param_groups:
+            params = group["params"]
+            numbers.update({id(p): i for i, p in enumerate(params, start) if id(p) not in numbers})
+            settings = {k: v for k, v in group.items() if k != "params"}
+            groups.append({**settings, "params": [numbers[id(p)] for p in params]})
+            start += len(params)
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        result = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            given = hook(self, result)
+            result = result if given is None else given
+        return result
 
     def load_state_dict(self, state_dict):
         """Take over the settings and the state of another optimizer with the same groups, by position."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            given = hook(self, state_dict)
+            state_dict = state_dict if given is None else given
         groups = deepcopy(state_dict["param_groups"])
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -141,11 +170,26 @@ class Optimizer:
         for mine, theirs in zip(self.param_groups, groups, strict=True):
             by_number.update(zip(theirs["params"], mine["params"], strict=True))
             theirs["params"] = mine["params"]
-        self.state = defaultdict(dict)
-        for key, state in state_dict["state"].items():
+            if "param_names" in mine:
+                theirs.setdefault("param_names", mine["param_names"])
+        state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
             param = by_number.get(key)
-            self.state[key if param is None else param] = fitted(state, param)
-        self.param_groups = groups
+            state[key if param is None else param] = value if param is None else fitted(value, param)
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def __getstate__(self):
+        """What a copy or a file keeps; the hooks are not among it."""
+        return {name: vars(self)[name] for name in ("defaults", "state", "param_groups")}
+
+    def __setstate__(self, state):
+        """Take over attributes: from a copy, a file, or load_state_dict."""
+        self.__dict__.update(state)
+        for kind in _HOOKS:
+            self.__dict__.setdefault(f"_optimizer_{kind}_hooks", OrderedDict())
+        self.defaults.setdefault("differentiable", False)
 
     # --- hooks ---------------------------------------------------------------------------------------------
 
@@ -157,12 +201,41 @@ class Optimizer:
         """Call `hook(optimizer, args, kwargs)` after each step."""
         return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Call `hook(optimizer)` before the state dict is made."""
+        return added(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Call `hook(optimizer, state_dict)` on a finished state dict; what it returns takes its place."""
+        return added(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Call `hook(optimizer, state_dict)` on a copy before it is loaded; what it returns takes its place."""
+        return added(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Call `hook(optimizer)` when a state dict was loaded."""
+        return added(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
     def __repr__(self):
         text = type(self).__name__ + " ("
         for number, group in enumerate(self.param_groups):
             text += f"\nParameter Group {number}\n"
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
+
+
+_HOOKS = (
+    "step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post",
+)  # fmt: skip
+
+
+def added(hooks, hook, prepend):
+    """Register a hook, last or first, and return the handle that removes it."""
+    handle = RemovableHandle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
 
 
 def check_parameter(param):
@@ -180,11 +253,25 @@ def fitted(value, param, key=None):
         return value.to(param.dtype) if floats else value
     if isinstance(value, dict):
         return {k: fitted(v, param, k) for k, v in value.items()}
+    if isinstance(value, Iterable):
+        return type(value)(fitted(v, param) for v in value)
     return value
 
 
 class BuiltIn(Optimizer):
     """What the optimizers of this folder share: `step` walks over the parameters that have a gradient."""
+
+    added_later = {}  # settings that older state dicts do not have, and what holds for them
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self.added_later.items():
+                group.setdefault(name, value)
+            for param in group["params"]:
+                known = self.state.get(param, {})
+                if "step" in known and not isinstance(known["step"], Tensor):
+                    known["step"] = creation.tensor(float(known["step"]))
 
     @no_grad()
     def step(self, closure=None):
@@ -218,6 +305,28 @@ def check_numbers(lr=0.0, eps=0.0, weight_decay=0.0, betas=(), **others):
     for index, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+
+
+def checked_betas(betas, floats_only):
+    """Adam's two betas: floats, or tensors of one element. ValueError for anything else, integers too."""
+    kinds = [float if isinstance(beta, float) else Tensor if isinstance(beta, Tensor) else None for beta in betas]
+    if kinds[0] is None or kinds[0] is not kinds[1]:
+        raise ValueError("betas must be either both floats or both Tensors")
+    for index, beta in enumerate(betas if kinds[0] is Tensor else ()):
+        if floats_only:
+            raise ValueError(f"betas[{index}] as a Tensor is not supported for capturable=False and foreach=True")
+        if beta.numel() != 1:
+            raise ValueError(f"Tensor betas[{index}] must be 1-element")
+    return tuple(beta.squeeze() if isinstance(beta, Tensor) and beta.dim() else beta for beta in betas)
+
+
+def refuse_capturable(group):
+    """AssertionError, as in PyTorch, for a setting that only other devices have."""
+    if group["capturable"]:
+        raise AssertionError(
+            "If capturable=True, params and state_steps must be on supported devices: ['cuda', 'xpu', 'hpu', "
+            "'privateuseone', 'xla']."
+        )
 
 
 def refuse(differentiable, fused=None):

@@ -72,7 +72,7 @@ _FUNCTIONS = """
     tensordot flatten t transpose permute unsqueeze squeeze select narrow diagonal unbind split chunk flip index_select
     gather scatter_add index_add eq ne lt le gt ge logical_not isnan isinf isfinite equal allclose is_tensor numel
 """.split()
-_OPERATIONS = [*_native_methods.ROW_METHODS, "clone"]
+_OPERATIONS = _native_methods.ROW_METHODS
 _LATER = {"nn", "optim", "utils", "linalg"}  # subpackages, imported when first used
 _LEFT_OUT = {
     "compile": "Run the function as it is.",
@@ -88,22 +88,23 @@ _LEFT_OUT = {
 }
 
 _MORE = """
-    clip clamp_min clamp_max multiply subtract divide true_divide arcsin arccos arctan absolute negative floor_divide
-    logical_and logical_or logical_xor isclose as_strided movedim moveaxis swapaxes swapdims broadcast_to tile diff
-    vstack hstack column_stack meshgrid var_mean std_mean nonzero count_nonzero unique unflatten normal bernoulli
-    randint_like broadcast_tensors
+    clip clamp_min clamp_max round round_ multiply subtract divide true_divide arcsin arccos arctan absolute negative
+    floor_divide logical_and logical_or logical_xor isclose as_strided movedim moveaxis swapaxes swapdims broadcast_to
+    tile diff vstack hstack column_stack meshgrid var_mean std_mean nonzero count_nonzero unique unflatten normal
+    bernoulli randint_like broadcast_tensors
 """.split()
 
 _METHODS = """
-    detach detach_ is_inference zero_ fill_ masked_fill masked_select clamp_ clip_ square_ neg_ is_floating_point
+    clone detach detach_ is_inference zero_ fill_ masked_fill masked_select clamp_ clip_ square_ neg_ is_floating_point
     is_complex
 """.split()  # functions that are the methods of their names
 
 _RARE = [
     *_native_methods.RARE_METHODS,
     *"""
-    fill rsub isin tril_indices triu_indices atleast_1d atleast_2d dstack row_stack einsum scalar_tensor result_type
-    promote_types can_cast save load get_num_threads set_num_threads FloatTensor DoubleTensor LongTensor BoolTensor
+    fill rsub isin tril_indices triu_indices atleast_1d atleast_2d atleast_3d dstack row_stack einsum scalar_tensor
+    result_type promote_types can_cast save load get_num_threads set_num_threads FloatTensor DoubleTensor LongTensor
+    BoolTensor
     """.split(),
 ]
 

@@ -178,6 +178,8 @@ def pow_(input, exponent):
 
 def remainder(input, other):
     """What is left of input after rounding input / other down."""
+    if not isinstance(input, Tensor):
+        return other.__rmod__(input)
     if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
         return rows.remainder(input, other)
     if isinstance(other, float) and input.array.dtype.kind != "f":
@@ -328,6 +330,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 def _spread(row, input, dim, unbiased, correction, keepdim):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    correction = 1 if correction is None else correction
     return row(input, dims_of(input, dim), correction if unbiased else 0, keepdim)
 
 
@@ -908,7 +911,10 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     """The diagonal of two dimensions, as a view."""
     if input.array.ndim < 2:
         dimension(input, dim2)
-    return rows.diagonal(input, offset, dimension(input, dim1), dimension(input, dim2))
+    first, second = dimension(input, dim1), dimension(input, dim2)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return rows.diagonal(input, offset, first, second)
 
 
 @numpy_names
@@ -1046,6 +1052,8 @@ def bitwise(name, function):
         kernels.sizes_of_both(x, y)
         if x.dtype.kind == "f":
             raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'')
+        if name in ("lshift", "rshift"):
+            kernels.truth_refused(x, f"\"{name}_cpu\" not implemented for 'Bool'", NotImplementedError)
         return without_gradient(function(x, y))
 
     operation.__name__ = name

@@ -12,11 +12,13 @@ from course_lib.grad_mode import state
 from course_lib.graph import Node, init_node
 from course_lib.native import composites, creation, kernels
 from course_lib.native.arguments import broadcast_error, operands
-from course_lib.native.building import rows
+from course_lib.native.building import on_arrays_function, on_tensors_function, rows
 from course_lib.native.composites import without_gradient
 from course_lib.native.indexing import cat, dimension
 from course_lib.native.memory import Storage, check_room
-from course_lib.tensor import Tensor, memory_of, new_tensor
+from course_lib.ops import instrument
+from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
+from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 from course_lib.views import gradient_edge, requires_grad
 
 # --- element by element ------------------------------------------------------------------------------------
@@ -31,14 +33,68 @@ def clamp_min(input, min):
     return rows.clamp_min_tensor(input, min) if isinstance(min, Tensor) else rows.clamp_min(input, min)
 
 
+def clamp_min_(input, min):
+    """The same in the tensor's own memory."""
+    return rows.clamp_min_tensor_(input, min) if isinstance(min, Tensor) else rows.clamp_min_(input, min)
+
+
 def clamp_max(input, max):
     """input, or max where that is smaller."""
     return rows.clamp_max_tensor(input, max) if isinstance(max, Tensor) else rows.clamp_max(input, max)
 
 
+def clamp_max_(input, max):
+    """The same in the tensor's own memory."""
+    return rows.clamp_max_tensor_(input, max) if isinstance(max, Tensor) else rows.clamp_max_(input, max)
+
+
 def square_(input):
     """The tensor's own memory squared."""
     return rows.pow_number_(input, 2)
+
+
+def round(input, *, decimals=None):
+    """The nearest whole number, of two equally near ones the even; or so many decimals kept."""
+    return rows.round(input) if decimals is None else rows.round_decimals(input, decimals)
+
+
+def round_(input, *, decimals=None):
+    """The tensor's own memory rounded."""
+    return rows.round_(input) if decimals is None else rows.round_decimals_(input, decimals)
+
+
+def cumsum_(input, dim, *, dtype=None):
+    """Running sums in the tensor's own memory."""
+    return rows.cumsum_(input, dimension(input, dim))
+
+
+def cumprod_(input, dim, *, dtype=None):
+    """Running products in the tensor's own memory."""
+    return rows.cumprod_(input, dimension(input, dim))
+
+
+def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2) in the tensor's own memory."""
+    composites.check_matrices("mat1", "mat2", mat1, mat2)
+    return rows.addmm_scaled_(input, mat1, mat2, beta, alpha)
+
+
+def _over(function):
+    """The variant of a function without gradient that overwrites its first operand, in that one's type."""
+
+    def operation_(input, *others):
+        return rows.copy_(input, function(input, *others).detach())
+
+    operation_.__name__ = function.__name__ + "_"
+    operation_.__doc__ = f"{function.__name__}, written into the tensor's own memory."
+    return operation_
+
+
+eq_, ne_, lt_ = _over(composites.eq), _over(composites.ne), _over(composites.lt)
+le_, gt_, ge_ = _over(composites.le), _over(composites.gt), _over(composites.ge)
+bitwise_and_, bitwise_or_ = _over(composites.bitwise_and), _over(composites.bitwise_or)
+bitwise_xor_, logical_not_ = _over(composites.bitwise_xor), _over(composites.logical_not)
+true_divide_ = composites.div_
 
 
 def floor_divide(input, other):
@@ -59,12 +115,16 @@ def _logical(name, function):
 
 logical_and, logical_or = _logical("logical_and", np.logical_and), _logical("logical_or", np.logical_or)
 logical_xor = _logical("logical_xor", np.logical_xor)
+logical_and_, logical_or_, logical_xor_ = _over(logical_and), _over(logical_or), _over(logical_xor)
 
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where two tensors agree within atol + rtol * |other|."""
     if input.array.dtype != other.array.dtype:
         raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     kernels.sizes_of_both(input.array, other.array)
     return without_gradient(np.isclose(input.array, other.array, rtol, atol, equal_nan))
 
@@ -105,6 +165,8 @@ def sum_to_size(input, *size):
     """The tensor summed over the dimensions along which `size` would be expanded to its shape."""
     size = creation.sizes_from(size)
     shape = input.array.shape
+    if not size:
+        return rows.sum_all(input)
     lead = len(shape) - len(size)
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, shape[lead:], strict=True)):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
@@ -131,11 +193,18 @@ def unflatten(input, dim, sizes):
 
 def movedim(input, source, destination):
     """Dimensions moved to other places; the rest keep their order."""
+    source, destination = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
+            f"dims as destination ({destination} dims)"
+        )
+    sources, targets = ([dimension(input, d) for d in dims] for dims in (source, destination))
+    for name, dims, named in (("source", sources, source), ("destination", targets, destination)):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({named})")
     if not input.array.ndim:
-        dimension(input, source), dimension(input, destination)
         return rows.alias(input)
-    sources = [dimension(input, d) for d in ([source] if isinstance(source, int) else source)]
-    targets = [dimension(input, d) for d in ([destination] if isinstance(destination, int) else destination)]
     rest = iter([d for d in range(input.array.ndim) if d not in sources])
     place = dict(zip(targets, sources, strict=True))
     return composites.permute(input, [place[d] if d in place else next(rest) for d in range(input.array.ndim)])
@@ -160,25 +229,35 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     if not input.array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     dim = dimension(input, dim)
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if not n:
+        return rows.copy_(creation.zeros_like(input), input)
     if prepend is not None or append is not None:
         input = cat([part for part in (prepend, input, append) if part is not None], dim)
     length = input.array.shape[dim]
-    if not n:
-        return rows.copy_(creation.zeros_like(input), input)
     for left in range(length - 1, max(length - n, 0) - 1, -1):
         parts = composites.narrow(input, dim, 1, left), composites.narrow(input, dim, 0, left)
         input = logical_xor(*parts) if input.array.dtype.kind == "b" else parts[0] - parts[1]
     return input
 
 
+def check_any_tensors(name, tensors):
+    """RuntimeError for a list of no tensors."""
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+
+
 def vstack(tensors):
     """Tensors joined as rows."""
+    check_any_tensors("vstack", tensors)
     tensors = [composites.view(t, (1, 1)) if t.array.ndim == 0 else t for t in tensors]
     return cat([rows.unsqueeze(t, 0) if t.array.ndim == 1 else t for t in tensors], 0)
 
 
 def hstack(tensors):
     """Tensors joined along their second dimension; vectors along their only one."""
+    check_any_tensors("hstack", tensors)
     tensors = [composites.reshape(t, 1) if t.array.ndim == 0 else t for t in tensors]
     return cat(tensors, 0 if tensors[0].array.ndim == 1 else 1)
 
@@ -194,7 +273,7 @@ def meshgrid(*tensors, indexing="ij"):
         tensors = tensors[0]
     if indexing == "xy":
         grids = meshgrid(*tensors[1::-1], *tensors[2:])
-        return tuple(composites.transpose(g, 0, 1) for g in (*grids[1::-1], *grids[2:]))
+        return (*grids[1::-1], *grids[2:])
     shape = tuple(t.array.size for t in tensors)
     lined = [
         composites.reshape(t, (*(1,) * d, -1, *(1,) * (len(shape) - d - 1))) for d, t in enumerate(tensors)
@@ -205,21 +284,83 @@ def meshgrid(*tensors, indexing="ij"):
 # --- reductions and searches -------------------------------------------------------------------------------
 
 
-def var_mean(input, dim=None, *, correction=1, keepdim=False):
+class SpreadAndMean(Node):
+    """The history of var_mean and std_mean: two results of one input, with a gradient each."""
+
+    __slots__ = ("kept_self", "kept_result0", "kept_dim", "kept_correction", "kept_keepdim")
+    saved_names = ("correction", "dim", "keepdim", "self", "result0")
+    saved_tensor_names = ("self", "result0")
+    several_outputs, output_count, takes_root = True, 2, False
+
+    def apply(self, grads):
+        return (self.gradient(grads, on_arrays_function, self.kept_self.unpack(self).array),)
+
+    def apply_to_tensors(self, grads):
+        return (self.gradient(grads, on_tensors_function, self.kept_self.unpack(self)),)
+
+    def gradient(self, grads, function, x):
+        """The sum of what both results pass back; a result that nobody used passes nothing."""
+        dim, keepdim, parts = self.kept_dim, self.kept_keepdim, []
+        if grads[0] is not None:
+            result = self.kept_result0.unpack(self) if self.takes_root else x
+            result = (result if isinstance(x, Tensor) else getattr(result, "array", result),) * self.takes_root
+            slope = function("std_grad" if self.takes_root else "var_grad")
+            parts.append(slope(grads[0], x, *result, dim, self.kept_correction, keepdim))
+        if grads[1] is not None:
+            share = function("restore_dim")(grads[1] / kernels.numel(x.shape, dim), x.shape, dim, keepdim)
+            parts.append(function("expand")(share, tuple(x.shape)))
+        return parts[0] + parts[1] if len(parts) > 1 else parts[0]
+
+    def release(self):
+        self.kept_self = FREED
+        self.kept_result0 = self.kept_result0 and FREED
+
+
+VarMeanBackward0 = add_slot_properties(type("VarMeanBackward0", (SpreadAndMean,), {"__slots__": ()}))
+StdMeanBackward0 = add_slot_properties(
+    type("StdMeanBackward0", (SpreadAndMean,), {"__slots__": (), "takes_root": True})
+)
+
+
+def spread_and_mean(kind, spread, input, dim, unbiased, keepdim, correction):
+    """(variance or standard deviation, mean), with one node for both."""
+    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+    correction = (1 if correction is None else correction) if unbiased else 0
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(f"{spread.__name__}_mean only support floating point and complex dtypes")
+    source = input.detach()
+    results = spread(source, dim, True, keepdim, correction=correction), composites.mean(source, dim, keepdim)
+    edge = gradient_edge(input) if state.recording > 0 else None
+    if edge is not None:
+        node = init_node(kind(), (edge,))
+        for number, part in enumerate(results):
+            part.node = node
+            meta_of(part).output_nr, part.meta.edge_to_output = number, True
+        node.kept_self = SavedVariable.of(input)
+        node.kept_result0 = SavedOutput.of(results[0]) if kind.takes_root else None
+        node.kept_dim, node.kept_correction, node.kept_keepdim = composites.dims_of(input, dim), correction, keepdim
+        if state.recording == 2:
+            instrument(node, results[0])
+    return results
+
+
+@composites.numpy_names
+def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(variance, mean) over dimensions."""
-    return composites.var(input, dim, keepdim=keepdim, correction=correction), composites.mean(input, dim, keepdim)
+    return spread_and_mean(VarMeanBackward0, composites.var, input, dim, unbiased, keepdim, correction)
 
 
-def std_mean(input, dim=None, *, correction=1, keepdim=False):
+@composites.numpy_names
+def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(standard deviation, mean) over dimensions."""
-    return composites.std(input, dim, keepdim=keepdim, correction=correction), composites.mean(input, dim, keepdim)
+    return spread_and_mean(StdMeanBackward0, composites.std, input, dim, unbiased, keepdim, correction)
 
 
 def nonzero(input, *, as_tuple=False):
     """The places of the elements that are not zero: one row a place, or one tensor a dimension."""
-    found = np.nonzero(np.atleast_1d(input.array))
     if as_tuple:
-        return tuple(without_gradient(places) for places in found)
+        return composites.unbind(nonzero(input if input.array.ndim else rows.unsqueeze(input, 0)), 1)
+    found = np.nonzero(np.atleast_1d(input.array))
     found = found[: input.array.ndim]
     lines = np.stack(found) if found else np.zeros((0, int(bool(input.array))), np.int64)
     return without_gradient(np.array(lines.T, order="F"))  # by columns, as in PyTorch
@@ -303,26 +444,28 @@ def normal(mean, std=1.0, size=None):
 
 def bernoulli(input):
     """1 with the probability that each element gives, else 0."""
+    kernels.floats(input.array, "bernoulli_tensor_cpu_p_")
     return rows.bernoulli(input, creation.generator().random(input.array.shape) < input.array)
 
 
-def randint_like(input, low, high=None):
+def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False):
     """Random integers from low up to but without high, in the shape and type of `input`."""
     low, high = (0, low) if high is None else (low, high)
-    return creation.randint(low, high, input.array.shape, dtype=input.dtype)
+    kind = dtype or input.dtype
+    return creation.randint(low, high, input.array.shape, dtype=kind, device=device, requires_grad=requires_grad)
 
 
 # --- new tensors in an old one's type ----------------------------------------------------------------------
 
 
-def new_full(input, size, fill_value, *, dtype=None, requires_grad=False):
+def new_full(input, size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value in another shape and this tensor's type."""
-    return creation.full(size, fill_value, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    return creation.full(size, fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
-def new_empty(input, *size, dtype=None, requires_grad=False):
+def new_empty(input, *size, dtype=None, device=None, requires_grad=False):
     """Memory in another shape and this tensor's type, holding zeros."""
-    return creation.empty(*size, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    return creation.empty(*size, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
 def broadcast_tensors(*tensors):
@@ -331,4 +474,4 @@ def broadcast_tensors(*tensors):
         shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
     except ValueError:
         raise broadcast_error(*tensors) from None
-    return [t if t.array.shape == shape else composites.expand(t, shape) for t in tensors]
+    return tuple(t if t.array.shape == shape else composites.expand(t, shape) for t in tensors)

@@ -3,6 +3,7 @@
 PyTorch: torch/csrc/utils/tensor_new.cpp, aten/src/ATen/native/TensorFactories.cpp.
 """
 
+import math
 import operator
 import warnings
 
@@ -211,6 +212,12 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
     return finish(np.eye(n, m, dtype=numpy_type(dtype)), dtype, requires_grad, device)
 
 
+def numbers_only(name, kind):
+    """NotImplementedError for truth values, which cannot be counted."""
+    if kind.kind == "b":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+
+
 def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
     """start, start + step, ... up to but without end; int64 when all are integers."""
     if end is None:
@@ -219,8 +226,13 @@ def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_gr
         raise TypeError("arange() needs to be told where to end")
     start = 0 if start is None else start
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     whole = all(isinstance(v, int | np.integer) for v in (start, end, step))
     kind = numpy_type(dtype, dtypes.I64 if whole else dtypes.F32)
+    numbers_only("arange", kind)
+    if kind.kind == "i":
+        start, end, step = map(int, (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
@@ -229,11 +241,17 @@ def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_gr
 
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
-    """`steps` numbers from start to end, both included, at equal distances."""
+    """`steps` numbers from start to end, both included, at equal distances: the second half counted from the end."""
     kind = numpy_type(dtype)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return finish(np.linspace(start, end, steps).astype(kind), dtype, requires_grad, device)
+    numbers_only("linspace", kind)
+    start, end = (kind.type(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
+    step = np.subtract(end, start, dtype=kind if kind.kind == "f" else dtypes.F64) / max(steps - 1, 1)
+    counted, half = np.arange(steps), steps // 2
+    numbers = np.where(counted < half, start + step * counted, end - step * (steps - 1 - counted))
+    numbers = numbers if steps != 1 else np.full(1, start)
+    return finish(numbers.astype(kind), dtype, requires_grad, device)
 
 
 def layout(input):
@@ -253,7 +271,8 @@ def ones_like(input, *, dtype=None, device=None, requires_grad=False):
 
 def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value in the shape and type of `input`."""
-    return finish(np.full_like(memory_of(input), fill_value, order=layout(input)), dtype, requires_grad, device)
+    kind = numpy_type(dtype, input.array.dtype)
+    return finish(np.full_like(memory_of(input), fill_value, kind, order=layout(input)), dtype, requires_grad, device)
 
 
 def empty_like(input, *, dtype=None, device=None, requires_grad=False):

@@ -90,10 +90,10 @@ row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)",
     self="where(self >= min, grad, 0.0)")
 row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)",
     self="where(self <= max, grad, 0.0)")
-row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1", in_place=False,
+row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
     self="where(self >= min, grad, 0.0)",
     min="where(self < min, grad, 0.0)")
-row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1", in_place=False,
+row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1",
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
 row("clamp_tensors(self, min, max)", "kernels.between(self, min, max)", node="ClampBackward0",
@@ -158,7 +158,7 @@ row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", no
     self="expand(restore_dim(grad / numel(self_sym_sizes, dim), self_sym_sizes, dim, keepdim), self_sym_sizes)")
 row("max_all(self)", "kernels.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False,
+row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,
     self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
 row("softmax(self, dim)", "kernels.softmax(self, dim)", elementwise=False,
     self="softmax_backward(grad, result, dim)")
@@ -207,7 +207,8 @@ row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim
     floating=True,
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
-row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, keeps=("result",),
+row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, in_place=True,
+    keeps=("result",),
     self="cumprod_grad(grad, self, result, dim)")
 
 # --- products of matrices ----------------------------------------------------------------------------------
@@ -221,8 +222,9 @@ row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=Fal
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")
-row("addmm_scaled(self, mat1, mat2, beta, alpha)", "beta * self + alpha * kernels.matrix_product(mat1, mat2)",
-    node="AddmmBackward0", elementwise=False, broadcasts=("self",),
+row("addmm_scaled(self, mat1, mat2, beta, alpha)",
+    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
+    node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
     self="grad * beta",
     mat1="(grad @ t(mat2)) * alpha",
     mat2="(t(mat1) @ grad) * alpha")
@@ -269,15 +271,15 @@ row("flip(self, dims)", "kernels.flip(self, dims)", elementwise=False,
     self="flip(grad, dims)")
 row("index_select(self, dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
     self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
-row("clone_contiguous(self)", "np.ascontiguousarray(self)", node="CloneBackward0", elementwise=False,
+row("clone_contiguous(self)", "np.array(self, order='C')", node="CloneBackward0", elementwise=False,
     self="grad")
 row("unsafe_view(self, shape)", "kernels.copy_shaped(self, shape)", node="UnsafeViewBackward0", elementwise=False,
     self="reshape(grad, self_sym_sizes)")
-row("repeat(self, repeats)", "np.ascontiguousarray(np.tile(self, repeats))", elementwise=False,
+row("repeat(self, repeats)", "np.array(np.tile(self, repeats), order='C')", elementwise=False,
     self="sum_repeats(grad, self_sym_sizes, repeats)")
-row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", elementwise=False,
+row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", elementwise=False, in_place=True,
     self="triu(grad, diagonal)")
-row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False,
+row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
     self="tril(grad, diagonal)")
 row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
     in_place=True,

@@ -36,20 +36,27 @@ def fmod(a, b):
     return np.fmod(a, b)
 
 
-def check_scatter(x, dim, index, shape, dtype):
-    """RuntimeError for an index that leads nowhere, or is no index."""
-    kernels.scatter_add(np.zeros(x.shape, x.dtype), dim, index, np.zeros(shape, dtype))
-
-
 def put_at(x, dim, index, values):
-    """A copy of x with values[i] written at index[i] along a dimension."""
-    check_scatter(x, dim, index, np.shape(values) or index.shape, getattr(values, "dtype", x.dtype))
+    """A copy of x with values[i], or one value, written at index[i] along a dimension."""
+    src = values if isinstance(values, np.ndarray | np.generic) else np.broadcast_to(x.dtype.type(values), index.shape)
+    if index.dtype.kind != "i" or x.dtype != src.dtype:
+        kernels.scatter_add(x, dim, index, src)  # raises, and says why
     result = np.array(x, order="C")
-    places = list(np.indices(index.shape, sparse=True))
-    if places:
-        places[dim] = index
-    result[tuple(places)] = values[tuple(slice(n) for n in index.shape)] if np.ndim(values) else values
+    if index.size:
+        kernels.check_scattered(x, dim, index, src)
+        kernels.check_places(index, x.shape[dim] if x.ndim else 1, dim)
+        places, part = kernels.scattered(dim, kernels.as_line(index), kernels.as_line(src))
+        kernels.as_line(result)[places] = part
     return result
+
+
+def rounded_to(x, decimals):
+    """x rounded to so many places after the point, or before it when that is negative."""
+    if decimals == 0:
+        return kernels.rounded(np.round, x)
+    kernels.floats(x, "round_cpu")
+    factor = x.dtype.type(10.0 ** abs(decimals))
+    return np.round(x * factor) / factor if decimals > 0 else np.round(x / factor) * factor
 
 
 def check_slices(name, index, low, high, dim):
@@ -69,16 +76,30 @@ def filled_at(x, dim, index, value):
     """A copy of x with one value in the slices that index names along a dimension."""
     if index.dtype.kind != "i":
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
-    if not x.ndim:
-        return filled_at(np.reshape(x, 1), 0, index, value).reshape(())
-    result = kernels.copy(x)
-    check_slices("", index, -x.shape[dim], x.shape[dim], dim)
-    result[(slice(None),) * dim + (index,)] = value
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    result = np.array(kernels.copy(x))
+    line = kernels.as_line(result)
+    if np.ndim(value):
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    check_slices("", kernels.as_line(index), -line.shape[dim], line.shape[dim], dim)
+    line[(slice(None),) * dim + (index,)] = kernels.whole(value, x.dtype)
     return result
 
 
 def slices_at(x, dim, index, source):
     """A copy of x with the slices that index names along a dimension replaced by those of source."""
+    if index.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if not source.ndim and index.size != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.size})")
+    if source.ndim != x.ndim and source.ndim and x.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({x.ndim})"
+        )
     if index.dtype.kind != "i":
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {kernels.title(index).title}")
     if source.dtype != x.dtype:
@@ -94,14 +115,21 @@ def slices_at(x, dim, index, source):
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{wanted} at dimension {dim} and source slice shape: {got} at dimension {dim}."
         )
+    if source.ndim and index.size != source.shape[dim]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[dim]})"
+        )
     result = np.array(x, order="C")
-    check_slices("index_copy_(): ", index, 0, x.shape[dim], dim)
-    result[(slice(None),) * dim + (index,)] = source
+    line, index = kernels.as_line(result), kernels.as_line(index)
+    check_slices("index_copy_(): ", index, 0, line.shape[dim], dim)
+    line[(slice(None),) * dim + (index,)] = kernels.as_line(source)
     return result
 
 
 def taken(x, index):
     """The elements at places counted through the whole array; IndexError for a place that is not there."""
+    if index.size and not x.size:
+        raise IndexError("take(): tried to take from an empty tensor")
     wrong = index[(index < -x.size) | (index >= x.size)]
     if wrong.size:
         raise IndexError(
@@ -140,8 +168,16 @@ def median_along(x, dim, keepdim):
 
 def kthvalue(x, k, dim, keepdim):
     """(the k-th smallest element along a dimension, where it stands)."""
-    kernels.truth_refused(x, "\"kthvalue_cpu\" not implemented for 'Bool'", NotImplementedError)
-    return in_order(x, k - 1, dim, keepdim)
+    if x.ndim:
+        kernels.truth_refused(x, "\"kthvalue_cpu\" not implemented for 'Bool'", NotImplementedError)
+    values, places = in_order(x, k - 1, dim, True)
+    if x.ndim and (np.sum(x == values, axis=dim, keepdims=True) > 1).any():  # which of equals, is PyTorch's choice
+        from course_lib.native.selection import quick_select
+
+        lines, found = np.moveaxis(x, dim, -1), np.moveaxis(places, dim, -1)
+        for line in np.ndindex(lines.shape[:-1]):
+            found[line] = quick_select(lines[line].tolist(), k - 1)
+    return (values, places) if keepdim or not x.ndim else (np.squeeze(values, dim), np.squeeze(places, dim))
 
 
 def in_order(x, number, dim, keepdim):
@@ -216,6 +252,21 @@ def regular(function, failed, *matrices):
 NO_TRACE = "\"trace\" not implemented for 'Bool'"
 
 
+def shorter_side(sizes):
+    """The shape of a matrix's diagonal."""
+    return (min(sizes),)
+
+
+def different(index):
+    """Each index once."""
+    return np.unique(index)
+
+
+def sum_of(x):
+    """The sum of all elements."""
+    return kernels.total(x)
+
+
 def finite(x):
     """1 where x is neither infinite nor NaN, else 0."""
     return x - x == 0
@@ -223,6 +274,8 @@ def finite(x):
 
 KERNELS.append(__import__("sys").modules[__name__])  # formulas find the functions they call here too
 OPERATION_NAMES["rare"] = KERNELS[-1]
+ON_TENSORS["different"] = lambda index: new_tensor(np.unique(index.array))
+ON_TENSORS["sum_of"] = lambda x: rows.sum_all(x)
 ON_TENSORS["inverse"] = lambda x: rows.inv(x)
 ON_TENSORS["finite"] = lambda x: new_tensor(np.isfinite(x.array))
 
@@ -244,6 +297,8 @@ row("frac(self)", "kernels.floats(self, 'frac_cpu') - np.trunc(self)",
     self="grad")
 row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan, posinf, neginf)",
     self="grad * finite(self)")
+row("round_decimals(self, decimals)", "rare.rounded_to(self, decimals)", node="RoundBackward1",
+    self="zeros_like(grad)")
 row("fill_new(self, value)", "kernels.full_like(self, value)", node="FillBackward0", in_place=False,
     self="zeros_like(grad)")
 row("fmod_number(self, other)", "rare.fmod(self, other)", node="FmodBackward0",
@@ -278,10 +333,14 @@ row("index_fill(self, dim, index: Tensor, value)", "rare.filled_at(self, dim, in
 row("index_fill_over(self, dim, index: Tensor, value)", "rare.filled_over(self, dim, index, value)", in_place="only",
     node="IndexFillBackward0", elementwise=False,
     self="index_fill(grad, dim, index, 0.0)")
+row("index_fill_tensor(self, dim, index: Tensor, value)", "rare.filled_at(self, dim, index, value)",
+    node="IndexFillBackward1", elementwise=False, in_place=True, broadcasts=("self", "value"),
+    self="index_fill(grad, dim, index, 0.0)",
+    value="sum_of(index_select(grad, dim, different(index)))")
 row("index_copy(self, dim, index: Tensor, source)", "rare.slices_at(self, dim, index, source)", elementwise=False,
     in_place=True, keeps=("source with source",),
     self="index_fill(grad, dim, index, 0.0)",
-    source="index_select(grad, dim, index)")
+    source="reshape(index_select(grad, dim, index), source_sym_sizes)")
 row("take(self, index: Tensor)", "rare.taken(self, index)", elementwise=False, keeps=("self",),
     self="put_back(grad, self_sym_sizes, index)")
 row("diag_embed(self, offset, dim1, dim2)", "rare.on_diagonal(self, offset, dim1, dim2)", elementwise=False,
@@ -309,17 +368,19 @@ row("diagonal_copy(self, offset, dim1, dim2)", "np.array(kernels.diagonal(self, 
     node="DiagonalBackward0_copy", elementwise=False,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
 row("trace(self)", "np.trace(kernels.truth_refused(self, rare.NO_TRACE, NotImplementedError))", elementwise=False,
-    self="place_diagonal(grad, self_sym_sizes, 0, 0, 1)")
+    self="place_diagonal(expand(grad, shorter_side(self_sym_sizes)), self_sym_sizes, 0, 0, 1)")
 
 # --- matrices ----------------------------------------------------------------------------------------------
 
-row("addmv(self, mat, vec, beta=1, alpha=1)", "beta * self + alpha * kernels.matrix_product(mat, vec)",
-    elementwise=False, broadcasts=("self",),
+row("addmv(self, mat, vec, beta=1, alpha=1)",
+    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat, vec))",
+    elementwise=False, in_place=True, broadcasts=("self",),
     self="grad * beta",
     mat="outer_product(grad, vec) * alpha",
     vec="(mat.T @ grad) * alpha")
-row("baddbmm(self, batch1, batch2, beta=1, alpha=1)", "beta * self + alpha * kernels.matrix_product(batch1, batch2)",
-    elementwise=False, broadcasts=("self",),
+row("baddbmm(self, batch1, batch2, beta=1, alpha=1)",
+    "kernels.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2))",
+    elementwise=False, in_place=True, broadcasts=("self",),
     self="grad * beta",
     batch1="grad @ transpose(batch2, 1, 2) * alpha",
     batch2="transpose(batch1, 1, 2) @ grad * alpha")

@@ -221,6 +221,15 @@ def no_quotient():
     )
 
 
+def combined(beta, x, alpha, product):
+    """beta * x + alpha * product, the factors in x's type; for the factor 0 x does not count, though it be NaN."""
+    beta, alpha = (factor if x.dtype.kind == "f" else int(factor) for factor in (beta, alpha))
+    if beta == 0:
+        broadcast(x, product.shape)  # raises when it does not fit
+        return alpha * product
+    return np.asarray(beta * x + alpha * product, product.dtype)
+
+
 def sizes_of_both(a, b):
     """RuntimeError unless the shapes of two arrays go together."""
     try:
@@ -800,14 +809,21 @@ def split(x, split_size, dim):
     return [take_slice(x, dim, end - n, end, 1) for n, end in zip(split_size, ends, strict=True)]
 
 
+def as_line(x):
+    """A number as a vector of one element, which it is wherever places along a dimension are named."""
+    return x if np.ndim(x) else np.reshape(x, 1)
+
+
 def pick(x, dim, index):
     """Elements of x at the places index names along a dimension; RuntimeError for a place that is not there."""
     if index.dtype.kind != "i":
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    if not index.size:
+        return np.zeros(index.shape, x.dtype)
+    if not (x.ndim and index.ndim):
+        return pick(as_line(x), dim, as_line(index)).reshape(index.shape)
     if x.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    if x.ndim == 0:
-        return x.copy()
     for d, (i, n) in enumerate(zip(index.shape, x.shape, strict=True)):
         if d != dim and i > n:
             raise RuntimeError(
@@ -852,30 +868,39 @@ def scatter_add(x, dim, index, src):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if x.dtype != src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    if x.ndim != index.ndim:
-        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if not index.size:
         return np.array(x, order="C")
-    sizes = src.shape or (1,)
-    fits = all(d == dim or i <= n for d, (i, n) in enumerate(zip(index.shape, x.shape, strict=True)))
-    fits = fits and all(i <= n for i, n in zip(index.shape, sizes, strict=False))
-    if fits and index.ndim > len(sizes):
-        n = len(sizes)
+    check_scattered(x, dim, index, src)
+    check_places(index, x.shape[dim] if x.ndim else 1, dim)
+    result = np.array(x, order="C")
+    np.add.at(as_line(result), *scattered(dim, as_line(index), as_line(src)))
+    return result
+
+
+def check_scattered(x, dim, index, src):
+    """RuntimeError, or IndexError, for an index that names more places than there are, or has not enough sources."""
+    sizes, places, given = (np.shape(each) or (1,) for each in (x, index, src))
+    if len(sizes) != len(places):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    fits = all(d == dim or i <= n for d, (i, n) in enumerate(zip(places, sizes, strict=True)))
+    fits = fits and all(i <= n for i, n in zip(places, given, strict=False))
+    if fits and np.ndim(src) and len(places) > len(given):
+        n = len(given)
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n})")
-    if index.ndim < len(sizes) or not fits and index.ndim != len(sizes):
+    if len(places) != len(given):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if not fits:
         raise RuntimeError(
             f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim} "
-            f"and to be no larger size than src {list(src.shape)}"
+            f"and to be no larger size than src {list(np.shape(src))}"
         )
-    check_places(index, x.shape[dim] if x.ndim else 1, dim)
-    result = np.array(x, order="C")
+
+
+def scattered(dim, index, src):
+    """(the places in NumPy's words, the part of src that goes there)."""
     places = list(np.indices(index.shape, sparse=True))
-    if places:
-        places[dim] = index
-    np.add.at(result, tuple(places), src[tuple(slice(n) for n in index.shape)])
-    return result
+    places[dim] = index
+    return tuple(places), src[tuple(slice(n) for n in index.shape)]
 
 
 def index_add(x, dim, index, source, alpha=1):
@@ -890,21 +915,24 @@ def index_add(x, dim, index, source, alpha=1):
     if x.dtype != source.dtype:
         kinds = title(x).title, title(source).title
         raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    if index.size != source.shape[dim]:
+    if not source.ndim and index.size != 1:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if source.ndim and index.size != source.shape[dim]:
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): "
             f"({source.shape[dim]}), for dim: {dim}"
         )
-    if x.shape[:dim] + x.shape[dim + 1 :] != source.shape[:dim] + source.shape[dim + 1 :]:
+    sizes = [t.shape[:dim] + t.shape[dim + 1 :] if x.ndim and source.ndim else t.shape for t in (x, source)]
+    if sizes[0] != sizes[1]:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(x.shape)} source.shape = {list(source.shape)}"
         )
-    if x.ndim == 1 and index.size and not (0 <= index.min() and index.max() < x.size):
+    if x.ndim <= 1 and index.size and not (0 <= index.min() and index.max() < x.size):
         raise IndexError("index out of range in self")
-    check_places(index, x.shape[dim], dim)
-    result = np.array(x, order="C")
-    np.add.at(result, (slice(None),) * dim + (index,), source if alpha == 1 else source * alpha)
+    check_places(index, x.shape[dim] if x.ndim else 1, dim)
+    result, source = np.array(x, order="C"), as_line(source)
+    np.add.at(as_line(result), (slice(None),) * dim + (as_line(index),), source if alpha == 1 else source * alpha)
     return result
 
 
@@ -1226,6 +1254,14 @@ def pick_places(x, places):
     return x[places]
 
 
+def can_be_summed(got, shape):
+    """True when broadcasting can have made `got` of a shape."""
+    try:
+        return np.broadcast_shapes(got, shape) == got
+    except ValueError:
+        return False
+
+
 def for_whole_source(grad, sizes, node="ScatterAddBackward0"):
     """The gradient of what was scattered. RuntimeError, as in PyTorch, when the index did not use all of it.
 
@@ -1325,6 +1361,8 @@ def piece_lengths(length, split_size):
 def sum_repeats(grad, sizes, repeats):
     """The gradient of repeat: the sum over all copies."""
     padded = (1,) * (len(repeats) - len(sizes)) + tuple(sizes)
+    if 0 in repeats:
+        return zeros_of(grad, sizes)
     paired = [n for pair in zip(repeats, padded, strict=True) for n in pair]
     return grad.reshape(tuple(paired)).sum(tuple(range(0, len(paired), 2))).reshape(sizes)
 

@@ -11,7 +11,7 @@ from course_lib.native import composites, creation, derivatives_more, indexing, 
 from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument
 from course_lib.native.building import ON_TENSORS, build, rows
 from course_lib.native.composites import rename_node
-from course_lib.native.device import contiguous_format, device
+from course_lib.native.device import contiguous_format, device, preserve_format
 from course_lib.native.memory import copied_with_storage
 from course_lib.native.warn import warn_once
 from course_lib.ops import ROWS
@@ -62,7 +62,7 @@ class LazyFunction:
 
 ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
-    cosh tanh sigmoid relu abs erf sign floor ceil round trunc maximum minimum triu tril masked_select
+    cosh tanh sigmoid relu abs erf sign floor ceil trunc maximum minimum triu tril masked_select
 """.split()
 ROW_OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
@@ -89,18 +89,20 @@ COMPOSITE_METHODS = """
 """.split()
 
 MORE_METHODS = """
-    clip clip_ clamp_min clamp_max square_ logical_and logical_or logical_xor isclose as_strided unfold sum_to_size
-    unflatten movedim moveaxis swapdims broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_
-    random_ bernoulli bernoulli_ new_full new_empty floor_divide
+    clip clip_ clamp_min clamp_min_ clamp_max clamp_max_ square_ logical_and logical_or logical_xor isclose as_strided
+    unfold sum_to_size round round_ cumsum_ cumprod_ addmm_ eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_
+    bitwise_xor_ logical_and_ logical_or_ logical_xor_ logical_not_ true_divide_ unflatten movedim moveaxis swapdims
+    broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_ random_ bernoulli bernoulli_ new_full
+    new_empty floor_divide
 """.split()
 
 RARE_METHODS = """
-    log10 log10_ exp2 exp2_ asinh acosh atanh erfc erfc_ frac frac_ nan_to_num nan_to_num_ fmod fmod_ atan2 atan2_
-    hypot hypot_ logaddexp float_power positive scatter scatter_ index_fill index_fill_ index_copy index_copy_ take
-    take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud tensor_split
-    hsplit vsplit kron addmv baddbmm inverse det ndimension is_signed is_same_size is_nonzero get_device new greater
-    less not_equal greater_equal less_equal bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift
-    bitwise_right_shift roll diag trace dist kthvalue repeat_interleave
+    log10 log10_ exp2 exp2_ asinh asinh_ acosh acosh_ atanh atanh_ erfc erfc_ frac frac_ nan_to_num nan_to_num_ fmod
+    fmod_ atan2 atan2_ hypot hypot_ logaddexp float_power positive scatter scatter_ index_fill index_fill_ index_copy
+    index_copy_ take take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud
+    tensor_split hsplit vsplit dsplit kron addmv addmv_ baddbmm baddbmm_ inverse det ndimension is_signed is_same_size
+    is_nonzero get_device new greater less not_equal greater_equal less_equal bitwise_and bitwise_or bitwise_xor
+    bitwise_not bitwise_left_shift bitwise_right_shift roll diag trace dist kthvalue repeat_interleave
 """.split()
 
 for _name in COMPOSITE_METHODS:
@@ -150,7 +152,7 @@ def __rpow__(self, other):
 
 @method()
 def __rmatmul__(self, other):
-    return composites.matmul(creation.tensor(other), self)
+    return composites.matmul(other if isinstance(other, Tensor) else creation.tensor(other), self)
 
 
 @method()
@@ -166,7 +168,7 @@ def __ifloordiv__(self, other):
 
 @method()
 def __rfloordiv__(self, other):
-    return floor_divide(creation.tensor(other), self, in_place=False)
+    return floor_divide(number(other, self), self, in_place=False)
 
 
 @method()
@@ -176,7 +178,17 @@ def __mod__(self, other):
 
 @method()
 def __rmod__(self, other):
-    return composites.remainder(creation.tensor(other), self)
+    return composites.remainder(other, self) if isinstance(other, Tensor) else remainder_of_number(other, self)
+
+
+def remainder_of_number(value, other):
+    """A number's remainder, which has no derivative in PyTorch."""
+    with grad_mode.AutoGradMode(False):
+        result = rows.remainder(number(value, other), other)
+    edge = gradient_edge(other) if state.recording > 0 else None
+    if edge is not None:
+        result.node = without_derivative("aten::remainder", (edge,))
+    return result
 
 
 @method()
@@ -248,16 +260,18 @@ def expand_as(self, other):
 
 
 @method()
-def contiguous(self):
+def contiguous(self, memory_format=contiguous_format):
     """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
     if memory_of(self).flags.c_contiguous:
         return self
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     copy = rows.clone_contiguous(self)
     return written_to(copy, self) if self.is_inference() else copy
 
 
 Tensor.T = property(lambda self: reversed_dims(self))
-Tensor.mT = property(composites.mT)
+Tensor.mT = Tensor.mH = property(composites.mT)
 Tensor.H = property(lambda self: adjoint(self))
 
 
@@ -422,7 +436,7 @@ def written_to(copy, tensor):
 
 
 @method()
-def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
+def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
     """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
     flags = [argument for argument in args if isinstance(argument, bool)]
     copy = copy or len(flags) > 1 and flags[1]
@@ -435,8 +449,12 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
             device = argument
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
-    if dtype is None or dtype is self.dtype:
-        return rows.to_copy(self, self.array.dtype) if copy else self
+    if (dtype is None or dtype is self.dtype) and not copy:
+        return self
+    if memory_format is contiguous_format:
+        self = contiguous(self)
+    if dtype is None:
+        dtype = self.dtype
     if not dtype.is_floating_point:
         self = self.detach()  # no gradient leads back from integers, and nothing is recorded
     result = rows.to_copy(self, dtype.numpy)
@@ -444,8 +462,8 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
 
 
 def _converter(name, dtype):
-    def convert(self):
-        return to(self, dtype)
+    def convert(self, memory_format=None):
+        return to(self, dtype) if memory_format is None else to(self, dtype, memory_format=memory_format)
 
     convert.__name__ = name
     convert.__doc__ = f"The tensor as {dtype.name}: itself when it already is."
@@ -489,22 +507,22 @@ def cuda(self, device=None):
 
 
 @method()
-def new_zeros(self, *sizes, size=None, dtype=None, requires_grad=False):
+def new_zeros(self, *sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Zeros of another shape in this tensor's type."""
     size = creation.shape_from(sizes if size is None else (size,))
-    return creation.zeros(size=size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return creation.zeros(size=size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @method()
-def new_ones(self, *sizes, size=None, dtype=None, requires_grad=False):
+def new_ones(self, *sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Ones of another shape in this tensor's type."""
-    return creation.ones(*sizes, size=size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return creation.ones(*sizes, size=size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @method()
-def new_tensor_(self, data, dtype=None, requires_grad=False):
+def new_tensor_(self, data, dtype=None, device=None, requires_grad=False):
     """A new leaf from data in this tensor's type."""
-    return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 Tensor.new_tensor = Tensor.new_tensor_

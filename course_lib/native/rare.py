@@ -12,6 +12,8 @@ import pickle
 import numpy as np
 
 from course_lib import dtypes
+from course_lib.grad_mode import state
+from course_lib.graph import Node, init_node
 from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table)
     composites,
     composites_more,
@@ -27,6 +29,7 @@ from course_lib.native.indexing import cat, dimension
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, memory_of, new_tensor
+from course_lib.views import gradient_edge, rebase_history
 
 
 def __getattr__(name):
@@ -37,6 +40,30 @@ def __getattr__(name):
 
 
 # --- element by element ------------------------------------------------------------------------------------
+
+
+def _not_differentiated(name):
+    def operation_(input):
+        edge = gradient_edge(input) if state.recording > 0 else None
+        rows.copy_(input, getattr(rows, name)(input.detach()))
+        if edge is not None:
+            rebase_history(input, init_node(kinds[name](), (edge,)))
+        return input
+
+    operation_.__name__ = name + "_"
+    operation_.__doc__ = f"{name}, written into the tensor's own memory, which PyTorch cannot differentiate."
+    return operation_
+
+
+def _without_derivative(name):
+    def apply(node, grad):
+        raise NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
+
+    return type(f"{name.title()}Backward1", (Node,), {"__slots__": (), "apply": apply})
+
+
+kinds = {name: _without_derivative(name) for name in ("asinh", "acosh", "atanh")}
+asinh_, acosh_, atanh_ = map(_not_differentiated, kinds)
 
 
 def fmod(input, other):
@@ -56,8 +83,9 @@ def fmod_(input, other):
 
 
 def float_power(input, exponent):
-    """input ** exponent in float64."""
-    return composites.pow(input.double(), exponent.double() if isinstance(exponent, Tensor) else float(exponent))
+    """input ** exponent in float64; either may be a number."""
+    base, power = (v.double() if isinstance(v, Tensor) else float(v) for v in (input, exponent))
+    return composites.pow(base, power)
 
 
 def dist(input, other, p=2):
@@ -87,7 +115,8 @@ def rsub(input, other, *, alpha=1):
 
 
 def positive(input):
-    """The tensor itself."""
+    """The tensor itself; RuntimeError for truth values."""
+    kernels.truth_refused(input.array, "The `+` operator, on a bool tensor is not supported.")
     return input
 
 
@@ -122,12 +151,14 @@ def scatter_(input, dim, index, src):
 
 def index_fill(input, dim, index, value):
     """A copy of input with a number in the slices that index names along a dimension."""
-    return rows.index_fill(input, dimension(input, dim), index, getattr(value, "array", value))
+    row = rows.index_fill_tensor if isinstance(value, Tensor) else rows.index_fill
+    return row(input, dimension(input, dim), index, value)
 
 
 def index_fill_(input, dim, index, value):
     """Write a number into the slices that index names along a dimension."""
-    return rows.index_fill_over_(input, dimension(input, dim), index, getattr(value, "array", value))
+    row = rows.index_fill_tensor_ if isinstance(value, Tensor) else rows.index_fill_over_
+    return row(input, dimension(input, dim), index, value)
 
 
 def index_copy(input, dim, index, source):
@@ -144,7 +175,15 @@ def take_along_dim(input, indices, dim=None):
     """The elements at the places that indices, broadcast against the input, name along a dimension."""
     if dim is None:
         return composites.gather(composites.reshape(input, -1), 0, composites.reshape(indices, -1))
-    dim = dimension(input, dim)
+    dim, sizes = dimension(input, dim), (input.array.ndim, indices.array.ndim)
+    if sizes[0] != sizes[1]:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{sizes[0]} dimensions for input, and {sizes[1]} dimensions for indices"
+        )
+    if not sizes[0]:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    indices = new_tensor(indices.array % builtins.max(input.array.shape[dim], 1))  # counted from the end, too
     others = ([1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices))
     shape = list(np.broadcast_shapes(*others))
     shape[dim] = input.shape[dim]
@@ -172,6 +211,8 @@ def fill_diagonal_(input, fill_value):
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension of input on a diagonal."""
     dims = offset, dimension(input, dim1, extra=1), dimension(input, dim2, extra=1)
+    if dims[1] == dims[2]:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     result = rows.diag_embed(input, *dims)
     return composites.part_from_inference(input, result, lambda whole: composites.diagonal(whole, *dims))
 
@@ -196,20 +237,21 @@ def diagflat(input, offset=0):
     return diag_embed(composites.reshape(input, -1), offset)
 
 
-def tril_indices(row, col, offset=0):
+def tril_indices(row, col, offset=0, *, dtype=dtypes.int64, device=None):
     """The places of the lower triangle of a matrix: one row of row numbers, one of column numbers."""
-    return without_gradient(np.array(np.tril_indices(row, offset, col)))
+    return creation.finish(np.array(np.tril_indices(row, offset, col)), dtype, device=device)
 
 
-def triu_indices(row, col, offset=0):
+def triu_indices(row, col, offset=0, *, dtype=dtypes.int64, device=None):
     """The places of the upper triangle of a matrix: one row of row numbers, one of column numbers."""
-    return without_gradient(np.array(np.triu_indices(row, offset, col)))
+    return creation.finish(np.array(np.triu_indices(row, offset, col)), dtype, device=device)
 
 
 def bincount(input, weights=None, minlength=0):
     """How often each number from 0 on occurs among whole numbers, or the sum of the weights where it does."""
     counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
-    return without_gradient(counts if weights is None else counts.astype(weights.array.dtype))
+    kind = np.float64 if weights is None or weights.array.dtype.kind != "f" else weights.array.dtype
+    return without_gradient(counts if weights is None else counts.astype(kind))
 
 
 # --- reductions --------------------------------------------------------------------------------------------
@@ -249,6 +291,8 @@ def ravel(input):
 def roll(input, shifts, dims=()):
     """The elements moved along dimensions; what leaves at one end comes in at the other."""
     shifts, dims = (tuple(v) if isinstance(v, list | tuple) else (v,) for v in (shifts, dims))
+    if not shifts:
+        raise RuntimeError("`shifts` required")
     if len(dims) != len(shifts) and (dims or len(shifts) != 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if dims and not input.array.ndim:
@@ -290,6 +334,8 @@ def tensor_split(input, indices_or_sections, dim=0):
     """Views of pieces along a dimension: so many of nearly equal length, or cut at the given places."""
     dim = dimension(input, dim)
     length, cuts = input.array.shape[dim], indices_or_sections
+    if isinstance(cuts, Tensor):
+        cuts = cuts.tolist()
     if isinstance(cuts, int):
         short, longer = divmod(length, cuts)
         cuts = [i * short + builtins.min(i, longer) for i in range(1, cuts)]
@@ -300,12 +346,33 @@ def tensor_split(input, indices_or_sections, dim=0):
 
 def hsplit(input, indices_or_sections):
     """Pieces side by side."""
-    return tensor_split(input, indices_or_sections, 0 if input.array.ndim == 1 else 1)
+    return even_pieces("hsplit", input, indices_or_sections, 1, 0 if input.array.ndim == 1 else 1)
 
 
 def vsplit(input, indices_or_sections):
     """Pieces one below the other."""
-    return tensor_split(input, indices_or_sections, 0)
+    return even_pieces("vsplit", input, indices_or_sections, 2, 0)
+
+
+def dsplit(input, indices_or_sections):
+    """Pieces along the third dimension."""
+    return even_pieces("dsplit", input, indices_or_sections, 3, 2)
+
+
+def even_pieces(name, input, cuts, least, dim):
+    """Pieces along a dimension, of equal length when only their number is given; RuntimeError when that cannot be."""
+    if input.array.ndim < least:
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
+            f"{input.array.ndim} dimensions!"
+        )
+    length = input.array.shape[dim]
+    if isinstance(cuts, int) and (not cuts or length % cuts):
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {length} is not "
+            f"divisible by the split_size {cuts}!"
+        )
+    return tensor_split(input, cuts, dim)
 
 
 def _at_least(dims, tensors):
@@ -333,8 +400,17 @@ def atleast_2d(*tensors):
 
 def dstack(tensors):
     """Matrices stacked along a third dimension."""
+    composites_more.check_any_tensors("dstack", tensors)
     deep = [t if t.array.ndim > 2 else composites.unsqueeze(atleast_2d(t), 2) for t in tensors]
     return cat(deep, 2)
+
+
+def atleast_3d(*tensors):
+    """A number, a vector or a matrix becomes a block: (1, 1, 1), (1, n, 1) or (m, n, 1)."""
+    if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
+        tensors = tensors[0]
+    results = [t if t.array.ndim > 2 else composites.unsqueeze(atleast_2d(t), -1) for t in tensors]
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def row_stack(tensors):
@@ -380,6 +456,17 @@ def inverse(input):
 # --- einsum ------------------------------------------------------------------------------------------------
 
 
+def addmv_(input, mat, vec, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat @ vec) in the tensor's own memory."""
+    composites.check_matrix_and_vector(input.array.shape, mat, vec)
+    return rows.addmv_(input, mat, vec, beta, alpha)
+
+
+def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * (batch1 @ batch2) in the tensor's own memory."""
+    return rows.baddbmm_(input, batch1, batch2, beta, alpha)
+
+
 def einsum(equation, *operands):
     """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
@@ -408,8 +495,8 @@ def einsum(equation, *operands):
         later = parts[position:]
         done = [d for d in axes if all(other.array.shape[d] == 1 for other in later)]
         result = multiply_and_sum(result, part, done)
-    if len(parts) == 1 and axes:
-        result = composites.sum(result, axes, True)
+    if len(parts) == 1:
+        return composites.sum(result, axes) if axes else result
     return composites.reshape(result, result.array.shape[: len(output)])
 
 
@@ -451,7 +538,11 @@ def multiply_and_sum(a, b, axes):
     for m, n in sizes:
         if m != n and 1 not in (m, n):
             raise RuntimeError(f"einsum(): a letter stands for {n} places in one operand and for {m} in another")
-    axes = [d for d in axes if sizes[d][0] == sizes[d][1]]
+    lone = [[d for d in axes if sizes[d][each] != 1 == sizes[d][1 - each]] for each in (0, 1)]
+    if any(lone):  # what only one of them has is summed first
+        a, b = (composites.sum(x, dims, True) if dims else x for x, dims in zip((a, b), lone, strict=True))
+        sizes = list(zip(a.array.shape, b.array.shape, strict=True))
+    axes = [d for d in axes if sizes[d] != (1, 1)]
     if not axes:
         return a * b
     both = [d for d, (m, n) in enumerate(sizes) if d not in axes and m == n]
@@ -471,9 +562,9 @@ def multiply_and_sum(a, b, axes):
 # --- types -------------------------------------------------------------------------------------------------
 
 
-def scalar_tensor(s, *, dtype=None, requires_grad=False):
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
     """A tensor without dimensions."""
-    return creation.tensor(s, dtype=dtype or dtypes.default, requires_grad=requires_grad)
+    return creation.full((), s, dtype=dtype or dtypes.default, device=device, requires_grad=requires_grad)
 
 
 def result_type(tensor1, tensor2):

@@ -125,3 +125,41 @@ def sift(line, first, hole, length, item, before):
         line[first + hole] = line[first + (hole - 1) // 2]
         hole = (hole - 1) // 2
     line[first + hole] = item
+
+
+def quick_select(values, k):
+    """The place of the k-th smallest of a list, counted from 0: that of equals to which kthvalue's steps lead.
+
+    PyTorch: aten/src/ATen/native/Sorting.cpp (quick_select_template).
+    """
+    values, line = list(values), list(range(len(values)))
+
+    def after(a, b):
+        return a != a and b == b or a > b  # NaN counts as larger than everything
+
+    def swap(i, j):
+        values[i], values[j], line[i], line[j] = values[j], values[i], line[j], line[i]
+
+    first, last = 0, len(values) - 1
+    while last > first:
+        if last == first + 1:
+            if after(values[first], values[last]):
+                swap(first, last)
+            break
+        swap(first + (last - first) // 2, first + 1)
+        for i, j in ((first + 1, last), (first, last), (first + 1, first)):
+            if after(values[i], values[j]):
+                swap(i, j)
+        i, j, pivot = first + 1, last, values[first]
+        while True:
+            i, j = i + 1, j - 1
+            while after(pivot, values[i]):
+                i += 1
+            while after(values[j], pivot):
+                j -= 1
+            if j < i:
+                break
+            swap(i, j)
+        swap(first, j)
+        first, last = i if j <= k else first, j - 1 if j >= k else last
+    return line[k]

@@ -1,0 +1,230 @@
+"""Forms of call, one a line: operations with their less usual arguments, compared with PyTorch in everything to see.
+
+Each was once answered otherwise than by PyTorch, or refused: found with PyTorch's own catalogue of operations and
+sample arguments (torch.testing, op_db and module_db). A line that raises must raise the same.
+"""
+
+import warnings
+
+import pytest
+from facts import describe, same, value_of
+
+import course_lib
+
+# What the lines are written in: leaves of float64 and float32, and data.
+VALUES = {
+    "x": [[0.5, -1.25, 2.0], [3.0, 0.0, -0.75]], "y": [[1.5, 0.75, -0.5], [2.5, 1.0, 0.25]],
+    "sq": [[2.0, -0.5], [0.75, 1.5]], "v": [0.5, -1.5, 2.5], "w": [1.0, 2.0, -0.5], "s": 1.5,
+    "img": [[[[1.0, 0.5, -1.0, 2.0], [0.25, 3.0, 1.5, -2.0], [1.0, 0.0, 0.5, 4.0], [2.0, -0.5, 0.75, 1.25]]]],
+}  # fmt: skip
+DATA = {
+    "i": [2, 0], "i0": 0, "i1": [0], "ints": [[3, 1, 2], [1, 3, 1]], "truths": [True, False, True], "few": [4, 4, 1],
+    "cells": [[2, 0, 1], [0, 1, 0]],
+}  # fmt: skip
+
+FORMS = {
+    "a number is a vector of one wherever places are named": """
+        s.gather(0, i0)
+        s.gather(0, i1)
+        v.gather(0, i0)
+        s.index_select(0, i1)
+        s.index_add(0, i0, s, alpha=-1)
+        s.index_add(0, i1, v[:1])
+        (s * 1).index_add_(0, i1, s)
+        s.index_copy(0, i0, s * 2)
+        v.index_copy(0, i0, s)
+        s.index_copy(0, i0, v[:1])
+        s.index_fill(0, i0, 2.5)
+        (s * 1).index_fill_(0, i1, 2.5)
+        s.scatter(0, i0, s * 2)
+        v.scatter(0, i1, s)
+        v.scatter(0, i[:0], w)
+        s.scatter_add(0, i1, v[:1])
+        v.scatter_add(0, i0, s)
+        x.scatter_add(1, i1, y)
+    """,
+    "places": """
+        x.index_fill(1, i, s)
+        (x * 1).index_fill_(1, torch.cat([i, i]), s)
+        x.take_along_dim(-cells, 1)
+        x.unsqueeze(0).index_add(1, i % 2, y.unsqueeze(0))
+        sq.gather(1, cells[:0])
+        torch.kthvalue(few, 2)
+        torch.kthvalue(ints, 2, 1)
+        torch.kthvalue(torch.tensor([2, 1, 2, 1, 1, 2, 1]), 3)
+        x.nonzero(as_tuple=True)
+    """,
+    "copies are copies": """
+        v.detach().clone(memory_format=torch.contiguous_format).zero_() + v.detach()
+        s.clone(memory_format=torch.contiguous_format)
+        torch.clone(x.t(), memory_format=torch.contiguous_format)
+        x.t().contiguous(memory_format=torch.contiguous_format)
+        x.t().float(memory_format=torch.contiguous_format)
+        x.t().double(memory_format=torch.contiguous_format)
+        x.t().to(torch.float32, memory_format=torch.preserve_format)
+        v.detach().repeat_interleave(1).zero_() + v.detach()
+        s.repeat(())
+        s.tile(())
+        x.repeat(0, 1)
+    """,
+    "in place": """
+        (x * 1).clamp_min_(y)
+        (x * 1).clamp_max_(y)
+        (x * 1).cumsum_(1)
+        (x * 1).cumprod_(0)
+        (x * 1).triu_(1)
+        (x * 1).tril_()
+        (sq * 1).addmm_(x, y.t(), beta=0.5)
+        (v[:2] * 1).addmv_(x, w, alpha=2)
+        (x * 1).round_(decimals=1)
+        (v * 1).true_divide_(w)
+        v.detach().eq_(w.detach())
+        v.detach().gt_(0)
+        ints.clone().le_(2)
+        ints.clone().bitwise_and_(1)
+        ints.clone().logical_not_()
+        v.detach().logical_and_(w)
+        v.detach().asinh_()
+    """,
+    "means of the spread": """
+        x.var(dim=None, correction=None)
+        x.std(0, correction=None)
+        torch.var_mean(x, 1, unbiased=False)[0]
+        torch.std_mean(x, True)[0]
+        torch.std_mean(x, 0)
+        torch.var_mean(x, (0, 1), keepdim=True)[1]
+        torch.std_mean(x, dim=1, correction=0)[1] * torch.var_mean(x, 1)[0]
+        torch.var_mean(ints)
+    """,
+    "new tensors": """
+        torch.full_like(ints, 0.5, dtype=torch.float64)
+        torch.full_like(x, 2, dtype=torch.int64)
+        torch.linspace(4.3, -3, 9, dtype=torch.int64)
+        torch.linspace(0, 1, 7)
+        torch.linspace(torch.tensor(0.0), torch.tensor(3), 4)
+        torch.arange(0.0, -8.5, -4.0, dtype=torch.int64)
+        torch.arange(0, end=3.1, dtype=torch.int64)
+        v.new_zeros((2,), device="cpu")
+        v.new_full((2,), 1.5, dtype=torch.float32, device="cpu")
+        torch.tril_indices(2, 3, dtype=torch.int64, device="cpu")
+        torch.scalar_tensor(2, device="cpu")
+        torch.randint_like(v, 3, 4, dtype=torch.int64)
+        torch.broadcast_tensors(v, s)
+    """,
+    "shapes": """
+        torch.meshgrid(v, v[:2], indexing="xy")
+        torch.meshgrid(v, v[:2], s, indexing="xy")
+        torch.meshgrid(s, indexing="xy")
+        x.diff(n=0, prepend=x)
+        s.sum_to_size(())
+        (x > 0).sum_to_size((1, 3))
+        torch.movedim(s, (), ())
+        x.tensor_split(torch.tensor(2), 1)
+        v.tensor_split(torch.tensor([1, 2]))
+        torch.dsplit(img, [1])
+        torch.atleast_3d(x)
+        x.mH
+        torch.einsum("...ik,...j->ij", x.unsqueeze(0), v)
+        torch.einsum("ik,j->ij", x, v)
+        torch.einsum("ij->i", x)
+    """,
+    "products": """
+        torch.addmm(sq, x, y.t(), beta=0)
+        torch.addmm(sq * float("nan"), x, y.t(), beta=0)
+        torch.addmv(few, ints.t()[:, :2], few[:2], beta=0.2, alpha=0.6)
+        torch.addmv(few, ints.t()[:, :2], few[:2], beta=2, alpha=3)
+        torch.baddbmm(ints[:, None], ints[:, None], torch.ones(2, 3, 3, dtype=torch.int64), alpha=0.5)
+    """,
+    "remainders": """
+        5.3 % y
+        5.3 // y.detach()
+        -5.3 % v.detach()
+        torch.remainder(5.3, y.detach())
+        torch.float_power(2, v)
+    """,
+    "second derivatives": """
+        x % y
+        torch.fmod(x, y)
+        (x * 0 + 1) % (y * 0)
+        torch.fmod(x, y * 0)
+        torch.trace(sq)
+        torch.trace(x)
+        (x * 0).norm(3.5)
+        (x * 0).norm(1.5)
+        x.norm(0.5)
+        x.norm(1.5, dim=1)
+        x.norm(3.5, dim=0)
+        torch.nn.functional.mish(x)
+        torch.nn.functional.binary_cross_entropy_with_logits(x, torch.sigmoid(y), pos_weight=v.detach() + 2)
+    """,
+    "counts": """
+        torch.bincount(few, weights=few)
+        torch.round(v, decimals=-1)
+        torch.round(x * 1.234, decimals=2)
+        torch.isin(ints, 3)
+    """,
+}
+LINES = [(family, line.strip()) for family, block in FORMS.items() for line in block.strip().splitlines()]
+
+
+def names_of(torch, dtype):
+    """The names that lines use, on a library."""
+    kind = getattr(torch, dtype)
+    leaves = {name: torch.tensor(value, dtype=kind, requires_grad=True) for name, value in VALUES.items()}
+    return {"torch": torch, "F": torch.nn.functional, **leaves, **{n: torch.tensor(v) for n, v in DATA.items()}}
+
+
+def flat(result, torch):
+    """The tensors in a result."""
+    if isinstance(result, torch.Tensor):
+        return [result]
+    return [t for part in result for t in flat(part, torch)] if isinstance(result, list | tuple) else []
+
+
+def facts(t):
+    """What there is to see of a result. Strides of single elements lead nowhere."""
+    strides = [step for n, step in zip(t.shape, t.stride(), strict=True) if n > 1]
+    node = t.grad_fn
+    return value_of(t), strides, node and type(node).__name__, t.requires_grad, t._is_view(), t._version
+
+
+def weighted(torch, tensors):
+    """One number that depends on every element of some tensors in another way."""
+    total = 0
+    for t in tensors:
+        total = total + (t.reshape(-1) * (torch.arange(t.numel()).to(t.dtype) * 0.5 + 0.25)).sum()
+    return total
+
+
+def outcome(torch, line, dtype):
+    """What a line gives: facts about its result, the gradients of all leaves and their gradients in turn."""
+    names = names_of(torch, dtype)
+    try:
+        result = eval(line, names)
+    except Exception as error:
+        return describe(error)
+    tensors = flat(result, torch)
+    seen = [type(result).__name__ in ("list", "tuple"), None if tensors else str(result), [facts(t) for t in tensors]]
+    leaves = [names[name] for name in VALUES]
+    for _ in range(2):
+        tensors = [t for t in tensors if t.requires_grad]
+        if not tensors:
+            break
+        try:
+            grads = torch.autograd.grad(weighted(torch, tensors), leaves, create_graph=True, allow_unused=True)
+        except Exception as error:
+            return [*seen, describe(error)]
+        seen.append([None if g is None else value_of(g) for g in grads])
+        tensors = [g for g in grads if g is not None]
+    return seen
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("family", "line"), LINES)
+def test_a_form_of_call(family, line, dtype, real_torch):
+    """Value, type, strides, node, view, version, gradients and their gradients are PyTorch's, or the error is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = outcome(course_lib, line, dtype), outcome(real_torch, line, dtype)
+
+    assert same(ours, theirs, 1e-4, 1e-5), (family, line, ours, theirs)

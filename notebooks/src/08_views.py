@@ -226,7 +226,7 @@ print(x.grad)
 
 # %% tags=["engine"]
 show("views.rebase_history")
-show("views.CopySlices.apply_to_array")
+show("views.CopySlices.to_array")
 
 # %% [markdown]
 # ## Break it

@@ -122,7 +122,7 @@ def gradient_edge(tensor, *others):
     if node is not None:
         return (node, meta.output_nr) if meta.edge_to_output else node
     if meta.requires_grad:
-        return meta.accumulator and meta.accumulator() or accumulator_of(tensor)
+        return accumulator_of(tensor)
     if meta.view is not None and requires_grad(meta.view.base):
         return init_node(DeadEnd(), ())
     return None

@@ -477,7 +477,8 @@ def sort(x, dim, descending):
     if x.ndim == 0:
         return x.copy(), np.int64(0)
     if descending:
-        indices = np.flip(x.shape[dim] - 1 - np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
+        backwards = x.shape[dim] - 1 - np.argsort(np.flip(x, dim), axis=dim, kind="stable")
+        indices = np.array(np.flip(backwards, dim), order="C")
     else:
         indices = np.argsort(x, axis=dim, kind="stable")
     values = np.take_along_axis(x, indices, axis=dim)

@@ -366,14 +366,14 @@ def gap(a, b):
 
 def smooth_l1_slope(d, beta):
     """The slope of smooth_l1_loss at a difference d."""
-    return where(abs(d) < beta, d / beta, sign(d))
+    return where(abs(d) >= beta, sign(d), d / beta)
 
 
 def huber_backward(grad, x, target, reduction, delta):
     """The gradient of huber_loss for x: its slope at the difference, which lies between -delta and delta."""
     alike(x, target)
     d = x - target
-    return where(abs(d) <= delta, d, sign(d) * delta) * per_element(grad, x, reduction)
+    return where(abs(d) >= delta, sign(d) * delta, d) * per_element(grad, x, reduction)
 
 
 def alike(x, other):

@@ -1272,6 +1272,22 @@ FOUND = {
     """
         for loss in ("huber_loss", "smooth_l1_loss", "mse_loss")
     },
+    "slopes of losses of what is no number": """
+        r0 = torch.tensor([1.0, float('nan'), -2.0, float('inf')], requires_grad=True)
+        r1 = torch.tensor([0.5, 0.5, -2.0, float('inf')])
+        (F.smooth_l1_loss(r0, r1, beta=0.5) + F.huber_loss(r0, r1, delta=0.5)).backward()
+        r2 = torch.autograd.grad(F.smooth_l1_loss(r0, r1, beta=0.5), r0, create_graph=True)[0].clone()
+        r3 = torch.autograd.grad(F.huber_loss(r0, r1, delta=0.5), r0, create_graph=True)[0].clone()
+        r4 = torch.autograd.grad(F.l1_loss(r0, r1) + F.mse_loss(r0, r1), r0, create_graph=True)[0].clone()
+    """,
+    "places in falling order, of one row": """
+        r0 = torch.tensor([[2.0, 0.25, 1.0]], dtype=torch.float64)
+        r1 = r0.sort(0, True).indices
+        r1.fill_diagonal_(1)
+        r2 = r0.t().sort(-1, True).indices
+        r2.fill_diagonal_(1)
+        r3 = r0.flip(0).fill_diagonal_(1)
+    """,
     "an element out of range is refused in the order of elements": """
         r0 = torch.tensor([0.5, 2.0, 0.5], dtype=torch.float64)
         r1 = torch.tensor([2.0, 0.5, 0.5], dtype=torch.float64)

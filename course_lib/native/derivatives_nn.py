@@ -113,6 +113,8 @@ row("xlogy(self, other)", "kernels_nn.xlogy(self, other)", floating=True, in_pla
     other="grad * self / other")
 row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False, floating=True,
     self="grad")
+row("sub_number(self, other)", "self - other", node="SubBackward1", elementwise=False,
+    self="grad")
 row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
     self="grad / other")
 row("constant_pad_nd(self, pad, value)", "kernels_nn.padded(self, pad, value)", elementwise=False,
@@ -136,10 +138,10 @@ row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, grou
     node="ConvolutionBackwardBackward0", elementwise=False,
     grad_output="convolution(input, grad, None, stride, padding, dilation, groups)",
     input="conv_input_grad(grad_output, grad, input.shape, stride, padding, dilation, groups)")
-row("max_pool2d(self, kernel_size, stride, padding, dilation)",
-    "kernels_nn.max_pool(self, kernel_size, stride, padding, dilation)", node="MaxPool2DWithIndicesBackward0",
-    outputs=("result0", "result1"),
-    self="max_pool_backward(grad, self, result1)")
+row("max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode=False)",
+    "kernels_nn.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode)",
+    node="MaxPool2DWithIndicesBackward0", outputs=("result0", "result1"),
+    self="max_pool_backward(grad, self, result1, kernel_size)")
 
 # --- gradients with rows of their own ----------------------------------------------------------------------
 # Their slope in `self` is 0 almost everywhere. As rows they say so: the second derivative is zeros, as in PyTorch,
@@ -162,10 +164,10 @@ row("hardsigmoid_backward(grad_output, self)",
     node="HardsigmoidBackwardBackward0", elementwise=False,
     grad_output="hardsigmoid_backward(grad, self)",
     self="zeros_like(grad)")
-row("max_pool_backward(grad_output, self, indices: Tensor)",
-    "kernels_nn.max_pool_backward(grad_output, self, indices)",
+row("max_pool_backward(grad_output, self, indices: Tensor, kernel_size)",
+    "kernels_nn.max_pool_backward(grad_output, self, indices, kernel_size)",
     node="MaxPool2DWithIndicesBackwardBackward0", elementwise=False,
-    grad_output="max_pool_pick(grad, indices)",
+    grad_output="max_pool_pick(grad, indices, kernel_size)",
     self="zeros_like(grad)")
 
 # --- looking up and normalising ----------------------------------------------------------------------------

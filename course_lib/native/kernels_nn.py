@@ -252,6 +252,7 @@ def conv_weight_grad(grad, x, sizes, stride, padding, dilation, groups):
     n = len(sizes) - 2
     seen = windows(x, sizes[2:], stride, padding, dilation)
     places = [0, *range(2, 2 + n)]
+    seen = seen[(slice(None), slice(None), *map(slice, grad.shape[2:]))]
     parts = [
         np.tensordot(g, patches, (places, places))
         for g, patches in zip(np.split(grad, groups, 1), np.split(seen, groups, 1), strict=True)
@@ -276,29 +277,46 @@ def conv_input_grad(grad, weight, sizes, stride, padding, dilation, groups):
     return np.ascontiguousarray(padded[(slice(None), slice(None), *inside)])
 
 
-def max_pool(x, kernel, stride, padding, dilation):
+def max_pool(x, kernel, stride, padding, dilation, ceil_mode=False):
     """(the largest element of each patch, its place in the flattened image); padding never wins."""
-    seen = windows_of_padded(x, kernel, stride, padding, dilation)
-    flat = seen.reshape(*seen.shape[: x.ndim], -1)
-    best = flat.argmax(-1)
-    places = np.pad(
-        np.arange(numel(x.shape[2:])).reshape(1, 1, *x.shape[2:]), [(0, 0), (0, 0), *((p, p) for p in padding)]
-    )
-    index = windows(places, kernel, stride, (0,) * len(kernel), dilation).reshape(1, 1, *seen.shape[2 : x.ndim], -1)
-    index = np.take_along_axis(np.broadcast_to(index, flat.shape), best[..., None], -1)[..., 0]
-    return np.take_along_axis(flat, best[..., None], -1)[..., 0], np.ascontiguousarray(index)
+    n = len(kernel)
+    truth_refused(x, f"\"max_pool{n}d\" not implemented for 'Bool'", NotImplementedError)
+    images = x.reshape(-1, 1, *x.shape[-n:])
+    if not images.size:
+        images = images.reshape(0, 1, *x.shape[-n:])
+    around = [(0, 0), (0, 0), *sides_of_patches(x.shape[-n:], kernel, stride, padding, dilation, ceil_mode)]
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    seen = windows(np.pad(images, around, constant_values=lowest), kernel, stride, (0,) * n, dilation)
+    flat = seen.reshape(*seen.shape[: 2 + n], -1)
+    best = flat.argmax(-1)[..., None]
+    places = np.pad(np.arange(numel(x.shape[-n:])).reshape(1, 1, *x.shape[-n:]), around)
+    index = windows(places, kernel, stride, (0,) * n, dilation).reshape(1, 1, *seen.shape[2 : 2 + n], -1)
+    index = np.take_along_axis(np.broadcast_to(index, flat.shape), best, -1)[..., 0]
+    shape = (*x.shape[:-n], *seen.shape[2 : 2 + n])
+    return np.take_along_axis(flat, best, -1).reshape(shape), np.ascontiguousarray(index).reshape(shape)
 
 
-def max_pool_backward(grad, x, indices):
+def sides_of_patches(sizes, kernel, stride, padding, dilation, ceil_mode):
+    """How much to pad on both sides of each dimension; with ceil_mode enough for a last patch that reaches beyond."""
+    for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True):
+        span, more = d * (k - 1) + 1, 0
+        if ceil_mode:
+            last = -(-(n + 2 * p - span) // s) * s
+            last -= s * (last >= n + p)
+            more = max(last + span - (n + 2 * p), 0)
+        yield p, p + more
+
+
+def max_pool_backward(grad, x, indices, kernel):
     """Each patch's gradient, put at the place of its largest element."""
-    flat = flat_images(np.zeros(x.shape, grad.dtype))
-    return scatter_add(flat, 2, flat_images(indices), flat_images(grad)).reshape(x.shape)
+    lines = flat_images(np.zeros(x.shape, grad.dtype), kernel)
+    indices, grad = flat_images(indices, kernel), flat_images(grad, kernel)
+    return scatter_add(lines, lines.ndim - 1, indices, grad).reshape(x.shape)
 
 
-def windows_of_padded(x, kernel, stride, padding, dilation):
-    """The patches of x surrounded by minus infinity."""
-    padded = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)], constant_values=-np.inf)
-    return windows(padded, kernel, stride, (0,) * len(kernel), dilation)
+def plus_bias(x, bias):
+    """A number added to each channel."""
+    return x if bias is None else x + bias.reshape(-1, *(1,) * (x.ndim - 2))
 
 
 # --- looking up and normalising ----------------------------------------------------------------------------
@@ -443,14 +461,16 @@ def conv_bias_grad(grad):
     return sum_dim(grad, other_axes(grad.ndim), False)
 
 
-def max_pool_pick(x, indices):
+def max_pool_pick(x, indices, kernel):
     """The element of each image that each patch's maximum came from."""
-    return reshape(gather(flat_images(x), 2, flat_images(indices)), indices.shape)
+    lines = flat_images(x, kernel)
+    return reshape(gather(lines, lines.ndim - 1, flat_images(indices, kernel)), indices.shape)
 
 
-def flat_images(x):
-    """A batch of images as a batch of vectors."""
-    return reshape(x, tuple(x.shape[:2]) + (-1,))
+def flat_images(x, kernel):
+    """Images of as many dimensions as the kernel has, as vectors."""
+    lead = tuple(x.shape[: x.ndim - len(kernel)])
+    return reshape(x, lead + (numel(x.shape[x.ndim - len(kernel) :]),))
 
 
 def embedding_grad(grad, sizes, indices, padding_idx, by_frequency):

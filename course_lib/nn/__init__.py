@@ -67,4 +67,29 @@ from course_lib.nn.losses import (
 from course_lib.nn.module import Module
 from course_lib.nn.parameter import Buffer, Parameter
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+
+def __getattr__(name):
+    """Layers of pictures and sequences are read when the first of them is used: layers_more.py."""
+    if name.startswith("_") or name in ("layers_more", "functional_more"):
+        raise AttributeError(name)
+    layers_more = _layers_more()
+    if name in layers_more.__all__:
+        globals()[name] = getattr(layers_more, name)
+        return globals()[name]
+    raise AttributeError(
+        f"course_lib.nn has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib.nn)` lists what "
+        "there is."
+    )
+
+
+def _layers_more():
+    import importlib
+
+    return importlib.import_module("course_lib.nn.layers_more")
+
+
+def __dir__():
+    return sorted({*globals(), *_layers_more().__all__})
+
+
+__all__ = [name for name in list(globals()) if not name.startswith("_")]

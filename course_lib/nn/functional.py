@@ -14,7 +14,7 @@ from course_lib import dtypes
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.grad_mode import state
 from course_lib.native import composites, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
-from course_lib.native.arguments import broadcast_error, promote, rank, type_name
+from course_lib.native.arguments import broadcast_error, number, promote, rank, type_name
 from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
 from course_lib.tensor import Tensor
@@ -109,14 +109,14 @@ def tanhshrink(input):
     return input - rows.tanh(input)
 
 
-def hardsigmoid(input):
+def hardsigmoid(input, inplace=False):
     """input / 6 + 1/2, cut off at 0 and 1."""
-    return rows.hardsigmoid(input)
+    return rows.hardsigmoid_(input) if inplace else rows.hardsigmoid(input)
 
 
-def hardswish(input):
+def hardswish(input, inplace=False):
     """input * hardsigmoid(input)."""
-    return rows.hardswish(input)
+    return rows.hardswish_(input) if inplace else rows.hardswish(input)
 
 
 def logsigmoid(input):
@@ -201,8 +201,25 @@ def linear(input, weight, bias=None):
 
 def bilinear(input1, input2, weight, bias=None):
     """For each output k: input1 @ weight[k] @ input2, plus bias."""
-    products = composites.stack([composites.sum(composites.matmul(input1, w) * input2, -1) for w in weight], -1)
-    return products if bias is None else products + bias
+    out, width, depth = weight.shape
+    lines = [composites.view(x.contiguous(), (-1, n)) for x, n in ((input1, width), (input2, depth))]
+    turned = composites.reshape(composites.permute(weight, (1, 0, 2)), (width, out * depth))
+    products = composites.reshape(composites.matmul(lines[0], turned), (len(lines[0]), out, depth))
+    result = named(composites.sum(products * composites.unsqueeze(lines[1], 1), -1), "TrilinearBackward0")
+    result = composites.view(result, (*input1.shape[:-1], out))
+    return result if bias is None else result + bias
+
+
+def named(result, name):
+    """A result whose node has the name that PyTorch's has, there made by another operation or in another form."""
+    if result.node is not None:
+        composites.rename_node(result.node, name)
+    return result
+
+
+def plus(x, value):
+    """x + a number."""
+    return rows.add_number(x if x.is_floating_point() else x.to(dtypes.default), value)
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
@@ -257,7 +274,9 @@ def one_hot(tensor, num_classes=-1):
 
 def per_dimension(value, dimensions):
     """One number for each dimension."""
-    return (value,) * dimensions if isinstance(value, int) else tuple(value)
+    if isinstance(value, int):
+        return (value,) * dimensions
+    return tuple(value) * dimensions if len(value) == 1 else tuple(value)
 
 
 def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups):
@@ -265,6 +284,11 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
     unbatched = input.dim() == dimensions + 1
     if unbatched:
         input = composites.unsqueeze(input, 0)
+    if weight.dim() != dimensions + 2:
+        raise RuntimeError(
+            f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, but "
+            f"got {input.dim()}-dimensional input of size {list(input.shape)} instead"
+        )
     stride, dilation = per_dimension(stride, dimensions), per_dimension(dilation, dimensions)
     if isinstance(padding, str) and padding not in ("valid", "same"):
         raise RuntimeError(f"Invalid padding string: '{padding}'")
@@ -346,21 +370,9 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
-    """The largest element of each patch; the first of equal ones gets the gradient."""
-    if input.dim() == 3:
-        return composites.squeeze(max_pool2d(input.unsqueeze(0), kernel_size, stride, padding, dilation), 0)
-    kernel = per_dimension(kernel_size, 2)
-    stride = kernel if stride is None else per_dimension(stride, 2)
-    return rows.max_pool2d(input, kernel, stride, per_dimension(padding, 2), per_dimension(dilation, 2))[0]
-
-
-def avg_pool2d(input, kernel_size, stride=None, padding=0):
-    """The mean of each patch: a convolution of every channel with equal weights."""
-    kernel = per_dimension(kernel_size, 2)
-    channels = input.shape[-3]
-    weight = creation.full((channels, 1, *kernel), 1 / math.prod(kernel), dtype=input.dtype)
-    return conv2d(input, weight, None, kernel if stride is None else stride, padding, 1, channels)
+def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution over three dimensions: input (N, C, D, H, W), weight (out, C / groups, KD, KH, KW)."""
+    return convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -387,16 +399,17 @@ def pad(input, pad, mode="constant", value=None):
         if min(pad, default=0) < 0:
             return result
         return composites.part_from_inference(input, result, lambda whole: unpadded(whole, pad))
-    if mode not in PAD_PLACES:
+    if mode not in ("replicate", "reflect", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if input.dim() not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
         raise NotImplementedError(f"Padding size {len(pad)} is not supported for {input.dim()}D input tensor.")
-    for back in range(len(pad) // 2):
-        dim = input.dim() - 1 - back
-        input = pad_by_places(input, dim, *pad[2 * back : 2 * back + 2], mode)
-    return input
+    from course_lib.nn import functional_more
+
+    if mode == "circular":
+        return functional_more.pad_circular(input, pad)
+    return functional_more.pad_by_places(input, pad, mode)
 
 
 def unpadded(whole, pad):
@@ -404,27 +417,6 @@ def unpadded(whole, pad):
     for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
         whole = composites.narrow(whole, -back, before, whole.shape[-back] - before - after)
     return whole
-
-
-PAD_PLACES = {  # where an element beyond the edge is taken from, for n elements
-    "replicate": lambda places, n: np.clip(places, 0, n - 1),
-    "reflect": lambda places, n: n - 1 - np.abs(n - 1 - np.abs(places)),
-    "circular": lambda places, n: places % n,
-}
-
-
-def pad_by_places(input, dim, before, after, mode):
-    """One dimension padded with its own elements. RuntimeError where reflection or the circle would not reach."""
-    n = input.shape[dim]
-    if mode == "reflect" and max(before, after) >= n:
-        raise RuntimeError(
-            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({before}, {after}) at dimension {dim} of input {list(input.shape)}"
-        )
-    if mode == "circular" and max(before, after) > n:
-        raise RuntimeError("Padding value causes wrapping around more than once.")
-    places = PAD_PLACES[mode](np.arange(-before, n + after), n)
-    return composites.index_select(input, dim, creation.tensor(places))
 
 
 # --- normalising and dropping ------------------------------------------------------------------------------
@@ -438,7 +430,10 @@ def batch_norm(
     training: use the batch's own mean and (biased) variance, and move the running ones towards them. ValueError for
     a batch with one value a channel, RuntimeError for running statistics of another length or missing.
     """
-    channels = input.shape[1]
+    if eps < 0 or training and eps == 0:
+        wanted = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
+    channels = input.shape[1] if input.dim() > 1 else input.shape[0]
     if training and math.prod((input.shape[0], *input.shape[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not training and (running_mean is None or running_var is None):
@@ -449,6 +444,9 @@ def batch_norm(
         if vector is not None and vector.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
     check_floats(input, "batch_norm")
+    if not input.numel():  # nothing to normalise, and no statistics of it
+        result = input.clone() if weight is None else input.clone() * weight[0]
+        return result if bias is None else result + bias[0]
     return rows.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -522,7 +520,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    return composites.norm(x1 - x2 + eps, p, -1, keepdim)
+    return named(composites.norm(plus(x1 - x2, eps), p, -1, keepdim), "NormBackward1")
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
@@ -736,6 +734,8 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
         )
     log_probabilities = composites.log_softmax(input, dim)
     if probabilities:
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim)
     hard = nll_loss(log_probabilities, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0:
@@ -816,19 +816,68 @@ def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
     """input where the target is 1, max(0, margin - input) where it is -1."""
     zeros = creation.zeros_like(input)
     margin = creation.full_like(input.detach(), margin)
-    far = composites.where(target != 1, rows.clamp_min(margin - input, 0), zeros)
-    near = composites.where(target != -1, input, zeros)
+    far = rows.clamp_min_(margin - input, 0)
+    far, near = composites.where(target != 1, far, zeros), composites.where(target != -1, input, zeros)
     return reduced(far + near, reduction)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """1 - similarity where the target is 1, max(0, similarity - margin) where it is -1."""
-    similarity = cosine_similarity(input1, input2, -1)
-    far = rows.clamp_min(similarity - margin, 0)
-    return reduced(composites.where(target == 1, 1 - similarity, far), reduction)
+    if target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.dim() != target.dim() + 1:
+        sizes = f"{list(input1.shape)} and {list(input2.shape)}"
+        raise RuntimeError(
+            f"{target.dim()}D target tensor expects {target.dim() + 1}D input tensors, but found inputs with sizes "
+            f"{sizes}."
+        )
+    products, *squares = (composites.sum(a * b, -1) for a, b in ((input1, input2), (input1,) * 2, (input2,) * 2))
+    squares = [plus(each, 1e-12) for each in squares]
+    similarity = products / rows.sqrt(squares[0] * squares[1])
+    zeros = creation.zeros_like(similarity)
+    far = rows.clamp_min_(rows.sub_number(similarity, margin), 0)
+    near = composites.where(target == 1, rows.sub(number(1, similarity), similarity), zeros)
+    return reduced(near + composites.where(target == -1, far, zeros), reduction)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, *, reduction="mean"):
-    """max(0, distance to the positive - distance to the negative + margin)."""
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *, reduction="mean"):
+    """max(0, margin + distance to the positive - distance to the negative).
+
+    swap: the distance of positive and negative counts instead of the latter, where it is smaller.
+    """
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    dims = [x.dim() for x in (anchor, positive, negative)]
+    if len(set(dims)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    return reduced(rows.clamp_min(near - far + margin, 0), reduction)
+    if swap:
+        far = rows.minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduced(rows.clamp_min(plus(near, margin) - far, 0), reduction)
+
+
+# --- the rest ----------------------------------------------------------------------------------------------
+
+
+def __getattr__(name):
+    """Functions of pictures and sequences are read when the first of them is used: functional_more.py."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from course_lib.nn import functional_more
+
+    if name in functional_more.__all__:
+        globals()[name] = getattr(functional_more, name)
+        return globals()[name]
+    raise AttributeError(
+        f"course_lib.nn.functional has no {name!r}. If PyTorch has it, this engine leaves it out; "
+        "`dir(course_lib.nn.functional)` lists what there is."
+    )
+
+
+def __dir__():
+    from course_lib.nn import functional_more
+
+    return sorted({*globals(), *functional_more.__all__})

@@ -210,7 +210,7 @@ def check_padding(padding, mode, stride):
 class _Convolution(Module):
     """What Conv1d and Conv2d share."""
 
-    dimensions = 0
+    dimensions, transposed = 0, False
 
     def __init__(
         self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
@@ -229,7 +229,7 @@ class _Convolution(Module):
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride = F.per_dimension(kernel_size, n), F.per_dimension(stride, n)
         self.padding = padding if isinstance(padding, str) else F.per_dimension(padding, n)
-        self.dilation = F.per_dimension(dilation, n)
+        self.dilation, self.output_padding = F.per_dimension(dilation, n), (0,) * n
         self.weight = make(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype)
         if bias:
             self.bias = make(out_channels, dtype=dtype)
@@ -265,6 +265,8 @@ class _Convolution(Module):
             text += f", padding={self.padding}"
         if self.dilation != (1,) * self.dimensions:
             text += f", dilation={self.dilation}"
+        if self.output_padding != (0,) * self.dimensions:
+            text += f", output_padding={self.output_padding}"
         if self.groups != 1:
             text += f", groups={self.groups}"
         text += ", bias=False" if self.bias is None else ""
@@ -286,33 +288,42 @@ class Conv2d(_Convolution):
 class MaxPool2d(Module):
     """The largest element of each patch."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1):
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation = padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, input):
         """(N, C, H, W) -> (N, C, fewer, fewer)."""
-        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation)
+        return F.max_pool2d(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
 
     def extra_repr(self):
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
-            "ceil_mode=False"
+            f"ceil_mode={self.ceil_mode}"
         )
 
 
 class AvgPool2d(Module):
     """The mean of each patch."""
 
-    def __init__(self, kernel_size, stride=None, padding=0):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    ):
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding = padding
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     def forward(self, input):
         """(N, C, H, W) -> (N, C, fewer, fewer)."""
-        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding)
+        return F.avg_pool2d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+            self.divisor_override,
+        )
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -448,7 +459,7 @@ class _Cell(Module):
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
         super().__init__()
-        self.input_size, self.hidden_size = input_size, hidden_size
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         width = self.gates * hidden_size
         self.weight_ih, self.weight_hh = make(width, input_size, dtype=dtype), make(width, hidden_size, dtype=dtype)
         self.register_parameter("bias_ih", make(width, dtype=dtype) if bias else None)
@@ -472,9 +483,27 @@ class _Cell(Module):
         if input.shape[-1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
 
+    def check_state(self, input, hx):
+        """RuntimeError, or ValueError, for a state that does not fit the input."""
+        name, several = type(self).__name__, isinstance(hx, tuple)
+        for number, h in enumerate(hx if several else (hx,)):
+            if h.dim() not in (1, 2):
+                which = f"hx[{number}]" if several else "hidden"
+                raise ValueError(f"{name}: Expected {which} to be 1D or 2D, got {h.dim()}D instead")
+            if input.dim() == h.dim() == 2 and input.shape[0] != h.shape[0]:
+                raise RuntimeError(
+                    f"Input batch size {input.shape[0]} doesn't match hidden{number} batch size {h.shape[0]}"
+                )
+            if h.shape[-1] != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{number} has inconsistent hidden_size: got {h.shape[-1]}, expected {self.hidden_size}"
+                )
+
     def forward(self, input, hx=None):
         """One step. Without a batch dimension the inputs get one for a moment."""
         self.check(input)
+        if hx is not None:
+            self.check_state(input, hx)
         if input.dim() == 2:
             return self.step(input, hx)
         one = composites.unsqueeze
@@ -492,7 +521,7 @@ class _Cell(Module):
         return F.linear(input, self.weight_ih, self.bias_ih), F.linear(state, self.weight_hh, self.bias_hh)
 
     def extra_repr(self):
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias_ih is not None else ", bias=False")
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
 
 
 class RNNCell(_Cell):

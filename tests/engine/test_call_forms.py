@@ -4,6 +4,7 @@ Each was once answered otherwise than by PyTorch, or refused: found with PyTorch
 sample arguments (torch.testing, op_db and module_db). A line that raises must raise the same.
 """
 
+import math
 import warnings
 
 import pytest
@@ -163,6 +164,93 @@ FORMS = {
         torch.round(x * 1.234, decimals=2)
         torch.isin(ints, 3)
     """,
+    "pooling": """
+        F.max_pool2d(img, 2, ceil_mode=True, stride=3)
+        F.max_pool2d(img[0], 3, 2, 1, return_indices=True)
+        F.max_pool2d(img, (2, 1), dilation=2)
+        F.max_pool1d(x, 2, 1)
+        F.max_pool3d(img.unsqueeze(0), (1, 2, 2))
+        F.avg_pool2d(img, 2, 1, 1, True, False, 3)
+        F.avg_pool2d(img, 3, 2, 1, ceil_mode=True)
+        F.avg_pool2d(img, 3, 2, 1, count_include_pad=False)
+        F.avg_pool2d(img, (2,), ())
+        F.avg_pool1d(x, 2, padding=1)
+        F.avg_pool3d(img, (1, 2, 2))
+        F.adaptive_avg_pool1d(x, 2)
+        F.adaptive_avg_pool2d(img, (3, None))
+        F.adaptive_avg_pool2d(img, 1)
+        F.adaptive_max_pool2d(img, 3, return_indices=True)
+        F.adaptive_max_pool1d(x, 2)
+        F.lp_pool2d(img * img, 2.0, 2)
+        F.max_pool2d(img, 3, padding=2)
+        F.max_pool2d(img[0, 0], 2)
+        F.avg_pool2d(img, 2, divisor_override=0)
+        F.avg_pool2d(img, 9)
+        F.avg_pool2d(truths.reshape(1, 1, 3), 1)
+    """,
+    "padding and resizing": """
+        F.pad(img, (-1, 1, -2, 1), mode="circular")
+        F.pad(img, (2, 1, 0, 1), mode="circular")
+        F.pad(img, (2, 1, 0, 3), mode="reflect")
+        F.pad(img, (2, -1, 1, 1), mode="replicate")
+        F.pad(x, (1, 2), mode="reflect")
+        F.pad(x, (3, 0), mode="reflect")
+        F.interpolate(img, scale_factor=2)
+        F.interpolate(img, size=(3, 7), mode="nearest-exact")
+        F.interpolate(img, size=(7, 3), mode="bilinear")
+        F.interpolate(img, scale_factor=1.5, mode="bilinear", align_corners=True)
+        F.interpolate(img, size=6, mode="bicubic")
+        F.interpolate(img[0], size=7, mode="linear")
+        F.interpolate(img, size=3, mode="area")
+        F.interpolate(img)
+        F.interpolate(img, 2, align_corners=True)
+        F.unfold(img, 2, padding=1, stride=2)
+        F.fold(F.unfold(img, 2), (4, 4), 2)
+        F.pixel_shuffle(img.reshape(1, 4, 2, 2), 2)
+        F.pixel_unshuffle(img, 2)
+        F.channel_shuffle(img.reshape(1, 4, 2, 2), 2)
+        F.pixel_shuffle(img, 2)
+    """,
+    "convolution and groups": """
+        F.conv3d(img.unsqueeze(0), img[:, :, :2, :2].unsqueeze(0))
+        F.conv_transpose2d(img, img[:, :, :3, :2], v[:1], stride=2, padding=1, output_padding=1)
+        F.conv_transpose1d(x.unsqueeze(0), y.unsqueeze(-1), groups=2)
+        F.conv_transpose1d(x, y.unsqueeze(0))
+        F.group_norm(img.reshape(2, 4, 2), 2, img[0, 0, 0], img[0, 0, 1])
+        F.instance_norm(img.reshape(1, 2, 8), weight=v[:2], bias=w[:2])
+        F.rms_norm(x, (3,), v, eps=1e-5)
+        F.local_response_norm(img.reshape(1, 4, 4), 3)
+        F.batch_norm(img[:0], None, None, v[:1], w[:1], True)
+        F.group_norm(img, 2)
+        F.glu(img)
+        F.hardshrink(x)
+        F.softshrink(x, 0.6)
+        F.rrelu(x)
+        F.glu(x)
+    """,
+    "losses": """
+        F.margin_ranking_loss(v, w, torch.tensor([1, -1, 1]), 0.3, reduction="none")
+        F.hinge_embedding_loss(x, torch.tensor([[1, -1, 0], [-1, 1, -1]]), margin=0.8, reduction="none")
+        F.cosine_embedding_loss(x, y, torch.tensor([1, -1]), 0.1, reduction="none")
+        F.cosine_embedding_loss(x, y, torch.tensor([0, 1]), reduction="sum")
+        F.cosine_embedding_loss(v, w, torch.tensor(-1))
+        F.cosine_embedding_loss(x, y, torch.tensor(1))
+        F.triplet_margin_loss(x, y, y * y, margin=2.0, swap=True, reduction="none")
+        F.triplet_margin_loss(x, y, x, margin=-1.0)
+        F.triplet_margin_with_distance_loss(x, y, y * y, margin=2.0, swap=True)
+        F.pairwise_distance(x, y, 3.0)
+        F.cross_entropy(x, y.detach().softmax(1))
+        F.cross_entropy(x, y.detach().softmax(1), ignore_index=1)
+        F.kl_div(s, s, reduction="batchmean")
+        F.soft_margin_loss(x, torch.sign(y.detach()), reduction="none")
+        torch.autograd.grad(F.multi_margin_loss(x, torch.tensor([2, 0]), p=2, margin=4.0), x)
+        torch.autograd.grad(F.multi_margin_loss(v, i0, weight=w.detach()), v)
+        F.multi_margin_loss(x.detach(), i, margin=4.0, reduction="none")
+        F.multilabel_soft_margin_loss(x, torch.sigmoid(y), v)
+        F.poisson_nll_loss(x, y * y, full=True, reduction="none")
+        F.gaussian_nll_loss(x, y, x * x + 1, full=True)
+        F.bilinear(x, y, torch.ones(2, 3, 3, dtype=x.dtype) * v, w[:2])
+    """,
 }
 LINES = [(family, line.strip()) for family, block in FORMS.items() for line in block.strip().splitlines()]
 
@@ -217,6 +305,90 @@ def outcome(torch, line, dtype):
         seen.append([None if g is None else value_of(g) for g in grads])
         tensors = [g for g in grads if g is not None]
     return seen
+
+
+MODULES = """
+    nn.Conv3d(1, 2, 2, padding=1)
+    nn.ConvTranspose1d(4, 2, 3, stride=2, output_padding=1, groups=2)
+    nn.ConvTranspose2d(2, 3, 2, bias=False)
+    nn.MaxPool1d(2, ceil_mode=True)
+    nn.MaxPool2d(2, return_indices=True)
+    nn.AvgPool1d(2, padding=1)
+    nn.AvgPool2d(2, count_include_pad=False, divisor_override=3)
+    nn.AdaptiveAvgPool2d((1, 2))
+    nn.AdaptiveMaxPool1d(2)
+    nn.ConstantPad1d(1, 2.5)
+    nn.ZeroPad2d((1, 0, 2, 1))
+    nn.ReflectionPad1d(1)
+    nn.ReplicationPad2d(1)
+    nn.CircularPad2d((1, 0, 1, 1))
+    nn.PixelShuffle(2)
+    nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
+    nn.UpsamplingNearest2d(scale_factor=2)
+    nn.BatchNorm3d(2)
+    nn.GroupNorm(2, 4, bias=False)
+    nn.InstanceNorm1d(4, affine=True, track_running_stats=True)
+    nn.InstanceNorm2d(2)
+    nn.RMSNorm(4)
+    nn.LocalResponseNorm(2)
+    nn.GLU(1)
+    nn.Hardshrink(0.7)
+    nn.Softshrink()
+    nn.Hardswish()
+    nn.RReLU(0.1, 0.3)
+    nn.Softmax2d()
+    nn.Dropout2d(0.25)
+    nn.Unfold(2, padding=1)
+    nn.RNN(4, 3, nonlinearity="relu")
+    nn.RNN(4, 3, 2, bidirectional=True, bias=False)
+    nn.LSTM(4, 3, 2, batch_first=True)
+    nn.LSTM(4, 2, bidirectional=True)
+    nn.GRU(4, 3, 2, dropout=0.5)
+    nn.RNNCell(4, 3, nonlinearity="relu")
+    nn.GRUCell(4, 3, bias=False)
+    nn.Conv3d(3, 2, 1, groups=2)
+    nn.GroupNorm(3, 4)
+    nn.LSTM(4, 0)
+    nn.GRU(4.0, 3)
+    nn.RNN(4, 3, nonlinearity="gelu")
+    nn.BatchNorm1d(4, eps=-1.0)
+    nn.MaxPool2d(2, padding=3)
+""".strip().splitlines()
+
+
+def module_outcome(torch, line):
+    """What a module is made of, prints and makes of an input that it can take, in evaluation; its gradients."""
+    try:
+        module = eval(line, {"nn": torch.nn}).double()
+        module.train(not any(word in line for word in ("RReLU", "Dropout", "dropout")))
+        with torch.no_grad():
+            for number, p in enumerate(module.parameters()):
+                p.copy_((torch.arange(p.numel()).reshape(p.shape).double() * 0.37 + number).sin())
+        shapes = [(2, 4), (2, 4, 4), (2, 2, 4, 4), (2, 4, 2, 2), (1, 2, 2, 2, 2), (1, 1, 2, 3, 2)]
+        seen = [repr(module), {name: list(t.shape) for name, t in module.state_dict().items()}]
+    except Exception as error:
+        return describe(error)
+    for shape in shapes:
+        x = (torch.arange(math.prod(shape)).reshape(shape).double() * 0.7).cos().requires_grad_()
+        try:
+            tensors = flat(module(x), torch)
+            wanted = [t for t in tensors if t.requires_grad]
+            grads = torch.autograd.grad(weighted(torch, wanted), [x, *module.parameters()], allow_unused=True)
+        except Exception:
+            seen.append("refused")
+            continue
+        seen.append([facts(t)[:3] for t in tensors] + [None if g is None else value_of(g) for g in grads])
+    return [*seen, {name: value_of(t) for name, t in module.state_dict().items()}]
+
+
+@pytest.mark.parametrize("line", [line.strip() for line in MODULES])
+def test_a_module(line, real_torch):
+    """Names and shapes of parameters, text, results, gradients and what is left in buffers are PyTorch's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = module_outcome(course_lib, line), module_outcome(real_torch, line)
+
+    assert same(ours, theirs, 1e-6, 1e-9), (line, ours, theirs)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -1650,7 +1650,7 @@ ELSEWHERE = {
     ("graph.py", "apply"): "every kind of node has its own",
     ("ops.py", "__getattr__"): "what no row has, only Python itself asks for: a copy, a pickle",
 }
-NN = ("kernels_nn.py", "derivatives_nn.py")
+NN = ("kernels_nn.py", "derivatives_nn.py", "kernels_images.py", "derivatives_images.py")
 LISTED_FILES = [p for p in sorted([*ENGINE.glob("*.py"), *ENGINE.glob("native/*.py")]) if p.name not in NN]
 LISTED_FILES += [ENGINE / "autograd/__init__.py", ENGINE / "autograd/graph.py", ENGINE / "autograd/function.py"]
 

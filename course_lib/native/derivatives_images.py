@@ -1,0 +1,83 @@
+"""THE TABLE, continued: pooling, resizing, padding, transposed convolution. Loaded when the first of them is used.
+
+PyTorch: tools/autograd/derivatives.yaml (the rows of avg_pool2d, upsample_bilinear2d, native_group_norm ...).
+
+Read a row as in derivatives.py. `mapped` is one row for all that is a weighted sum of neighbours: Note [Taps].
+"""
+
+from course_lib.native import composites, derivatives_nn, kernels_images  # noqa: F401  (derivatives_nn fills the table)
+from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
+from course_lib.native.indexing import cat
+from course_lib.ops import row
+
+KERNELS.append(kernels_images)
+OPERATION_NAMES["images"] = kernels_images
+
+row("mapped(self, taps, divisor)", "images.mapped(self, taps, divisor)", elementwise=False,
+    self="mapped_back(grad, self_sym_sizes, taps, divisor)")
+row("mapped_back(grad_output, sizes, taps, divisor)", "images.mapped_back(grad_output, sizes, taps, divisor)",
+    elementwise=False,
+    grad_output="mapped(grad, taps, divisor)")
+row("pooled(self, taps, divisor)", "images.mapped(self, taps, divisor)", elementwise=False,  # PyTorch keeps the input
+    self="pooled_back(grad, self, taps, divisor)")
+row("pooled_back(grad_output, self, taps, divisor)",
+    "images.mapped_back(grad_output, self.shape, taps, divisor)", elementwise=False,
+    grad_output="pooled(grad, taps, divisor)",
+    self="zeros_like(grad)")
+row("adaptive_max_pool(self, lengths)", "images.adaptive_max_pool(self, lengths)",
+    node="AdaptiveMaxPool2DBackward0", outputs=("result0", "result1"),
+    self="max_pool_backward(grad, self, result1, lengths)")
+row("conv_transposed(input, weight, bias=None, sizes=(), stride=1, padding=0, dilation=1, groups=1)",
+    "kernels_nn.plus_bias(kernels_nn.conv_input_grad(input, weight, sizes, stride, padding, dilation, groups), bias)",
+    node="ConvolutionBackward0", elementwise=False, keeps=("input", "weight"),
+    input="first_of(convolution(grad, weight, None, stride, padding, dilation, groups), input.shape)",
+    weight="conv_weight_grad(input, grad, weight.shape, stride, padding, dilation, groups)",
+    bias="conv_bias_grad(grad)")
+row("im2col(self, kernel_size, dilation, padding, stride)",
+    "images.im2col(self, kernel_size, dilation, padding, stride)", node="Im2ColBackward0", elementwise=False,
+    self="col2im(grad, picture_sizes(self_sym_sizes), kernel_size, dilation, padding, stride)")
+row("col2im(self, output_size, kernel_size, dilation, padding, stride)",
+    "images.col2im(self, output_size, kernel_size, dilation, padding, stride)", node="Col2ImBackward0",
+    elementwise=False,
+    self="im2col(grad, kernel_size, dilation, padding, stride)")
+row("pixel_shuffle(self, upscale_factor)", "images.pixel_shuffle(self, upscale_factor)", elementwise=False,
+    self="pixel_unshuffle(grad, upscale_factor)")
+row("pixel_unshuffle(self, downscale_factor)", "images.pixel_unshuffle(self, downscale_factor)", elementwise=False,
+    self="pixel_shuffle(grad, downscale_factor)")
+row("native_group_norm(input, weight=None, bias=None, group=1, eps=1e-05)",
+    "images.group_norm(input, weight, bias, group, eps)", elementwise=False, keeps=("input", "weight"),
+    input="group_norm_grad(grad, input, weight, group, eps)",
+    weight="group_norm_weight_grad(grad, input, group, eps)",
+    bias="conv_bias_grad(grad)")
+
+# --- activations and losses --------------------------------------------------------------------------------
+
+row("glu(self, dim)", "images.glu(kernels.floats(self, 'glu_cpu'), dim)", elementwise=False,
+    self="glu_backward(grad, self, dim)")
+row("hardshrink(self, lambd)", "np.where(np.abs(kernels.floats(self, 'hardshrink_cpu')) <= lambd, 0, self)",
+    in_place=False,
+    self="shrink_backward(grad, self, lambd)")
+row("softshrink(self, lambd)", "images.softshrink(self, lambd)", in_place=False,
+    self="shrink_backward(grad, self, lambd)")
+row("shrink_backward(grad_output, self, lambd)",
+    "kernels.where((self >= -lambd) & (self <= lambd), 0.0, grad_output)", elementwise=False, keeps=("self",),
+    grad_output="shrink_backward(grad, self, lambd)",
+    self="zeros_like(grad)")
+row("soft_margin_loss(self, target: Tensor, reduction=1)", "images.soft_margin_loss(self, target, reduction)",
+    elementwise=False,
+    self="soft_margin_grad(grad, self, target, reduction)")
+
+
+def _first_of(x, sizes):
+    for dim, length in enumerate(sizes):
+        x = x if x.array.shape[dim] == length else composites.narrow(x, dim, 0, length)
+    return x
+
+
+ON_TENSORS.update(
+    first_half=lambda x, dim: composites.narrow(x, dim, 0, x.array.shape[dim] // 2),
+    second_half=lambda x, dim: composites.narrow(x, dim, x.array.shape[dim] // 2, x.array.shape[dim] // 2),
+    first_of=_first_of,
+    join_halves=lambda a, b, dim: cat([a, b], dim),
+    sigmoid=lambda x: rows.sigmoid(x),
+)

@@ -1,0 +1,644 @@
+"""Functions of pictures and sequences: pooling, resizing, padding, transposed convolution. Read when first used.
+
+PyTorch: torch/nn/functional.py, aten/src/ATen/native (AdaptiveAveragePooling.cpp, UpSample.h, Im2Col.cpp, Loss.cpp).
+"""
+
+import math
+
+import numpy as np
+
+from course_lib.native import composites, creation, derivatives_images, kernels, kernels_images  # noqa: F401
+from course_lib.native.building import rows
+from course_lib.nn.functional import (
+    batch_norm,
+    check_kinds,
+    check_steps,
+    dropout,
+    leaky_relu,
+    logsigmoid,
+    named,
+    pairwise_distance,
+    per_dimension,
+    plus,
+    reduced,
+    reduction_number,
+)
+from course_lib.nn.functional import pad as pad_with_value
+from course_lib.tensor import Tensor
+
+
+def mapped(input, taps, divisor, name):
+    """The sums that taps describe: Note [Taps] in kernels_images.py. For resizing PyTorch keeps no input."""
+    row = rows.mapped if name.startswith("Upsample") else rows.pooled
+    return named(row(input, tuple(taps), divisor), name)
+
+
+# --- pooling -----------------------------------------------------------------------------------------------
+
+
+def check_pooling(n, input, kernel, stride, padding, dilation=None):
+    """The arguments, one number a dimension. RuntimeError for shapes and steps that PyTorch refuses."""
+    kernel = per_dimension(kernel, n)
+    stride = kernel if stride is None or stride in ([], ()) else per_dimension(stride, n)
+    padding, dilation = per_dimension(padding, n), per_dimension(1 if dilation is None else dilation, n)
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("stride should not be zero")
+    for p, k, d in zip(padding, kernel, dilation, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
+            )
+    if input.dim() not in (n + 1, n + 2) or 0 in input.shape[input.dim() - n - 1 :]:
+        raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+    return kernel, stride, padding, dilation
+
+
+def check_output(input, lengths):
+    """RuntimeError for windows that do not fit at all."""
+    if min(lengths) < 1:
+        shape = [input.shape[-len(lengths) - 1], *input.shape[input.dim() - len(lengths) :]]
+        sizes = ["x".join(map(str, sizes)) for sizes in (shape, (shape[0], *lengths))]
+        raise RuntimeError(
+            f"Given input size: ({sizes[0]}). Calculated output size: ({sizes[1]}). Output size is too small"
+        )
+
+
+def max_pool(n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    """The largest element of each patch of n dimensions, on request with its place."""
+    kernel, stride, padding, dilation = check_pooling(n, input, kernel_size, stride, padding, dilation)
+    lengths = [
+        kernels_images.pooled_length(*each, ceil_mode)
+        for each in zip(input.shape[input.dim() - n :], kernel, stride, padding, dilation, strict=True)
+    ]
+    check_output(input, lengths)
+    result, places = rows.max_pool2d(input, kernel, stride, padding, dilation, ceil_mode)
+    if n == 3:
+        named(result, "MaxPool3DWithIndicesBackward0")
+    return (result, places) if return_indices else result
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest element of each stretch of a line."""
+    check_pooling(1, input, kernel_size, stride, padding, dilation)
+    numbers = ((1, n) for n in (per_dimension(kernel_size, 1)[0], per_dimension(stride or kernel_size, 1)[0]))
+    kernel, stride = numbers
+    padding, dilation = (0, per_dimension(padding, 1)[0]), (1, per_dimension(dilation, 1)[0])
+    lines = rows.unsqueeze(input, input.dim() - 1)
+    pooled = max_pool(2, lines, kernel, stride, padding, dilation, ceil_mode, True)
+    result, places = (composites.squeeze(each, -2) for each in pooled)
+    return (result, places) if return_indices else result
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest element of each patch; the first of equal ones gets the gradient."""
+    return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest element of each block."""
+    return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def avg_pool(n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    """The mean of each patch of n dimensions."""
+    kernel, stride, padding, _ = check_pooling(n, input, kernel_size, stride, padding)
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    if input.array.dtype.kind == "b":
+        raise NotImplementedError(f"\"avg_pool{n}d\" not implemented for 'Bool'")
+    sizes = input.shape[input.dim() - n :]
+    taps, divisor = kernels_images.average_taps(
+        sizes, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    check_output(input, [places.shape[1] for (places, _) in taps])
+    return mapped(input, taps, divisor.astype(input.array.dtype), f"AvgPool{n}DBackward0")
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """The mean of each stretch of a line."""
+    kernel, stride, padding, _ = check_pooling(1, input, kernel_size, stride, padding)
+    lines, numbers = rows.unsqueeze(input, input.dim() - 1), [(1, *kernel), (1, *stride), (0, *padding)]
+    return composites.squeeze(avg_pool(2, lines, *numbers, ceil_mode, count_include_pad, None), -2)
+
+
+def avg_pool2d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each patch."""
+    return avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each block."""
+    return avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def wanted_lengths(n, input, output_size):
+    """The length of each pooled dimension; None leaves one as it is."""
+    sizes = input.shape[input.dim() - n :]
+    given = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    return tuple(m if wanted is None else wanted for wanted, m in zip(given, sizes, strict=True))
+
+
+def adaptive_avg_pool(n, input, output_size):
+    """As many means as asked for, of patches that cover the input evenly."""
+    kernels.floats(input.array, f"adaptive_avg_pool{n}d{'_cpu' if n == 3 else ''}")
+    if input.dim() not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"adaptive_avg_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}"
+        )
+    lengths = wanted_lengths(n, input, output_size)
+    if lengths == (1,) * n:
+        return composites.mean(input, tuple(range(-n, 0)), True)
+    taps, divisor = kernels_images.adaptive_taps(input.shape[input.dim() - n :], lengths)
+    return mapped(input, taps, divisor.astype(input.array.dtype), f"AdaptiveAvgPool{n}DBackward0")
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """As many means of stretches of a line as asked for."""
+    length = wanted_lengths(1, input, output_size)[0]
+    return composites.squeeze(adaptive_avg_pool2d(rows.unsqueeze(input, input.dim() - 1), (1, length)), -2)
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """As many means of patches as asked for: (1, 1) is the mean of each channel."""
+    return adaptive_avg_pool(2, input, output_size)
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """As many means of blocks as asked for."""
+    return adaptive_avg_pool(3, input, output_size)
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """As many largest elements of stretches of a line as asked for."""
+    check_adaptive(1, input)
+    length = wanted_lengths(1, input, output_size)[0]
+    pooled = adaptive_max_pool2d(rows.unsqueeze(input, input.dim() - 1), (1, length), True)
+    result, places = (composites.squeeze(each, -2) for each in pooled)
+    return (result, places) if return_indices else result
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """As many largest elements of patches as asked for."""
+    check_adaptive(2, input)
+    result, places = rows.adaptive_max_pool(input, wanted_lengths(2, input, output_size))
+    return (result, places) if return_indices else result
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """As many largest elements of blocks as asked for."""
+    check_adaptive(3, input)
+    result, places = rows.adaptive_max_pool(input, wanted_lengths(3, input, output_size))
+    named(result, "AdaptiveMaxPool3DBackward0")
+    return (result, places) if return_indices else result
+
+
+def check_adaptive(n, input):
+    """RuntimeError for the wrong number of dimensions."""
+    if input.dim() not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"adaptive_max_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}"
+        )
+
+
+def lp_pool(n, input, norm_type, kernel_size, stride, ceil_mode):
+    """The p-norm of each patch, made of the mean of p-th powers, as in PyTorch."""
+    kernel = per_dimension(kernel_size, n)
+    pool = avg_pool1d if n == 1 else avg_pool2d if n == 2 else avg_pool3d
+    means = pool(composites.pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
+    powers = rows.relu(rows.abs(means)) if n > 3 else rows.sign(means) * rows.relu(rows.abs(means))
+    return composites.pow(powers * math.prod(kernel), 1.0 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each stretch of a line."""
+    return lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each patch."""
+    return lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+# --- padding with its own elements -------------------------------------------------------------------------
+
+
+def pad_by_places(input, pad, mode):
+    """The input with "replicate" its edge, or "reflect" its mirror image without the edge, around it."""
+    n = len(pad) // 2
+    taps = []
+    for back in range(n):
+        length, before, after = input.shape[-1 - back], *pad[2 * back : 2 * back + 2]
+        if mode == "reflect" and max(before, after) >= length:
+            raise RuntimeError(
+                f"Argument #{4 + 2 * back}: Padding size should be less than the corresponding input dimension, but "
+                f"got: padding ({before}, {after}) at dimension {input.dim() - 1 - back} of input "
+                f"{list(input.shape)}"
+            )
+        places = np.arange(-before, length + after)
+        if mode == "reflect":
+            places = length - 1 - np.abs(length - 1 - np.abs(places))
+        taps.insert(0, (np.clip(places, 0, length - 1)[None], None))
+    if input.array.dtype.kind == "b":
+        kernel = {"reflect": "reflection_pad", "replicate": "replication_pad"}[mode]
+        raise NotImplementedError(f"\"{kernel}{n}d\" not implemented for 'Bool'")
+    return mapped(input, taps, None, {"reflect": "Reflection", "replicate": "Replication"}[mode] + f"Pad{n}DBackward0")
+
+
+def pad_circular(input, pad):
+    """The input with its other end before and after it; what is cut is cut first."""
+    n = len(pad) // 2
+    sizes = list(input.shape)
+    sides = [(pad[2 * back], pad[2 * back + 1], input.dim() - 1 - back) for back in range(n)]
+    for before, after, dim in sides:
+        sizes[dim] += before + after
+        if max(before, after) > input.shape[dim]:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if sizes[dim] < 0 or before + after + input.shape[dim] < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    whole = creation.empty(*sizes, dtype=input.dtype)
+    place, part = whole, input
+    for before, after, dim in reversed(sides):
+        place = rows.slice_dim(place, dim, max(before, 0), sizes[dim] - max(after, 0), 1)
+        part = rows.slice_dim(part, dim, max(-before, 0), input.shape[dim] - max(-after, 0), 1)
+    rows.copy_(place, part)
+    for before, after, dim in sides:
+        if before > 0:
+            end = sizes[dim] - max(after, 0)
+            end_part = rows.slice_dim(whole, dim, end - before, end, 1)
+            rows.copy_(rows.slice_dim(whole, dim, 0, before, 1), end_part)
+        if after > 0:
+            begin = rows.slice_dim(whole, dim, max(before, 0), max(before, 0) + after, 1)
+            rows.copy_(rows.slice_dim(whole, dim, sizes[dim] - after, sizes[dim], 1), begin)
+    return whole
+
+
+# --- convolution the other way, patches, resizing ----------------------------------------------------------
+
+
+def conv_transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation):
+    """What a convolution's gradient does to its input, as an operation of its own: it makes pictures larger."""
+    unbatched = input.dim() == n + 1
+    if unbatched:
+        input = composites.unsqueeze(input, 0)
+    stride, padding, output_padding, dilation = (
+        per_dimension(value, n) for value in (stride, padding, output_padding, dilation)
+    )
+    check_steps(stride, padding, dilation, groups)
+    if input.dim() != n + 2:
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv_transpose{n}d, but got input of size: "
+            f"{list(input.shape)}"
+        )
+    if input.shape[1] != weight.shape[0]:
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
+            f"{weight.shape[0]} channels, but got {input.shape[1]} channels instead"
+        )
+    if bias is None or bias.shape == (weight.shape[1] * groups,):
+        check_kinds(input, weight, None)
+    sizes = [
+        (m - 1) * s - 2 * p + d * (k - 1) + more + 1
+        for m, s, p, d, k, more in zip(
+            input.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True
+        )
+    ]
+    shape = (input.shape[0], weight.shape[1] * groups, *sizes)
+    result = rows.conv_transposed(input, weight, bias, shape, stride, padding, dilation, groups)
+    return composites.squeeze(result, 0) if unbatched else result
+
+
+def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution over one dimension: weight (in, out / groups, K)."""
+    return conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution over two dimensions: weight (in, out / groups, KH, KW)."""
+    return conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution over three dimensions."""
+    return conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """Every patch as a column: (N, C, H, W) -> (N, C * KH * KW, patches)."""
+    return rows.im2col(input, *(per_dimension(value, 2) for value in (kernel_size, dilation, padding, stride)))
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """Columns added up to pictures of a size, each at the place of its patch."""
+    numbers = (per_dimension(value, 2) for value in (output_size, kernel_size, dilation, padding, stride))
+    return rows.col2im(input, *numbers)
+
+
+RESIZING = {  # mode -> (numbers of dimensions it is for, name of the node without them)
+    "nearest": ((3, 4, 5), "UpsampleNearest{}DBackward0"),
+    "nearest-exact": ((3, 4, 5), "UpsampleNearestExact{}DBackward0"),
+    "linear": ((3,), "UpsampleLinear{}DBackward0"), "bilinear": ((4,), "UpsampleBilinear{}DBackward0"),
+    "trilinear": ((5,), "UpsampleTrilinear{}DBackward0"), "bicubic": ((4,), "UpsampleBicubic{}DBackward0"),
+    "area": ((3, 4, 5), None),
+}  # fmt: skip
+
+
+def interpolate(
+    input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
+    antialias=False,
+):
+    """Pictures of another size, given as such or as a factor, by their nearest pixels or by what lies between them."""
+    n = input.dim() - 2
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    if mode not in RESIZING or input.dim() not in RESIZING[mode][0]:
+        raise NotImplementedError(
+            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+            f"{input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
+            f"(got {mode})"
+        )
+    if antialias:
+        raise composites.errors.not_supported("interpolate with antialias", "Use antialias=False.")
+    if (size is None) == (scale_factor is None):
+        raise ValueError(
+            "either size or scale_factor should be defined" if size is None else
+            "only one of size or scale_factor should be defined"
+        )
+    sizes, factors = input.shape[2:], [None] * n
+    if size is not None:
+        lengths = per_dimension(size, n)
+    else:
+        factors = list(scale_factor) if isinstance(scale_factor, list | tuple) else [scale_factor] * n
+        lengths = [math.floor(m * factor) for m, factor in zip(sizes, factors, strict=True)]
+        factors = [None] * n if recompute_scale_factor else factors
+    if mode == "area":
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, tuple(lengths))
+    taps = [resizing_taps(mode, *each, bool(align_corners)) for each in zip(sizes, lengths, factors, strict=True)]
+    return mapped(input, taps, None, RESIZING[mode][1].format(n))
+
+
+def resizing_taps(mode, n, length, factor, align_corners):
+    """Which elements, and how much of each, make the elements of a resized dimension."""
+    if mode.startswith("nearest"):
+        return kernels_images.nearest_taps(n, length, factor, mode == "nearest-exact")
+    taps = kernels_images.cubic_taps if mode == "bicubic" else kernels_images.linear_taps
+    return taps(n, length, factor, align_corners)
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """interpolate, by its old name."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def pixel_shuffle(input, upscale_factor):
+    """Channels laid out as pixels: (..., C * r * r, H, W) -> (..., C, H * r, W * r)."""
+    if input.shape[-3] % upscale_factor**2:
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={input.shape[-3]} is not divisible by {upscale_factor**2}"
+        )
+    return rows.pixel_shuffle(input, upscale_factor)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """Pixels laid out as channels: the way back."""
+    for name, dim in (("height", -2), ("width", -1)):
+        if input.shape[dim] % downscale_factor:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})="
+                f"{input.shape[dim]} is not divisible by {downscale_factor}"
+            )
+    return rows.pixel_unshuffle(input, downscale_factor)
+
+
+def channel_shuffle(input, groups):
+    """The channels of several groups dealt out in turn."""
+    n, channels, *rest = input.shape
+    apart = composites.transpose(composites.reshape(input, (n, groups, channels // groups, *rest)), 1, 2)
+    return named(composites.reshape(apart, tuple(input.shape)), "ChannelShuffleBackward0")
+
+
+# --- normalising -------------------------------------------------------------------------------------------
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
+    """Each group of channels of each sample with mean 0 and variance 1, times weight plus bias by channel."""
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    if input.shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    return rows.native_group_norm(input, weight, bias, num_groups, eps)
+
+
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05
+):
+    """Each channel of each sample normalised by itself: batch normalisation of one sample with N * C channels."""
+    n, channels, *rest = input.shape
+    if use_input_stats and math.prod(rest) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
+    vectors = [None if v is None else composites.repeat(v, n) for v in (running_mean, running_var, weight, bias)]
+    flat = composites.view(input.contiguous(), (1, n * channels, *rest))
+    result = batch_norm(flat, *vectors, use_input_stats, momentum, eps)
+    for own, repeated in zip((running_mean, running_var), vectors, strict=False):
+        if own is not None and use_input_stats:
+            own.detach().copy_(composites.mean(composites.view(repeated, (n, channels)), 0))
+    return composites.view(result, tuple(input.shape))
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """The input divided by the root of the mean of its squares over the last dimensions, times weight."""
+    if not normalized_shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    kernels.floats(input.array, "rms_norm")
+    dims = tuple(range(-len(normalized_shape), 0))
+    eps = float(np.finfo(input.array.dtype).eps) if eps is None else eps
+    scaled = input * rows.rsqrt(plus(composites.mean(composites.pow(input, 2), dims, True), eps))
+    return scaled if weight is None else scaled * weight
+
+
+def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
+    """The input divided by a power of the sum of squares over neighbouring channels."""
+    if input.dim() < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)"
+        )
+    squares, shape = input * input, input.shape
+    lines = composites.reshape(squares, (shape[0], 1, shape[1], math.prod(shape[2:])))
+    lines = pad_with_value(lines, (0, 0, size // 2, (size - 1) // 2))
+    if not squares.numel():
+        return input
+    means = composites.reshape(avg_pool2d(lines, (size, 1), stride=1), tuple(shape))
+    return input / composites.pow(means * alpha + k, beta)
+
+
+# --- activations and dropping ------------------------------------------------------------------------------
+
+
+def glu(input, dim=-1):
+    """One half of a dimension times the sigmoid of the other."""
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if input.shape[dim] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim % input.dim()} is size {input.shape[dim]}"
+        )
+    return rows.glu(input, composites.dimension(input, dim))
+
+
+def hardshrink(input, lambd=0.5):
+    """The input, and 0 within lambd of 0."""
+    return rows.hardshrink(input, lambd)
+
+
+def softshrink(input, lambd=0.5):
+    """The input moved towards 0 by lambd, and 0 within."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    return rows.softshrink(input, lambd)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """leaky_relu with a random slope for each element while training, and the mean slope otherwise."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return named(leaky_relu(input, (lower + upper) / 2, inplace), f"RreluWithNoiseBackward{int(inplace)}")
+    slope = creation.rand_like(input.detach()) * (upper - lower) + lower
+    slope = composites.where(input.detach() > 0, creation.ones_like(input), slope)
+    return named((rows.mul_ if inplace else rows.mul)(input, slope), f"RreluWithNoiseBackward{int(inplace)}")
+
+
+def dropout_channels(input, p, training, inplace, dims):
+    """Whole channels set to zero with chance p, the others scaled up."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not training or input.numel() == 0:
+        return input
+    shape = [*input.shape[:dims], *(1,) * (input.dim() - dims)]
+    mask = dropout(creation.ones(*shape, dtype=input.dtype), p)
+    return rows.mul_(input, mask) if inplace else rows.mul(input, mask)
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """Whole channels of (N, C, L) or (C, L) set to zero with chance p."""
+    return dropout_channels(input, p, training, inplace, input.dim() - 1)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """Whole channels of (N, C, H, W) set to zero with chance p."""
+    return dropout_channels(input, p, training, inplace, 2)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """Whole channels of (N, C, D, H, W) set to zero with chance p."""
+    return dropout_channels(input, p, training, inplace, 2 if input.dim() == 5 else 1)
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Dropout for selu: dropped elements get its lower limit, and mean and variance stay as they are."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not training:
+        return input
+    limit = -1.7580993408473766
+    scale = 0.0 if p == 1 else 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
+    kept = (creation.rand_like(input.detach()) >= p).to(input.dtype)
+    shift = (kept - 1) * (limit * scale) - limit * scale * p
+    return input.mul_(kept * scale).add_(shift) if inplace else input * (kept * scale) + shift
+
+
+# --- losses ------------------------------------------------------------------------------------------------
+
+
+def soft_margin_loss(input, target, *, reduction="mean"):
+    """log(1 + exp(-target * input)), for targets of 1 and -1."""
+    return rows.soft_margin_loss(input, target, reduction_number(reduction))
+
+
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, *, reduction="mean"):
+    """How far other classes come within a margin of the right one, to the power p, averaged over classes."""
+    if p not in (1, 2):
+        raise RuntimeError("only p == 1 and p == 2 supported")
+    kernels.floats(input.array, "multi_margin_loss_cpu_kernel")
+    lines = input if input.dim() == 2 else composites.reshape(input, (1, -1))
+    classes = composites.reshape(target, (-1, 1))
+    right = composites.gather(lines, 1, classes)
+    gaps = rows.clamp_min(margin - right + lines, 0)
+    gaps = gaps if p == 1 else gaps * gaps
+    if weight is not None:
+        gaps = gaps * composites.reshape(weight[composites.reshape(target, -1)], (-1, 1))
+    others = creation.ones_like(lines.detach()).scatter_(1, classes, 0.0)
+    losses = composites.sum(gaps * others, 1) / lines.shape[1]
+    losses = losses if target.dim() else composites.sum(losses)
+    return named(reduced(losses, reduction), "MultiMarginLossBackward0")
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, *, reduction="mean"):
+    """Binary cross entropy with logits, averaged over classes."""
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    return reduced(composites.sum(losses, input.dim() - 1) / input.shape[input.dim() - 1], reduction)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8, reduction="mean"):
+    """Minus the logarithm of the chance of a count, where input is the expected count or its logarithm."""
+    losses = rows.exp(input) - target * input if log_input else input - target * rows.log(input + eps)
+    if full:
+        stirling = target * rows.log(target) - target + 0.5 * rows.log(2 * math.pi * target)
+        losses = losses.add_(rows.masked_fill(stirling, target <= 1, 0))
+    return reduced(losses, reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, *, reduction="mean"):
+    """Minus the logarithm of the density of a normal number with mean input and variance var."""
+    if not isinstance(var, Tensor):
+        var = creation.full(input.shape, float(var), dtype=input.dtype)
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = composites.unsqueeze(var, -1)
+        elif input.dim() != var.dim() or sum(m for n, m in zip(input.shape, var.shape, strict=True) if n != m) != 1:
+            raise ValueError("var is of incorrect size")
+    reduction_number(reduction)
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    limited = var.clone()
+    limited.data.clamp_(min=eps)
+    losses = 0.5 * (rows.log(limited) + (input - target) ** 2 / limited)
+    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """max(0, distance to the positive - distance to the negative + margin), by a distance of one's own."""
+    distance = pairwise_distance if distance_function is None else distance_function
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = rows.minimum(far, distance(positive, negative))
+    return reduced(rows.clamp_min(margin + near - far, 0), reduction)
+
+
+__all__ = [
+    name for name, value in list(globals().items())
+    if getattr(value, "__module__", None) == __name__ and not name.startswith("_")
+]

@@ -108,6 +108,14 @@ _RARE = [
     """.split(),
 ]
 
+_WIDER = [
+    *_native_methods.WIDER_METHODS,
+    *"""
+    real trapezoid trapz cumulative_trapezoid cdist block_diag logspace broadcast_shapes cartesian_prod combinations
+    searchsorted bucketize
+    """.split(),
+]
+
 for _name in _FUNCTIONS:
     globals()[_name] = getattr(_composites, _name)
 
@@ -124,6 +132,11 @@ def __getattr__(name):
         from course_lib.native import rare
 
         globals()[name] = getattr(rare, name)
+        return globals()[name]
+    if name in _WIDER:
+        from course_lib.native import wider
+
+        globals()[name] = getattr(wider, name)
         return globals()[name]
     if name in _MORE:
         from course_lib.native import composites_more
@@ -148,7 +161,8 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*(n for n in globals() if not n.startswith("_")), *_OPERATIONS, *_METHODS, *_RARE, *_MORE, *_LATER})
+    own = (name for name in globals() if not name.startswith("_"))
+    return sorted({*own, *_OPERATIONS, *_METHODS, *_RARE, *_MORE, *_WIDER, *_LATER})
 
 
 __all__ = [n for n in __dir__() if not n.startswith("_")]

@@ -3,7 +3,7 @@
 PyTorch: torch/linalg/__init__.py, aten/src/ATen/native/LinearAlgebra.cpp.
 """
 
-from course_lib.native import composites, rare
+from course_lib.native import composites, rare, wider
 from course_lib.native.building import rows
 from course_lib.native.composites import matmul
 
@@ -75,7 +75,37 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     return composites.diagonal(A, offset, dim1, dim2)
 
 
+def cross(input, other, *, dim=-1):
+    """The vector perpendicular to two vectors of three elements along a dimension."""
+    return wider.linalg_cross(input, other, dim)
+
+
+def slogdet(A):
+    """(the sign of the determinant, the logarithm of its magnitude)."""
+    return wider.slogdet(check_square(A, "slogdet"))
+
+
+def matrix_power(A, n):
+    """A matrix multiplied by itself n times; its inverse for n below 0."""
+    return wider.matrix_power(check_square(A, "matrix_power"), n)
+
+
+def vecdot(x, y, *, dim=-1):
+    """The inner products of vectors along a dimension."""
+    return wider.vecdot(x, y, dim=dim)
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise AttributeError(
+        f"course_lib.linalg has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib.linalg)` "
+        "lists what there is."
+    )
+
+
 inverse, LinAlgError = rare.inverse, rare.derivatives_rare._LinAlgError
 __all__ = [
-    "LinAlgError", "det", "diagonal", "inv", "matmul", "matrix_norm", "multi_dot", "norm", "solve", "vector_norm",
+    "LinAlgError", "cross", "det", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm",
+    "slogdet", "solve", "vecdot", "vector_norm",
 ]

@@ -17,7 +17,10 @@ OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they canno
 
 DIFFERENCES = ("sub", "sub_scaled")
 
-ONLY_TENSORS = ("maximum", "minimum")  # take no numbers
+ONLY_TENSORS = (  # take no numbers
+    "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp", "logaddexp2", "logical_and", "logical_or",
+    "logical_xor", "gcd", "lcm",
+)  # fmt: skip
 
 PROMOTE = {  # row -> what its operands are promoted with, where that is not `promote`
     "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",

@@ -1244,4 +1244,5 @@ ON_TENSORS.update(
     number_over=lambda number, x: number / (x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array)),
     sign=lambda x: rows.sign(x),
     squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
+    filled_up=lambda x, sizes: reshape(cat([x, _zeros_of(x, (math.prod(sizes) - len(x),))], 0), sizes),
 )

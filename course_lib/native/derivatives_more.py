@@ -292,8 +292,9 @@ row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(s
 row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
     self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
 row("masked_scatter(self, mask: Tensor, source)", "kernels.masked_scatter(self, mask, source)", elementwise=False,
+    broadcasts=("self",), in_place=True,
     self="where(mask, 0.0, grad)",
-    source="masked_select(grad, mask)")
+    source="filled_up(masked_select(grad, mask), source_sym_sizes)")
 
 # --- only in place -----------------------------------------------------------------------------------------
 

@@ -272,6 +272,127 @@ def finite(x):
     return x - x == 0
 
 
+def logit(x, eps):
+    """log(x / (1 - x)), with x kept eps away from 0 and 1."""
+    x = x if eps is None else np.clip(x, eps, 1 - eps)
+    return np.log(x / (1 - x))
+
+
+def logit_backward(grad, x, eps):
+    """The gradient of logit: none where x was cut off, NaN where it is no probability."""
+    if eps is None:
+        return where((x < 0) | (x > 1), math.nan, grad / (x * (1 - x)))
+    return where((x < eps) | (x > 1 - eps), 0.0, grad / (x * (1 - x)))
+
+
+def sinc_backward(grad, x):
+    """The gradient of sin(pi x) / (pi x); 0 at 0."""
+    at, square = x * math.pi, x * x * math.pi
+    return where(square == 0, 0.0, grad * ((at * cos(at) - sin(at)) / square))
+
+
+def running_extreme(x, dim, function):
+    """(the largest or smallest element so far, where it stands): the last of equals."""
+    if not x.ndim:
+        return x.copy(), np.int64(0)
+    values = function.accumulate(x, axis=dim)
+    places = np.arange(x.shape[dim]).reshape(-1, *[1] * (x.ndim - dim - 1))
+    places = np.where((x == values) | (x != x), places, 0)
+    return np.ascontiguousarray(values), np.ascontiguousarray(np.maximum.accumulate(places, axis=dim))
+
+
+def select_put(x, src, dim, index):
+    """A copy of x with src at one place of a dimension."""
+    result = np.array(x, order="C")
+    result[(slice(None),) * dim + (index,)] = src
+    return result
+
+
+def slice_put(x, src, dim, start, end, step):
+    """A copy of x with src on a slice of a dimension."""
+    result = np.array(x, order="C")
+    result[(slice(None),) * dim + (slice(start, end, step),)] = src
+    return result
+
+
+def diagonal_put(x, src, offset, dim1, dim2):
+    """A copy of x with src on a diagonal."""
+    result = np.array(x, order="C")
+    kernels.diagonal(result, offset, dim1, dim2)[...] = src
+    return result
+
+
+def turned(x, k, dims):
+    """x turned by k quarter turns; by an odd number of them, a transposed view of fresh memory."""
+    k %= 4
+    if k % 2:
+        return np.ascontiguousarray(np.flip(x, dims[k == 1])).swapaxes(*dims)
+    return np.ascontiguousarray(np.flip(x, dims)) if k else kernels.copy(x)
+
+
+REDUCING = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def scatter_reduced(x, dim, index, src, reduce, include_self):
+    """A copy of x with src[i] added, multiplied, or compared with what is at index[i] along a dimension."""
+    if x.dtype != src.dtype or index.dtype.kind != "i":
+        kernels.scatter_add(x, dim, index, src)  # raises, and says why
+    result = np.array(x, order="C")
+    if not index.size:
+        return result
+    kernels.check_scattered(x, dim, index, src)
+    kernels.check_places(index, x.shape[dim] if x.ndim else 1, dim)
+    places, part = kernels.scattered(dim, kernels.as_line(index), kernels.as_line(src))
+    line = kernels.as_line(result)
+    if not include_self:
+        limits = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype) if x.dtype.kind == "i" else None
+        low, high = (False, True) if limits is None else (limits.min, limits.max)
+        if x.dtype.kind == "f":
+            low, high = -np.inf, np.inf
+        line[places] = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}[reduce]
+    REDUCING.get(reduce, np.add).at(line, places, part)
+    if reduce == "mean":
+        count = np.full(line.shape, int(include_self))
+        np.add.at(count, places, 1)
+        line[...] = line / np.maximum(count, 1) if x.dtype.kind == "f" else line // np.maximum(count, 1)
+    return result
+
+
+def scatter_reduce_grad(grad, x, index, src, result, dim, reduce, include_self):
+    """(the gradient of scatter_reduce before it is shared out, for what was there, for what came): as weights."""
+    if reduce == "sum":
+        return grad, 1, 1
+    if reduce == "mean":
+        count = scatter_add(zeros_of(grad, x.shape) + int(include_self), dim, index, zeros_of(grad, src.shape) + 1)
+        return grad / where(count == 0, 1.0, count), 1, 1
+    own, others = where(x == result, 1.0, zeros_of(grad, x.shape)), src == gather(result, dim, index)
+    others = where(others, 1.0, zeros_of(grad, src.shape))
+    return grad / scatter_add(own, dim, index, others), own, others
+
+
+def reduced_self_grad(grad, x, index, src, result, dim, reduce, include_self):
+    """The gradient of scatter_reduce for what was there."""
+    grad, own, _ = scatter_reduce_grad(grad, x, index, src, result, dim, reduce, include_self)
+    return grad * own if include_self else scatter_value(grad * own, dim, index, 0.0)
+
+
+def reduced_source_grad(grad, x, index, src, result, dim, reduce, include_self):
+    """The gradient of scatter_reduce for what came."""
+    grad, _, others = scatter_reduce_grad(grad, x, index, src, result, dim, reduce, include_self)
+    return gather(grad, dim, index) * others
+
+
+def scatter_value(x, dim, index, value):
+    return put_at(x, dim, index, value)
+
+
+def log_determinant(a):
+    """(the logarithm of the magnitude of the determinant, its sign)."""
+    sign, magnitude = np.linalg.slogdet(a)
+    return magnitude, sign
+
+
+gather, scatter_add, zeros_of, cos, sin = kernels.pick, kernels.scatter_add, kernels.zeros_of, np.cos, np.sin
 KERNELS.append(__import__("sys").modules[__name__])  # formulas find the functions they call here too
 OPERATION_NAMES["rare"] = KERNELS[-1]
 ON_TENSORS["different"] = lambda index: new_tensor(np.unique(index.array))
@@ -320,6 +441,28 @@ row("logaddexp(self, other)", "np.logaddexp(kernels.float_pair(self, other, 'log
     self="grad / (1 + exp(difference(other, self)))",
     other="grad / (1 + exp(difference(self, other)))")
 
+row("fmax(self, other)", "np.fmax(self, other)", in_place=False,
+    self="where((self >= other) | (other != other), grad, 0.0)",
+    other="where((self >= other) | (other != other), 0.0, grad)")
+row("fmin(self, other)", "np.fmin(self, other)", in_place=False,
+    self="where((self <= other) | (other != other), grad, 0.0)",
+    other="where((self <= other) | (other != other), 0.0, grad)")
+row("copysign(self, other)", "np.copysign(self, other)", floating=True, keeps=("result",),
+    self="grad * where(self == 0, 0.0, result / self)",
+    other="zeros_like(grad)")
+row("logaddexp2(self, other)", "np.logaddexp2(kernels.float_pair(self, other, 'logaddexp2_cpu'), other)",
+    in_place=False,
+    self="grad / (1 + exp(difference(other, self) * 0.6931471805599453))",
+    other="grad / (1 + exp(difference(self, other) * 0.6931471805599453))")
+row("deg2rad(self)", "self * 0.017453292519943295", floating=True, node="Deg2RadBackward0",
+    self="grad * 0.017453292519943295")
+row("rad2deg(self)", "self * 57.29577951308232", floating=True, node="Rad2DegBackward0",
+    self="grad * 57.29577951308232")
+row("sinc(self)", "np.sinc(self)", floating=True,
+    self="sinc_backward(grad, self)")
+row("logit(self, eps=None)", "rare.logit(self, eps)", floating=True,
+    self="logit_backward(grad, self, eps)")
+
 # --- writing at places -------------------------------------------------------------------------------------
 
 row("scatter(self, dim, index: Tensor, src)", "rare.put_at(self, dim, index, src)", elementwise=False, in_place=True,
@@ -346,6 +489,23 @@ row("take(self, index: Tensor)", "rare.taken(self, index)", elementwise=False, k
 row("diag_embed(self, offset, dim1, dim2)", "rare.on_diagonal(self, offset, dim1, dim2)", elementwise=False,
     self="diagonal(grad, offset, dim1, dim2)")
 
+row("select_scatter(self, src, dim, index)", "rare.select_put(self, src, dim, index)", elementwise=False,
+    self="select_scatter(grad, zeros_of(grad, src_sym_sizes), dim, index)",
+    src="select(grad, dim, index)")
+row("slice_scatter(self, src, dim, start, end, step)", "rare.slice_put(self, src, dim, start, end, step)",
+    elementwise=False,
+    self="slice_scatter(grad, zeros_of(grad, src_sym_sizes), dim, start, end, step)",
+    src="slice_dim(grad, dim, start, end, step)")
+row("diagonal_scatter(self, src, offset, dim1, dim2)", "rare.diagonal_put(self, src, offset, dim1, dim2)",
+    elementwise=False,
+    self="diagonal_scatter(grad, zeros_of(grad, src_sym_sizes), offset, dim1, dim2)",
+    src="diagonal(grad, offset, dim1, dim2)")
+row("scatter_reduce(self, dim, index: Tensor, src, reduce, include_self=True)",
+    "rare.scatter_reduced(self, dim, index, src, reduce, include_self)", elementwise=False, in_place=True,
+    keeps=("self", "src", "result"),
+    self="reduced_self_grad(grad, self, index, src, result, dim, reduce, include_self)",
+    src="reduced_source_grad(grad, self, index, src, result, dim, reduce, include_self)")
+
 # --- reductions --------------------------------------------------------------------------------------------
 
 row("median_all(self)", "rare.median(self)", node="MedianBackward0", elementwise=False,
@@ -354,6 +514,13 @@ row("median_dim(self, dim, keepdim=False)", "rare.median_along(self, dim, keepdi
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 
+row("nansum(self, dim, keepdim=False)", "kernels.total(np.where(self != self, 0, self), dim, keepdim)",
+    elementwise=False, keeps=("self",),
+    self="where(self != self, 0.0, expand(restore_dim(grad, self.shape, dim, keepdim), self.shape))")
+row("cummax(self, dim)", "rare.running_extreme(self, dim, np.maximum)", outputs=("values", "indices"), keeps=("self",),
+    self="scatter_add(zeros_of(grad, self_sym_sizes), dim, indices, grad)")
+row("cummin(self, dim)", "rare.running_extreme(self, dim, np.minimum)", outputs=("values", "indices"), keeps=("self",),
+    self="scatter_add(zeros_of(grad, self_sym_sizes), dim, indices, grad)")
 row("kthvalue(self, k, dim, keepdim=False)", "rare.kthvalue(self, k, dim, keepdim)", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 row("dist(self, other, p)", "kernels.vector_norm(self - other, p, None, False)", in_place=False, keeps=("result",),
@@ -364,6 +531,8 @@ row("dist(self, other, p)", "kernels.vector_norm(self - other, p, None, False)",
 
 row("roll(self, shifts, dims)", "rare.rolled(self, shifts, dims)", elementwise=False,
     self="roll_back(grad, shifts, dims)")
+row("rot90(self, k, dims)", "rare.turned(self, k, dims)", elementwise=False,
+    self="rot90(grad, -k, dims)")
 row("diagonal_copy(self, offset, dim1, dim2)", "np.array(kernels.diagonal(self, offset, dim1, dim2))",
     node="DiagonalBackward0_copy", elementwise=False,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
@@ -384,6 +553,22 @@ row("baddbmm(self, batch1, batch2, beta=1, alpha=1)",
     self="grad * beta",
     batch1="grad @ transpose(batch2, 1, 2) * alpha",
     batch2="transpose(batch1, 1, 2) @ grad * alpha")
+row("addbmm(self, batch1, batch2, beta=1, alpha=1)",
+    "kernels.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2).sum(0))",
+    elementwise=False, broadcasts=("self",), in_place=True,
+    self="grad * beta",
+    batch1="grad @ transpose(batch2, 1, 2) * alpha",
+    batch2="transpose(batch1, 1, 2) @ grad * alpha")
+row("addr(self, vec1, vec2, beta=1, alpha=1)", "kernels.combined(beta, self, alpha, np.multiply.outer(vec1, vec2))",
+    elementwise=False, broadcasts=("self",), in_place=True,
+    self="grad * beta",
+    vec1="mv(grad, vec2) * alpha",
+    vec2="mv(t(grad), vec1) * alpha")
+row("cross(self, other, dim)", "np.cross(self, other, axis=dim)", node="LinalgCrossBackward0", elementwise=False,
+    self="cross(other, grad, dim)",
+    other="cross(grad, self, dim)")
+row("slogdet(A)", "rare.log_determinant(A)", node="LinalgSlogdetBackward0", outputs=("logabsdet", "sign"),
+    A="reshape(grad, result_sizes(A)) * swap_last(inverse(A))")
 row("det(A)", "np.linalg.det(A)", node="LinalgDetBackward0", elementwise=False,
     A="reshape(grad * result, result_sizes(A)) * swap_last(inverse(A))")
 row("inv(A)", "rare.inverse(A)", node="LinalgInvExBackward0", elementwise=False,

@@ -1384,8 +1384,17 @@ def masked_scatter(x, mask, source):
             f"{title(source).title}"
         )
     result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
-    result[np.broadcast_to(mask, result.shape)] = source.reshape(-1)
+    chosen = np.broadcast_to(mask, result.shape)
+    count = int(np.sum(chosen))
+    if count > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    result[chosen] = source.reshape(-1)[:count]
     return result
+
+
+def filled_up(x, sizes):
+    """A line of gradients in a shape that has more elements: those that were not used get 0."""
+    return np.concatenate([x, np.zeros(math.prod(sizes) - len(x), x.dtype)]).reshape(sizes)
 
 
 def named_sizes(error):

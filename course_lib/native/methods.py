@@ -105,12 +105,23 @@ RARE_METHODS = """
     bitwise_not bitwise_left_shift bitwise_right_shift roll diag trace dist kthvalue repeat_interleave
 """.split()
 
+WIDER_METHODS = """
+    fmax fmin copysign copysign_ logaddexp2 deg2rad deg2rad_ rad2deg rad2deg_ sinc sinc_ logit logit_ xlogy ldexp gcd
+    lcm heaviside signbit isposinf isneginf isreal conj resolve_conj resolve_neg conj_physical nansum nanmean
+    nanmedian aminmax cummax cummin quantile nanquantile histc unique_consecutive msort cov corrcoef vdot addr addr_
+    addbmm addbmm_ cross select_scatter slice_scatter diagonal_scatter masked_scatter masked_scatter_ scatter_reduce
+    scatter_reduce_ index_put split_with_sizes rot90 multinomial exponential_ matrix_power slogdet logdet arccosh
+    arcsinh arctanh arctan2 fix sgn
+""".split()
+
 for _name in COMPOSITE_METHODS:
     setattr(Tensor, _name, getattr(composites, _name))
 for _name in MORE_METHODS:
     setattr(Tensor, _name, LazyFunction(_name))
 for _name in RARE_METHODS:
     setattr(Tensor, _name, LazyFunction(_name, "rare"))
+for _name in WIDER_METHODS:
+    setattr(Tensor, _name, LazyFunction(_name, "wider"))
 
 Tensor.subtract, Tensor.multiply, Tensor.divide, Tensor.true_divide = (
     composites.sub, composites.mul, composites.div, composites.div,
@@ -708,7 +719,7 @@ def hardsigmoid_backward(grad, x):
     return result
 
 
-ON_TENSORS["hardsigmoid_backward"] = hardsigmoid_backward
+ON_TENSORS["hardsigmoid_backward"], ON_TENSORS["without_derivative"] = hardsigmoid_backward, without_derivative
 
 
 def floor_divide(self, other, in_place):

@@ -232,6 +232,31 @@ SAMPLES = {
     "round_decimals": sample(lambda torch, x: x.round(decimals=-1), SIGNED),
     "rsub_tensor": sample(lambda torch, x, y: torch.rsub(x, y, alpha=3), SIGNED, OTHER),
     "dist": sample(lambda torch, x, y: torch.dist(x, y, 3), SIGNED, OTHER),
+    "fmax": sample(lambda torch, x, y: torch.fmax(x, y), SIGNED, OTHER),
+    "fmin": sample(lambda torch, x, y: torch.fmin(x, y), SIGNED, OTHER),
+    "copysign": sample(lambda torch, x, y: torch.copysign(x, y), SIGNED, LOW),
+    "logaddexp2": sample(lambda torch, x, y: torch.logaddexp2(x, y), SIGNED, OTHER),
+    "deg2rad": of_one("deg2rad"),
+    "rad2deg": of_one("rad2deg"),
+    "sinc": of_one("sinc"),
+    "logit": of_one("logit", [[0.3, 0.8, 0.1], [0.55, 0.25, 0.9]]),
+    "select_scatter": sample(lambda torch, x, y: torch.select_scatter(x, y, 0, 1), SIGNED, OTHER[0]),
+    "slice_scatter": sample(lambda torch, x, y: torch.slice_scatter(x, y, 1, 0, 3, 2), SIGNED, SQUARE),
+    "diagonal_scatter": sample(lambda torch, x, y: torch.diagonal_scatter(x, y, 1), SIGNED, OTHER[0][:2]),
+    "scatter_reduce": sample(
+        lambda torch, x, i, y: x.scatter_reduce(1, i, y, "amax", include_self=False),
+        SIGNED, [[2, 0, 2], [1, 1, 1]], OTHER,
+    ),
+    "nansum": sample(lambda torch, x: torch.nansum(x, 1), SIGNED),
+    "cummax": sample(lambda torch, x: torch.cummax(x, 1), SIGNED),
+    "cummin": sample(lambda torch, x: torch.cummin(x, 1), SIGNED),
+    "rot90": sample(lambda torch, x: torch.rot90(x, 1), SIGNED),
+    "addbmm": sample(
+        lambda torch, b, x, y: torch.addbmm(b, x, y, beta=0.5, alpha=2), SQUARE, [SIGNED], [np.transpose(OTHER)]
+    ),
+    "addr": sample(lambda torch, b, x, y: torch.addr(b, x, y, beta=0.5, alpha=2), SIGNED, OTHER[0][:2], OTHER[1]),
+    "cross": sample(lambda torch, x: torch.linalg.cross(x, torch.tensor(OTHER).to(x.dtype)), SIGNED),
+    "slogdet": sample(lambda torch, a: torch.linalg.slogdet(a)[1], SQUARE),
     "kthvalue": sample(lambda torch, x: x.kthvalue(2, 1).values, SIGNED),
     "roll": sample(lambda torch, x: x.roll((1, 2), (0, 1)), SIGNED),
     "diagonal_copy": sample(lambda torch, x: x.diag(1), SIGNED),
@@ -316,12 +341,16 @@ IN_PLACE = {
     "index_fill_over": lambda x, i: x.index_fill_(1, i, 0.5),
     "index_fill_tensor": lambda x, i, v: x.index_fill_(1, i, v),
     "index_copy": lambda x, i, y: x.index_copy_(0, i, y),
+    "masked_scatter": lambda x, y, mask: x.masked_scatter_(mask, y[:, 0]),
+    "scatter_reduce": lambda x, i, y: x.scatter_reduce_(1, i, y, "amax", include_self=False),
+    "addbmm": lambda b, x, y: b.addbmm_(x, y, beta=0.5, alpha=2),
+    "addr": lambda b, x, y: b.addr_(x, y, beta=0.5, alpha=2),
     "copy": lambda x, y: x.copy_(y),
     "fill": lambda x: x.fill_(0.5),
     "fill_tensor": lambda x, v: x.fill_(v),
     "zero": lambda x: x.zero_(),
 }
-SOLVING = {"det", "inv", "solve"}  # PyTorch keeps a decomposition of the matrix, or names the result otherwise
+SOLVING = {"det", "inv", "solve", "slogdet"}  # PyTorch keeps a decomposition, or names the result otherwise
 ONE_LIMIT = {"clamp_lower", "clamp_upper"}  # PyTorch's node has an edge to nowhere for the other limit
 PRIVATE_IN_PLACE = {"gelu", "softplus", "leaky_relu", "silu", "elu", "number_pow"}  # not methods of torch.Tensor
 ONE_ROW = [name for name in SAMPLES if ROWS[name].in_place != "only"]

@@ -15,15 +15,21 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of matrices: "fro", the largest sum of a column (1), or of a row (inf)."""
+    if A.array.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {A.dtype.title}"
+        )
+    if A.dim() < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if ord == "fro":
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
-    A, (row, column) = (A if dtype is None else A.to(dtype)), dim
-    summed, left = (row, column) if abs(ord) == 1 else (column, row)
-    if abs(ord) not in (1, float("inf")):
+    if ord == "nuc" or abs(ord) not in (1, float("inf")):
         raise composites.errors.not_supported(f"the matrix norm of order {ord!r}", "Use 'fro', 1, -1, inf or -inf.")
-    sums = composites.sum(A.abs(), summed, True)
-    result = (composites.amax if ord > 0 else composites.amin)(sums, left, True)
-    return result if keepdim else composites.squeeze(result, dim)
+    row, column = (composites.dimension(A, d) for d in dim)
+    summed, left = (row, column) if abs(ord) == 1 else (column, row)
+    left -= left > summed and not keepdim
+    sums = vector_norm(A, 1, summed, keepdim, dtype=dtype)
+    return (composites.amax if ord > 0 else composites.amin)(sums, left, keepdim)
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
@@ -47,7 +53,7 @@ def solve(A, B):
     """What gives B when A is multiplied by it. B is a vector, a matrix, or a stack of them."""
     check_square(A, "solve")
     if B.dim() == 1 or B.dim() == A.dim() - 1 and B.shape == A.shape[:-1]:
-        return composites.squeeze(rows.solve(A, composites.unsqueeze(B, -1)), -1)
+        return rows.solve_vector(A, B)
     return rows.solve(A, B)
 
 
@@ -63,11 +69,47 @@ def check_square(A, name):
 
 
 def multi_dot(tensors):
-    """The product of several matrices, from the left."""
-    result = tensors[0]
-    for tensor in tensors[1:]:
-        result = matmul(result, tensor)
-    return result
+    """The product of several matrices, in the order that costs least; the first and last may be vectors."""
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    factors, shape = list(tensors), []
+    for place, number in ((0, 0), (-1, 1)):
+        if factors[place].dim() == 1:
+            factors[place] = composites.unsqueeze(factors[place], number)
+        else:
+            shape.append(factors[place].shape[number])
+    for number, factor in enumerate(factors):
+        if factor.dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {number} must be 2D but got {factor.dim()}D")
+    return composites.view(_cheapest_product(factors), tuple(shape))
+
+
+def _cheapest_product(factors):
+    """The product of matrices, split where the fewest multiplications are needed."""
+    sizes, n = [factors[0].shape[0], *(f.shape[1] for f in factors)], len(factors)
+    cost, cut = {(i, i): 0 for i in range(n)}, {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            costs = [cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            cost[i, j] = min(costs)
+            cut[i, j] = i + costs.index(cost[i, j]) if n > 3 else j - 1 - costs[::-1].index(cost[i, j])  # as PyTorch
+    made = {}
+    stack = [(0, n - 1)]
+    while stack:  # no recursion: a pair is multiplied when both of its halves are there
+        i, j = stack[-1]
+        if i == j:
+            made[i, j] = factors[i]
+        elif (i, cut[i, j]) not in made:
+            stack.append((i, cut[i, j]))
+            continue
+        elif (cut[i, j] + 1, j) not in made:
+            stack.append((cut[i, j] + 1, j))
+            continue
+        else:
+            made[i, j] = composites.mm(made[i, cut[i, j]], made[cut[i, j] + 1, j])
+        stack.pop()
+    return made[0, n - 1]
 
 
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):

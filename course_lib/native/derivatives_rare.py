@@ -233,12 +233,17 @@ def on_diagonal(x, offset, dim1, dim2):
 
 def inverse(x):
     """The inverse of a matrix, or of each of a stack; _LinAlgError for a singular one."""
-    return regular(np.linalg.inv, "linalg.inv: The inversion could not be completed", x)
+    return by_columns(regular(np.linalg.inv, "linalg.inv: The inversion could not be completed", x))
 
 
 def solution(a, b):
     """What a is multiplied by to give b; _LinAlgError for a singular a."""
-    return regular(np.linalg.solve, "torch.linalg.solve: The solver failed", a, b)
+    return by_columns(regular(np.linalg.solve, "torch.linalg.solve: The solver failed", a, b))
+
+
+def by_columns(x):
+    """Matrices laid out by columns, as LAPACK leaves them."""
+    return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def regular(function, failed, *matrices):
@@ -573,6 +578,10 @@ row("det(A)", "np.linalg.det(A)", node="LinalgDetBackward0", elementwise=False,
     A="reshape(grad * result, result_sizes(A)) * swap_last(inverse(A))")
 row("inv(A)", "rare.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
     A="-(swap_last(result) @ grad @ swap_last(result))")
+row("solve_vector(A, B)", "rare.solution(A, B[..., None])[..., 0]", node="LinalgSolveExBackward0",
+    elementwise=False,
+    A="-(swap_last(inverse(A)) @ reshape(grad, (*grad.shape, 1)) @ reshape(result, (*grad.shape[:-1], 1, grad.shape[-1])))",
+    B="reshape(swap_last(inverse(A)) @ reshape(grad, (*grad.shape, 1)), grad.shape)")
 row("solve(A, B)", "rare.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
     A="-(swap_last(inverse(A)) @ grad @ swap_last(result))",
     B="swap_last(inverse(A)) @ grad")

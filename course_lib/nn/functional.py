@@ -809,7 +809,7 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean")
             f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
     difference = input1 - input2  # first, as in PyTorch: it is refused before the target
-    return reduced(rows.clamp_min_(rows.add_number(-target * difference, margin), 0), reduction)
+    return reduced(rows.clamp_min_(plus(-target * difference, margin), 0), reduction)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):

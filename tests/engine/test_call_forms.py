@@ -265,7 +265,7 @@ FORMS = {
         torch.sinc(x)
         torch.logit(x, eps=0.2)
         torch.logit(torch.tensor([0.25, 1.5]))
-        x.detach().sgn()
+        x.sgn()
         torch.heaviside(x.detach(), s.detach())
         torch.gcd(ints, few)
         torch.lcm(ints, few)
@@ -314,6 +314,16 @@ FORMS = {
         torch.linalg.cross(x, v[None])
         torch.linalg.vecdot(x, y)
         torch.linalg.matrix_power(sq, 5)
+        torch.linalg.matrix_norm(x, float("inf"))
+        torch.linalg.matrix_norm(x.unsqueeze(0), -1, keepdim=True)
+        torch.linalg.matrix_norm(ints, 1)
+        torch.linalg.norm(x, 1)
+        torch.linalg.inv(sq)
+        torch.linalg.solve(sq, x)
+        torch.linalg.solve(sq, v[:2])
+        torch.linalg.multi_dot([v[:2], x, y.t(), w[:2]])
+        torch.linalg.multi_dot([sq, x, x.t(), sq])
+        torch.linalg.multi_dot([sq])
         torch.linalg.matrix_power(sq, -2)
         torch.linalg.slogdet(sq)[1]
         torch.block_diag(sq, x, v).detach()
@@ -386,7 +396,7 @@ def outcome(torch, line, dtype):
             grads = torch.autograd.grad(weighted(torch, tensors), leaves, create_graph=True, allow_unused=True)
         except Exception as error:
             return [*seen, describe(error)]
-        seen.append([None if g is None else value_of(g) for g in grads])
+        seen.append([None if g is None else value_of(g.detach() + 0) for g in grads])  # + 0: PyTorch has lazy zeros
         tensors = [g for g in grads if g is not None]
     return seen
 

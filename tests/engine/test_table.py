@@ -287,6 +287,7 @@ SAMPLES = {
     ),
     "det": sample(lambda torch, a: torch.linalg.det(a), SQUARE),
     "inv": sample(lambda torch, a: torch.linalg.inv(a), SQUARE),
+    "solve_vector": sample(lambda torch, a, b: torch.linalg.solve(a, b), SQUARE, [1.5, -0.5]),
     "solve": sample(lambda torch, a, b: torch.linalg.solve(a, b), SQUARE, SIGNED),
     "copy": sample(lambda torch, x, y: (x * 1).copy_(y), SIGNED, OTHER),
     "fill": sample(lambda torch, x: (x * 1).fill_(0.5), SIGNED),
@@ -350,7 +351,7 @@ IN_PLACE = {
     "fill_tensor": lambda x, v: x.fill_(v),
     "zero": lambda x: x.zero_(),
 }
-SOLVING = {"det", "inv", "solve", "slogdet"}  # PyTorch keeps a decomposition, or names the result otherwise
+SOLVING = {"det", "inv", "solve", "solve_vector", "slogdet"}  # PyTorch keeps a decomposition or another name
 ONE_LIMIT = {"clamp_lower", "clamp_upper"}  # PyTorch's node has an edge to nowhere for the other limit
 PRIVATE_IN_PLACE = {"gelu", "softplus", "leaky_relu", "silu", "elu", "number_pow"}  # not methods of torch.Tensor
 ONE_ROW = [name for name in SAMPLES if ROWS[name].in_place != "only"]

@@ -8,3 +8,21 @@ from course_lib.optim.algorithms import SGD, Adagrad, Adam, AdamW, RMSprop
 from course_lib.optim.optimizer import Optimizer
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+_MORE = ("Adadelta", "Adamax", "NAdam", "RAdam")
+
+
+def __getattr__(name):
+    """Seldom algorithms are read when the first of them is used."""
+    if name in _MORE:
+        from course_lib.optim.algorithms_more import Adadelta, Adamax, NAdam, RAdam
+
+        globals().update(Adadelta=Adadelta, Adamax=Adamax, NAdam=NAdam, RAdam=RAdam)
+        return globals()[name]
+    raise AttributeError(
+        f"course_lib.optim has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib.optim)` "
+        "lists what there is."
+    )
+
+
+def __dir__():
+    return sorted({*globals(), *_MORE})

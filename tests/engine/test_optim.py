@@ -49,6 +49,10 @@ SETTINGS = {
     "Adam": [{}, {"weight_decay": 0.1}, {"amsgrad": True}, {"betas": (0.5, 0.8), "eps": 1e-3, "maximize": True}],
     "AdamW": [{}, {"weight_decay": 0.3, "amsgrad": True}],
     "RMSprop": [{}, {"momentum": 0.9, "centered": True}, {"weight_decay": 0.1, "alpha": 0.5}],
+    "Adadelta": [{}, {"rho": 0.5, "eps": 1e-3, "weight_decay": 0.1, "maximize": True}],
+    "Adamax": [{}, {"betas": (0.5, 0.8), "weight_decay": 0.1}],
+    "NAdam": [{}, {"momentum_decay": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],
+    "RAdam": [{}, {"betas": (0.5, 0.7), "weight_decay": 0.1}, {"decoupled_weight_decay": True, "weight_decay": 0.2}],
     "Adagrad": [{}, {"lr_decay": 0.1, "initial_accumulator_value": 0.2, "weight_decay": 0.1}],
 }
 CASES = [(name, settings) for name, several in SETTINGS.items() for settings in several]
@@ -59,7 +63,7 @@ def trained(torch, name, settings):
     p = leaf(torch)
     optimizer = getattr(torch.optim, name)([p], lr=0.1, **settings)
     path = []
-    for grad in GRADS:
+    for grad in GRADS * 3:  # so many that RAdam comes to rely on its mean of squares
         p.grad = torch.tensor(grad, dtype=torch.float64)
         optimizer.step()
         path.append([seen(p), p._version])
@@ -200,7 +204,9 @@ def groups(torch):
         p.grad = torch.tensor([1.0, 1.0], dtype=torch.float64)
     optimizer.step()
     named = torch.optim.SGD([("weight", a)], lr=0.1)
-    return [seen([a, b]), repr(optimizer), repr(named), seen(named.state_dict()), list(optimizer.param_groups[0])]
+    unnamed = error(lambda: named.add_param_group({"params": [b]}))
+    named_later = error(lambda: optimizer.add_param_group({"params": [("weight", leaf(torch))]}))
+    return [unnamed, named_later, seen([a, b]), repr(optimizer), repr(named), seen(named.state_dict()), list(optimizer.param_groups[0])]
 
 
 def which_parameters(torch):

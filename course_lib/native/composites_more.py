@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from course_lib import dtypes, errors
+from course_lib import dtypes
 from course_lib.grad_mode import state
 from course_lib.graph import Node, init_node
 from course_lib.native import composites, creation, kernels
@@ -50,7 +50,7 @@ def clamp_max_(input, max):
 
 def square_(input):
     """The tensor's own memory squared."""
-    return rows.pow_number_(input, 2)
+    return composites.pow_(input, 2)
 
 
 def round(input, *, decimals=None):
@@ -375,25 +375,40 @@ class Unique2Backward0(Node):
     """The node of unique, which says in its own words that it has no derivative."""
 
     __slots__ = ()
+    operation = "_unique2"
 
     def apply(self, grad):
-        raise NotImplementedError("the derivative for '_unique2' is not implemented.")
+        raise NotImplementedError(f"the derivative for '{self.operation}' is not implemented.")
 
 
-def different(self):
-    """The different elements in order, each NaN as one of its own."""
-    result = without_gradient(np.unique(self.array, equal_nan=False))
+class UniqueDimBackward0(Unique2Backward0):
+    """The same for slices."""
+
+    __slots__ = ()
+    operation = "unique_dim"
+
+
+class UniqueConsecutiveBackward0(Unique2Backward0):
+    """The same for neighbours."""
+
+    __slots__ = ()
+    operation = "unique_consecutive"
+
+
+def recorded(self, result, node=Unique2Backward0):
+    """The result, whose node says that there is no derivative."""
     if state.recording > 0 and requires_grad(self):
-        result.node = init_node(Unique2Backward0(), (gradient_edge(self),))
+        result.node = init_node(node(), (gradient_edge(self),))
     return result
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The different elements in order, and on request where each element is among them and how often it occurs."""
-    if dim is not None:
-        raise errors.not_supported("unique with a dim", "Use unique without dim.")
-    _, _, inverse, counts = np.unique(input.array, True, True, True, equal_nan=False)
-    answer = [different(input), *([without_gradient(inverse.reshape(input.array.shape))] if return_inverse else [])]
+    axis = None if dim is None else dimension(input, dim)
+    values, _, inverse, counts = np.unique(input.array, True, True, True, axis, equal_nan=False)
+    answer = [recorded(input, without_gradient(values), Unique2Backward0 if dim is None else UniqueDimBackward0)]
+    shape = input.array.shape if dim is None else (-1,)
+    answer += [without_gradient(inverse.reshape(shape))] if return_inverse else []
     answer += [without_gradient(counts)] if return_counts else []
     return answer[0] if len(answer) == 1 else tuple(answer)
 
@@ -435,10 +450,14 @@ def bernoulli_(input, p=0.5):
     return rows.bernoulli_draw_(input, creation.generator().random(input.array.shape) < chance)
 
 
-def normal(mean, std=1.0, size=None):
+def normal(mean, std=1.0, size=None, *, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with the given mean and standard deviation."""
+    if size is not None:
+        drawn = mean + std * creation.generator().standard_normal(creation.sizes_from((size,)))
+        kind = creation.floating("normal_kernel_cpu", dtype)
+        return creation.finish(np.asarray(drawn).astype(kind), dtype, requires_grad, device)
     shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
-    noise = normal_(new_tensor(np.zeros(shape if size is None else creation.sizes_from((size,)), dtypes.F32)))
+    noise = normal_(new_tensor(np.zeros(shape, dtypes.F32)))
     return (noise * std + mean).detach()
 
 

@@ -580,8 +580,8 @@ row("inv(A)", "rare.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
     A="-(swap_last(result) @ grad @ swap_last(result))")
 row("solve_vector(A, B)", "rare.solution(A, B[..., None])[..., 0]", node="LinalgSolveExBackward0",
     elementwise=False,
-    A="-(swap_last(inverse(A)) @ reshape(grad, (*grad.shape, 1)) @ reshape(result, (*grad.shape[:-1], 1, grad.shape[-1])))",
-    B="reshape(swap_last(inverse(A)) @ reshape(grad, (*grad.shape, 1)), grad.shape)")
+    A="-(swap_last(inverse(A)) @ column(grad) @ swap_last(column(result)))",
+    B="reshape(swap_last(inverse(A)) @ column(grad), grad.shape)")
 row("solve(A, B)", "rare.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
     A="-(swap_last(inverse(A)) @ grad @ swap_last(result))",
     B="swap_last(inverse(A)) @ grad")
@@ -590,6 +590,11 @@ row("solve(A, B)", "rare.solution(A, B)", node="LinalgSolveExBackward0", element
 def swap_last(x):
     """A matrix, or each of a stack, transposed."""
     return np.swapaxes(x, -1, -2)
+
+
+def column(x):
+    """A vector, or each of a stack, as a matrix of one column."""
+    return x.reshape((*x.shape, 1))
 
 
 def result_sizes(x):

@@ -1384,6 +1384,8 @@ def masked_scatter(x, mask, source):
             f"{title(source).title}"
         )
     result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {title(mask).title}")
     chosen = np.broadcast_to(mask, result.shape)
     count = int(np.sum(chosen))
     if count > source.size:

@@ -26,6 +26,7 @@ from course_lib.native.arguments import operands, rank, type_name
 from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import cat, dimension
+from course_lib.native.memory import check_cast
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, memory_of, new_tensor
@@ -45,6 +46,8 @@ def __getattr__(name):
 def _not_differentiated(name):
     def operation_(input):
         edge = gradient_edge(input) if state.recording > 0 else None
+        if input.array.dtype.kind != "f":
+            check_cast(dtypes.F32, input.array.dtype)
         rows.copy_(input, getattr(rows, name)(input.detach()))
         if edge is not None:
             rebase_history(input, init_node(kinds[name](), (edge,)))
@@ -409,7 +412,11 @@ def atleast_3d(*tensors):
     """A number, a vector or a matrix becomes a block: (1, 1, 1), (1, n, 1) or (m, n, 1)."""
     if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
         tensors = tensors[0]
-    results = [t if t.array.ndim > 2 else composites.unsqueeze(atleast_2d(t), -1) for t in tensors]
+    results = [
+        composites.view(t, (1, 1, 1)) if not t.array.ndim
+        else t if t.array.ndim > 2 else composites.unsqueeze(atleast_2d(t), -1)
+        for t in tensors
+    ]  # fmt: skip
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -497,7 +504,7 @@ def einsum(equation, *operands):
         result = multiply_and_sum(result, part, done)
     if len(parts) == 1:
         return composites.sum(result, axes) if axes else result
-    return composites.reshape(result, result.array.shape[: len(output)])
+    return result if len(letters) == len(output) else composites.reshape(result, result.array.shape[: len(output)])
 
 
 def spell_out(terms, operands):

@@ -282,15 +282,15 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements without repetitions of the one before."""
-    if dim is not None:
-        raise composites.errors.not_supported("unique_consecutive with a dim", "Use unique_consecutive without dim.")
-    flat = input.array.reshape(-1)
-    new = np.concatenate([[True], flat[1:] != flat[:-1]])[: len(flat)]
-    answer = [without_gradient(flat[new])]
+    array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, dimension(input, dim), 0)
+    new = np.concatenate([[True], (array[1:] != array[:-1]).reshape(max(len(array) - 1, 0), -1).any(1)])[: len(array)]
+    values = array[new] if dim is None else np.moveaxis(array[new], 0, dim)
+    answer = [composites_more.recorded(input, without_gradient(values), composites_more.UniqueConsecutiveBackward0)]
     if return_inverse:
-        answer.append(without_gradient((np.cumsum(new) - 1).reshape(input.array.shape)))
+        shape = input.array.shape if dim is None else (-1,)
+        answer.append(without_gradient((np.cumsum(new) - 1).reshape(shape)))
     if return_counts:
-        answer.append(without_gradient(np.diff(np.append(np.flatnonzero(new), len(flat)))))
+        answer.append(without_gradient(np.diff(np.append(np.flatnonzero(new), len(array)))))
     return answer[0] if len(answer) == 1 else tuple(answer)
 
 
@@ -309,7 +309,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     left, right = _neighbours(y, dim)
     if x is None:
         return named(composites.sum(left + right, dim) * (dx / 2.0), "MulBackward1")
-    return named(composites.sum((left + right) * steps, dim) / 2.0, "DivBackward1")
+    return rows.div_number(composites.sum((left + right) * steps, dim), 2.0)
 
 
 trapz = trapezoid
@@ -322,7 +322,7 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     left, right = _neighbours(y, dim)
     if x is None:
         return composites.cumsum((left + right) * (dx / 2.0), dim)
-    return named(composites.cumsum((left + right) * steps, dim) / 2.0, "DivBackward1")
+    return rows.div_number(composites.cumsum((left + right) * steps, dim), 2.0)
 
 
 def _neighbours(y, dim):

@@ -7,8 +7,10 @@ import math
 
 import numpy as np
 
+from course_lib import dtypes
 from course_lib.native import composites, creation, derivatives_images, kernels, kernels_images  # noqa: F401
 from course_lib.native.building import rows
+from course_lib.native.memory import check_cast
 from course_lib.nn.functional import (
     batch_norm,
     check_kinds,
@@ -141,6 +143,8 @@ def avg_pool3d(
 def wanted_lengths(n, input, output_size):
     """The length of each pooled dimension; None leaves one as it is."""
     sizes = input.shape[input.dim() - n :]
+    if not isinstance(output_size, int | None) and len(output_size) >= input.dim():
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     given = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
     return tuple(m if wanted is None else wanted for wanted, m in zip(given, sizes, strict=True))
 
@@ -467,6 +471,17 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
             "normalized_shape = []"
         )
     kernels.floats(input.array, "rms_norm")
+    shape, sizes = list(normalized_shape), list(input.shape)
+    if sizes[len(sizes) - len(shape) :] != shape:
+        wanted = ", ".join(map(str, shape))
+        raise RuntimeError(
+            f"Given normalized_shape={shape}, expected input with shape [*{wanted}], but got input of size{sizes}"
+        )
+    if weight is not None and list(weight.shape) != shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} "
+            f"and normalized_shape = {shape}"
+        )
     dims = tuple(range(-len(normalized_shape), 0))
     eps = float(np.finfo(input.array.dtype).eps) if eps is None else eps
     scaled = input * rows.rsqrt(plus(composites.mean(composites.pow(input, 2), dims, True), eps))
@@ -569,6 +584,8 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 def soft_margin_loss(input, target, *, reduction="mean"):
     """log(1 + exp(-target * input)), for targets of 1 and -1."""
+    kernels.truth_refused(target.array, kernels.NO_NEGATIVE)
+    check_cast(dtypes.F32 if input.array.dtype.kind != "f" else input.array.dtype, input.array.dtype)
     return rows.soft_margin_loss(input, target, reduction_number(reduction))
 
 

@@ -86,6 +86,8 @@ FORMS = {
         ints.clone().logical_not_()
         v.detach().logical_and_(w)
         v.detach().asinh_()
+        ints.clone().asinh_()
+        truths.clone().square_()
     """,
     "means of the spread": """
         x.var(dim=None, correction=None)
@@ -128,6 +130,8 @@ FORMS = {
         torch.einsum("...ik,...j->ij", x.unsqueeze(0), v)
         torch.einsum("ik,j->ij", x, v)
         torch.einsum("ij->i", x)
+        torch.einsum("i,j->ij", v, w)
+        torch.atleast_3d(s)
     """,
     "products": """
         torch.addmm(sq, x, y.t(), beta=0)
@@ -295,6 +299,9 @@ FORMS = {
         torch.searchsorted(torch.tensor([1, 2, 2, 5]), ints, right=True)
         torch.bucketize(x.detach(), torch.tensor([-1.0, 0.0, 1.0]))
         torch.unique_consecutive(few, return_inverse=True, return_counts=True)
+        torch.unique(ints, dim=1, return_inverse=True, return_counts=True)
+        torch.unique_consecutive(ints, dim=1, return_inverse=True)
+        torch.unique(x.detach(), dim=0)
         torch.msort(x)
         torch.trapezoid(x)
         torch.trapezoid(x, v)

@@ -206,7 +206,8 @@ def groups(torch):
     named = torch.optim.SGD([("weight", a)], lr=0.1)
     unnamed = error(lambda: named.add_param_group({"params": [b]}))
     named_later = error(lambda: optimizer.add_param_group({"params": [("weight", leaf(torch))]}))
-    return [unnamed, named_later, seen([a, b]), repr(optimizer), repr(named), seen(named.state_dict()), list(optimizer.param_groups[0])]
+    shown = [repr(optimizer), repr(named), seen(named.state_dict()), list(optimizer.param_groups[0])]
+    return [unnamed, named_later, seen([a, b]), *shown]
 
 
 def which_parameters(torch):

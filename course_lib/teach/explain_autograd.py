@@ -908,7 +908,7 @@ FUNCTIONS = (
     ),
     Row(
         "no derivative",
-        r"derivative for (?P<op>\S+) is not implemented",
+        r"derivative for (?P<op>'[^']*'|\S+) is not implemented",
         (
             "The backward pass reached {op}, an operation that nobody has written a derivative for.",
             "Its result requires grad like any other, because its input does; what is missing is only noticed here.",

@@ -71,6 +71,9 @@ SHAPES = (
     ),
     Row(
         "dimension",
+        r"Expected 1-D argument|dimensions cannot be identical|repeated dim in|(two|one) or fewer dimensions|"
+        r"must have the same number of dimensions\.|no dimension of size 3|must have length 3|rotation dims|total dims|"
+        r"Expect a 1D vector|must be 1 or 2 dim|q must be a scalar or 1D|order must be non-negative|`shifts` required|"
         r"shifts and dimensions must align|start_dim cannot come after end_dim|"
         r"trace: expected a matrix|diff expects|diag\(\): Supports|"
         r"appears multiple times in the list of dims|only supported on matrices|outer: Expected 1-D|"
@@ -103,6 +106,7 @@ SHAPES = (
     ),
     Row(
         "split",
+        r"requires a tensor with at least \d+ dimension|attempted to split along|"
         r"split_sizes to sum exactly|split_size can only be 0|split expects at least|chunk expects|"
         r"start \(\d+\) \+ length|split_sizes? (be|have only) non-negative|"
         r"start out of range|narrow\(\): length",
@@ -116,7 +120,7 @@ SHAPES = (
     ),
     Row(
         "matrix product",
-        r"tensordot expects|inner\(\) the last dimension|"
+        r"must have the same number of columns|tensordot expects|inner\(\) the last dimension|"
         r"contracted dimensions need to|dimension lists should have same length|"
         r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same dtype|size mismatch, got input|"
         r"inconsistent tensor size|1D tensors expected|must be a matrix|vector \+ matrix @ vector|must be a 3D tensor|"
@@ -160,7 +164,7 @@ INDEXES = (
         "index",
         r"index \S+ is out of range|out of bounds for dimension|out of DATA bounds|out of range for tensor|"
         r"index out of range in self|index_select\(\)|"
-        r"index -?\d+ is out|tried to access index",
+        r"index -?\d+ is out|tried to access index|take from an empty tensor",
         (
             "An element was asked for behind the end of a dimension.",
             "Indexes run from 0 to length - 1, and from -1 to -length from the back.",
@@ -208,6 +212,8 @@ INDEXES = (
         r"Index tensor must have the same number|"
         r"to be no larger than self|Index is supposed to be a vector|Number of indices|source tensor shape must match|"
         r"Index put requires|0-dimensional value tensor|0-dimension value tensor|"
+        r"Index should have dimension|index should have one element|dimensionality must match|Index has to be a vector|"
+        r"should have the same number of dimensions, but got|Number of elements of source|to the slice of self|"
         r"same slice shapes|selected (?:index|number) k out of range",
         (
             "What is picked, where, and what is written there do not fit together in shape or element type.",
@@ -232,6 +238,7 @@ TYPES = (
     ),
     Row(
         "two types",
+        r"tensors with different dtypes|must be same dtype as|"
         r"self\.dtype to be equal to src\.dtype|must have the same scalar type|"
         r"same dtype, but got|Found dtype \w+ but expected|"
         r"to have same dtypes but got|expected scalar type \w+ but found|\w+ did not match \w+$|expected dtype \w+ for|"
@@ -255,7 +262,8 @@ TYPES = (
     ),
     Row(
         "element type",
-        r"could not infer output dtype|only support floating point|not implemented for '|"
+        r"only supports floating-point|must be either float or double|dtype must be a floating point|"
+        r"to have floating point|could not infer output dtype|only support floating point|not implemented for '|"
         r"either floating point or complex|Boolean inputs not supported|"
         r"does not "
         r"support bool|bool tensors? is not supported|on a bool tensor|Integers to negative integer powers|"
@@ -283,7 +291,7 @@ TYPES = (
     ),
     Row(
         "nothing to reduce",
-        r"Expected reduction dim|to have non-zero size|does not have an identity",
+        r"input tensor must be non-empty|Expected reduction dim|to have non-zero size|does not have an identity",
         (
             "The largest or smallest element of nothing was asked for.",
             "A sum of nothing is 0, but there is no largest element.",
@@ -329,6 +337,8 @@ TYPES = (
     ),
     Row(
         "argument",
+        r"unsupported range|[ra]tol must be|interpolation must be|reduce argument must|q must be in|q values must be|"
+        r"value for each sample point|preserve memory format|expects lambda|"
         r"should be called with|module should be of type|supports only objects|is not an Optimizer|Unexpected keyword|"
         r"increment_version expect|told where to end|invalid combination of arguments|"
         r"incompatible function arguments|expected TensorOptions|"
@@ -343,6 +353,16 @@ TYPES = (
             AT_ONCE,
         ),
         ("Look at the function's help: `help(torch.add)`.", "Wrap a number: `torch.tensor(3.)`."),
+    ),
+    Row(
+        "chances",
+        r"cannot sample n_sample|probability tensor contains|sum of probabilities",
+        (
+            "Places should be drawn with chances that are none, or more of them than there are.",
+            "Chances are numbers from 0 on, not all of them 0; without replacement each place is drawn once at most.",
+            AT_ONCE,
+        ),
+        ("`F.softmax(scores, -1)` makes chances of any numbers.", "Draw with `replacement=True`."),
     ),
     Row(
         "old habit",

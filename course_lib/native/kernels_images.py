@@ -39,8 +39,11 @@ def mapped(x, taps, divisor):
     """The weighted sums that taps describe, one pair for each of the last dimensions, divided by a divisor, if any."""
     dtype, first = x.dtype, x.ndim - len(taps)
     for dim, (places, weights) in enumerate(taps, first):
+        if weights is None:
+            x = np.take(x, places[0], axis=dim)
+            continue
         parts = np.take(x, places, axis=dim)
-        if weights is not None:
+        if not np.all(weights == 1):
             weights = weights.reshape(weights.shape + (1,) * (x.ndim - dim - 1))
             parts = np.where(weights == 0, 0, parts * weights.astype(dtype))
         x = np.add.reduce(parts, axis=dim, dtype=dtype)
@@ -57,10 +60,26 @@ def mapped_back(grad, sizes, taps, divisor):
         moved = np.moveaxis(grad, dim, 0)
         whole = np.zeros((sizes[dim], *moved.shape[1:]), dtype)
         for tap, at in enumerate(places):
-            share = moved if weights is None else moved * weights[tap].reshape(-1, *[1] * (moved.ndim - 1))
-            np.add.at(whole, at, share)
+            share = moved
+            if weights is not None:
+                there = weights[tap] != 0
+                at, share, factors = (each if there.all() else each[there] for each in (at, moved, weights[tap]))
+                if not np.all(factors == 1):
+                    share = share * factors.reshape(-1, *[1] * (moved.ndim - 1))
+            add_rows(whole, at, share)
         grad = np.moveaxis(whole, 0, dim)
     return np.ascontiguousarray(grad, dtype)
+
+
+def add_rows(whole, places, rows):
+    """Add each row at its place. (np.add.at does the same in seven times the time.)"""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    new = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(ordered)]
+    if len(new) == len(places):
+        whole[places] += rows
+    elif len(new):
+        whole[ordered[new]] += np.add.reduceat(rows[order], new, axis=0)
 
 
 def window_taps(n, starts, ends):

@@ -238,9 +238,8 @@ def evaluate(task):
             only_caught = needed is not None and node not in needed  # asked for itself, but not what lies behind it
             careful = careful or anomaly or only_caught or node in captures
         leaf = type(node) is AccumulateGrad
-        if leaf:
-            meta = node.variable.meta
-            careful = careful or meta.hooks or meta.post_accumulate_hooks
+        if leaf and not careful:
+            careful = node.variable.meta.hooks or node.variable.meta.post_accumulate_hooks
         if careful:
             grads = run_with_care(task, node, grad)
             grad_mode.set_grad_mode(task.create_graph)  # whatever a hook has switched lasts for its node

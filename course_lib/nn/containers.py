@@ -4,7 +4,7 @@ PyTorch: torch/nn/modules/container.py.
 """
 
 import operator
-from itertools import islice
+from itertools import chain, islice
 
 from course_lib.nn.module import Module, indented
 from course_lib.nn.parameter import Parameter
@@ -57,23 +57,20 @@ class _Listed(Module):
 
     def extend(self, modules):
         """Add several modules at the end; returns self."""
-        for module in list(modules):
+        for module in modules:
             self.append(module)
         return self
 
-    def insert(self, index, module):
-        """Put a module before a position; the ones behind are renumbered."""
-        if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")
-        modules = list(self)
-        modules.insert(index, module)
-        self._renumber(modules)
-        return self
+    def _insert(self, index, module):
+        """Move the names of the modules from a position on, each to the next number, and fill the gap."""
+        for number in range(len(self), index, -1):
+            self._modules[str(number)] = self._modules[str(number - 1)]
+        self._modules[str(index)] = module
 
-    def pop(self, index=-1):
+    def pop(self, key):
         """Take a module out and return it."""
-        module = self[index]
-        del self[index]
+        module = self[key]
+        del self[key]
         return module
 
 
@@ -97,26 +94,42 @@ class Sequential(_Listed):
 
     def insert(self, index, module):
         """Put a module before a position, which must exist; the ones behind are renumbered."""
-        if isinstance(module, Module) and not -len(self) <= index <= len(self):
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
-        return super().insert(index, module)
+        self._insert(index + len(self) if index < 0 else index, module)
+        return self
 
-    def __add__(self, other):
+    def _check_added(self, other):
         if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, but "
-                f"{type(other)} is given."
-            )
-        return Sequential(*self, *other)
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
 
-    def __mul__(self, times):
+    def _check_times(self, times):
         if not isinstance(times, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
         if times <= 0:
             raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+
+    def __add__(self, other):
+        self._check_added(other)
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other):
+        self._check_added(other)
+        return self.extend(other)
+
+    def __mul__(self, times):
+        self._check_times(times)
         return Sequential(*list(self) * times)
 
-    __rmul__ = __mul__
+    def __rmul__(self, times):
+        return self * times
+
+    def __imul__(self, times):
+        self._check_times(times)
+        numbered = [self._modules[str(number)] for number in range(len(self) if times > 1 else 0)]
+        return self.extend(numbered * (times - 1))
 
     def forward(self, input):
         """The last module's output."""
@@ -136,11 +149,28 @@ class ModuleList(_Listed):
     def _of(self, modules, names):
         return type(self)(modules)
 
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return super().__getitem__(index)
+        return self._modules[str(position(index, len(self)))]
+
+    def __setitem__(self, index, module):
+        setattr(self, str(position(index, len(self))), module)
+
+    def __delitem__(self, index):
+        for number in range(len(self))[index] if isinstance(index, slice) else [position(index, len(self))]:
+            delattr(self, str(number))
+        self._renumber(list(self))
+
+    def insert(self, index, module):
+        """Put a module before a position counted from the front; the ones behind are renumbered."""
+        self._insert(index, module)
+
     def __iadd__(self, modules):
         return self.extend(modules)
 
     def __add__(self, other):
-        return ModuleList([*self, *other])
+        return ModuleList(chain(self, other))
 
     def extend(self, modules):
         """Add several modules at the end; returns self."""
@@ -229,11 +259,18 @@ def pairs_of(values, name):
     """(key, value) pairs, from a dictionary or a list of pairs. ValueError for what is no pair."""
     if hasattr(values, "items"):
         return list(values.items())
-    pairs = [tuple(pair) for pair in values]
-    for number, pair in enumerate(pairs):
+    return checked_pairs(values, name)
+
+
+def checked_pairs(values, name):
+    """The pairs one by one: those before a wrong one are taken."""
+    for number, pair in enumerate(values):
+        what = f"{name} update sequence element #{number}"
+        if not hasattr(pair, "__iter__"):
+            raise TypeError(f"{what} should be Iterable; is{type(pair).__name__}")
         if len(pair) != 2:
-            raise ValueError(f"{name} update sequence element #{number} has length {len(pair)}; 2 is required")
-    return pairs
+            raise ValueError(f"{what} has length {len(pair)}; 2 is required")
+        yield pair
 
 
 def described(key, value, kind_of):
@@ -250,8 +287,8 @@ class ParameterList(Module):
     def __init__(self, values=None):
         super().__init__()
         self._size = 0
-        for value in values if values is not None else ():
-            self.append(value)
+        if values is not None:
+            self.extend(values)
 
     def __len__(self):
         return self._size
@@ -303,16 +340,24 @@ class ParameterDict(Module):
         if parameters is not None:
             self.update(parameters)
 
+    def _name(self, key):
+        if not isinstance(key, str):
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
+            )
+        return key
+
     def __getitem__(self, key):
-        return getattr(self, key)
+        return getattr(self, self._name(key))
 
     def __setitem__(self, key, value):
         self._keys[key] = None
-        setattr(self, key, as_parameter(value))
+        setattr(self, self._name(key), as_parameter(value))
 
     def __delitem__(self, key):
         del self._keys[key]
-        delattr(self, key)
+        delattr(self, self._name(key))
 
     def __len__(self):
         return len(self._keys)
@@ -364,7 +409,8 @@ class ParameterDict(Module):
 
     def popitem(self):
         """Take the newest value out; (name, value)."""
-        key = list(self._keys)[-1]
+        key, _ = self._keys.popitem()
+        self._keys[key] = None
         return key, self.pop(key)
 
     def clear(self):
@@ -393,7 +439,7 @@ class ParameterDict(Module):
         self.update(other)
         return self
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, input):
         raise RuntimeError("ParameterDict should not be called.")
 
     def extra_repr(self):

@@ -6,6 +6,8 @@ PyTorch: torch/nn/init.py.
 import math
 import warnings
 
+import numpy as np
+
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.native import creation
 
@@ -43,12 +45,31 @@ def normal_(tensor, mean=0.0, std=1.0):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
-    """Normal random numbers, drawn again until they lie in [a, b]."""
-    values = creation.randn_like(tensor) * std + mean
-    outside = (values < a) | (values > b)
-    while outside.any():
-        values = (creation.randn_like(tensor) * std + mean).where(outside, values)
-        outside = (values < a) | (values > b)
+    """Normal random numbers, drawn again until they lie in [a, b].
+
+    Where few of them would, even ones are drawn instead, and each is kept as often as the normal density there asks.
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+    inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2.0
+
+    def draw():
+        """Some numbers, and which of them to draw again."""
+        if inside > 0.3:
+            values = creation.randn_like(tensor) * std + mean
+            return values, (values < a) | (values > b)
+        values = creation.rand_like(tensor) * (b - a) + a
+        top = ((max(a, min(mean, b)) - mean) / std) ** 2  # at the densest place
+        kept_as_often = ((top - ((values - mean) / std) ** 2) / 2).exp()
+        return values, creation.rand_like(tensor) > kept_as_often
+
+    values, again = draw()
+    while again.any():
+        others, wrong = draw()
+        values, again = others.where(again, values), again & wrong
     return overwrite(tensor, values)
 
 
@@ -59,12 +80,42 @@ def eye_(tensor):
     return overwrite(tensor, creation.eye(*tensor.shape, dtype=tensor.dtype))
 
 
+def dirac_(tensor, groups=1):
+    """A convolution that copies its channels, as far as there are enough: a one in the middle of each patch."""
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.size(0) % groups != 0:
+        raise ValueError("dim 0 must be divisible by groups")
+    per_group, middle = tensor.size(0) // groups, tuple(size // 2 for size in tensor.shape[2:])
+    values = creation.zeros_like(tensor)
+    for group in range(groups):
+        for channel in range(min(per_group, tensor.size(1))):
+            values[(group * per_group + channel, channel, *middle)] = 1
+    return overwrite(tensor, values)
+
+
+def orthogonal_(tensor, gain=1):
+    """Rows (or columns, whichever are longer) at right angles to each other and of length gain."""
+    if tensor.dim() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    matrix = creation.randn_like(tensor.detach().reshape(tensor.size(0), -1)).numpy()
+    tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
+    q, r = np.linalg.qr(tall)
+    q = q * np.sign(np.diagonal(r))  # else not all directions would be equally likely
+    return overwrite(tensor, creation.tensor(gain * (q if tall is matrix else q.T)).reshape(tensor.shape))
+
+
 def calculate_gain(nonlinearity, param=None):
     """The factor by which weights must grow to keep the variance after an activation."""
     gains = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1}
-    gains |= {"conv1d": 1, "conv2d": 1}
+    gains |= {f"conv{kind}{n}d": 1 for kind in ("", "_transpose") for n in (1, 2, 3)}
     if nonlinearity == "leaky_relu":
-        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, int | float):
+            raise ValueError(f"negative_slope {slope} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in gains:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     return gains[nonlinearity]
@@ -93,9 +144,11 @@ def xavier_normal_(tensor, gain=1.0):
 
 
 def kaiming_std(tensor, a, mode, nonlinearity):
+    mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return calculate_gain(nonlinearity, a) / math.sqrt(fans(tensor)[mode == "fan_out"])
+    fan = fans(tensor)[mode == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu"):

@@ -3,6 +3,7 @@
 PyTorch: torch/nn/modules/module.py.
 """
 
+import inspect
 import warnings
 from collections import OrderedDict, namedtuple
 
@@ -29,8 +30,12 @@ _IncompatibleKeys.__name__ = "_IncompatibleKeys"
 
 
 def type_name(value):
-    """How messages name what somebody tried to assign: 'torch.FloatTensor' or 'int'."""
-    return value.type() if isinstance(value, Tensor) else type(value).__name__
+    """How messages name what somebody tried to assign: 'torch.FloatTensor', 'int' or '__main__.Net'."""
+    if isinstance(value, Tensor):
+        return value.type()
+    module = getattr(value, "__module__", None)
+    name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
+    return name if module in (None, "builtins") else f"{module}.{name}"
 
 
 def _forward_is_missing(self, *args):
@@ -60,9 +65,16 @@ class Module:
     `_parameters`, `_buffers` and `_modules`, not in `__dict__`, and are found there by attribute access.
     """
 
-    training = True
+    call_super_init = False  # True: __init__ passes its arguments on, to the next class of several bases
+    _version = 1
+    dump_patches = False
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
+        if not self.call_super_init and (args or kwargs):
+            what = f"takes 1 positional argument but {len(args) + 1} were given"
+            if kwargs:
+                what = f"got an unexpected keyword argument '{next(iter(kwargs))}'"
+            raise TypeError(f"{type(self).__name__}.__init__() {what}")
         fields = self.__dict__  # filled directly: assignment through __setattr__ needs these to be there
         fields["training"] = True
         for name in ("_parameters", "_buffers", "_modules"):
@@ -71,6 +83,8 @@ class Module:
         for name in _HOOKS:
             fields[name] = OrderedDict()
         fields["_is_full_backward_hook"] = None
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     forward = _forward_is_missing
 
@@ -223,19 +237,29 @@ class Module:
                     f"cannot assign '{type_name(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
             modules[name] = value
-        elif isinstance(value, Buffer):
-            self._check_initialised("buffers")
-            self._forget(name, "_parameters", "_modules")
-            self.register_buffer(name, value, value.persistent)
-        elif buffers is not None and name in buffers:
-            if value is not None and not isinstance(value, Tensor):
-                raise TypeError(
-                    f"cannot assign '{type_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
-                    "expected)"
-                )
-            buffers[name] = value
+        elif isinstance(value, Buffer) or (buffers is not None and name in buffers):
+            self._assign_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
+
+    def _assign_buffer(self, name, value):
+        self._check_initialised("buffer")
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"cannot assign '{type_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
+                "expected)"
+            )
+        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+        own = type(self).register_buffer is not Module.register_buffer
+        if not own or "persistent" in inspect.signature(self.register_buffer).parameters:
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without "
+                "the persistent argument is not allowed."
+            )
 
     def __delattr__(self, name):
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -266,7 +290,7 @@ class Module:
         """A name must be a non-empty string without dots that means nothing else yet."""
         self._check_initialised(kind)
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+            raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
         if hasattr(self, name) and name not in existing:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
@@ -304,7 +328,7 @@ class Module:
     def add_module(self, name, module):
         """Add a submodule under a name, which need not be a Python identifier."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            raise TypeError(f"{type_name(module)} is not a Module subclass")
         self._check_name("module", name, self.__dict__.get("_modules", ()))
         self._modules[name] = module
 
@@ -372,28 +396,44 @@ class Module:
         module = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
-                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
             module = getattr(module, name)
             if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def _get_member(self, target, kind, what):
+    def set_submodule(self, target, module, strict=False):
+        """Put a module at a dotted path, in the place of the one there; strict: only if there is one."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict or hasattr(parent, name):
+            parent.get_submodule(name)
+        setattr(parent, name, module)
+
+    def _get_member(self, target):
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        if name not in getattr(module, kind):
-            raise AttributeError(f"`{name}` is not {what}")
-        return getattr(module, name)
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        return module, name, getattr(module, name)
 
     def get_parameter(self, target):
         """The parameter at a dotted path; AttributeError when there is none."""
-        return self._get_member(target, "_parameters", "an nn.Parameter")
+        _, name, parameter = self._get_member(target)
+        if not isinstance(parameter, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return parameter
 
     def get_buffer(self, target):
         """The buffer at a dotted path; AttributeError when there is none."""
-        return self._get_member(target, "_buffers", "a buffer")
+        module, name, buffer = self._get_member(target)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return buffer
 
     # --- changing the whole tree ---------------------------------------------------------------------------
 
@@ -444,18 +484,30 @@ class Module:
         for parameter in self.parameters():
             reset_grad(parameter, set_to_none)
 
-    def to(self, *args, dtype=None, device=None, non_blocking=False):
+    def to(self, *args, **kwargs):
         """Convert the floating-point parameters and buffers; the parameters stay the same objects."""
-        probe = Parameter(requires_grad=False).to(*args, device=device)  # refuses devices there are not
-        dtype = dtype or next((a.dtype if isinstance(a, Tensor) else a for a in args if not _is_device(a)), None)
+        dtype = self._asked_dtype(*args, **kwargs)
         if dtype is None:
             return self
         if not dtype.is_floating_point:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        del probe
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def _asked_dtype(self, *args, tensor=None, dtype=None, device=None, non_blocking=False, copy=None, **others):
+        flag_too_early = isinstance(args[1] if len(args) > 1 else None, bool) and _is_device(args[0])
+        unknown = [name for name in others if name != "memory_format"]
+        if unknown or flag_too_early or args and isinstance(args[0], bool | list | tuple | dict):
+            given = ", ".join([*(type(a).__name__ for a in args), *unknown])
+            raise TypeError(f"to() received an invalid combination of arguments - got ({given})")
+        if copy is not None or any(isinstance(a, bool) and a for a in args[2 + _is_device(args[0] if args else 0) :]):
+            raise RuntimeError(".to() does not accept copy argument")
+        Parameter(requires_grad=False).to(*(a for a in args if not isinstance(a, Tensor)), device=device)
+        for given in (*args, tensor):
+            if given is not None and not _is_device(given):
+                dtype = given.dtype if isinstance(given, Tensor) else given
+        return dtype
 
     def type(self, dst_type):
         """Convert all parameters and buffers to a dtype."""
@@ -478,13 +530,21 @@ class Module:
 
     # --- saving and loading --------------------------------------------------------------------------------
 
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """Dotted name -> tensor for all parameters and persistent buffers: detached aliases, not copies."""
+        if args:
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning, stacklevel=2,
+            )
+            destination = args[0] if destination is None else destination
+            prefix = args[1] if len(args) > 1 and prefix == "" else prefix
+            keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
-        version = getattr(self, "_version", 1)
-        local_metadata = {"version": version}
+        local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
         for hook in self._state_dict_pre_hooks.values():
@@ -656,7 +716,9 @@ def _add(hooks, hook, prepend):
 
 
 def _is_device(value):
-    return isinstance(value, str | bool) or hasattr(value, "index") and not hasattr(value, "is_floating_point")
+    return value is None or isinstance(value, str | bool) or (
+        hasattr(value, "index") and not hasattr(value, "is_floating_point")
+    )  # fmt: skip
 
 
 def indented(text):

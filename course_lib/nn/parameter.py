@@ -64,5 +64,7 @@ class Buffer(Tensor):
         self.version = None if data is None else alias(data).version
         self.node = self.meta = None
         self.persistent = persistent
+        if data is not None and data.requires_grad:
+            self.requires_grad_(True)
         return self
 

@@ -114,6 +114,8 @@ def checkpoint(
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
     """A chain of modules in so many pieces of equal length, all but the last checkpointed."""
+    from course_lib.nn.containers import Sequential
+
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In "
@@ -127,7 +129,8 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     preserve_rng_state = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if isinstance(functions, Sequential):
+        functions = list(functions.children())
     length = len(functions) // segments
 
     def piece(start, end):
@@ -139,7 +142,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
         return run
 
     last = length * (segments - 1)
-    for start in range(0, last, max(length, 1)):
+    for start in range(0, last, length):
         part = piece(start, start + length)
         input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
     return piece(last, len(functions))(input)

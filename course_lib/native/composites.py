@@ -1235,6 +1235,7 @@ ON_TENSORS.update(
     product_like=_product_like,
     add_at_places=_add_at_places,
     pick_places=_pick_places,
+    shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
     error_function=lambda x: rows.erf(x),
     one_less=lambda x: x - 1,
     raised=lambda base, exponent: pow(base, exponent),

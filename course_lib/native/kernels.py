@@ -1234,11 +1234,13 @@ def back_from_windows(grad, sizes, dim, size, step):
 def back_from_strides(grad, sizes, strides, size, stride, ahead):
     """The gradient of a view by strides, added back at the places it looked at, and read as the input was laid out.
 
-    ahead: how far the view begins after the input.
+    ahead: how far the view begins after the input. Elements of the input that lie in one place share its gradient.
     """
     seen, own = places_of(size, stride) + max(ahead, 0), places_of(sizes, strides) + max(-ahead, 0)
     whole = add_at_places(grad, seen, max(seen.max(initial=0), own.max(initial=0)) + 1)
-    return pick_places(whole, own)
+    times = np.bincount(own.reshape(-1))
+    result = pick_places(whole, own)
+    return shared(result, times[own]) if times.max(initial=0) > 1 else result
 
 
 def places_of(sizes, strides):
@@ -1256,6 +1258,11 @@ def add_at_places(grad, places, length):
 
 def pick_places(x, places):
     return x[places]
+
+
+def shared(x, times):
+    """x divided by counts."""
+    return x / times.astype(x.dtype)
 
 
 def can_be_summed(got, shape):

@@ -1,0 +1,240 @@
+"""Datasets, samplers, batches and loaders; starting values; chains of checkpoints; views by strides."""
+
+import collections
+
+import numpy as np
+from kit import leaf, program, programs, raises, warned
+
+
+def counting(T, count, length=None):
+    """A dataset that is only iterated over, and says its length, right or wrong."""
+
+    class Counting(T.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter(range(count))
+
+        def __len__(self):
+            return count if length is None else length
+
+    return Counting()
+
+
+# --- datasets ----------------------------------------------------------------------------------------------
+
+
+@program
+def random_splits(T):
+    D = T.utils.data
+    seen = []
+    for data, lengths in (
+        ([1, 2, 3, 4], [1, 2]), ([1, 2, 3], [0.5, 0.5]), (range(106), [0.1, 0.2, 0.3, 0.4]), ([1, 2], [1.1]),
+        ([1, 2], [-0.5, 1.5]), ([1, 2], [0.01, 0.99]), ([1, 2], [0, 2]), ([], [0]),
+    ):  # fmt: skip
+        kept = []
+        error = raises(lambda d=data, n=lengths, k=kept: k.append(warned(lambda: D.random_split(d, n))))
+        seen.append(error)
+        for warnings, parts in kept:
+            seen += [warnings, [len(part) for part in parts], sorted(x for part in parts for x in part)]
+    d = D.TensorDataset(T.arange(1, 6))
+    s = D.Subset(d, [0, 1, 2, 3, 4])
+    return [*seen, s[1:3], s[[0, 2]], D.Subset(s, [4, 3, 2])[:2], s[-1]]
+
+
+@program
+def datasets_put_together(T):
+    D = T.utils.data
+    a, b = D.TensorDataset(T.arange(3)), D.TensorDataset(T.arange(10, 12))
+    c = a + b
+    chained = counting(T, 2) + counting(T, 3)
+    wrong = D.ChainDataset([counting(T, 1), a])
+    stacked, named = D.StackDataset([1, 2], "ab"), D.StackDataset(x=[1, 2, 3], y=a)
+    return [
+        [c[i] for i in (0, 2, 3, -1, -5)], raises(lambda: c[5]), raises(lambda: c[-6]), c.cumulative_sizes,
+        raises(lambda: D.ConcatDataset([])), raises(lambda: D.ConcatDataset([a, chained])),
+        type(chained).__name__, list(chained), len(chained), raises(lambda: list(wrong)), raises(lambda: len(wrong)),
+        raises(lambda: D.TensorDataset()), raises(lambda: D.StackDataset()), raises(lambda: D.StackDataset([1], a=[1])),
+        stacked[1], len(stacked), stacked.__getitems__([1, 0]), named[2], named.__getitems__([1]),
+        raises(lambda: D.StackDataset(a, b)),
+    ]  # fmt: skip
+
+
+@program
+def datasets_that_hand_out_batches(T):
+    D = T.utils.data
+    asked = []
+
+    class AtOnce(D.Dataset):
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            asked.append(index)
+            return index
+
+        def __getitems__(self, indices):
+            asked.append(list(indices))
+            return [10 * index for index in indices]
+
+    class Wrong(D.Subset):
+        def __getitem__(self, index):
+            return 0
+
+    data = AtOnce()
+    loaded = [list(D.DataLoader(d, batch_size=2)) for d in (data, D.Subset(data, [4, 3, 1]))]
+    loaded.append(list(D.DataLoader(data, batch_size=None)))
+    loaded.append(D.StackDataset(data, [1, 2, 3, 4, 5]).__getitems__([2, 0]))
+    return [loaded, asked, raises(lambda: Wrong(data, [0]))]
+
+
+# --- samplers and loaders ----------------------------------------------------------------------------------
+
+
+@program
+def samplers(T):
+    D = T.utils.data
+    batches = D.BatchSampler(range(7), 3, False)
+    several = list(D.RandomSampler(range(3), num_samples=7))
+    drawn = list(D.RandomSampler([5, 6], replacement=True, num_samples=9))
+    return [
+        list(batches), len(batches), list(D.BatchSampler(range(7), 3, True)), len(D.BatchSampler(range(7), 3, True)),
+        list(D.SequentialSampler("abc")), sorted(D.RandomSampler(range(5))), len(D.RandomSampler(range(5))),
+        sorted(several[:3]), sorted(several[3:6]), len(several), len(drawn), {*drawn} <= {0, 1},
+        sorted(D.SubsetRandomSampler([3, 1, 2])), raises(lambda: D.RandomSampler([])),
+        raises(lambda: D.RandomSampler([1], replacement=1)), raises(lambda: D.BatchSampler([1], True, False)),
+        raises(lambda: D.BatchSampler([1], 2, 0)), raises(lambda: list(D.Sampler())),
+    ]  # fmt: skip
+
+
+@program
+def refused_loaders(T):
+    D = T.utils.data
+    data = D.TensorDataset(T.arange(4))
+    options = [
+        dict(num_workers=-1), dict(timeout=-1), dict(batch_size=1.5), dict(batch_size=True), dict(prefetch_factor=2),
+        dict(batch_size=None, drop_last=True), dict(drop_last=3), dict(persistent_workers=True), dict(timeout=1),
+        dict(batch_sampler=[[0]], drop_last=True), dict(batch_sampler=[[0]], shuffle=True), dict(shuffle=3),
+    ]  # fmt: skip
+    seen = [raises(lambda k=k: len(list(D.DataLoader(data, **k)))) for k in options]
+    for k in (dict(shuffle=True), dict(shuffle=False), dict(sampler=3), dict(batch_sampler=3)):
+        seen.append(raises(lambda k=k: D.DataLoader(counting(T, 3), **k)))
+    loader = D.DataLoader(data, batch_size=2)
+    seen += [raises(lambda: setattr(loader, "batch_size", 3)), raises(lambda: setattr(loader, "dataset", data))]
+    return [*seen, raises(lambda: D.IterableDataset()), raises(lambda: len(D.DataLoader(D.Dataset())))]
+
+
+@program
+def what_a_loader_says_of_itself(T):
+    D = T.utils.data
+    data = D.TensorDataset(T.arange(5))
+    loader = D.DataLoader(data, batch_size=2, drop_last=True)
+    by_sampler = D.DataLoader(data, batch_sampler=[[0, 1], [4]])
+    passing = iter(loader)
+    pinned = D.DataLoader(data, pin_memory=True)
+    return [
+        [type(s).__name__ for s in (loader.sampler, loader.batch_sampler, D.DataLoader(data, shuffle=True).sampler)],
+        loader.num_workers, loader.pin_memory, loader.timeout, loader.collate_fn.__name__, by_sampler.batch_size,
+        len(by_sampler), list(by_sampler), len(passing), iter(passing) is passing, next(passing), list(passing),
+        warned(lambda: next(iter(pinned))), D.DataLoader(data, batch_size=None).collate_fn.__name__,
+    ]  # fmt: skip
+
+
+@program
+def loaders_of_what_is_only_iterated_over(T):
+    D = T.utils.data
+    seen = []
+    for k in (dict(), dict(batch_size=None), dict(batch_size=7), dict(batch_size=7, drop_last=True)):
+        loader = D.DataLoader(counting(T, 16), **k)
+        seen += [list(loader), len(loader)]
+    too_short = D.DataLoader(counting(T, 4, 2))
+    seen += [len(too_short), [len(text) > 50 for _, text in warned(lambda: list(too_short))[0]]]
+    return [*seen, raises(lambda: len(iter(too_short)))[1]]
+
+
+@program
+def batches_of_all_kinds(T):
+    Pair = collections.namedtuple("Pair", "a b")
+    seen = []
+    for batch in (
+        [Pair(1, 2.0), Pair(3, 4.0)], [collections.OrderedDict(a=1), collections.OrderedDict(a=2)],
+        [range(2), range(2)], [collections.defaultdict(int, a=1)], [np.float32(1), np.float32(2)],
+        [np.array(1.5), np.array(2.5)],
+        [np.array(["a"])], [((1, 2), 3), ((4, 5), 6)], [[1, 2], [3]], [None], [{1}], [T.ones(1), 1],
+    ):  # fmt: skip
+        kept = []
+        error = raises(lambda b=batch, k=kept: k.append(T.utils.data.default_collate(b)))
+        seen += [error, [[type(k).__name__, k] for k in kept]]
+    sample = {"a": np.ones(2, dtype=np.float32), "b": (np.float64(1), "x", 3), "c": [np.int64(2)]}
+    return [*seen, list(T.utils.data.DataLoader([sample], batch_size=None))]
+
+
+# --- starting values ---------------------------------------------------------------------------------------
+
+
+@program
+def gains(T):
+    init = T.nn.init
+    names = ("conv3d", "conv_transpose1d", "conv_transpose3d", "leaky_relu", "LINEAR", None)
+    seen = [raises(lambda n=n: init.calculate_gain(n)) or init.calculate_gain(n) for n in names]
+    for slope in (0, 0.1, True, [1], "x"):
+        seen.append(raises(lambda s=slope: init.calculate_gain("leaky_relu", s)))
+    seen.append(raises(lambda: init.kaiming_uniform_(T.empty(2), mode="wrong")))
+    seen.append(raises(lambda: init.kaiming_normal_(T.empty(2), nonlinearity="wrong")))
+    return [*seen, init.kaiming_uniform_(T.empty(2, 2), mode="FAN_OUT").shape]
+
+
+@program
+def normal_numbers_from_far_outside(T):
+    t = T.empty(4000)
+    warnings, _ = warned(lambda: T.nn.init.trunc_normal_(t, mean=10.0, std=1.0, a=-1.0, b=1.0))
+    seen = [warnings, round(float(t.mean()) * 10), bool((t.abs() <= 1).all()), round(float(t.std()) * 10)]
+    T.nn.init.trunc_normal_(t, mean=1.5, std=1, a=-1.0, b=1.0)
+    return [*seen, round(float(t.mean()) * 5), round(float(t.std()) * 5)]
+
+
+@program
+def convolutions_that_copy_and_matrices_of_right_angles(T):
+    init = T.nn.init
+    shapes = (((2, 3, 3), 1), ((4, 2, 3, 2), 2), ((2, 1, 2, 2, 3), 2))
+    seen = [init.dirac_(T.ones(shape), groups) for shape, groups in shapes]
+    seen += [raises(lambda: init.dirac_(T.ones(3, 2, 2), 2)), raises(lambda: init.dirac_(T.ones(3, 2)))]
+    for shape in ((3, 5), (5, 3), (2, 2, 3)):
+        q = init.orthogonal_(T.empty(shape), gain=2).reshape(shape[0], -1)
+        product = q @ q.T if len(q) <= len(q[0]) else q.T @ q
+        seen.append([[round(float(value) * 1000) for value in row] for row in product])
+    return [*seen, raises(lambda: init.orthogonal_(T.ones(3))), init.orthogonal_(T.empty(0, 2)).shape]
+
+
+# --- others ------------------------------------------------------------------------------------------------
+
+
+@program
+def chains_in_more_pieces_than_they_have(T):
+    sequential = T.utils.checkpoint.checkpoint_sequential
+    layers = [T.nn.Linear(1, 1), T.nn.Tanh()]
+    x = leaf(T, [[1.0]])
+    seen = [raises(lambda n=n: sequential(layers, n, x, use_reentrant=False)) for n in (0, 3, 2)]
+    return [*seen, raises(lambda: sequential([], 1, x, use_reentrant=False))]
+
+
+def by_strides(T, shape, prepare, size, stride, offset):
+    """The first and second derivatives of a view by strides."""
+    x = T.arange(float(np.prod(shape)), dtype=T.float64).reshape(shape).requires_grad_()
+    y = prepare(x).as_strided(size, stride, offset)
+    weights = T.arange(1.0, y.numel() + 1, dtype=T.float64).reshape(y.shape)
+    (first,) = T.autograd.grad((y * weights).sum(), x, retain_graph=True)
+    (slope,) = T.autograd.grad((y * y * weights).sum(), x, create_graph=True)
+    return [y, first, slope.detach(), T.autograd.grad((slope * slope).sum(), x)]
+
+
+programs(
+    strides_over_an_expanded_tensor=lambda T: [
+        by_strides(T, (5,), lambda x: x.expand(5, 5), [5, 5], [0, 1], 0),
+        by_strides(T, (2, 3), lambda x: x.expand(4, 2, 3), [2, 3], [3, 1], 0),
+        by_strides(T, (3, 1), lambda x: x.expand(3, 4), [2, 2], [1, 1], 0),
+    ],
+    strides_over_overlapping_ones=lambda T: [
+        by_strides(T, (9,), lambda x: x.unfold(0, 3, 1), [2, 4], [3, 1], 1),
+        by_strides(T, (9,), lambda x: x.as_strided([3, 3], [2, 1], 0), [6], [1], 0),
+        by_strides(T, (12,), lambda x: x, [1, 2, 1, 5], [0, 5, 100, 1], 2),
+    ],
+)

@@ -248,7 +248,7 @@ def accumulator_of(leaf):
         node.hooks = node.visited = node.notes = None
         meta.accumulator = weakref.ref(node)
         if meta.view is None and not meta.inference:
-            meta.leaf_edge = meta.accumulator
+            meta.leaf_edge = meta.accumulator  # here the next operation looks first
     return node
 
 

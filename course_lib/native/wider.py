@@ -309,7 +309,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     left, right = _neighbours(y, dim)
     if x is None:
         return named(composites.sum(left + right, dim) * (dx / 2.0), "MulBackward1")
-    return rows.div_number(composites.sum((left + right) * steps, dim), 2.0)
+    return half(composites.sum((left + right) * steps, dim))
 
 
 trapz = trapezoid
@@ -322,7 +322,12 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     left, right = _neighbours(y, dim)
     if x is None:
         return composites.cumsum((left + right) * (dx / 2.0), dim)
-    return rows.div_number(composites.cumsum((left + right) * steps, dim), 2.0)
+    return half(composites.cumsum((left + right) * steps, dim))
+
+
+def half(x):
+    """x / 2, by the node that PyTorch's own functions use."""
+    return rows.div_number(x if x.is_floating_point() else x.to(dtypes.default), 2.0)
 
 
 def _neighbours(y, dim):

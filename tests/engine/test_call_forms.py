@@ -305,6 +305,7 @@ FORMS = {
         torch.msort(x)
         torch.trapezoid(x)
         torch.trapezoid(x, v)
+        torch.trapezoid(ints, few)
         torch.cumulative_trapezoid(x, dx=0.5)
         torch.cov(x, correction=0)
         torch.cov(x, aweights=torch.tensor([1.0, 2.0, 0.5]).to(x.dtype))

@@ -226,10 +226,11 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """The rows of weight that the integers in input name. IndexError for a row that is not there."""
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'indices' (position 2) must be Tensor, not {type(input).__name__}")
-    if input.is_floating_point():
+    if input.array.dtype.kind != "i":
+        got = input.type() if input.is_floating_point() else "CPUBoolType"
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{input.type()} instead (while checking arguments for embedding)"
+            f"{got} instead (while checking arguments for embedding)"
         )
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")

@@ -384,6 +384,222 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * half for base in self.base_lrs]
 
 
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Down along half a cosine to eta_min within T_0 epochs, then from the start again, T_mult times as slowly."""
+
+    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, float | int):
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The rates at T_cur, the place within the present stretch of T_i epochs."""
+        self.warn_outside_step()
+        half = 1 + math.cos(math.pi * self.T_cur / self.T_i)
+        return [self.eta_min + (base - self.eta_min) * half / 2 for base in self.base_lrs]
+
+    def step(self, epoch=None):
+        """Go on to the next epoch, or to the one given, which may lie between two."""
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
+        else:
+            epoch = 0 if epoch is None else epoch
+            self._go_to(epoch)
+        self.last_epoch = math.floor(epoch)
+        self._get_lr_called_within_step = True
+        try:
+            rates = self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+        set_rates(self.optimizer, rates)
+        self._last_lr = self.present()
+
+    def _go_to(self, epoch):
+        if epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        if epoch < self.T_0:
+            self.T_cur, self.T_i = epoch, self.T_0
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:  # the stretches before this one: T_0 + T_0 * T_mult + ...
+            before = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_cur = epoch - self.T_0 * (self.T_mult**before - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**before
+
+
+class Cycling(LRScheduler):
+    """What CyclicLR and OneCycleLR share: the momentum (or Adam's first beta) goes against the rate."""
+
+    def _each(self, name, value):
+        """One value for each group; ValueError when their number does not fit."""
+        groups = self.optimizer.param_groups
+        if not isinstance(value, list | tuple):
+            value = [value] * len(groups)
+        elif len(value) != len(groups):
+            raise ValueError(
+                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+                f"param_groups has {len(groups)}."
+            )
+        return [v.clone() if isinstance(v, Tensor) else v for v in value]
+
+    def _cycle_momentum(self, base_momentum, max_momentum, last_epoch):
+        """Begin with the largest momentum; both ends are noted in the groups. They are returned."""
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.use_beta1 = "betas" in defaults
+        highest, lowest = self._each("max_momentum", max_momentum), self._each("base_momentum", base_momentum)
+        if last_epoch == -1:
+            for group, high, low in zip(self.optimizer.param_groups, highest, lowest, strict=True):
+                self._set_momentum(group, high)
+                group["max_momentum"], group["base_momentum"] = high, low
+        return lowest, highest
+
+    def _set_momentum(self, group, momentum):
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
+
+class CyclicLR(Cycling):
+    """Up from base_lr to max_lr in a straight line and down again, over and over; the momentum the other way."""
+
+    def __init__(
+        self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0,
+        scale_fn=None, scale_mode="cycle", cycle_momentum=True, base_momentum=0.8, max_momentum=0.9, last_epoch=-1,
+    ):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        base_lrs = self._each("base_lr", base_lr)
+        if last_epoch == -1:
+            set_rates(optimizer, base_lrs)
+        self.max_lrs = self._each("max_lr", max_lr)
+        up = float(step_size_up)
+        self.total_size = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
+        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.base_momentums, self.max_momentums = self._cycle_momentum(base_momentum, max_momentum, last_epoch)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x):
+        """How high a cycle goes, by its number, or by that of the step."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x if self.mode == "exp_range" else 1.0
+
+    def get_lr(self):
+        """The rates at this place of the cycle; the momentum is written into the groups."""
+        self.warn_outside_step()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        place = 1.0 + self.last_epoch / self.total_size - cycle
+        rising = place <= self.step_ratio
+        height = place / self.step_ratio if rising else (place - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            ends = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
+            for group, low, high in ends:
+                self._set_momentum(group, high - (high - low) * height * scale)
+        return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+
+    def state_dict(self):
+        """The state; of a scale_fn that is an object its attributes, of a function nothing."""
+        function = self._scale_fn_custom
+        kept = None if function is None or isinstance(function, types.FunctionType) else dict(function.__dict__)
+        return {**super().state_dict(), "_scale_fn_custom": kept}
+
+    def load_state_dict(self, state_dict):
+        """Take over another one's state; the own scale_fn stays, with that one's attributes."""
+        attributes = state_dict.get("_scale_fn_custom")
+        super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
+        if attributes is not None:
+            self._scale_fn_custom.__dict__.update(attributes)
+
+
+class OneCycleLR(Cycling):
+    """Up to max_lr within pct_start of all steps, then down to almost nothing; the momentum the other way."""
+
+    def __init__(
+        self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
+        anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
+        final_div_factor=1e4, three_phase=False, last_epoch=-1,
+    ):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        counts = dict(total_steps=total_steps)
+        if total_steps is None:
+            counts = dict(epochs=epochs, steps_per_epoch=steps_per_epoch)
+        if None in counts.values():
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        for name, count in counts.items():
+            if not isinstance(count, int) or count <= 0:
+                raise ValueError(f"Expected positive integer {name}, but got {count}")
+        self.total_steps = math.prod(counts.values())
+        up, last = ("initial_lr", "max_lr", "max_momentum", "base_momentum"), self.total_steps - 1
+        peak = float(pct_start * self.total_steps) - 1
+        down, out = ("max_lr", "min_lr", *up[:1:-1]), ("initial_lr", "min_lr", "max_momentum", "max_momentum")
+        phases = [(peak, *up), (last, *down)]
+        if three_phase:
+            back = ("max_lr", "initial_lr", *up[:1:-1])
+            phases = [(peak, *up), (float(2 * pct_start * self.total_steps) - 2, *back), (last, *out)]
+        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+        self._schedule_phases = [dict(zip(names, phase, strict=True)) for phase in phases]
+        if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self._anneal_func_type = anneal_strategy
+        highest = self._each("max_lr", max_lr)
+        if last_epoch == -1:
+            for group, rate in zip(optimizer.param_groups, highest, strict=True):
+                group["initial_lr"], group["max_lr"] = rate / div_factor, rate
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._cycle_momentum(base_momentum, max_momentum, last_epoch)
+        super().__init__(optimizer, last_epoch)
+
+    def _between(self, start, end, part):
+        if self._anneal_func_type == "linear":
+            return (end - start) * part + start
+        return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
+
+    def get_lr(self):
+        """The rates at this step of its phase; the momentum is written into the groups."""
+        self.warn_outside_step()
+        if self.last_epoch > self.total_steps:
+            raise ValueError(
+                f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
+            )
+        ends = [phase["end_step"] for phase in self._schedule_phases]
+        turn = next((i for i, end in enumerate(ends) if self.last_epoch <= end), len(ends) - 1)
+        start, phase = ends[turn - 1] if turn else 0.0, self._schedule_phases[turn]
+        part = (self.last_epoch - start) / (phase["end_step"] - start)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], part))
+            if self.cycle_momentum:
+                ends = group[phase["start_momentum"]], group[phase["end_momentum"]]
+                self._set_momentum(group, self._between(*ends, part))
+        return rates
+
+
 class Several(LRScheduler):
     """What the schedulers that are made of other schedulers share."""
 

@@ -856,3 +856,21 @@ def state_dict_of_positional_arguments(T):
     m = T.nn.Sequential(T.nn.Linear(1, 1), T.nn.BatchNorm1d(1))
     seen = [warned(lambda: list(m.state_dict({}))), warned(lambda: list(m.state_dict({}, "a.", True)))]
     return [*seen, warned(lambda: list(m.state_dict(destination={}, prefix="b.")))]
+
+
+@program
+def embeddings_from_a_table(T):
+    table = T.arange(12.0).view(4, 3)
+    seen = []
+    for k in (
+        dict(max_norm=2.0, norm_type=1.0), dict(scale_grad_by_freq=True, padding_idx=2), dict(max_norm=1.0),
+        dict(padding_idx=9),
+    ):  # fmt: skip
+        kept, make = [], T.nn.Embedding.from_pretrained
+        seen.append(raises(lambda k=k, kept=kept: kept.append(make(table.clone(), False, **k))))
+        for m in kept:
+            y = m(T.tensor([[0, 1, 1], [2, 2, 2]]))
+            (y * y).sum().backward()
+            seen += [repr(m), y.detach(), m.weight.grad, m.weight]
+    seen.append(raises(lambda: T.nn.Embedding.from_pretrained(T.ones(2))))
+    return [*seen, raises(lambda: T.nn.functional.embedding(T.tensor([True]), table))]

@@ -191,6 +191,83 @@ programs(
 )
 
 
+CYCLES = dict(
+    up_and_down=lambda L, o: L.CyclicLR(o, 1, 5, step_size_up=4, base_momentum=1, max_momentum=5),
+    lower_and_lower=lambda L, o: L.CyclicLR(
+        o, [1, 3], [5, 7], 2, 6, "triangular2", base_momentum=[0.1, 0.3], max_momentum=[0.5, 0.7]
+    ),
+    lower_by_steps=lambda L, o: L.CyclicLR(o, 0.1, 0.5, step_size_up=4, mode="exp_range", gamma=0.9),
+    scaled_by_cycle=lambda L, o: L.CyclicLR(o, 0.1, 0.5, step_size_up=3, scale_fn=lambda x: 0.5 / x),
+    scaled_by_step=lambda L, o: L.CyclicLR(
+        o, 0.1, 0.5, 3, scale_fn=lambda x: 0.9**x, scale_mode="iterations", cycle_momentum=False
+    ),
+    once=lambda L, o: L.OneCycleLR(o, [0.1, 0.2], total_steps=8),
+    once_straight=lambda L, o: L.OneCycleLR(o, 25, 8, anneal_strategy="linear", base_momentum=1, max_momentum=22),
+    once_and_out=lambda L, o: L.OneCycleLR(o, 0.1, epochs=2, steps_per_epoch=5, pct_start=0.4, three_phase=True),
+    again=lambda L, o: L.CosineAnnealingWarmRestarts(o, 3),
+    again_and_slower=lambda L, o: L.CosineAnnealingWarmRestarts(o, 2, T_mult=2, eta_min=1e-3),
+)
+
+
+def cycle(T, make):
+    """Rates and momenta of a cycle for numbers and tensors, with SGD and with Adam; and loaded into another one."""
+    L = T.optim.lr_scheduler
+    seen = []
+    for tensors, momentum in ((False, "momentum"), (True, "betas")):
+
+        def optimizer(tensors=tensors, momentum=momentum):
+            made = sgd(T, tensors=tensors, momentum=0.9)
+            if momentum == "betas":
+                made = T.optim.Adam([{"params": [leaf(T, [1.0])]} for _ in range(2)], lr=T.tensor(0.1))
+            return made
+
+        o = optimizer()
+        scheduler = make(L, o)
+        for _ in range(10):
+            o.step()
+            seen += [raises(scheduler.step), [repr(rate) for rate in scheduler.get_last_lr()]]
+            seen.append([repr(group[momentum]) for group in o.param_groups])
+        other = make(L, optimizer())
+        other.load_state_dict(scheduler.state_dict())
+        other.optimizer.load_state_dict(o.state_dict())
+        seen += [sorted(scheduler.state_dict()), raises(other.step), repr(other.get_last_lr())]
+    return seen
+
+
+programs(**{f"cycle_{name}": lambda T, f=f: cycle(T, f) for name, f in CYCLES.items()})
+
+
+@program
+def restarts_at_any_epoch(T):
+    seen = []
+    for slower in (1, 2):
+        s = T.optim.lr_scheduler.CosineAnnealingWarmRestarts(sgd(T), 4, T_mult=slower, eta_min=1e-4)
+        for epoch in (0.5, 3.9, 4, 11.5, 12, 28, 2):
+            s.step(epoch)
+            seen.append([[repr(rate) for rate in s.get_last_lr()], s.T_cur, s.T_i, s.last_epoch])
+        seen += [raises(lambda s=s: s.step(-1)), s.state_dict()]
+    return seen
+
+
+@program
+def refused_cycles(T):
+    L = T.optim.lr_scheduler
+    o, without = sgd(T, momentum=0.9), T.optim.Adagrad([leaf(T, [1.0])])
+    return [
+        raises(make)
+        for make in (
+            lambda: L.CyclicLR(3, 1, 2), lambda: L.CyclicLR(o, [1], 2), lambda: L.CyclicLR(o, 1, 2, mode="x"),
+            lambda: L.CyclicLR(without, 1, 2), lambda: L.CyclicLR(o, 1, 2, base_momentum=[1]),
+            lambda: L.OneCycleLR(3, 1), lambda: L.OneCycleLR(o, 1, epochs=3), lambda: L.OneCycleLR(o, 1, total_steps=0),
+            lambda: L.OneCycleLR(o, 1, epochs=0, steps_per_epoch=0), lambda: L.OneCycleLR(o, [1], total_steps=3),
+            lambda: L.OneCycleLR(o, 1, total_steps=3, pct_start=1), lambda: L.OneCycleLR(without, 1, total_steps=3),
+            lambda: L.OneCycleLR(o, 1, total_steps=3, anneal_strategy="x"),
+            lambda: L.OneCycleLR(o, 1, total_steps=3, last_epoch=1), lambda: L.CosineAnnealingWarmRestarts(o, 1.5),
+            lambda: L.CosineAnnealingWarmRestarts(o, 3, T_mult=0), lambda: L.CosineAnnealingWarmRestarts(o, 3, 1, "a"),
+        )
+    ]  # fmt: skip
+
+
 @program
 def no_ring_of_references(T):
     gc.disable()

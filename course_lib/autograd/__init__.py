@@ -10,7 +10,7 @@ import numpy as np
 from course_lib import errors
 from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from course_lib.engine import GraphTask, run
-from course_lib.function import Function
+from course_lib.function import Function, FunctionCtx
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
 from course_lib.native import messages
@@ -22,6 +22,13 @@ from course_lib.tensor import Tensor, new_tensor
 from course_lib.views import edge_of, requires_grad
 
 from . import graph
+
+
+def save_for_forward(self, *tensors):
+    """Would keep tensors for `jvp`, which is never called here: there is no forward mode."""
+
+
+FunctionCtx.save_for_forward = save_for_forward
 
 
 def as_list(values):

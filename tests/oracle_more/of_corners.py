@@ -51,6 +51,17 @@ def a_returned_input_that_is_written_to_or_detached(T):
 
 
 @program
+def what_is_saved_for_forward_mode_is_not_asked_for(T):
+    def forward(ctx, x):
+        ctx.save_for_forward(x)
+        return x * 2
+
+    x = leaf(T, [2.0])
+    function(T, forward, lambda ctx, grad: grad * 2).apply(x).backward()
+    return x.grad
+
+
+@program
 def two_inputs_returned_crosswise(T):
     def forward(ctx, x, y):
         ctx.save_for_backward(x, y)

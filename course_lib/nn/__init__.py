@@ -3,7 +3,7 @@
 PyTorch: torch/nn/__init__.py. Read parameter.py and module.py; the rest is made of them.
 """
 
-from course_lib.nn import functional, init, utils
+from course_lib.nn import functional, init, modules, utils
 from course_lib.nn.activations import (
     CELU,
     ELU,

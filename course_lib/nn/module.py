@@ -10,10 +10,33 @@ from collections import OrderedDict, namedtuple
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.errors import not_supported
 from course_lib.graph import RemovableHandle
+from course_lib.nn import global_hooks
 from course_lib.nn.backward_hooks import BackwardHook, register_old_style
+from course_lib.nn.global_hooks import (
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
 from course_lib.nn.parameter import Buffer, Parameter
 from course_lib.tensor import Tensor
 
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 MISSING = object()
 
 
@@ -96,6 +119,9 @@ class Module:
             self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
         ):
             return self.forward(*args, **kwargs)
+        return self._call_slowly(*args, **kwargs)
+
+    def _call_slowly(self, *args, **kwargs):
         call = _Call(args, kwargs)
         try:
             return self._call_with_hooks(call)
@@ -105,24 +131,28 @@ class Module:
 
     def _call_with_hooks(self, call):
         self._run_forward_pre_hooks(call)
-        backward_hook = None
-        if self._backward_pre_hooks or (self._backward_hooks and self._is_full_backward_hook):
-            backward_hook = BackwardHook(
-                self, list(self._backward_hooks.values()), list(self._backward_pre_hooks.values())
-            )
+        backward_hook, before = None, [*global_hooks.backward_pre.values(), *self._backward_pre_hooks.values()]
+        full, old_style = self._backward_hooks_of(True), self._backward_hooks_of(False)
+        if before or full:
+            backward_hook = BackwardHook(self, full, before)
             call.args = backward_hook.watch_inputs(call.args)
         call.result = self.forward(*call.args, **call.kwargs)
-        for number, (hook, with_kwargs, _) in list(self._forward_hooks.items()):
+        for number, (hook, with_kwargs, _) in [*global_hooks.forward.items(), *self._forward_hooks.items()]:
             call.ran.add(number)
             call.take(hook(self, *call.seen(with_kwargs)))
         if backward_hook is not None:
             call.result = backward_hook.watch_outputs(call.result)
-        if self._backward_hooks and self._is_full_backward_hook is False:
-            register_old_style(self, list(self._backward_hooks.values()), call.args, call.result)
+        if old_style:
+            register_old_style(self, old_style, call.args, call.result)
         return call.result
 
+    def _backward_hooks_of(self, full):
+        """The hooks of one form, those on all modules first."""
+        hooks = [*global_hooks.backward.values()] if global_hooks.is_full is full else []
+        return hooks + [*self._backward_hooks.values()] if self._is_full_backward_hook is full else hooks
+
     def _run_forward_pre_hooks(self, call):
-        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+        for hook, with_kwargs in [*global_hooks.forward_pre.values(), *self._forward_pre_hooks.values()]:
             if with_kwargs:
                 given = hook(self, call.args, call.kwargs)
                 if given is not None:
@@ -141,13 +171,15 @@ class Module:
 
         They see what there was by then: the arguments as the pre-hooks left them, the output or None.
         """
-        for number, (hook, with_kwargs, always) in list(self._forward_hooks.items()):
+        of_all = global_hooks.forward
+        for number, (hook, with_kwargs, always) in [*of_all.items(), *self._forward_hooks.items()]:
             if always and number not in call.ran:
                 try:
-                    call.take(hook(self, *call.seen(with_kwargs)))
+                    call.take(hook(self, *call.seen(with_kwargs and number not in of_all)))
                 except Exception as error:
+                    whose = "global module" if number in of_all else "module"
                     warnings.warn(
-                        "module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                        f"{whose} forward hook with ``always_call=True`` raised an exception that was silenced as "
                         f"another error was raised in forward: {error}", stacklevel=2,
                     )
 
@@ -230,13 +262,13 @@ class Module:
         elif isinstance(value, Module):
             self._check_initialised("module")
             self._forget(name, "_parameters", "_buffers")
-            modules[name] = value
+            modules[name] = registered("module", self, name, value)
         elif modules is not None and name in modules:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{type_name(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
-            modules[name] = value
+            modules[name] = registered("module", self, name, value)
         elif isinstance(value, Buffer) or (buffers is not None and name in buffers):
             self._assign_buffer(name, value)
         else:
@@ -310,7 +342,7 @@ class Module:
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = param if param is None else registered("parameter", self, name, param)
 
     def register_buffer(self, name, tensor, persistent=True):
         """Add a tensor that is state but not trained; persistent=False keeps it out of the state dict."""
@@ -319,7 +351,7 @@ class Module:
             raise TypeError(
                 f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -330,7 +362,7 @@ class Module:
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
         self._check_name("module", name, self.__dict__.get("_modules", ()))
-        self._modules[name] = module
+        self._modules[name] = registered("module", self, name, module)
 
     register_module = add_module
 
@@ -696,6 +728,22 @@ class Module:
         children = [f"({name}): {indented(repr(child))}" for name, child in self._modules.items()]
         return framed(self._get_name(), extra, children)
 
+
+def _call_with_hooks_of_all(self, *args, **kwargs):
+    """`__call__` while there may be hooks on all modules."""
+    hooks = global_hooks
+    if not (hooks.forward_pre or hooks.forward or hooks.backward_pre or hooks.backward):
+        Module.__call__ = _plain_call
+        return _plain_call(self, *args, **kwargs)
+    return self._call_slowly(*args, **kwargs)
+
+
+def _watch_all():
+    Module.__call__ = _call_with_hooks_of_all
+
+
+_plain_call = Module.__call__
+global_hooks.watched.append(_watch_all)
 
 NEVER_CALLED = (
     "Reached a code path in Module.{}() that should never be called. Please file an issue at "

@@ -874,3 +874,112 @@ def embeddings_from_a_table(T):
             seen += [repr(m), y.detach(), m.weight.grad, m.weight]
     seen.append(raises(lambda: T.nn.Embedding.from_pretrained(T.ones(2))))
     return [*seen, raises(lambda: T.nn.functional.embedding(T.tensor([True]), table))]
+
+
+# --- hooks on all modules ----------------------------------------------------------------------------------
+
+
+@program
+def hooks_on_calls_of_all_modules(T):
+    H = T.nn.modules.module
+    log = []
+
+    class Fails(T.nn.Module):
+        def forward(self, x, factor=1):
+            if factor == 0:
+                raise ValueError("no factor")
+            return x * factor
+
+    def note(name):
+        def hook(module, *seen):
+            log.append([name, type(module).__name__, len(seen)])
+
+        return hook
+
+    def fails(module, args, output):
+        raise ValueError("a hook")
+
+    model, x = T.nn.Sequential(Fails(), T.nn.Tanh()), leaf(T, [1.0])
+    model[0].register_forward_pre_hook(note("own, before"))
+    model[0].register_forward_hook(note("own, after"))
+    handles = [
+        H.register_module_forward_pre_hook(lambda module, args: (args[0] + 1,)),
+        H.register_module_forward_pre_hook(note("before")),
+        H.register_module_forward_hook(note("after"), with_kwargs=True),
+        H.register_module_forward_hook(note("always"), always_call=True),
+    ]
+    try:
+        seen = [model(x), raises(lambda: model[0](x, factor=0))]
+        handles.append(H.register_module_forward_hook(fails, always_call=True))
+        seen.append(warned(lambda: raises(lambda: model[0](x, factor=0))))
+        handles[-1].remove()
+        with H.register_module_forward_hook(lambda module, args, output: output * 10):
+            seen.append(model(x))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return [*seen, model(x), log]
+
+
+@program
+def hooks_on_backward_passes_of_all_modules(T):
+    H = T.nn.modules.module
+    log = []
+
+    def note(name):
+        return lambda module, *grads: log.append([name, type(module).__name__, *grads])
+
+    x = leaf(T, [1.0, 2.0])
+    model = T.nn.Sequential(T.nn.Tanh(), T.nn.ReLU())
+    model[1].register_full_backward_hook(note("own"))
+    model[1].register_full_backward_pre_hook(note("own, before"))
+    handles = [
+        H.register_module_full_backward_pre_hook(note("before")),
+        H.register_module_full_backward_hook(note("after")),
+        H.register_module_full_backward_hook(
+            lambda module, given, grads: (given[0] * 2,) if type(module) is T.nn.Tanh else None
+        ),
+    ]
+    try:
+        model(x).sum().backward()
+        refused = raises(lambda: H.register_module_backward_hook(note("old")))
+    finally:
+        for handle in handles:
+            handle.remove()
+    model(x).sum().backward()
+    return [log, x.grad, refused]
+
+
+@program
+def hooks_on_what_is_registered(T):
+    H = T.nn.modules.module
+    log = []
+    handles = [
+        H.register_module_parameter_registration_hook(lambda m, name, p: log.append([name, p])),
+        H.register_module_buffer_registration_hook(lambda m, name, b: None if b is None else b + 1),
+        H.register_module_module_registration_hook(lambda m, name, child: log.append([name, type(child).__name__])),
+        H.register_module_module_registration_hook(lambda m, name, child: T.nn.Tanh() if name == "changed" else None),
+    ]
+    try:
+        m = T.nn.Module()
+        m.p = T.nn.Parameter(T.ones(1))
+        m.register_parameter("none", None)
+        m.b = T.nn.Buffer(T.ones(1))
+        m.b = T.zeros(1)
+        m.register_buffer("none_too", None)
+        m.add_module("changed", T.nn.ReLU())
+        m.child = T.nn.ReLU()
+        m.child = None
+    finally:
+        for handle in handles:
+            handle.remove()
+    return [log, m, m.b, list(m.state_dict())]
+
+
+@program
+def a_prefix_taken_off_a_state_dict(T):
+    state = T.nn.Sequential(T.nn.Linear(1, 1)).state_dict(prefix="module.")
+    T.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    plain = {"module.a": 1, "b": 2}
+    T.nn.modules.utils.consume_prefix_in_state_dict_if_present(plain, "module.")
+    return [list(state), sorted(state._metadata), plain]

@@ -34,17 +34,20 @@ def run_with_hooks(step):
 
     @functools.wraps(step)
     def wrapper(self, *args, **kwargs):
-        for hook in [*_pre_hooks_of_all.values(), *self._optimizer_step_pre_hooks.values()]:
-            given = hook(self, (self, *args), kwargs)
-            if given is not None:
-                if not (isinstance(given, tuple) and len(given) == 2):
-                    raise RuntimeError(
-                        f"{wrapper} must return None or a tuple of (new_args, new_kwargs), but got {given}."
-                    )
-                (_, *args), kwargs = given
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        if before or _pre_hooks_of_all:
+            for hook in [*_pre_hooks_of_all.values(), *before.values()]:
+                given = hook(self, (self, *args), kwargs)
+                if given is not None:
+                    if not (isinstance(given, tuple) and len(given) == 2):
+                        raise RuntimeError(
+                            f"{wrapper} must return None or a tuple of (new_args, new_kwargs), but got {given}."
+                        )
+                    (_, *args), kwargs = given
         result = step(self, *args, **kwargs)
-        for hook in [*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()]:
-            hook(self, (self, *args), kwargs)
+        if after or _post_hooks_of_all:
+            for hook in [*after.values(), *_post_hooks_of_all.values()]:
+                hook(self, (self, *args), kwargs)
         return result
 
     return wrapper

@@ -235,10 +235,11 @@ def write_edges(row):
     """
     text, certain = [], [t for t in row.tensors if f"{t}=None" not in row.parameters]
     for p in row.formulas:
-        optional = ("", "") if p in certain else (f"None if {p} is None else ", f"{p} is not None and ")
-        others = "".join(f", {t}" for t in certain if t != p)
-        text += [f"{p}_edge = {optional[0]}{p}.node", f"if {optional[1]}{p}.meta is not None:",
-                 f"    {p}_edge = {p}.meta.leaf_edge() or gradient_edge({p}{others})"]
+        operands = ", ".join([p] + [t for t in certain if t != p])
+        value = f"{p}.node if {p}.meta is None else {p}.meta.leaf_edge() or gradient_edge({operands})"
+        if p not in certain:
+            value = f"None if {p} is None else {value}"
+        text += [f"{p}_edge = {value}"] if len(value) < 120 else [f"{p}_edge = (", f"    {value}", ")"]
     return text
 
 

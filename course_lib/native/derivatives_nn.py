@@ -22,19 +22,32 @@ row("mse_loss(self, target, reduction=1)", "kernels_nn.mse_loss(self, target, re
     target="mse_loss_backward(grad, target, self, reduction)")
 row("mse_loss_backward(grad_output, self, target, reduction)",
     "2 * kernels_nn.gap(self, target) * kernels_nn.per_element(grad_output, self, reduction)",
-    node="MseLossBackwardBackward0", elementwise=False, broadcasts=("grad_output",), keeps=("grad_output",),
+    node="MseLossBackwardBackward0", elementwise=False, broadcasts=("grad_output", "self", "target"),
+    keeps=("grad_output",),
     grad_output="2 * gap(self, target) * per_element(grad, self, reduction)",
     self="2 * grad * per_element(grad_output, self, reduction)",
     target="-2 * grad * per_element(grad_output, self, reduction)")
 row("smooth_l1_loss(self, target, reduction=1, beta=1.0)",
     "kernels_nn.smooth_l1_loss(self, target, reduction, beta)", node="SmoothL1LossBackward0",
     elementwise=("self", "target"), in_place=False,
-    self="smooth_l1_slope(gap(self, target), beta) * per_element(grad, self, reduction)",
-    target="smooth_l1_slope(gap(target, self), beta) * per_element(grad, self, reduction)")
+    self="smooth_l1_loss_backward(grad, self, target, reduction, beta)",
+    target="smooth_l1_loss_backward(grad, target, self, reduction, beta)")
+row("smooth_l1_loss_backward(grad_output, self, target, reduction, beta)",
+    "kernels_nn.smooth_l1_backward(grad_output, self, target, reduction, beta)", node="SmoothL1LossBackwardBackward0",
+    elementwise=False, broadcasts=("grad_output", "self", "target"), keeps=("grad_output", "self", "target"),
+    grad_output="smooth_l1_loss_backward(grad, self, target, reduction, beta)",
+    self="grad * per_element(grad_output, self, reduction) * (abs(gap(self, target)) < beta) / beta",
+    target="-grad * per_element(grad_output, self, reduction) * (abs(gap(self, target)) < beta) / beta")
 row("huber_loss(self, target, reduction=1, delta=1.0)", "kernels_nn.huber_loss(self, target, reduction, delta)",
     elementwise=False,
-    self="huber_backward(grad, self, target, reduction, delta)",
-    target="huber_backward(grad, target, self, reduction, delta)")
+    self="huber_loss_backward(grad, self, target, reduction, delta)",
+    target="huber_loss_backward(grad, target, self, reduction, delta)")
+row("huber_loss_backward(grad_output, self, target, reduction, delta)",
+    "kernels_nn.huber_backward(grad_output, self, target, reduction, delta)", node="HuberLossBackwardBackward0",
+    elementwise=False, broadcasts=("grad_output",), keeps=("grad_output", "self", "target"),
+    grad_output="huber_loss_backward(grad, self, target, reduction, delta)",
+    self="grad * per_element(grad_output, self, reduction) * (abs(self - target) < delta)",
+    target="-grad * per_element(grad_output, self, reduction) * (abs(self - target) < delta)")
 row("binary_cross_entropy(self, target, weight: Tensor=None, reduction=1)",
     "kernels_nn.binary_cross_entropy(self, target, weight, reduction)", elementwise=False, keeps=("self", "target"),
     self="typed(weighted(bce_slope(self, target), weight) * per_element(grad, self, reduction), self)",
@@ -87,7 +100,12 @@ row("mish(self)", "kernels_nn.mish(self)",
 row("hardsigmoid(self)", "np.clip(kernels.floats(self, 'hardsigmoid_cpu') + 3, 0, 6) / 6",
     self="hardsigmoid_backward(grad, self)")
 row("hardswish(self)", "self * np.clip(kernels.floats(self, 'hardswish_cpu') + 3, 0, 6) / 6",
-    self="where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))")
+    self="hardswish_backward(grad, self)")
+row("hardswish_backward(grad_output, self)",
+    "kernels.where(self <= -3, 0.0, kernels.where(self < 3, grad_output * (self / 3 + 0.5), grad_output))",
+    node="HardswishBackwardBackward0", elementwise=False, keeps=("grad_output", "self"),
+    grad_output="hardswish_backward(grad, self)",
+    self="where((self > -3) & (self < 3), grad * grad_output / 3, 0.0)")
 row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",
     self="grad * gelu_tanh_slope(self)")
 row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 0, self, weight * self)",

@@ -219,7 +219,8 @@ def inverse_or_zero(x):
     return where(x == 0, 0.0, 1 / x)
 
 
-norm_grad, place_diagonal, sum_to, where = kernels.norm_grad, kernels.place_diagonal, kernels.sum_to, kernels.where
+expand, norm_grad, place_diagonal = kernels.expand, kernels.norm_grad, kernels.place_diagonal
+sum_to, where = kernels.sum_to, kernels.where
 
 
 def on_diagonal(x, offset, dim1, dim2):

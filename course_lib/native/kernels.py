@@ -1124,13 +1124,13 @@ def cumprod_grad(grad, x, result, dim):
     if x.size <= 1 or x.shape[dim] == 1:
         return grad
     if x.all():
-        return np.flip(np.cumsum(np.flip(result * grad, dim), dim), dim) / x
+        return (np.flip(np.cumsum(np.flip(result * grad, dim), dim), dim) + 0) / x  # a sum is never -0.0
     line, g, products = (np.moveaxis(a, dim, -1) for a in (x, grad, result))
     zeros = np.cumsum(line == 0, -1)
     before, until_second, first = zeros == 0, zeros == 1, (zeros == 1) & (line == 0)
-    sums = np.flip(np.cumsum(np.flip(np.where(before, products * g, 0), -1), -1), -1)
+    sums = np.flip(np.cumsum(np.flip(np.where(before, products * g, 0), -1), -1), -1) + 0
     others = np.cumprod(np.where(until_second & ~first, line, 1), -1) * np.where(until_second, g, 0)
-    of_first = np.prod(np.where(before, line, 1), -1, keepdims=True) * np.sum(others, -1, keepdims=True)
+    of_first = np.concatenate([np.ones_like(line[..., :1]), products[..., :-1]], -1) * np.sum(others, -1, keepdims=True)
     return np.moveaxis(np.where(before, sums / line, np.where(first, of_first, 0)).astype(x.dtype), -1, dim)
 
 

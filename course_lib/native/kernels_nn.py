@@ -382,9 +382,10 @@ def gap(a, b):
     return a - b
 
 
-def smooth_l1_slope(d, beta):
-    """The slope of smooth_l1_loss at a difference d."""
-    return where(abs(d) >= beta, sign(d), d / beta)
+def smooth_l1_backward(grad, x, target, reduction, beta):
+    """The gradient of smooth_l1_loss for x: its slope at the difference, which lies between -1 and 1."""
+    d = gap(x, target)
+    return where(abs(d) >= beta, sign(d), d / beta) * per_element(grad, x, reduction)
 
 
 def huber_backward(grad, x, target, reduction, delta):

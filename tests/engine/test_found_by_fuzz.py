@@ -1288,6 +1288,33 @@ FOUND = {
         r2.fill_diagonal_(1)
         r3 = r0.flip(0).fill_diagonal_(1)
     """,
+    "second derivatives of a trace, and of mse_loss of two types": f"""
+        {MATRIX}
+        {FLOATS}
+        r2 = torch.autograd.grad(r0.trace() ** 2, r0, create_graph=True)[0].clone()
+        (r2 * r2).sum().backward()
+        r3, r4 = [
+            g.clone() for g in torch.autograd.grad(F.mse_loss(r0, r1.expand(2, 3)) ** 2, [r0, r1], create_graph=True)]
+        r5, r6 = [g.clone() for g in torch.autograd.grad((r3 * r3).sum() + (r4 * r4).sum(), [r0, r1])]
+    """,
+    "second derivatives of losses and hardswish at infinite elements": """
+        r0 = torch.tensor([0.5, float('inf'), 1.0, float('nan')], dtype=torch.float64, requires_grad=True)
+        r1 = torch.tensor([1.0, 0.5, 3.0, 1.0], dtype=torch.float64, requires_grad=True)
+        r2 = F.huber_loss(r0, r1, reduction='none')
+        r3 = F.smooth_l1_loss(r0, r1, reduction='none', beta=0.75)
+        r4 = F.hardswish(r0 * r1)
+        (r2 * r2 + r3 * r3 + r4 * r4).sum().backward(create_graph=True)
+        r5 = torch.autograd.grad((r0.grad * r0.grad).sum(), r0, retain_graph=True)[0].clone()
+        r6 = torch.autograd.grad((r0.grad * r0.grad).sum(), r1, retain_graph=True)[0].clone()
+        r7 = torch.autograd.grad((r1.grad * r1.grad).sum(), r1, retain_graph=True)[0].clone()
+    """,
+    "the gradient of a running product is made from what was kept, up to the first zero": """
+        r0 = torch.tensor([[0.5, 1.0, -1.0], [2.0, -0.25, -1.0], [-1.0, 2.0, 0.0]], requires_grad=True)
+        r1 = r0.cumprod(-1)
+        r0.data += 1
+        r1.sum().backward()
+        r2 = 1 / r0.grad
+    """,
     "an element out of range is refused in the order of elements": """
         r0 = torch.tensor([0.5, 2.0, 0.5], dtype=torch.float64)
         r1 = torch.tensor([2.0, 0.5, 0.5], dtype=torch.float64)

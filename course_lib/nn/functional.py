@@ -693,28 +693,38 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 def check_target(input, target, weight):
     """RuntimeError for targets that are no class numbers, and for shapes that do not go together."""
     sizes = input.array.shape
-    if len(sizes) < 3 and target.array.ndim > 1:
+    if len(sizes) > 2:
+        check_places(sizes, target, weight)
+        return
+    if target.array.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if len(sizes) < 3:
-        check_class_numbers(target)
+    check_class_numbers(target)
     if len(sizes) == 1 and target.array.size != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
-    if len(sizes) > 2:
-        expected = [sizes[0], *sizes[2:]]
-        if len(sizes) == 4 and target.dim() != 3:
-            raise RuntimeError(
-                "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
-                f"{target.dim()}"
-            )
-        if list(target.shape) != expected:
-            raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
-        check_class_numbers(target)
-    classes = sizes[0 if len(sizes) == 1 else 1]
+    classes = sizes[-1]
     if weight is not None and (weight.dim() != 1 or len(weight) != classes):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
         )
+
+
+def check_places(sizes, target, weight):
+    """The same for an input with a class number for each of several places: PyTorch has its own words for images."""
+    images = len(sizes) == 4
+    expected = [sizes[0], *sizes[2:]]
+    fits = list(target.shape) == expected
+    if images and target.dim() != 3:
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}"
+        )
+    if not images and not fits:
+        raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
+    check_class_numbers(target)
+    if weight is not None and weight.numel() != sizes[1]:
+        raise RuntimeError("weight tensor should be defined either for all or no classes")
+    if not fits:
+        raise RuntimeError(f"size mismatch (got input: {list(sizes)} , target: {list(target.shape)}")
 
 
 def check_class_numbers(target):

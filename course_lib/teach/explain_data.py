@@ -36,6 +36,7 @@ SHAPES = (
         "expand",
         r"expanded size of the tensor|number of sizes provided|in a leading, non-existing dimension|not expandable to|"
         r"Attempting to broadcast a dimension of length|All input tensors should have same dimension|"
+        r"size mismatch \(got input|"
         r"Number of dimensions of repeat dims|does not broadcast|shapes .* cannot be broadcast together",
         (
             "A tensor should be stretched to a shape that it does not fit.",

@@ -311,9 +311,8 @@ def run_leaf(task, node, grads, is_needed):
         return ()
     if node.hooks is not None:
         grads = run_prehooks(node, grads)
-    if grads[0] is None:
-        return ()
-    node.apply(grads[0])
+    if grads[0] is not None:
+        node.apply(grads[0])
     for hook in list((meta.post_accumulate_hooks or {}).values()):
         if (result := hook(node.variable)) is not None:
             check_result(hook, result, result)

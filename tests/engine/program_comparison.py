@@ -166,6 +166,7 @@ NO_MORE = {
     "PyTorch may have written the part that fitted": "IndexError",
     "PyTorch may have written the part before the zero": "ZeroDivisionError",
     "PyTorch has written when it refuses": "Inplace update to inference tensor",
+    "PyTorch reads the first size of a target that has none": r"target batch_size \(0\)",
     "a tensor is half an inference tensor after `.data =`": "Inference tensors do not track version counter",
 }
 OTHER_ERROR, NO_ERROR, NO_MORE = (

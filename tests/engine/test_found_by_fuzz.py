@@ -1315,6 +1315,14 @@ FOUND = {
         r1.sum().backward()
         r2 = 1 / r0.grad
     """,
+    "hooks of a leaf's node that no gradient reaches": f"""
+        {VECTOR}
+        r1 = r0 * 2
+        r1.grad_fn.register_prehook(lambda o: (None,))
+        r1.grad_fn.next_functions[0][0].register_hook(lambda i, o: seen(o[0], 0))
+        r0.register_post_accumulate_grad_hook(lambda p: seen(p.grad, 0))
+        r1.backward(torch.ones_like(r1))
+    """,
     "an element out of range is refused in the order of elements": """
         r0 = torch.tensor([0.5, 2.0, 0.5], dtype=torch.float64)
         r1 = torch.tensor([2.0, 0.5, 0.5], dtype=torch.float64)

@@ -64,7 +64,7 @@ from course_lib.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled
 float, double, long = float32, float64, int64  # noqa: A001
 concat = concatenate = cat
 inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 _FUNCTIONS = """
     add sub mul div pow remainder square clamp where sum mean prod var std norm max min amax amin argmax argmin all any

@@ -427,10 +427,17 @@ def bce_target_slope(x):
     return -log(x / (1 - x))
 
 
+def fitting(target, x):
+    """A target that is subtracted where sigmoid(x) lies; RuntimeError when x took data of another shape since."""
+    if target.shape != x.shape and (wanted := np.broadcast_shapes(target.shape, x.shape)) != x.shape:
+        raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(wanted)}")
+    return target
+
+
 def bce_logits_slope(x, target, pos_weight):
     """The slope of bce_with_logits for its input."""
     if pos_weight is None:
-        return sigmoid(x) - target
+        return sigmoid(x) - fitting(target, x)
     t = pos_weight * target
     return (t + 1 - target) * sigmoid(x) - t
 

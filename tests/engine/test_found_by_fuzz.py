@@ -1323,6 +1323,14 @@ FOUND = {
         r0.register_post_accumulate_grad_hook(lambda p: seen(p.grad, 0))
         r1.backward(torch.ones_like(r1))
     """,
+    "logits that took data of another shape": f"""
+        {MATRIX}
+        r1 = r0 * 1
+        r2 = F.binary_cross_entropy_with_logits(r1, r0.detach().sigmoid())
+        r1.data = r1.data[0]
+        r2.backward(retain_graph=True)
+        r2.backward(create_graph=True)
+    """,
     "an element out of range is refused in the order of elements": """
         r0 = torch.tensor([0.5, 2.0, 0.5], dtype=torch.float64)
         r1 = torch.tensor([2.0, 0.5, 0.5], dtype=torch.float64)

@@ -1601,6 +1601,14 @@ FOUND = {
         r4 = F.cross_entropy(torch.zeros(0, 2) > 0, torch.zeros(0).long())
         r5 = F.margin_ranking_loss(r0, r0, r0)
     """,
+    "a Function's gradient fits the form that an input had when its node was made": """
+        r0 = torch.tensor([[[0.5, 1.0, -1.0]], [[2.0, -0.25, 0.0]]], dtype=torch.float64, requires_grad=True)
+        r1 = r0.sum(-1, keepdim=True)
+        r2 = r1.squeeze(0)
+        r2.data = r2.data[0]
+        r3 = Keep.apply(r2, r0)
+        r3.square().sum().backward()
+    """,
     "a clone of an expanded tensor lies in rows": f"{VECTOR}\nr1 = r0[:, None].expand(3, 2).clone()\nr2 = r1.view(-1)",
 }
 

@@ -72,9 +72,12 @@ class GraphTask:
         self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node, gradient)
         self.leaves = []  # ... and AccumulateGrad nodes with theirs, which run before all others
         self.needed = self.reached = None
+        self.anomaly = state.anomaly
         nodes = self.count_dependencies()
         if captures is not None or accumulate_into:
             self.find_needed(nodes, accumulate_into)
+        # nothing is recorded, all gradients are wanted, nobody watches
+        self.is_plain = not (create_graph or self.anomaly) and self.needed is None
 
     def count_dependencies(self):
         """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
@@ -180,17 +183,15 @@ class GraphRoot(Node):
 
 
 def evaluate(task):
-    """Run a backward pass. A generator: it stops after each node, so that a debugger can look around.
+    """Run a backward pass: deliver what a node sends, choose the next one, run it; from the root until none is left.
 
-    `node` is what ran last and `grads` what it sends, one for each of its edges. It begins with the root, which sends
-    the gradients that the caller gave.
+    `node` is what ran last and `grads` what it sends, one for each of its edges. The root sends the gradients that the
+    caller gave.
     """
-    dependencies, buffers, ready, leaves = task.dependencies, task.buffers, task.ready, task.leaves
-    needed, reached, captures, anomaly = task.needed, task.reached, task.captures or (), state.anomaly
-    on_arrays = not task.create_graph and needed is None  # nothing is recorded, and all gradients are wanted
-    retain, special = task.retain_graph, anomaly or needed is not None
+    dependencies, buffers, owned, ready, leaves = task.dependencies, task.buffers, task.owned, task.ready, task.leaves
+    plain, retain, reached = task.is_plain, task.retain_graph, task.reached
     # The newest ready node and its gradient are kept out of the heap: a chain then needs none.
-    newest, arrived, node, grads = None, None, task.root, task.root.seeds
+    newest, number, arrived, node, grads = None, 0, None, task.root, task.root.seeds
     while True:
         # 1. Deliver: a node with one consumer is complete at once; others collect until all gradients are in.
         for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
@@ -198,34 +199,45 @@ def evaluate(task):
                 continue  # the input was a constant
             following = edge
             if edge in dependencies:  # it has several consumers, or is one of several outputs
-                have, left = buffers.get(edge), dependencies[edge] - 1
-                if left and on_arrays and grad is not None and have is not None and have.size < SMALL:
-                    buffers[edge], dependencies[edge] = have + grad, left  # as `collect` does, without a call
-                    continue
-                following, grad = task.collect(edge, grad)
-                if following is None:
-                    continue
-            if needed is not None and following not in reached and task.skips(following):
+                if plain and grad is not None and type(edge) is not tuple:  # as `collect` does, without a call
+                    have, left = buffers.get(edge), dependencies[edge] - 1
+                    if have is not None:
+                        if have.size < SMALL:
+                            grad = have + grad
+                        elif edge in owned:
+                            have += grad
+                            grad = have
+                        else:
+                            grad = have + grad
+                            owned.add(edge)
+                    if left:
+                        buffers[edge], dependencies[edge] = grad, left
+                        continue
+                    buffers.pop(edge, None)
+                else:
+                    following, grad = task.collect(edge, grad)
+                    if following is None:
+                        continue
+            if reached is not None and following not in reached and task.skips(following):
                 continue
             # What is complete is queued: leaves by themselves, the rest by age, of which the newest stays outside.
-            if following.sequence_nr >= LEAVES_FIRST:
+            age = following.sequence_nr
+            if age >= LEAVES_FIRST:
                 leaves.append((following, grad))
             elif newest is None:
-                newest, arrived = following, grad
-            elif following.sequence_nr > newest.sequence_nr:
-                heap.push(ready, (-newest.sequence_nr, newest, arrived))
-                newest, arrived = following, grad
+                newest, number, arrived = following, age, grad
+            elif age > number:
+                heap.push(ready, (-number, newest, arrived))
+                newest, number, arrived = following, age, grad
             else:
-                heap.push(ready, (-following.sequence_nr, following, grad))
+                heap.push(ready, (-age, following, grad))
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to, and an
         # array that is held longer than it is needed is memory that a large model does not have.
         grads = grad = have = None
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
-            if len(leaves) > 2 and node.edges:  # among leaves that came together, PyTorch's heap decides
-                leaves[:] = heap.leaves_in_turn(node, leaves, ready, newest)
-            node, grad = leaves.pop(0)
-        elif newest is not None and (not ready or newest.sequence_nr > -ready[0][0]):
+            run_leaves(task, node, newest)
+        if newest is not None and (not ready or number > -ready[0][0]):
             node, grad, newest, arrived = newest, arrived, None, None
         elif ready:
             _, node, grad = heap.pop(ready)
@@ -233,24 +245,45 @@ def evaluate(task):
             return
         # 3. Run it, and let go of what it kept: one by one, so that memory falls while the pass goes on, and an error
         # in a hook leaves what has not run yet as it was. Then undo what broadcasting did to its inputs.
-        careful, only_caught = grad is None or node.hooks is not None, False
-        if special:
-            only_caught = needed is not None and node not in needed  # asked for itself, but not what lies behind it
-            careful = careful or anomaly or only_caught or node in captures
-        leaf = type(node) is AccumulateGrad
-        if leaf and not careful:
-            careful = node.variable.meta.hooks or node.variable.meta.post_accumulate_hooks
-        if careful:
-            grads = run_with_care(task, node, grad)
-            grad_mode.set_grad_mode(task.create_graph)  # whatever a hook has switched lasts for its node
+        if plain and grad is not None and node.hooks is None:
+            grads = node.apply(grad)
+            if not retain:
+                node.release()
         else:
-            grads = node.apply(grad) if on_arrays or leaf else task.apply(node, grad)
-        if not (leaf or retain or only_caught):
-            node.release()
+            grads = run_special(task, node, grad)
         if node.reshaped is not None:
             grads = fit_inputs(grads, node.reshaped)
         grad = None
-        yield node
+
+
+def run_leaves(task, node, newest):
+    """Run the leaves whose gradients `node` completed: all of them, before any other node."""
+    leaves, careful = task.leaves, task.anomaly or task.needed is not None
+    if len(leaves) > 2:  # among leaves that came together, PyTorch's heap decides
+        leaves[:] = heap.leaves_in_turn(node, leaves, task.ready, newest)
+    while leaves:
+        leaf, grad = leaves.pop(0)
+        if (
+            careful or grad is None or leaf.hooks is not None or type(leaf) is not AccumulateGrad or
+            leaf.variable.meta.hooks or leaf.variable.meta.post_accumulate_hooks
+        ):
+            run_with_care(task, leaf, grad)
+            grad_mode.set_grad_mode(task.create_graph)
+        else:
+            leaf.apply(grad)
+
+
+def run_special(task, node, grad):
+    """Run a node in a pass that is special, or one that is special itself, and let go of what it kept."""
+    only_caught = task.needed is not None and node not in task.needed  # asked for itself, but not what lies behind it
+    if only_caught or grad is None or node.hooks is not None or task.anomaly or node in (task.captures or ()):
+        grads = run_with_care(task, node, grad)
+        grad_mode.set_grad_mode(task.create_graph)  # whatever a hook has switched lasts for its node
+    else:
+        grads = task.apply(node, grad)
+    if not (task.retain_graph or only_caught):
+        node.release()
+    return grads
 
 
 def run_with_care(task, node, grad):
@@ -338,14 +371,9 @@ def run(task):
     grad_mode.set_grad_mode(task.create_graph)
     state.task = task
     try:
-        for _ in evaluate(task):
-            pass
+        evaluate(task)
     except ValueError as error:
         raise named_sizes(error) from None
-    except RuntimeError as error:
-        if isinstance(error.__cause__, StopIteration):  # from a hook: Python does not let it leave a generator
-            raise error.__cause__ from None
-        raise
     finally:
         state.task = outer
         grad_mode.set_grad_mode(before)

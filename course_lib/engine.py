@@ -68,7 +68,6 @@ class GraphTask:
         self.captures, self.captured = captures, {}
         self.dependencies = {}  # how many consumers a node still waits for; absent means one
         self.buffers = {}  # the gradient collected so far for each node that waits for more
-        self.owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
         self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node, gradient)
         self.leaves = []  # ... and AccumulateGrad nodes with theirs, which run before all others
         self.needed = self.reached = None
@@ -76,8 +75,7 @@ class GraphTask:
         nodes = self.count_dependencies()
         if captures is not None or accumulate_into:
             self.find_needed(nodes, accumulate_into)
-        # nothing is recorded, all gradients are wanted, nobody watches
-        self.is_plain = not (create_graph or self.anomaly) and self.needed is None
+        self.is_plain = self.needed is None and not (create_graph or self.anomaly)  # nothing special about the pass
 
     def count_dependencies(self):
         """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
@@ -103,10 +101,8 @@ class GraphTask:
     def collect(self, edge, grad):
         """Add a gradient to the buffer of its node. The node and the sum, or (None, None) while it waits for more.
 
-        The buffer of a node with several outputs is a list: one gradient for each output that got one.
-
-        The first contribution is not copied. It may be an array that other nodes were given as well (`a + b` sends
-        the same one both ways), so the second makes a new array, and only that may be added to in place.
+        The buffer of a node with several outputs is a list: one gradient for each output that got one. `evaluate`
+        adds what is simpler, arrays for a node with one output, without calling this.
         """
         buffers, node = self.buffers, edge
         if type(edge) is tuple:
@@ -115,16 +111,7 @@ class GraphTask:
                 grads = buffers.setdefault(node, [None] * node.output_count)
                 grads[output_nr] = grad if grads[output_nr] is None else grads[output_nr] + grad
         elif grad is not None:
-            have = buffers.get(node)
-            if have is None:
-                buffers[node] = grad
-            elif self.create_graph or have.size < SMALL:
-                buffers[node] = have + grad
-            elif node in self.owned:
-                have += grad
-            else:
-                buffers[node] = have + grad
-                self.owned.add(node)
+            buffers[node] = grad if buffers.get(node) is None else buffers[node] + grad
         left = self.dependencies.get(node, 1) - 1
         if left:
             self.dependencies[node] = left
@@ -188,10 +175,11 @@ def evaluate(task):
     `node` is what ran last and `grads` what it sends, one for each of its edges. The root sends the gradients that the
     caller gave.
     """
-    dependencies, buffers, owned, ready, leaves = task.dependencies, task.buffers, task.owned, task.ready, task.leaves
-    plain, retain, reached = task.is_plain, task.retain_graph, task.reached
+    dependencies, buffers, ready, leaves = task.dependencies, task.buffers, task.ready, task.leaves
+    on_arrays, plain, retain, reached = not task.create_graph, task.is_plain, task.retain_graph, task.reached
+    owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
     # The newest ready node and its gradient are kept out of the heap: a chain then needs none.
-    newest, number, arrived, node, grads = None, 0, None, task.root, task.root.seeds
+    newest, number, arrived, node, grads = None, -1, None, task.root, task.root.seeds
     while True:
         # 1. Deliver: a node with one consumer is complete at once; others collect until all gradients are in.
         for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
@@ -199,16 +187,16 @@ def evaluate(task):
                 continue  # the input was a constant
             following = edge
             if edge in dependencies:  # it has several consumers, or is one of several outputs
-                if plain and grad is not None and type(edge) is not tuple:  # as `collect` does, without a call
+                if on_arrays and grad is not None and type(edge) is not tuple:
+                    # The first contribution is not copied. It may be an array that other nodes were given as well
+                    # (`a + b` sends one both ways), so the second makes a new array: only that may be added to.
                     have, left = buffers.get(edge), dependencies[edge] - 1
-                    if have is not None:
-                        if have.size < SMALL:
-                            grad = have + grad
-                        elif edge in owned:
-                            have += grad
-                            grad = have
-                        else:
-                            grad = have + grad
+                    if edge in owned:
+                        have += grad
+                        grad = have
+                    elif have is not None:
+                        grad = have + grad
+                        if grad.size >= SMALL:
                             owned.add(edge)
                     if left:
                         buffers[edge], dependencies[edge] = grad, left
@@ -224,10 +212,9 @@ def evaluate(task):
             age = following.sequence_nr
             if age >= LEAVES_FIRST:
                 leaves.append((following, grad))
-            elif newest is None:
-                newest, number, arrived = following, age, grad
             elif age > number:
-                heap.push(ready, (-number, newest, arrived))
+                if newest is not None:
+                    heap.push(ready, (-number, newest, arrived))
                 newest, number, arrived = following, age, grad
             else:
                 heap.push(ready, (-age, following, grad))
@@ -236,9 +223,9 @@ def evaluate(task):
         grads = grad = have = None
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
-            run_leaves(task, node, newest)
+            run_leaves(task, leaves, plain, node, newest)
         if newest is not None and (not ready or number > -ready[0][0]):
-            node, grad, newest, arrived = newest, arrived, None, None
+            node, grad, newest, number, arrived = newest, arrived, None, -1, None
         elif ready:
             _, node, grad = heap.pop(ready)
         else:
@@ -256,15 +243,14 @@ def evaluate(task):
         grad = None
 
 
-def run_leaves(task, node, newest):
+def run_leaves(task, leaves, plain, node, newest):
     """Run the leaves whose gradients `node` completed: all of them, before any other node."""
-    leaves, careful = task.leaves, task.anomaly or task.needed is not None
     if len(leaves) > 2:  # among leaves that came together, PyTorch's heap decides
         leaves[:] = heap.leaves_in_turn(node, leaves, task.ready, newest)
     while leaves:
         leaf, grad = leaves.pop(0)
         if (
-            careful or grad is None or leaf.hooks is not None or type(leaf) is not AccumulateGrad or
+            not plain or grad is None or leaf.hooks is not None or type(leaf) is not AccumulateGrad or
             leaf.variable.meta.hooks or leaf.variable.meta.post_accumulate_hooks
         ):
             run_with_care(task, leaf, grad)

@@ -32,7 +32,7 @@ from course_lib.native.arguments import bind_arguments
 from course_lib.native.checks import check_dirty, check_marks
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
-from course_lib.saved import FREED, SavedOutput, SavedTensor, SavedVariable, SavedWritten
+from course_lib.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor, no_edge
 from course_lib.views import check_in_place, edge_of, make_view, rebase_history, requires_grad, set_history
 
@@ -172,20 +172,7 @@ class FunctionCtx(Node):
         return tuple(grads)
 
 
-class _ReadOnce(SavedVariable):
-    """Stands in the slots of a Function with clear_saved_tensors_on_access after the first reading."""
-
-    __slots__ = ()
-
-    def __init__(self):
-        self.tensor = self.history = None
-        self.version = 0
-
-    def read(self, node):
-        raise RuntimeError(messages.READ_TWICE)
-
-
-READ_ONCE = _ReadOnce()
+READ_ONCE = Freed(messages.READ_TWICE)  # in slots of Functions with clear_saved_tensors_on_access, once they were read
 
 
 class _FunctionMeta(type):

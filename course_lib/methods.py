@@ -159,7 +159,9 @@ def _set_grad(self, grad):
     """
     if grad is not None:
         check_grad(self, grad)
-    meta_of(self).grad = grad
+        meta_of(self).grad = grad
+    elif self.meta is not None:
+        self.meta.grad = None
 
 
 def _del_grad(self):

@@ -176,17 +176,17 @@ class Freed(SavedVariable):
     It differs from None, which stands in a slot that was never filled because no formula would need it.
     """
 
-    __slots__ = ()
+    __slots__ = ("message",)
 
-    def __init__(self):
+    def __init__(self, message):
         self.tensor = self.history = None
-        self.version = 0
+        self.version, self.message = 0, message
 
     def read(self, node):
-        raise RuntimeError(errors.SAVED_TENSORS_FREED)
+        raise RuntimeError(self.message)
 
 
-FREED = Freed()
+FREED = Freed(errors.SAVED_TENSORS_FREED)
 
 
 class WrappedNumber(Tensor):

@@ -165,7 +165,8 @@ def counter_of(tensor):
     The note stands in version.py. A 0-d result becomes an array at the same time, as it is about to be shared.
     """
     if tensor.version is None:
-        memory_of(tensor)
+        if type(tensor.array) is not np.ndarray:
+            memory_of(tensor)
         tensor.version = VersionCounter()
     return tensor.version
 

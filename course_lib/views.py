@@ -38,7 +38,7 @@ from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, gradie
 from course_lib.native import messages
 from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of, span
 from course_lib.saved import add_slot_properties
-from course_lib.tensor import AutogradMeta, Tensor, alias, counter_of, memory_of, new_tensor, no_edge
+from course_lib.tensor import AutogradMeta, Tensor, allocate, counter_of, memory_of, new_tensor, no_edge
 
 state = grad_mode.state
 
@@ -59,7 +59,8 @@ def make_view(source, array, origin=None):
 
     A view of a view remembers the first base, so that no chain has to be walked, and inherits what forbids writing.
     """
-    view, base, before = alias(source, array), source, None
+    view, base, before = allocate(Tensor), source, None
+    view.array, view.node, view.version = array, None, source.version or counter_of(source)
     view.meta = AutogradMeta()
     if source.meta is not None:
         if source.meta.inference:
@@ -114,6 +115,8 @@ def gradient_edge(tensor, *others):
     meta = tensor.meta
     if meta is None:
         return tensor.node
+    if meta.leaf_edge is not no_edge:
+        return accumulator_of(tensor)
     if meta.inference and all(o.is_inference() for o in others):
         return None
     node = tensor.node
@@ -222,7 +225,9 @@ def update(tensor, ufunc, other):
 
     What write() does with the same values, without a second array: 1.3 times faster for the weights of a large layer.
     """
-    target, source = memory_of(tensor), other.array
+    target, source = tensor.array, other.array
+    if type(target) is not np.ndarray:
+        target = memory_of(tensor)
     if target.base is not None or source.base is not None:  # else each has memory of its own
         check_overlap(tensor, (other,))
     try:

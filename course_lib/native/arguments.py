@@ -37,15 +37,14 @@ def write_arguments(row, checks=()):
     if row.operands:
         names = ", ".join(row.operands) + "," * (len(row.operands) == 1)
         text.append(f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:")
-        if row.name in OPERATORS:
-            other = row.operands[1]
-            text += [f"        if type({other}) not in OPERAND_TYPES and not isinstance({other}, Tensor):",
-                     "            return NotImplemented"]
         if len(row.operands) == 2 and row.name not in ONLY_TENSORS:
             first, other = row.operands
             text += [f"        if type({other}) is float and type({first}) is Tensor:",
-                     f"            {other} = number({other}, {first})",
-                     "        else:",
+                     f"            {other} = number({other}, {first})"]
+            if row.name in OPERATORS:
+                text += [f"        elif type({other}) not in OPERAND_TYPES and not isinstance({other}, Tensor):",
+                         "            return NotImplemented"]
+            text += ["        else:",
                      f"            {names} = operands({row.name!r}, {names})"]
         else:
             text.append(f"        {names} = operands({row.name!r}, {names})")

@@ -71,7 +71,7 @@ def fit(grad, shape, dtype):
             grad = kernels.sum_of_columns(grad)  # the gradient of a bias
         else:
             grad = np.add.reduce(grad, summed_dims(sizes, shape), keepdims=True).reshape(shape)
-    return grad if grad.dtype == dtype else grad.astype(dtype)
+    return grad if grad.dtype is dtype or grad.dtype == dtype else grad.astype(dtype)
 
 
 def fit_tensor(grad, shape, dtype):

@@ -17,8 +17,7 @@ import numpy as np
 from course_lib.dtypes import BOOL, F32
 from course_lib.dtypes import of_array as title
 from course_lib.grad_mode import state
-from course_lib.native.memory import Storage, check_cast, is_dense
-from course_lib.native.references import UNSHARED
+from course_lib.native.memory import UNSHARED, Storage, check_cast, is_dense
 
 # --- values ------------------------------------------------------------------------------------------------
 

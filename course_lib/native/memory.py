@@ -1,9 +1,10 @@
-"""Memory: what tensors share, whether two arrays have elements in common, and arrays laid out by strides.
+"""Memory: what tensors share, who refers to an array, whether two have elements in common, arrays by strides.
 
 PyTorch: c10/core/StorageImpl.h, aten/src/ATen/MemoryOverlap.cpp, aten/src/ATen/native/TensorShape.cpp (as_strided).
 """
 
 import math
+from sys import getrefcount
 
 import numpy as np
 
@@ -153,3 +154,27 @@ def part_of(buffer, shape, strides, offset):
     except (TypeError, ValueError):
         check_room(shape, strides, offset, size, buffer.nbytes)
         raise
+
+
+def _count_references():
+    """What getrefcount says of an array in a function that a node's `apply` calls, when only the engine holds it."""
+    seen = []
+
+    class Probe:
+        base, flags = None, None
+
+    def like_a_formula(grad):
+        seen.append(getrefcount(grad))
+
+    def like_apply(node, grad):
+        like_a_formula(grad)
+
+    def like_evaluate():
+        grad = Probe()
+        like_apply(None, grad)
+
+    like_evaluate()
+    return seen[0]
+
+
+UNSHARED = _count_references()

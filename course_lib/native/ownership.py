@@ -8,8 +8,7 @@ from sys import getrefcount
 import numpy as np
 
 from course_lib.native.kernels import broadcast_like
-from course_lib.native.memory import is_dense
-from course_lib.native.references import UNSHARED
+from course_lib.native.memory import UNSHARED, is_dense
 
 
 def may_be_taken_over(grad, like):

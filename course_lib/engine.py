@@ -353,8 +353,7 @@ def run(task):
     After an error the mode and the outer pass are as before. What had run by then stays done, as in PyTorch: some
     leaves have their gradient, and the saved tensors of the nodes that ran are gone.
     """
-    before, outer = state.grad_enabled, state.task
-    grad_mode.set_grad_mode(task.create_graph)
+    before, outer = grad_mode.set_grad_mode(task.create_graph), state.task
     state.task = task
     try:
         evaluate(task)

@@ -37,24 +37,27 @@ class ThreadState(local):
 
     def update(self):
         """Recompute `recording`, the one number that every operation reads."""
-        now = self.__dict__  # this thread's own; to ask a threading.local for each attribute takes twice as long
-        if now["inference"]:
-            now["recording"] = INFERENCE
-        elif not now["grad_enabled"]:
-            now["recording"] = OFF
-        else:
-            watched = now["saved_tensor_hooks"] or now["anomaly"] or now["recorders"]
-            now["recording"] = INSTRUMENTED if watched else ON
+        fold(self.__dict__)
+
+
+def fold(now):
+    """The same, given what is switched on in this thread."""
+    watched = now["saved_tensor_hooks"] or now["anomaly"] or now["recorders"]
+    recorded = INSTRUMENTED if watched else ON
+    now["recording"] = INFERENCE if now["inference"] else recorded if now["grad_enabled"] else OFF
 
 
 state = ThreadState()
 
 
 def set_grad_mode(enabled):
-    """Switch recording on or off in this thread, at once."""
-    if enabled is not state.grad_enabled:
-        state.grad_enabled = enabled
-        state.update()
+    """Switch recording on or off in this thread, at once. Returns what it was."""
+    now = state.__dict__  # to ask a threading.local once, and not for each attribute, takes half the time
+    before = now["grad_enabled"]
+    if enabled is not before:
+        now["grad_enabled"] = enabled
+        fold(now)
+    return before
 
 
 class AutoGradMode:
@@ -64,8 +67,7 @@ class AutoGradMode:
         self.enabled = enabled
 
     def __enter__(self):
-        self.previous = state.grad_enabled
-        set_grad_mode(self.enabled)
+        self.previous = set_grad_mode(self.enabled)
 
     def __exit__(self, *error):
         set_grad_mode(self.previous)

@@ -61,6 +61,9 @@ class GraphTask:
     reached   those, and the nodes at which a gradient is only caught
     """
 
+    __slots__ = ("root", "create_graph", "retain_graph", "captures", "captured", "dependencies", "buffers", "ready",
+                 "leaves", "needed", "reached", "anomaly", "is_plain", "__weakref__")  # fmt: skip
+
     def __init__(self, roots, seeds, create_graph, retain_graph, captures=None, accumulate_into=()):
         self.root = GraphRoot()
         self.root.edges, self.root.seeds = tuple(roots), tuple(seeds)
@@ -160,10 +163,7 @@ class GraphRoot(Node):
     """
 
     __slots__ = ("seeds",)
-
-    def __init__(self):
-        self.hooks = self.visited = self.notes = None
-        self.sequence_nr = LEAVES_FIRST - 1
+    sequence_nr = LEAVES_FIRST - 1
 
     def apply(self, grad):
         return self.seeds

@@ -31,18 +31,20 @@ FunctionCtx.save_for_forward = save_for_forward
 
 def is_edge(value):
     """True for a GradientEdge. Nobody asks for its class: import course_lib is 0.5 % quicker without that file."""
-    return hasattr(type(value), "ownership_token")
+    return isinstance(value, tuple) and hasattr(value, "ownership_token")
 
 
 def as_list(values):
     """A list from one tensor or gradient edge, or from several in a sequence or a dict."""
+    if type(values) is Tensor:
+        return [values]
     values = values.values() if isinstance(values, dict) else values
     return [values] if isinstance(values, Tensor) or is_edge(values) else list(values)
 
 
 def seed(tensor, grad, create_graph, position):
     """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
-    if is_edge(tensor):
+    if type(tensor) is not Tensor and is_edge(tensor):
         return seed_of_edge(tensor, grad, create_graph, position)
     array = tensor.array
     if grad is None:

@@ -147,10 +147,13 @@ def known_classes(sizes, target, ignore_index):
     return np.where(kept, target, 0), kept
 
 
+HUGE = np.dtype(np.uint64)
+
+
 def largest_number(target):
     """The largest of some class numbers, negative ones counting as huge. (argmax takes a third of max's time.)"""
-    seen = target.view(np.uint64).reshape(-1)
-    return seen[seen.argmax()]
+    seen = target.view(HUGE)
+    return seen[seen.argmax()] if seen.ndim == 1 else seen.max()
 
 
 def at_classes(sizes, target):
@@ -175,13 +178,17 @@ def nll_loss(x, target, weight, reduction, ignore_index):
     """(the weighted negative entries of x at the target classes, the total weight). IndexError for no such class."""
     floats(x, "nll_loss_out_frame" if x.ndim < 3 else "nll_loss2d_forward_out_frame")
     target, kept = known_classes(x.shape, target.reshape(()) if x.ndim == 1 else target, ignore_index)
-    losses = np.negative(x[at_classes(x.shape, target)])
-    weights = sample_weights(target, kept, weight, x.dtype)
+    taken = x[at_classes(x.shape, target)]
+    if weight is None and kept is None and reduction != NONE:  # every sample counts, and all the same
+        loss, total_weight = sum_of_all(taken), x.dtype.type(taken.size)
+        loss = -loss if loss else loss  # nothing lost is 0, and not -0
+        return (loss / total_weight if reduction == MEAN else loss), total_weight
+    losses, weights = np.negative(taken), sample_weights(target, kept, weight, x.dtype)
     if weights is not None:
         losses = np.where(weights == 0, x.dtype.type(0), losses * weights)
     if reduction == NONE:
         return losses, x.dtype.type(0)
-    total_weight = x.dtype.type(losses.size) if weights is None else np.add.reduce(weights, axis=None)
+    total_weight = np.add.reduce(weights, axis=None)
     loss = sum_of_all(losses)
     return (loss / total_weight if reduction == MEAN else loss), total_weight
 

@@ -671,7 +671,9 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     input (C), (N, C) or (N, C, ...), target the same without C. The mean is weighted, and leaves out targets equal to
     ignore_index. IndexError for a class that is not there.
     """
-    dims, sizes = input.array.ndim, target.array.shape
+    dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
+    if dims == 2 and weight is None and input.array.shape[:1] == sizes and target.array.dtype is dtypes.I64:
+        return rows.nll_loss(input, target, None, number, ignore_index)[0]  # all is as it should be
     if dims == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     samples = sizes[0] if sizes else 0
@@ -679,7 +681,6 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({samples}).")
     refuse_gradients("nll_loss_forward" if dims <= 2 else "nll_loss2d_forward", weight=weight)
     check_target(input, target, weight)
-    number = reduction_number(reduction)
     if dims <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
     places = target.shape

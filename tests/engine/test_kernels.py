@@ -179,10 +179,11 @@ def test_how_copies_with_other_elements_lie_in_memory(real_torch, form):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_gradient_is_masked_in_place_only_if_nobody_sees_it(dtype):
-    """relu's backward writes over a large gradient when the engine alone holds it; all others find theirs as it was."""
+@pytest.mark.parametrize("size", [5, 64])
+def test_a_gradient_is_masked_in_place_only_if_nobody_sees_it(dtype, size):
+    """relu's backward writes over a gradient when the engine alone holds it; all others find theirs as it was."""
     random, kind = np.random.default_rng(0), getattr(course_lib, dtype)
-    x, given = (course_lib.tensor(random.standard_normal((64, 64)), dtype=kind) for _ in range(2))
+    x, given = (course_lib.tensor(random.standard_normal((size, size)), dtype=kind) for _ in range(2))
     x.requires_grad_()
     kept, seen = given.clone(), []
     passes = kept * (x > 0)

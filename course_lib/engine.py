@@ -179,7 +179,7 @@ def evaluate(task):
     on_arrays, plain, retain, reached = not task.create_graph, task.is_plain, task.retain_graph, task.reached
     owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
     # The newest ready node and its gradient are kept out of the heap: a chain then needs none.
-    newest, number, arrived, node, grads = None, -1, None, task.root, task.root.seeds
+    newest, newest_number, arrived, node, grads = None, -1, None, task.root, task.root.seeds
     while True:
         # 1. Deliver: a node with one consumer is complete at once; others collect until all gradients are in.
         for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
@@ -208,24 +208,24 @@ def evaluate(task):
                         continue
             if reached is not None and following not in reached and task.skips(following):
                 continue
-            # What is complete is queued: leaves by themselves, the rest by age, of which the newest stays outside.
-            age = following.sequence_nr
-            if age >= LEAVES_FIRST:
+            # What is complete is queued: leaves by themselves, the rest by number, of which the newest stays outside.
+            number = following.sequence_nr
+            if number >= LEAVES_FIRST:
                 leaves.append((following, grad))
-            elif age > number:
+            elif number > newest_number:
                 if newest is not None:
-                    heap.push(ready, (-number, newest, arrived))
-                newest, number, arrived = following, age, grad
+                    heap.push(ready, (-newest_number, newest, arrived))
+                newest, newest_number, arrived = following, number, grad
             else:
-                heap.push(ready, (-age, following, grad))
+                heap.push(ready, (-number, following, grad))
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to, and an
         # array that is held longer than it is needed is memory that a large model does not have.
         grads = grad = have = None
         # 2. Choose: leaves at once, otherwise the node that was made last.
         if leaves:
             run_leaves(task, leaves, plain, node, newest)
-        if newest is not None and (not ready or number > -ready[0][0]):
-            node, grad, newest, number, arrived = newest, arrived, None, -1, None
+        if newest is not None and (not ready or newest_number > -ready[0][0]):
+            node, grad, newest, newest_number, arrived = newest, arrived, None, -1, None
         elif ready:
             _, node, grad = heap.pop(ready)
         else:

@@ -53,8 +53,8 @@ from course_lib.native.device import (
     preserve_format,
 )
 from course_lib.native.indexing import cat, stack
+from course_lib.native.messages import is_warn_always_enabled, set_warn_always
 from course_lib.native.printing import Size, set_printoptions
-from course_lib.native.warn import is_warn_always_enabled, set_warn_always
 from course_lib.ops import ROWS as _ROWS
 from course_lib.tensor import Tensor
 

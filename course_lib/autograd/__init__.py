@@ -16,8 +16,8 @@ from course_lib.graph import AccumulateGrad
 from course_lib.native import messages
 from course_lib.native.creation import zeros_like
 from course_lib.native.kernels import copy
+from course_lib.native.messages import warn_once
 from course_lib.native.sum_to import fit_seeds
-from course_lib.native.warn import warn_once
 from course_lib.tensor import Tensor, new_tensor
 from course_lib.views import edge_of, requires_grad
 

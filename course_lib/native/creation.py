@@ -11,7 +11,7 @@ import numpy as np
 
 from course_lib import dtypes, errors, grad_mode
 from course_lib.graph import require_grad
-from course_lib.native.warn import warn_once
+from course_lib.native.messages import warn_once
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 
 state = grad_mode.state

@@ -10,8 +10,8 @@ from course_lib.graph import Node, init_node
 from course_lib.native import kernels, messages
 from course_lib.native.building import ON_TENSORS, mark_inference, rows
 from course_lib.native.memory import overlaps
+from course_lib.native.messages import warn_once
 from course_lib.native.sum_to import fit
-from course_lib.native.warn import warn_once
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, memory_of, new_tensor

@@ -1,7 +1,10 @@
 """The longer texts of errors and warnings, with PyTorch's key phrases. Those about graphs themselves are in errors.py.
 
-PyTorch: torch/csrc/autograd/python_variable.cpp, python_function.cpp, saved_variable.cpp, torch/autograd/function.py.
+PyTorch: torch/csrc/autograd/python_variable.cpp, python_function.cpp, saved_variable.cpp, torch/autograd/function.py;
+c10/util/Exception.h (TORCH_WARN_ONCE).
 """
+
+import warnings
 
 # --- memory ------------------------------------------------------------------------------------------------
 
@@ -225,3 +228,26 @@ def unused_input(index):
         f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
         "Set allow_unused=True if this is the desired behavior."
     )
+
+# --- warnings that PyTorch gives once a process, wherever they come from --------------------------------------
+
+_given = set()
+_always = False
+
+
+def set_warn_always(always):
+    """Give such warnings each time, or once a process (as it is at first)."""
+    global _always
+    _always = bool(always)
+
+
+def is_warn_always_enabled():
+    """True after set_warn_always(True)."""
+    return _always
+
+
+def warn_once(message, stacklevel):
+    """A UserWarning, unless it was given before."""
+    if _always or message not in _given:
+        _given.add(message)
+        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)

@@ -13,7 +13,7 @@ from course_lib.native.building import ON_TENSORS, build, rows
 from course_lib.native.composites import rename_node
 from course_lib.native.device import contiguous_format, device, preserve_format
 from course_lib.native.memory import copied_with_storage
-from course_lib.native.warn import warn_once
+from course_lib.native.messages import warn_once
 from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor, no_edge
 from course_lib.views import gradient_edge, requires_grad

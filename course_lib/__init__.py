@@ -61,6 +61,7 @@ from course_lib.tensor import Tensor
 from course_lib import autograd  # isort: skip  (needs Tensor complete)
 from course_lib.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled  # isort: skip
 
+_native_methods.make_facts_read_only()
 float, double, long = float32, float64, int64  # noqa: A001
 concat = concatenate = cat
 inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi

@@ -26,6 +26,7 @@ class Tensor:
         "version",  # the VersionCounter of the memory, or None: Note [Counters are made late]
         "meta",  # AutogradMeta for leaves with grad, views and other special cases; None for an ordinary result
         "__weakref__",
+        "__dict__",  # attributes of the user's own, as on any Python object
     )
     __array_priority__ = 1000  # `array * tensor` is ours to compute, not NumPy's
 

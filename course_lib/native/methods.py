@@ -746,6 +746,23 @@ def floor_divide(self, other, in_place):
     return result
 
 
+# --- attributes ------------------------------------------------------------------------------------------------
+
+
+def make_facts_read_only():
+    """What is true of a tensor cannot be assigned: a word on it from each property that has no setter of its own.
+
+    (Any other name can: tensors take attributes of the user's own, a misspelt one, too. PyTorch's do.)
+    """
+    for name, value in list(vars(Tensor).items()):
+        if type(value) is property and value.fset is None and name not in ("_backward_hooks", "grad_dtype"):
+
+            def refuse(self, value, name=name):
+                raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+            setattr(Tensor, name, value.setter(refuse))
+
+
 # --- copies of the object -------------------------------------------------------------------------------------
 
 
@@ -764,6 +781,10 @@ def __deepcopy__(self, memo):
         require_grad(copy)
     if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
         copy.meta.grad = __deepcopy__(self.meta.grad, memo)
+    if self.__dict__ and self.keeps_grad_when_copied:
+        from copy import deepcopy
+
+        copy.__dict__.update(deepcopy(self.__dict__, memo))
     return copy
 
 
@@ -772,6 +793,7 @@ def __copy__(self):
     """Another leaf on the same memory, with a counter of its own."""
     copy = new_tensor(memory_of(self), type(self))
     counter_of(copy).value += self.writes_when_copied
+    copy.__dict__.update(self.__dict__)
     return require_grad(copy) if requires_grad(self) else copy
 
 
@@ -781,7 +803,7 @@ Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
 
 @method()
 def __reduce_ex__(self, protocol):
-    return _rebuild, (type(self), np.array(self.array), requires_grad(self))
+    return _rebuild, (type(self), np.array(self.array), requires_grad(self)), self.__dict__ or None
 
 
 def _rebuild(cls, array, wants_grad):

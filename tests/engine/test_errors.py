@@ -75,6 +75,12 @@ def same(tensor):
 
 
 @program
+def a_fact_is_assigned(torch):
+    """What is true of a tensor, its shape for instance, cannot be assigned."""
+    torch.ones(2).shape = (1, 2)
+
+
+@program
 def version_of_a_leaf(torch):
     x = leaf(torch)
     y = x * x

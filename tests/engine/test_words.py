@@ -1,6 +1,7 @@
 """Ways to say a thing: NumPy's words for arguments, functions named like methods, operators from the other side."""
 
 import copy
+import pickle
 import warnings
 
 import numpy
@@ -195,3 +196,43 @@ def test_variable_is_an_old_name(torch):
 def test_set_without_a_source(torch):
     """set_() lets the tensor look at no memory."""
     assert torch.ones(2).set_().shape == (0,)
+
+
+def test_tensors_take_attributes_of_the_user_s_own(torch):
+    """Also misspelt ones. Results have none of them; copies and files of a tensor have them, of a Parameter some."""
+    x = matrix(torch)
+    x.note, x.numbers = "w", [1]
+    x.requires_gard = False
+    results = [x * 1, x.detach(), x.data, x.clone(), x.view(-1), torch.nn.Parameter(x)]
+    deep, shallow, pickled = copy.deepcopy(x), copy.copy(x), pickle.loads(pickle.dumps(x))
+    parameter = torch.nn.Parameter(torch.ones(2))
+    parameter.note = "p"
+
+    assert x.requires_grad and vars(x) == {"note": "w", "numbers": [1], "requires_gard": False}
+    assert not any(hasattr(result, "note") for result in results)
+    assert deep.note == shallow.note == pickled.note == "w" and pickled.requires_grad
+    assert shallow.numbers is x.numbers and deep.numbers == [1] and deep.numbers is not x.numbers
+    assert (copy.copy(parameter).note, pickle.loads(pickle.dumps(parameter)).note) == ("p", "p")
+    assert not hasattr(copy.deepcopy(parameter), "note")
+    del x.note
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'note'"):
+        x.note  # noqa: B018
+
+
+FACTS = "shape dtype grad_fn is_leaf _version _base T ndim output_nr".split()
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_what_is_true_of_a_tensor_cannot_be_assigned(torch, name):
+    """AttributeError, in PyTorch's words."""
+    with pytest.raises(AttributeError, match=f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"):
+        setattr(matrix(torch), name, None)
+
+
+def test_a_file_of_weights_may_hold_attributes(torch, tmp_path):
+    """load with weights_only=True gives back a tensor with the attributes it had."""
+    x = torch.ones(2)
+    x.note = "w"
+    torch.save({"x": x}, tmp_path / "x.pt")
+
+    assert torch.load(tmp_path / "x.pt", weights_only=True)["x"].note == "w"

@@ -406,6 +406,20 @@ LEAVES = (
         2,
     ),
     Row(
+        "a fact",
+        r"attribute '(?P<name>\w+)' of 'torch._C.TensorBase' objects is not writable",
+        (
+            "Something was assigned to `{name}` of a tensor, which says what is true of it and is no choice.",
+            "Shape and type come from its memory, grad_fn and is_leaf from how it was computed.",
+            "Nothing was changed. Any other name can be assigned, a misspelt one too: nobody would notice.",
+        ),
+        (
+            "Make another tensor, and give it the old name: `x = x.reshape(2, 3)`, `x = x.double()`, `x = x.detach()`.",
+        ),
+        (),
+        2,
+    ),
+    Row(
         "data",
         r"data set to a tensor that requires gradients must be floating|Variable data has to be a tensor",
         (

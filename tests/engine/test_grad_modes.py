@@ -108,6 +108,7 @@ def test_a_decorated_generator_holds_the_mode_only_while_it_runs(torch):
     assert outside == [True, True]
 
 
+@pytest.mark.filterwarnings("ignore:the .type, exc, tb. signature of throw:DeprecationWarning")  # PyTorch's, from 3.12
 def test_a_decorated_generator_passes_everything_through(torch):
     """Values sent in, errors thrown in and the return value reach the generator and its caller."""
 

@@ -131,7 +131,7 @@ def test_a_failed_save_keeps_the_older_file(tmp_path):
     """Nothing is lost and nothing half-written stays behind when an object cannot be written. (PyTorch overwrites.)"""
     path = tmp_path / "weights.pt"
     course_lib.save({"weight": course_lib.ones(2)}, path)
-    with pytest.raises((AttributeError, pickle.PicklingError), match="pickle"):
+    with pytest.raises((AttributeError, pickle.PicklingError), match="pickle|local object"):  # 3.13 has other words
         course_lib.save(lambda x: x, path)
 
     assert course_lib.load(path)["weight"].tolist() == [1.0, 1.0]

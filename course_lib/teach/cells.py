@@ -1,6 +1,5 @@
 """Two helpers for lesson cells: expect_error keeps an error's message, show opens our engine's source."""
 
-import contextlib
 import functools
 import importlib
 import inspect
@@ -17,29 +16,37 @@ from course_lib.teach.explain import remember
 PACKAGE = Path(__file__).resolve().parent.parent  # course_lib
 
 
-@contextlib.contextmanager
-def expect_error(kind=Exception, fragment=""):
+class expect_error:
     """The block must raise `kind` with `fragment` in its message; prints `TypeName: first line of it`.
 
     Raises AssertionError, in words, when nothing or something else is raised.
     """
-    wanted = f"{kind.__name__} with “{fragment}” in its message" if fragment else kind.__name__
-    try:
-        yield
-    except kind as error:
-        message = str(error)
-        if fragment not in message:
+
+    # A class, and no generator: with contextlib.contextmanager the error would stay alive in a circle, and with it
+    # every tensor of the call that failed, until the garbage collector comes (from Python 3.12 on).
+
+    def __init__(self, kind=Exception, fragment=""):
+        self.kind, self.fragment = kind, fragment
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, _, error, traceback):
+        kind = self.kind.__name__
+        wanted = f"{kind} with “{self.fragment}” in its message" if self.fragment else kind
+        if error is None:
+            raise AssertionError(f"This block should raise {wanted}, but it ran to its end and raised nothing.")
+        if not isinstance(error, self.kind):
+            if not isinstance(error, Exception):
+                return False
+            raise AssertionError(f"This block should raise {wanted}, but it raised {error_text(error)}") from error
+        if self.fragment not in str(error):
             raise AssertionError(
                 f"This block should raise {wanted}, but its message is: {error_text(error)}"
             ) from error
         remember(error)
         print(one_line(error))
-    except Exception as error:
-        raise AssertionError(
-            f"This block should raise {wanted}, but it raised {error_text(error)}"
-        ) from error
-    else:
-        raise AssertionError(f"This block should raise {wanted}, but it ran to its end and raised nothing.")
+        return True
 
 
 def one_line(error):

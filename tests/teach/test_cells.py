@@ -1,17 +1,40 @@
 """cells.py: expect_error keeps messages stable, show opens our engine."""
 
+import gc
 import importlib
 import importlib.util
 import linecache
 import os
 import subprocess
 import sys
+import weakref
 
 import pytest
 
 import course_lib
-from course_lib.teach import cells, exercise
+from course_lib.teach import cells, exercise, prove
 from course_lib.teach.cells import expect_error, show
+
+
+def test_a_caught_error_keeps_nothing_alive():
+    """What the failing call was about dies with its last name, without the garbage collector."""
+    gc.disable()
+    try:
+        y = course_lib.ones(2)
+        gone = weakref.ref(y)
+        with expect_error(RuntimeError, "does not require grad"):
+            y.backward()
+        del y
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_what_is_no_error_goes_through():
+    """A learner who stops a cell stops it: KeyboardInterrupt is nobody's expected error."""
+    with pytest.raises(KeyboardInterrupt):
+        with expect_error():
+            raise KeyboardInterrupt
 
 
 def test_expect_error_prints_one_line(capsys):
@@ -94,8 +117,8 @@ def test_show_takes_classes_methods_instances_and_wrappers(capsys):
     show(exercise.Result("1", "2", "3").render)
     assert "\ndef render(self):\n" in capsys.readouterr().out
 
-    show(expect_error)
-    assert "\ndef expect_error(" in capsys.readouterr().out
+    show(prove.environment)
+    assert "\ndef environment(" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

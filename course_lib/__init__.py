@@ -113,7 +113,7 @@ _WIDER = [
     *_native_methods.WIDER_METHODS,
     *"""
     real trapezoid trapz cumulative_trapezoid cdist block_diag logspace broadcast_shapes cartesian_prod combinations
-    searchsorted bucketize
+    searchsorted bucketize Generator default_generator initial_seed seed get_rng_state set_rng_state
     """.split(),
 ]
 

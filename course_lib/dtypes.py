@@ -24,8 +24,7 @@ class dtype:
         self.c_name = c_name  # how other messages write it: float, double, long int, bool
         self.tensor_type = tensor_type  # how version errors and tensor.type() write it
         self.is_floating_point = is_floating_point
-        self.is_complex = False
-        self.itemsize = self.numpy.itemsize
+        self.is_complex, self.is_signed, self.itemsize = False, name != "bool", self.numpy.itemsize
 
     def __repr__(self):
         return f"torch.{self.name}"  # so that swapped notebooks print the same
@@ -40,6 +39,7 @@ int64 = dtype("int64", "int64", "Long", "long int", "torch.LongTensor")
 bool_ = dtype("bool", "bool", "Bool", "bool", "torch.BoolTensor")
 
 default = float32
+PYTHON = {float: float64, int: int64, bool: bool_}  # Python's types, where a dtype is asked for
 FROM_NUMPY = {t.numpy: t for t in (float32, float64, int64, bool_)}
 F32, F64, I64, BOOL = float32.numpy, float64.numpy, int64.numpy, bool_.numpy
 KIND = {BOOL: 0, I64: 1, F32: 2, F64: 2}  # bool < integer < floating: the kinds that promotion climbs
@@ -60,11 +60,7 @@ def of_number(number):
     """The NumPy type that a Python number promotes as: its kind decides, never its size."""
     if isinstance(number, bool | np.bool_):
         return BOOL
-    if isinstance(number, int | np.integer):
-        return I64
-    if isinstance(number, float | np.floating):
-        return F32
-    raise TypeError(f"a tensor cannot be combined with a {type(number).__name__}")
+    return I64 if isinstance(number, int | np.integer) else F32
 
 
 def result_type(operands):

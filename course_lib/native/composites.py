@@ -155,8 +155,10 @@ def known_rounding(mode):
 def pow(input, exponent):
     """input ** exponent, where either may be a number."""
     if not isinstance(exponent, Tensor):
-        if isinstance(exponent, float) and input.array.dtype.kind != "f":
-            input = input.to(dtypes.default)
+        if type(exponent) is not int:
+            exponent = plain_number("** or pow()", exponent)
+            if type(exponent) is float and input.array.dtype.kind != "f":
+                input = input.to(dtypes.default)
         if input.array.dtype.kind == "b" and not isinstance(exponent, bool):
             input = input.long()
         return rows.pow_number(input, exponent)
@@ -167,8 +169,19 @@ def pow(input, exponent):
     return rows.pow_tensor(input, exponent)
 
 
+def plain_number(operator, value):
+    """A number as Python's, so that NumPy's do not widen the result; TypeError for what is no number."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, int | float):
+        raise TypeError(f"unsupported operand type(s) for {operator}: 'Tensor' and '{type(value).__name__}'")
+    return value
+
+
 def pow_(input, exponent):
     """Raise the tensor's own memory to a power."""
+    if isinstance(exponent, np.generic):
+        exponent = exponent.item()
     if input.array.dtype.kind == "b" and type(exponent) is int:
         check_cast(dtypes.I64, input.array.dtype)
     if isinstance(exponent, float) and input.array.dtype.kind != "f":
@@ -182,8 +195,10 @@ def remainder(input, other):
         return other.__rmod__(input)
     if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
         return rows.remainder(input, other)
-    if isinstance(other, float) and input.array.dtype.kind != "f":
-        input = input.to(dtypes.default)
+    if type(other) is not int:
+        other = plain_number("%", other)
+        if isinstance(other, float) and input.array.dtype.kind != "f":
+            input = input.to(dtypes.default)
     return rows.remainder_number(input, other)
 
 
@@ -209,6 +224,9 @@ def square(input):
     return pow(input, 2)
 
 
+LIMITS = frozenset({int, float, bool, type(None)})
+
+
 def clamp(input, min=None, max=None):
     """input limited to [min, max]; tensors as limits are compared element by element."""
     operation, limits = clamp_operation(min, max)
@@ -223,6 +241,9 @@ def clamp_(input, min=None, max=None):
 
 def clamp_operation(min, max):
     """The row that limits by these, numbers or tensors, and its arguments; TypeError for one of each."""
+    if type(min) in LIMITS and type(max) in LIMITS:
+        return "clamp", (min, max)
+    min, max = (limit.item() if isinstance(limit, np.generic) else limit for limit in (min, max))
     tensors = [limit for limit in (min, max) if isinstance(limit, Tensor)]
     if not tensors:
         return "clamp", (min, max)
@@ -267,7 +288,7 @@ def dims_of(tensor, dim):
     """Dimensions from an int, a tuple, a list or None, counted from the front; () and None mean all."""
     if dim is None:
         return None
-    if isinstance(dim, int):
+    if isinstance(dim, int | np.integer):
         dim = (dim,)
     if not tensor.array.ndim:
         check_distinct([dimension(tensor, d) for d in dim])  # raises for anything but 0 or -1, once
@@ -294,12 +315,19 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=False
     if axis is not None or keepdims:
         dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if dtype is not None:
+        check_kind_of_sum(input, dtype)
         input = input.to(dtype)
     dims = dims_of(input, dim)
     if dims is None:
         whole = dim is None and not keepdim
         return rows.sum_all(input) if whole else rows.sum_dim(input, every(input), keepdim)
     return rows.sum_dim(input, dims, keepdim)
+
+
+def check_kind_of_sum(input, dtype):
+    """RuntimeError when a sum that is recorded shall have a type without gradients."""
+    if not dtypes.PYTHON.get(dtype, dtype).is_floating_point and requires_grad(input):
+        raise RuntimeError(f"Autograd not support dtype: {dtypes.PYTHON.get(dtype, dtype).title}")
 
 
 def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=False):
@@ -346,12 +374,20 @@ def std(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     return _spread(rows.std, input, dim, unbiased, correction, keepdim)
 
 
-def norm(input, p=2, dim=None, keepdim=False):
-    """The p-norm of all elements, or along dimensions."""
+def norm(input, p=2, dim=None, keepdim=False, dtype=None):
+    """The p-norm of all elements, or along dimensions; with a dtype, of the elements turned into it."""
     if input.array.dtype.kind != "f":
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}"
         )
+    if dtype is not None:
+        wanted = dtypes.PYTHON.get(dtype, dtype)
+        if wanted.itemsize < input.dtype.itemsize or not wanted.is_floating_point:
+            raise RuntimeError(
+                f"linalg.vector_norm: the dtype of the input ({input.dtype.title}) should be convertible without "
+                f"narrowing to the specified dtype ({wanted.title})"
+            )
+        input = input.to(dtype)
     if p == "fro":
         p = 2
     if not isinstance(p, int | float):
@@ -458,7 +494,8 @@ def _arg(find, input, dim, keepdim):
     if dim is None:
         if not input.array.size:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        return without_gradient(np.int64(find(input.array)))
+        place = np.int64(find(input.array))
+        return without_gradient(np.full((1,) * input.array.ndim, place) if keepdim and input.array.ndim else place)
     dim = dimension(input, dim)
     if not input.array.ndim:
         return without_gradient(np.int64(0))
@@ -546,6 +583,8 @@ def argsort(input, dim=-1, descending=False, *, stable=False):
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest, or smallest, elements along a dimension."""
+    if k < 0:
+        raise RuntimeError("selected index k out of range")
     values, places = rows.topk_dim(input, k, dimension(input, dim), largest)
     return pair("topk", (number_from_inference(input, values, "copy_") if k else values, places))
 
@@ -933,6 +972,11 @@ def split(input, split_size, dim=0):
     if split_size == 0 and input.array.shape[dim]:
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
+        )
+    if isinstance(split_size, float | str):
+        raise TypeError(
+            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
+            f"{type(split_size).__name__}"
         )
     size = split_size if isinstance(split_size, int) else [int(n) for n in split_size]
     if isinstance(size, int) and size < 0:

@@ -12,10 +12,11 @@ from course_lib.grad_mode import state
 from course_lib.graph import Node, init_node
 from course_lib.native import composites, creation, kernels
 from course_lib.native.arguments import broadcast_error, operands
-from course_lib.native.building import on_arrays_function, on_tensors_function, rows
+from course_lib.native.building import ON_TENSORS, on_arrays_function, on_tensors_function, rows
 from course_lib.native.composites import without_gradient
 from course_lib.native.indexing import cat, dimension
-from course_lib.native.memory import Storage, check_room
+from course_lib.native.memory import Storage, check_cast, check_room
+from course_lib.native.messages import warn_once
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
@@ -90,10 +91,24 @@ def _over(function):
     return operation_
 
 
+def _bits_over(function):
+    """A bit operation that writes its result into the first operand, if that can hold it."""
+
+    def checked(input, other):
+        kinds = [input.array.dtype, other.array.dtype if isinstance(other, Tensor) else dtypes.of_number(other)]
+        check_cast(max(kinds, key=dtypes.KIND.get), kinds[0])
+        return function(input, other)
+
+    checked.__name__, checked.__doc__ = function.__name__, function.__doc__
+    return _over(checked)
+
+
 eq_, ne_, lt_ = _over(composites.eq), _over(composites.ne), _over(composites.lt)
 le_, gt_, ge_ = _over(composites.le), _over(composites.gt), _over(composites.ge)
-bitwise_and_, bitwise_or_ = _over(composites.bitwise_and), _over(composites.bitwise_or)
-bitwise_xor_, logical_not_ = _over(composites.bitwise_xor), _over(composites.logical_not)
+bitwise_and_, bitwise_or_ = _bits_over(composites.bitwise_and), _bits_over(composites.bitwise_or)
+bitwise_xor_, logical_not_ = _bits_over(composites.bitwise_xor), _over(composites.logical_not)
+bitwise_left_shift_ = _bits_over(composites.bitwise_left_shift)
+bitwise_right_shift_ = _bits_over(composites.bitwise_right_shift)
 true_divide_ = composites.div_
 
 
@@ -267,12 +282,16 @@ def column_stack(tensors):
     return cat([composites.reshape(t, (-1, 1)) if t.array.ndim < 2 else t for t in tensors], 1)
 
 
-def meshgrid(*tensors, indexing="ij"):
+def meshgrid(*tensors, indexing=None):
     """For vectors of coordinates, a grid of each coordinate."""
+    if indexing is None:
+        warn_once(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
     if len(tensors) == 1 and not isinstance(tensors[0], Tensor):
         tensors = tensors[0]
     if indexing == "xy":
-        grids = meshgrid(*tensors[1::-1], *tensors[2:])
+        grids = meshgrid(*tensors[1::-1], *tensors[2:], indexing="ij")
         return (*grids[1::-1], *grids[2:])
     shape = tuple(t.array.size for t in tensors)
     lined = [
@@ -416,62 +435,77 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 # --- random ------------------------------------------------------------------------------------------------
 
 
-def uniform_(input, a=0.0, b=1.0, **names):
+def uniform_(input, a=0.0, b=1.0, *, generator=None, **names):
     """Overwrite the tensor with random numbers spread evenly over [a, b)."""
     low, high = names.get("from", a), names.get("to", b)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     kernels.floats(input.array, "check_uniform_bounds")
-    return rows.uniform_(input, low + (high - low) * creation.generator().random(input.array.shape))
+    return rows.uniform_(input, low + (high - low) * creation.numbers(generator).random(input.array.shape))
 
 
-def normal_(input, mean=0.0, std=1.0):
+def normal_(input, mean=0.0, std=1.0, *, generator=None):
     """Overwrite the tensor with normal random numbers."""
     if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     kernels.floats(input.array, "normal_kernel_cpu")
-    return rows.normal_(input, mean + std * creation.generator().standard_normal(input.array.shape))
+    return rows.normal_(input, mean + std * creation.numbers(generator).standard_normal(input.array.shape))
 
 
-def random_(input, *bounds):
+def random_(input, *bounds, generator=None):
     """Overwrite the tensor with whole numbers from a up to but without b: random_(a, b), random_(b), or anything."""
     largest = {"f": 2 ** (24 if input.array.dtype.itemsize == 4 else 53), "i": 2**63 - 1, "b": 1}
     low, high = bounds if len(bounds) == 2 else (0, bounds[0] if bounds else largest[input.array.dtype.kind] + 1)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return rows.random_(input, creation.generator().integers(low, high - 1, input.array.shape, endpoint=True))
+    return rows.random_(input, creation.numbers(generator).integers(low, high - 1, input.array.shape, endpoint=True))
 
 
-def bernoulli_(input, p=0.5):
+def bernoulli_(input, p=0.5, *, generator=None):
     """Overwrite the tensor with ones, with probability p (a number, or one for each element), and zeros."""
     chance = p.array if isinstance(p, Tensor) else p
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return rows.bernoulli_draw_(input, creation.generator().random(input.array.shape) < chance)
+    return rows.bernoulli_draw_(input, creation.numbers(generator).random(input.array.shape) < chance)
 
 
-def normal(mean, std=1.0, size=None, *, dtype=None, device=None, requires_grad=False):
+def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with the given mean and standard deviation."""
+    if isinstance(std, Tensor):
+        if (std.array < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if size is not None:
-        drawn = mean + std * creation.generator().standard_normal(creation.sizes_from((size,)))
+        drawn = mean + std * creation.numbers(generator).standard_normal(creation.sizes_from((size,)))
         kind = creation.floating("normal_kernel_cpu", dtype)
         return creation.finish(np.asarray(drawn).astype(kind), dtype, requires_grad, device)
     shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
-    noise = normal_(new_tensor(np.zeros(shape, dtypes.F32)))
+    noise = normal_(new_tensor(np.zeros(shape, dtypes.F32)), generator=generator)
     return (noise * std + mean).detach()
 
 
-def bernoulli(input):
-    """1 with the probability that each element gives, else 0."""
+def bernoulli(input, p=None, *, generator=None):
+    """1 with the probability that each element gives (or, with p, each with that one), else 0."""
+    if p is not None:
+        result = bernoulli_(creation.empty_like(input), p, generator=generator)
+        edge = gradient_edge(input) if state.recording > 0 else None
+        if edge is not None:
+            result.node = ON_TENSORS["without_derivative"]("aten::bernoulli", (edge,))
+        return result
     kernels.floats(input.array, "bernoulli_tensor_cpu_p_")
-    return rows.bernoulli(input, creation.generator().random(input.array.shape) < input.array)
+    if not ((input.array >= 0) & (input.array <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: each is a probability.")
+    return rows.bernoulli(input, creation.numbers(generator).random(input.array.shape) < input.array)
 
 
-def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False):
+def randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Random integers from low up to but without high, in the shape and type of `input`."""
     low, high = (0, low) if high is None else (low, high)
-    kind = dtype or input.dtype
-    return creation.randint(low, high, input.array.shape, dtype=kind, device=device, requires_grad=requires_grad)
+    return creation.randint(
+        low, high, input.array.shape, generator=generator, dtype=dtype or input.dtype, device=device,
+        requires_grad=requires_grad,
+    )
 
 
 # --- new tensors in an old one's type ----------------------------------------------------------------------

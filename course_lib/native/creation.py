@@ -11,7 +11,7 @@ import numpy as np
 
 from course_lib import dtypes, errors, grad_mode
 from course_lib.graph import require_grad
-from course_lib.native.messages import warn_once
+from course_lib.native import messages
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 
 state = grad_mode.state
@@ -25,6 +25,7 @@ def numpy_type(dtype, otherwise=dtypes.F32):
     """The NumPy type of a dtype, or another when none was given; TypeError for what is no torch.dtype."""
     if dtype is None:
         return otherwise
+    dtype = dtypes.PYTHON.get(dtype, dtype)
     if not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"dtype must be a torch.dtype such as torch.float32, not {type(dtype).__name__}")
     return dtype.numpy
@@ -53,11 +54,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
     ValueError for ragged lists; TypeError for elements that are no numbers.
     """
     if isinstance(data, Tensor):
-        warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            UserWarning, stacklevel=2,
-        )
+        warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="torch.tensor"), stacklevel=2)
         array = np.array(data.array)
     elif isinstance(data, np.ndarray | np.generic):
         check_steps(data)
@@ -133,7 +130,7 @@ def as_tensor(data, dtype=None, device=None):
     """`data` itself if it is a tensor of that dtype; sharing memory with a NumPy array; else a copy."""
     if isinstance(data, Tensor):
         return data if dtype is None or data.dtype is dtype else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype):
+    if isinstance(data, np.ndarray) and (dtype is None or numpy_type(dtype) == data.dtype):
         return from_numpy(data)
     return tensor(data, dtype=dtype, device=device)
 
@@ -156,7 +153,7 @@ def from_numpy(array):
     dtypes.of_array(array)
     check_steps(array)
     if not array.flags.writeable:
-        warn_once(READ_ONLY_ARRAY, stacklevel=2)
+        messages.warn_once(READ_ONLY_ARRAY, stacklevel=2)
     if state.inference:
         meta_of(result).inference = True
     return result
@@ -166,7 +163,11 @@ def sizes_from(sizes):
     """A shape from `(2, 3)` or `((2, 3),)`."""
     if len(sizes) == 1 and type(sizes[0]) is not int and not isinstance(sizes[0], np.integer | Tensor):
         sizes = sizes[0]
-    return tuple([operator.index(n) for n in sizes])
+    try:
+        return tuple([operator.index(n) for n in sizes])
+    except TypeError:
+        wrong = next((n for n in sizes if not hasattr(n, "__index__")), None) if hasattr(sizes, "__iter__") else sizes
+        raise TypeError(f"argument 'size' must be tuple of ints, not {type(wrong).__name__}") from None
 
 
 def shape_from(sizes):
@@ -180,6 +181,8 @@ def shape_from(sizes):
 
 def zeros(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Zeros of the given shape, float32 unless told otherwise."""
+    if not sizes and size is None:
+        raise TypeError('zeros() missing 1 required positional arguments: "size"')
     size = sizes_from(sizes if size is None else (size,))
     if any(n < 0 for n in size):
         raise RuntimeError("zeros: Dimension size must be non-negative.")
@@ -188,12 +191,22 @@ def zeros(*sizes, size=None, dtype=None, device=None, requires_grad=False):
 
 def ones(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Ones of the given shape, float32 unless told otherwise."""
+    if not sizes and size is None:
+        raise TypeError('ones() missing 1 required positional arguments: "size"')
     size = shape_from(sizes if size is None else (size,))
     return finish(np.ones(size, numpy_type(dtype)), dtype, requires_grad, device)
 
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value everywhere; its kind decides the type unless told otherwise."""
+    if isinstance(size, int) and not isinstance(size, bool):
+        raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if not isinstance(fill_value, int | float | np.generic):
+        raise TypeError(
+            f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}"
+        )
     kind = numpy_type(dtype, dtypes.of_number(fill_value))
     return finish(np.full(shape_from((size,)), fill_value, kind), dtype, requires_grad, device)
 
@@ -282,21 +295,19 @@ def empty_like(input, *, dtype=None, device=None, requires_grad=False):
 
 # --- random ------------------------------------------------------------------------------------------------
 
-_generator = None  # NumPy's generator; made when first used, because importing numpy.random costs 8 %
 
+def numbers(generator=None):
+    """NumPy's generator behind a source, or behind the one that all share."""
+    from course_lib.native import generator as sources  # here, because not every program draws
 
-def generator():
-    """Where random numbers come from."""
-    if _generator is None:
-        manual_seed(0)
-    return _generator
+    return sources.numbers(generator)
 
 
 def manual_seed(seed):
-    """Begin the random numbers anew. The numbers themselves are NumPy's, not PyTorch's."""
-    global _generator
-    _generator = np.random.default_rng(seed)
+    """Begin the random numbers of the shared source anew. The numbers themselves are NumPy's, not PyTorch's."""
+    from course_lib.native.generator import default_generator
 
+    return default_generator.manual_seed(int(seed))
 
 def floating(kernel, dtype):
     """The NumPy type for random numbers; NotImplementedError for integers, in the words of PyTorch's kernels."""
@@ -306,41 +317,47 @@ def floating(kernel, dtype):
     return kind
 
 
-def randn(*sizes, size=None, dtype=None, device=None, requires_grad=False):
+def randn(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with mean 0 and standard deviation 1."""
     size = shape_from(sizes if size is None else (size,))
-    array = np.asarray(generator().standard_normal(size)).astype(floating("normal_kernel_cpu", dtype))
+    array = np.asarray(numbers(generator).standard_normal(size)).astype(floating("normal_kernel_cpu", dtype))
     return finish(array, dtype, requires_grad, device)
 
 
-def rand(*sizes, size=None, dtype=None, device=None, requires_grad=False):
+def rand(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers spread evenly over [0, 1)."""
     size = shape_from(sizes if size is None else (size,))
-    array = np.asarray(generator().random(size)).astype(floating("check_uniform_bounds", dtype))
+    array = np.asarray(numbers(generator).random(size)).astype(floating("check_uniform_bounds", dtype))
     return finish(array, dtype, requires_grad, device)
 
 
-def randint(low, high=None, size=None, *, dtype=None, device=None, requires_grad=False):
+def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Random integers from low up to but without high."""
     if size is None:
         low, high, size = 0, low, high
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return finish(generator().integers(low, high, shape_from((size,))), dtype or dtypes.int64, requires_grad, device)
+    drawn = numbers(generator).integers(low, high, shape_from((size,)))
+    return finish(drawn, dtype or dtypes.int64, requires_grad, device)
 
 
-def randperm(n, *, dtype=None, device=None):
+def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False):
     """The numbers 0 to n - 1 in random order."""
-    return finish(generator().permutation(*shape_from((n,))), dtype or dtypes.int64, False, device)
+    drawn = numbers(generator).permutation(*shape_from((n,)))
+    return finish(drawn, dtype or dtypes.int64, requires_grad, device)
 
 
-def randn_like(input, *, dtype=None, device=None, requires_grad=False):
+def randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Normal random numbers in the shape and type of `input`."""
-    return randn(*input.array.shape, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+    dtype = dtype or input.dtype
+    return randn(
+        size=input.array.shape, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad
+    )
 
 
-def rand_like(input, *, dtype=None, device=None, requires_grad=False):
+def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers in [0, 1) in the shape and type of `input`."""
-    return rand(*input.array.shape, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+    dtype = dtype or input.dtype
+    return rand(size=input.array.shape, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
 
 

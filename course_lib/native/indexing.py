@@ -249,8 +249,9 @@ def setitem(tensor, index, value):
     else:
         view, indices = apply_simple(tensor, index)
     if not isinstance(value, Tensor):
-        if not isinstance(value, int | float | np.ndarray | np.generic):
-            raise TypeError(f"can't assign a {type(value).__name__} to a {tensor.type()}")
+        if not isinstance(value, int | float | np.generic):
+            name = ("numpy." if isinstance(value, np.ndarray) else "") + type(value).__name__
+            raise TypeError(f"can't assign a {name} to a {tensor.type()}")
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if indices:
         put_(view, indices, value)

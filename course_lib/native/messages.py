@@ -229,6 +229,13 @@ def unused_input(index):
         "Set allow_unused=True if this is the desired behavior."
     )
 
+
+COPY_OF_A_TENSOR = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {maker}(sourceTensor)."
+)
+
+
 # --- warnings that PyTorch gives once a process, wherever they come from --------------------------------------
 
 _given = set()

@@ -3,6 +3,8 @@
 PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods.cpp.
 """
 
+import warnings
+
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
@@ -90,6 +92,7 @@ COMPOSITE_METHODS = """
 
 MORE_METHODS = """
     clip clip_ clamp_min clamp_min_ clamp_max clamp_max_ square_ logical_and logical_or logical_xor isclose as_strided
+    bitwise_left_shift_ bitwise_right_shift_
     unfold sum_to_size round round_ cumsum_ cumprod_ addmm_ eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_
     bitwise_xor_ logical_and_ logical_or_ logical_xor_ logical_not_ true_divide_ unflatten movedim moveaxis swapdims
     broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_ random_ bernoulli bernoulli_ new_full
@@ -135,6 +138,8 @@ Tensor.__and__, Tensor.__or__, Tensor.__xor__ = (
 )
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
 Tensor.__lshift__, Tensor.__rshift__ = composites.bitwise_left_shift, composites.bitwise_right_shift
+Tensor.__iand__, Tensor.__ior__, Tensor.__ixor__ = Tensor.bitwise_and_, Tensor.bitwise_or_, Tensor.bitwise_xor_
+Tensor.__ilshift__, Tensor.__irshift__ = Tensor.bitwise_left_shift_, Tensor.bitwise_right_shift_
 Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
 Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.matmul, composites.pow_
 
@@ -243,7 +248,16 @@ def __imod__(self, other):
 
 @method()
 def __contains__(self, value):
+    if not isinstance(value, Tensor | int | float | np.generic):
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+        )
     return bool(np.any(self.array == getattr(value, "array", value)))
+
+
+@method()
+def __delitem__(self, index):
+    raise TypeError("Tensor does not support deleting items")
 
 
 @method()
@@ -303,8 +317,8 @@ def reversed_dims(tensor):
     elif tensor.array.ndim != 2:
         warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(...)`.",
-            stacklevel=3,
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.", stacklevel=3,
         )
     return rows.permute(tensor, tuple(range(tensor.array.ndim))[::-1])
 
@@ -452,7 +466,7 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, mem
     flags = [argument for argument in args if isinstance(argument, bool)]
     copy = copy or len(flags) > 1 and flags[1]
     for argument in args:
-        if isinstance(argument, dtypes.dtype):
+        if isinstance(argument, dtypes.dtype) or argument in dtypes.PYTHON:
             dtype = argument
         elif isinstance(argument, Tensor):
             dtype = argument.dtype
@@ -460,6 +474,7 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, mem
             device = argument
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
+    dtype = dtypes.PYTHON.get(dtype, dtype)
     if (dtype is None or dtype is self.dtype) and not copy:
         return self
     if memory_format is contiguous_format:
@@ -533,6 +548,9 @@ def new_ones(self, *sizes, size=None, dtype=None, device=None, requires_grad=Fal
 @method()
 def new_tensor_(self, data, dtype=None, device=None, requires_grad=False):
     """A new leaf from data in this tensor's type."""
+    if isinstance(data, Tensor):
+        warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="tensor.new_tensor"), stacklevel=3)
+        data = data.array
     return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 

@@ -71,6 +71,8 @@ asinh_, acosh_, atanh_ = map(_not_differentiated, kinds)
 
 def fmod(input, other):
     """What is left of input after rounding input / other towards zero."""
+    if not isinstance(other, Tensor):
+        other = composites.plain_number("%", other)
     if input.array.dtype.kind != "f" and isinstance(other, float):
         input = input.to(dtypes.default)
     if input.array.dtype.kind == "b" and not isinstance(other, bool | Tensor):
@@ -187,8 +189,11 @@ def take_along_dim(input, indices, dim=None):
     if not sizes[0]:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     indices = new_tensor(indices.array % builtins.max(input.array.shape[dim], 1))  # counted from the end, too
-    others = ([1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices))
-    shape = list(np.broadcast_shapes(*others))
+    others = [[1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices)]
+    try:
+        shape = list(np.broadcast_shapes(*others))
+    except ValueError:
+        raise kernels.sizes_differ(*others) from None
     shape[dim] = input.shape[dim]
     input, places = composites.expand(input, shape), list(shape)
     places[dim] = indices.shape[dim]
@@ -252,6 +257,8 @@ def triu_indices(row, col, offset=0, *, dtype=dtypes.int64, device=None):
 
 def bincount(input, weights=None, minlength=0):
     """How often each number from 0 on occurs among whole numbers, or the sum of the weights where it does."""
+    if input.array.ndim != 1 or input.array.size and input.array.min() < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
     kind = np.float64 if weights is None or weights.array.dtype.kind != "f" else weights.array.dtype
     return without_gradient(counts if weights is None else counts.astype(kind))
@@ -478,6 +485,8 @@ def einsum(equation, *operands):
     """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = operands[0]
+    if isinstance(equation, Tensor):
+        equation, operands = from_numbered(equation, *operands)
     terms, arrow, output = equation.replace(" ", "").partition("->")
     terms = terms.split(",")
     if len(terms) != len(operands):
@@ -497,6 +506,7 @@ def einsum(equation, *operands):
                 f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
             )
     parts = [in_order(t, term, letters) for t, term in zip(operands, terms, strict=True)]
+    check_lengths(parts, letters, lead)
     result, axes = parts[0], list(range(len(output), len(letters)))
     for position, part in enumerate(parts[1:], 2):
         later = parts[position:]
@@ -505,6 +515,18 @@ def einsum(equation, *operands):
     if len(parts) == 1:
         return composites.sum(result, axes) if axes else result
     return result if len(letters) == len(output) else composites.reshape(result, result.array.shape[: len(output)])
+
+
+def from_numbered(*arguments):
+    """The equation in letters, and the operands, of einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    *pairs, output = arguments if len(arguments) % 2 else (*arguments, None)
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+    def term(places):
+        return "".join("..." if place is ... else letters[place] for place in places)
+
+    equation = ",".join(map(term, pairs[1::2])) + ("" if output is None else "->" + term(output))
+    return equation, pairs[::2]
 
 
 def spell_out(terms, operands):
@@ -539,12 +561,23 @@ def in_order(tensor, term, letters):
     return tensor
 
 
+def check_lengths(parts, letters, lead):
+    """RuntimeError when a letter stands for dimensions of different lengths, unless all but one of them are 1."""
+    seen = [1] * len(letters)
+    for number, part in enumerate(parts):
+        for place, size in enumerate(part.array.shape):
+            if size != seen[place] and 1 not in (size, seen[place]):
+                letter = "..." if letters[place] in lead else letters[place]
+                raise RuntimeError(
+                    f"einsum(): subscript {letter} has size {size} for operand {number} which does not broadcast with "
+                    f"previously seen size {seen[place]}"
+                )
+            seen[place] = size if seen[place] == 1 else seen[place]
+
+
 def multiply_and_sum(a, b, axes):
     """a * b summed over some dimensions, as a product of matrices when there is something to sum."""
     sizes = list(zip(a.array.shape, b.array.shape, strict=True))
-    for m, n in sizes:
-        if m != n and 1 not in (m, n):
-            raise RuntimeError(f"einsum(): a letter stands for {n} places in one operand and for {m} in another")
     lone = [[d for d in axes if sizes[d][each] != 1 == sizes[d][1 - each]] for each in (0, 1)]
     if any(lone):  # what only one of them has is summed first
         a, b = (composites.sum(x, dims, True) if dims else x for x, dims in zip((a, b), lone, strict=True))

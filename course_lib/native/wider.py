@@ -15,6 +15,14 @@ from course_lib.native import composites, composites_more, creation, derivatives
 from course_lib.native.arguments import operands
 from course_lib.native.building import ON_TENSORS, rows
 from course_lib.native.composites import pair, rename_node, without_gradient
+from course_lib.native.generator import (  # noqa: F401
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    seed,
+    set_rng_state,
+)
 from course_lib.native.indexing import cat, dimension, put_
 from course_lib.native.printing import Size
 from course_lib.tensor import Tensor, counter_of, new_tensor
@@ -170,10 +178,10 @@ def aminmax(input, *, dim=None, keepdim=False):
     """(the smallest, the largest element) of all, or along a dimension."""
     dims = () if dim is None else dim
     both = composites.amin(input, dims, keepdim), composites.amax(input, dims, keepdim)
-    return _MinMax(named(each, "AminmaxBackward0") for each in both)
+    return MinMax(named(each, "AminmaxBackward0") for each in both)
 
 
-class _MinMax(tuple):
+class MinMax(tuple):
     """(min, max), as aminmax returns them."""
 
     __slots__ = ()
@@ -182,6 +190,9 @@ class _MinMax(tuple):
 
     def __repr__(self):
         return f"torch.return_types.aminmax(\nmin={self[0]!r},\nmax={self[1]!r})"
+
+
+MinMax.__name__ = "aminmax"
 
 
 def cummax(input, dim):
@@ -588,7 +599,7 @@ def combinations(input, r=2, with_replacement=False):
 # --- random ------------------------------------------------------------------------------------------------
 
 
-def multinomial(input, num_samples, replacement=False):
+def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Places drawn with chances in proportion to the elements of a vector, or of each row of a matrix."""
     weights = input.array
     if weights.dtype.kind != "f":
@@ -605,11 +616,16 @@ def multinomial(input, num_samples, replacement=False):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     chances = (weights / np.sum(weights, -1, keepdims=True, dtype=np.float64)).reshape(-1, weights.shape[-1])
     chances = chances / np.sum(chances, -1, keepdims=True)
-    drawn = [creation.generator().choice(len(line), num_samples, replacement, line) for line in chances]
+    source = creation.numbers(generator)
+    if replacement:
+        drawn = [source.choice(len(line), num_samples, True, line) for line in chances]
+    else:  # waiting times: the first few that arrive, and what cannot arrive comes last
+        arrivals = chances / source.exponential(size=chances.shape)
+        drawn = np.argsort(-arrivals, axis=-1, kind="stable")[:, :num_samples]
     return without_gradient(np.array(drawn, np.int64).reshape(*weights.shape[:-1], num_samples))
 
 
-def exponential_(input, lambd=1.0):
+def exponential_(input, lambd=1.0, *, generator=None):
     """Overwrite the tensor with random waiting times, 1 / lambd long on average."""
     if input.array.dtype.kind != "f":
         raise RuntimeError(
@@ -618,7 +634,7 @@ def exponential_(input, lambd=1.0):
         )
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return rows.uniform_(input, creation.generator().exponential(1 / lambd, input.array.shape))
+    return rows.uniform_(input, creation.numbers(generator).exponential(1 / lambd, input.array.shape))
 
 
 # --- torch.linalg ------------------------------------------------------------------------------------------

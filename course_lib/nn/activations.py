@@ -34,9 +34,9 @@ class _Activation(Module):
         return ", ".join(shown + (["inplace=True"] if getattr(self, "inplace", False) else []))
 
 
-def activation(name, function, **options):
-    """A module class for one function of functional.py."""
-    made = {"function": staticmethod(function), "options": options, "__doc__": function.__doc__, "__module__": __name__}
+def activation(name, function, *, module=__name__, **options):
+    """A module class for one function of functional.py; `module` says in which file it gets its name."""
+    made = {"function": staticmethod(function), "options": options, "__doc__": function.__doc__, "__module__": module}
     return type(name, (_Activation,), made)
 
 

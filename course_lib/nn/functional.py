@@ -226,14 +226,14 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """The rows of weight that the integers in input name. IndexError for a row that is not there."""
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'indices' (position 2) must be Tensor, not {type(input).__name__}")
+    if weight.dim() != 2:
+        raise RuntimeError("'weight' must be 2-D")
     if input.array.dtype.kind != "i":
         got = input.type() if input.is_floating_point() else "CPUBoolType"
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{got} instead (while checking arguments for embedding)"
         )
-    if weight.dim() != 2:
-        raise RuntimeError("'weight' must be 2-D")
     if padding_idx is None:
         padding_idx = -1
     elif not -len(weight) <= padding_idx < len(weight):
@@ -479,6 +479,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
                 f"{list(vector.shape)} and normalized_shape = {list(shape)}"
             )
+    if weight is not None and not input.is_floating_point():
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
     check_floats(input, "LayerNormKernelImpl")
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
@@ -489,6 +491,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not training or input.numel() == 0:
         return input
+    check_cast(dtypes.F32, input.array.dtype)
     keep = (creation.rand_like(input.detach()) >= p).to(input.dtype)
     mask = keep * 0 if p == 1 else keep / (1 - p)
     return rows.mul_(input, mask) if inplace else rows.mul(input, mask)

@@ -442,6 +442,12 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={num_groups}"
         )
+    for name, vector in dict(weight=weight, bias=bias).items():
+        if vector is not None and vector.array.shape != input.array.shape[1:2]:
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(vector.shape)} and input of shape {list(input.shape)}"
+            )
     return rows.native_group_norm(input, weight, bias, num_groups, eps)
 
 

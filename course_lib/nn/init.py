@@ -34,17 +34,19 @@ def constant_(tensor, val):
         return tensor.fill_(val)
 
 
-def uniform_(tensor, a=0.0, b=1.0):
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Random numbers spread evenly over [a, b)."""
-    return overwrite(tensor, creation.rand_like(tensor) * (b - a) + a)
+    return overwrite(tensor, creation.rand_like(tensor, generator=generator) * (b - a) + a)
 
 
-def normal_(tensor, mean=0.0, std=1.0):
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal random numbers."""
-    return overwrite(tensor, creation.randn_like(tensor) * std + mean)
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    return overwrite(tensor, creation.randn_like(tensor, generator=generator) * std + mean)
 
 
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal random numbers, drawn again until they lie in [a, b].
 
     Where few of them would, even ones are drawn instead, and each is kept as often as the normal density there asks.
@@ -59,12 +61,12 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
     def draw():
         """Some numbers, and which of them to draw again."""
         if inside > 0.3:
-            values = creation.randn_like(tensor) * std + mean
+            values = creation.randn_like(tensor, generator=generator) * std + mean
             return values, (values < a) | (values > b)
-        values = creation.rand_like(tensor) * (b - a) + a
+        values = creation.rand_like(tensor, generator=generator) * (b - a) + a
         top = ((max(a, min(mean, b)) - mean) / std) ** 2  # at the densest place
         kept_as_often = ((top - ((values - mean) / std) ** 2) / 2).exp()
-        return values, creation.rand_like(tensor) > kept_as_often
+        return values, creation.rand_like(tensor, generator=generator) > kept_as_often
 
     values, again = draw()
     while again.any():
@@ -94,17 +96,29 @@ def dirac_(tensor, groups=1):
     return overwrite(tensor, values)
 
 
-def orthogonal_(tensor, gain=1):
+def orthogonal_(tensor, gain=1, generator=None):
     """Rows (or columns, whichever are longer) at right angles to each other and of length gain."""
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
-    matrix = creation.randn_like(tensor.detach().reshape(tensor.size(0), -1)).numpy()
+    flat = tensor.detach().reshape(tensor.size(0), -1)
+    matrix = creation.randn_like(flat, generator=generator).numpy()
     tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
     q, r = np.linalg.qr(tall)
     q = q * np.sign(np.diagonal(r))  # else not all directions would be equally likely
     return overwrite(tensor, creation.tensor(gain * (q if tall is matrix else q.T)).reshape(tensor.shape))
+
+
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Normal random numbers, of which a share in each column, at random places, is zero."""
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    values = creation.randn_like(tensor, generator=generator) * std
+    rows, columns = values.shape
+    for column in range(columns):
+        values[creation.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
+    return overwrite(tensor, values)
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -132,15 +146,15 @@ def fans(tensor):
 _calculate_fan_in_and_fan_out = fans
 
 
-def xavier_uniform_(tensor, gain=1.0):
+def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Even, with variance gain^2 * 2 / (fan in + fan out)."""
     bound = gain * math.sqrt(6.0 / sum(fans(tensor)))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor, gain=1.0):
+def xavier_normal_(tensor, gain=1.0, generator=None):
     """Normal, with variance gain^2 * 2 / (fan in + fan out)."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))))
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
 
 def kaiming_std(tensor, a, mode, nonlinearity):
@@ -151,18 +165,18 @@ def kaiming_std(tensor, a, mode, nonlinearity):
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu"):
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Even, scaled to keep the variance through an activation; a is leaky_relu's slope."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
     bound = math.sqrt(3.0) * kaiming_std(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu"):
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Normal, scaled to keep the variance through an activation; a is leaky_relu's slope."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
-    return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity))
+    return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)

@@ -390,7 +390,7 @@ class _Shown(_Plain):
 
 Hardshrink = type("Hardshrink", (_Shown,), {"function": staticmethod(more.hardshrink), "options": {"lambd": 0.5}})
 Softshrink = type("Softshrink", (_Shown,), {"function": staticmethod(more.softshrink), "options": {"lambd": 0.5}})
-GLU = activation("GLU", more.glu, dim=-1)
+GLU = activation("GLU", more.glu, module=__name__, dim=-1)
 
 
 class RReLU(Module):
@@ -454,10 +454,14 @@ class PairwiseDistance(Module):
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-SoftMarginLoss = loss("SoftMarginLoss", more.soft_margin_loss)
-MultiLabelSoftMarginLoss = loss("MultiLabelSoftMarginLoss", more.multilabel_soft_margin_loss, "weight")
-PoissonNLLLoss = loss("PoissonNLLLoss", more.poisson_nll_loss, log_input=True, full=False, eps=1e-8)
-GaussianNLLLoss = loss("GaussianNLLLoss", more.gaussian_nll_loss, full=False, eps=1e-6)
+SoftMarginLoss = loss("SoftMarginLoss", more.soft_margin_loss, module=__name__)
+MultiLabelSoftMarginLoss = loss(
+    "MultiLabelSoftMarginLoss", more.multilabel_soft_margin_loss, "weight", module=__name__
+)
+PoissonNLLLoss = loss(
+    "PoissonNLLLoss", more.poisson_nll_loss, module=__name__, log_input=True, full=False, eps=1e-8
+)
+GaussianNLLLoss = loss("GaussianNLLLoss", more.gaussian_nll_loss, module=__name__, full=False, eps=1e-6)
 
 
 class MultiMarginLoss(loss("MultiMarginLoss", more.multi_margin_loss, "weight", p=1, margin=1.0)):
@@ -545,6 +549,12 @@ class _Recurrent(Module):
     def flatten_parameters(self):
         """Does nothing: it is for GPUs."""
 
+    @property
+    def all_weights(self):
+        """The parameters of each layer in each direction, in one list each."""
+        ways = [(layer, end) for layer in range(self.num_layers) for end in ("", "_reverse")[: 1 + self.bidirectional]]
+        return [[w for w in self.weights(*way) if w is not None] for way in ways]
+
     def weights(self, layer, end):
         """The parameters of one layer in one direction; None for missing biases."""
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -553,7 +563,8 @@ class _Recurrent(Module):
     def forward(self, input, hx=None):
         """(L, N, input_size), or (N, L, input_size) with batch_first -> (outputs, last state)."""
         if input.dim() not in (2, 3):
-            raise ValueError(f"{self.mode}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+            name, what = self.mode.partition("_")[0], " tensor" * self.mode.startswith("RNN")
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{what} instead")
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
@@ -565,6 +576,9 @@ class _Recurrent(Module):
                 f"input.to({kind}), or convert model: model.to({input.dtype})"
             )
         batched = input.dim() == 3
+        if hx is not None:
+            hx = (hx[0], hx[1]) if self.states > 1 else hx
+            self.check_dimensions(hx if self.states > 1 else (hx,), 3 if batched else 2)
         if not batched:
             input = composites.unsqueeze(input, 1)
             hx = None if hx is None else self.of_each(hx, lambda h: composites.unsqueeze(h, 1))
@@ -576,15 +590,26 @@ class _Recurrent(Module):
             state = [creation.zeros(*shape, dtype=input.dtype)] * self.states
         else:
             state = list(hx) if self.states > 1 else [hx]
-        for h in state:
+        for number, h in enumerate(state):
             if tuple(h.shape) != shape:
-                raise RuntimeError(f"Expected hidden size {shape}, got {list(h.shape)}")
+                which = f"hidden[{number}]" if self.states > 1 else "hidden"
+                raise RuntimeError(f"Expected {which} size {shape}, got {list(h.shape)}")
         outputs, last = self.run(input, state)
         if not batched:
             outputs, last = composites.squeeze(outputs, 1), [composites.squeeze(h, 1) for h in last]
         elif self.batch_first:
             outputs = composites.transpose(outputs, 0, 1)
         return outputs, tuple(last) if self.states > 1 else last[0]
+
+    def check_dimensions(self, state, wanted):
+        """RuntimeError unless the state comes in batches exactly when the input does."""
+        got = [f"{h.dim()}-D" for h in state]
+        if all(h.dim() == wanted for h in state):
+            return
+        start = f"For {'batched 3-D' if wanted == 3 else 'unbatched 2-D'} input,"
+        if self.states > 1:
+            raise RuntimeError(f"{start} hx and cx should also be {wanted}-D but got ({', '.join(got)}) tensors")
+        raise RuntimeError(f"{start} hx should also be {wanted}-D but got {got[0]} tensor")
 
     def of_each(self, hx, function):
         """The state, or each of its parts, changed."""

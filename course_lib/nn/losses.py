@@ -31,11 +31,11 @@ class _Loss(Module):
         return type(self).function(*inputs, **options, reduction=self.reduction)
 
 
-def loss(name, function, *tensors, **options):
-    """A module class for one loss of functional.py."""
+def loss(name, function, *tensors, module=__name__, **options):
+    """A module class for one loss of functional.py; `module` says in which file it gets its name."""
     made = {
         "function": staticmethod(function), "tensors": tensors, "options": options, "__doc__": function.__doc__,
-        "__module__": __name__,
+        "__module__": module,
     }
     return type(name, (_Loss,), made)
 

@@ -233,6 +233,14 @@ class Module:
         """Call `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` first."""
         return _add(self._load_state_dict_pre_hooks, hook, False)
 
+    def _register_state_dict_hook(self, hook):
+        """The older form of a post-hook: what it returns, if anything, takes the state dict's place."""
+        return _add(self._state_dict_hooks, _OlderHook(hook, True), False)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        """The older form of a pre-hook: it is given the module only when asked for."""
+        return _add(self._load_state_dict_pre_hooks, _OlderHook(hook, with_module), False)
+
     def register_load_state_dict_post_hook(self, hook):
         """Call `hook(module, incompatible_keys)` after loading; it may empty the lists to accept them."""
         return _add(self._load_state_dict_post_hooks, hook, False)
@@ -557,6 +565,12 @@ class Module:
         """The module itself: everything is on the CPU."""
         return self
 
+    def half(self):
+        raise not_supported("Module.half()", "Use .float() or .double().")
+
+    def bfloat16(self):
+        raise not_supported("Module.bfloat16()", "Use .float() or .double().")
+
     def cuda(self, device=None):
         raise not_supported("the device 'cuda'", "Everything is computed on the CPU.")
 
@@ -586,8 +600,11 @@ class Module:
             if child is not None:
                 child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
-            if hook(self, destination, prefix, local_metadata) is not None:
-                raise RuntimeError("state_dict post-hook must return None")
+            changed = hook(self, destination, prefix, local_metadata)
+            if changed is not None:
+                if not isinstance(hook, _OlderHook):
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = changed
         return destination
 
     def _persistent(self):
@@ -753,6 +770,16 @@ _HOOKS = (
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
 )
+
+
+class _OlderHook:
+    """A hook on state dicts that was registered in the older way: with or without the module as first argument."""
+
+    def __init__(self, hook, with_module):
+        self.hook, self.with_module = hook, with_module
+
+    def __call__(self, module, *arguments):
+        return self.hook(module, *arguments) if self.with_module else self.hook(*arguments)
 
 
 def _add(hooks, hook, prepend):

@@ -9,6 +9,7 @@ What cannot be stopped from inside one Python process: a single call into C that
 
 import contextlib
 import ctypes
+import importlib
 import random
 import signal
 import sys
@@ -273,13 +274,15 @@ class CourseLib:
 
     @staticmethod
     def modules():
-        return [sys.modules[f"course_lib.{name}"] for name in ("grad_mode", "native.creation", "dtypes")]
+        names = ("grad_mode", "native.generator", "dtypes")
+        return [importlib.import_module(f"course_lib.{name}") for name in names]
 
     @classmethod
     def save(cls, engine):
-        grad_mode, creation, dtypes = cls.modules()
+        grad_mode, generator, dtypes = cls.modules()
+        numbers = generator.default_generator
         settings = {k: list(v) if isinstance(v, list) else v for k, v in vars(grad_mode.state).items()}
-        return settings, creation._generator, dtypes.default
+        return settings, (numbers._seed, numbers._numpy), dtypes.default
 
     @classmethod
     def start(cls, engine):
@@ -287,12 +290,13 @@ class CourseLib:
         state.grad_enabled, state.inference, state.anomaly = True, False, False
         state.saved_tensor_hooks, state.saved_tensor_hooks_disabled = [], None
         state.update()
-        engine.manual_seed(SEED)  # makes a new generator; the old one is not touched
+        engine.manual_seed(SEED)  # makes a new NumPy generator; the old one is not touched
 
     @classmethod
     def restore(cls, engine, saved):
-        grad_mode, creation, dtypes = cls.modules()
-        settings, creation._generator, dtypes.default = saved
+        grad_mode, generator, dtypes = cls.modules()
+        numbers = generator.default_generator
+        settings, (numbers._seed, numbers._numpy), dtypes.default = saved
         vars(grad_mode.state).update(settings)
         grad_mode.state.update()
 

@@ -479,7 +479,10 @@ NETWORKS = (
         r"option|is mutually exclusive|index should not exceed|input lengths|At least one of|step must be nonzero|"
         r"upper bound and lower bound|number of steps must|n must be greater or equal|random_ expects|"
         r"bernoulli_ expects|uniform_ expects|"
-        r"normal expects|but must be > 0|Could not infer dtype|invalid data type|can't assign a \w+ to a|"
+        r"normal expects|but must be > 0|Could not infer dtype|invalid data type|can't assign a [\w.]+ to a|"
+        r"Expected p_in|bincount only supports|does not support deleting|info\(\) requires an?|not supported by torch|"
+        r"without narrowing|RNG state is|expected a long|expected a torch\.ByteTensor|Autograd not support dtype|"
+        r"__contains__ only supports|"
         r"mark_dirty can only|mark_non_differentiable only|all inputs have to be Tensors|expected tuple, but hook|"
         r"maximum size for tensor at|mismatch in length of strides|Negative strides|setStorage: sizes|"
         r"To copy construct from a tensor",

@@ -153,7 +153,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 def random_state():
     """Where the stream of random numbers stands."""
-    return creation.generator().bit_generator.state
+    return creation.numbers().bit_generator.state
 
 
 @contextlib.contextmanager
@@ -163,11 +163,11 @@ def replayed(saved):
         yield
         return
     before = random_state()
-    creation.generator().bit_generator.state = saved
+    creation.numbers().bit_generator.state = saved
     try:
         yield
     finally:
-        creation.generator().bit_generator.state = before
+        creation.numbers().bit_generator.state = before
 
 
 # --- the form without re-entrance --------------------------------------------------------------------------

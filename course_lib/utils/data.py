@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, 
 from course_lib.dtypes import float64
 from course_lib.errors import not_supported
 from course_lib.native import creation
+from course_lib.native.generator import Generator
 from course_lib.native.indexing import stack
+from course_lib.native.wider import multinomial
 from course_lib.tensor import Tensor
 
 # --- datasets ----------------------------------------------------------------------------------------------
@@ -184,7 +186,7 @@ def random_split(dataset, lengths, generator=None):
             )
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = creation.randperm(sum(lengths)).tolist()
+    order = creation.randperm(sum(lengths), generator=generator).tolist()
     ends = itertools.accumulate(lengths)
     return [Subset(dataset, order[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
 
@@ -212,11 +214,17 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
+def source_for_one_pass(generator):
+    """The source of a pass: the given one, or one of its own, begun with a number from the shared one."""
+    return generator or Generator().manual_seed(creation.randint(0, 2**63 - 1, ()).item())
+
+
 class RandomSampler(Sampler):
     """All numbers in a random order, or num_samples of them; with replacement each is drawn from all."""
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         self.data_source, self.replacement, self._num_samples = data_source, replacement, num_samples
+        self.generator = generator
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
@@ -230,12 +238,12 @@ class RandomSampler(Sampler):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
-        count = len(self.data_source)
+        count, source = len(self.data_source), source_for_one_pass(self.generator)
         if self.replacement:
-            yield from creation.randint(0, count, (self.num_samples,)).tolist()
+            yield from creation.randint(0, count, (self.num_samples,), generator=source).tolist()
             return
         for start in range(0, self.num_samples, count):
-            yield from creation.randperm(count).tolist()[: self.num_samples - start]
+            yield from creation.randperm(count, generator=source).tolist()[: self.num_samples - start]
 
     def __len__(self):
         return self.num_samples
@@ -245,13 +253,37 @@ class SubsetRandomSampler(Sampler):
     """The given numbers in a random order."""
 
     def __init__(self, indices, generator=None):
-        self.indices = indices
+        self.indices, self.generator = indices, generator
 
     def __iter__(self):
-        return (self.indices[i] for i in creation.randperm(len(self.indices)).tolist())
+        order = creation.randperm(len(self.indices), generator=self.generator).tolist()
+        return (self.indices[i] for i in order)
 
     def __len__(self):
         return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Numbers drawn with the given chances: num_samples of them, with or without putting each back."""
+
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.weights = creation.as_tensor(weights, dtype=float64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self):
+        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from drawn.tolist()
+
+    def __len__(self):
+        return self.num_samples
 
 
 class BatchSampler(Sampler):
@@ -391,7 +423,9 @@ class DataLoader:
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
-            sampler = Endless() if iterated else RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
+            sampler = Endless() if iterated else SequentialSampler(dataset)
+            if shuffle:
+                sampler = RandomSampler(dataset, generator=generator)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last

@@ -7,6 +7,7 @@ sample arguments (torch.testing, op_db and module_db). A line that raises must r
 import math
 import warnings
 
+import numpy as np
 import pytest
 from facts import describe, same, value_of
 
@@ -24,6 +25,69 @@ DATA = {
 }  # fmt: skip
 
 FORMS = {
+    "numbers of NumPy, and Python's types where a dtype is asked for": """
+        v ** np.int64(2)
+        v ** np.float64(2)
+        i ** np.int64(2)
+        v % np.float64(2)
+        torch.fmod(v, np.float64(2))
+        v.clamp(np.float64(-1), np.float64(1))
+        torch.clip(v, np.float64(0))
+        (v * 1).pow_(np.float64(2))
+        x.sum(np.int64(0))
+        x.amax(np.int64(-1), keepdim=True)
+        x.sum(dtype=float)
+        i.sum(dtype=float)
+        i.to(float)
+        v.to(int)
+        torch.ones(2, dtype=float)
+        torch.tensor([1.5], dtype=int)
+        torch.as_tensor([0, 1], dtype=bool)
+        torch.zeros_like(i, dtype=float)
+        torch.full((2,), torch.tensor(3.0))
+        v ** "a"
+        v % None
+    """,
+    "the place of an extreme, kept as a dimension": """
+        x.argmax(keepdim=True)
+        s.argmin(keepdim=True)
+        x.argmin(None, True)
+        x.aminmax()
+        x.topk(-1)
+    """,
+    "a norm in another type": """
+        x.norm(2, 1, True, dtype=torch.float64)
+        x.norm(dtype=torch.float32)
+        i.norm(dtype=torch.float32)
+    """,
+    "bits written in place": """
+        i.clone().__ilshift__(1)
+        i.clone().__irshift__(1)
+        i.clone().__iand__(2)
+        i.clone().__ior__(1)
+        i.clone().__ixor__(3)
+        truths.clone().__iand__(torch.tensor([True, True, False]))
+        truths.clone().__ilshift__(1)
+        truths.clone().__iand__(1)
+        truths.clone().__ior__(few)
+        i.clone().bitwise_left_shift_(i)
+    """,
+    "einsum with numbers for letters, and letters that stand for other lengths": """
+        torch.einsum(x, [0, 1], y, [2, 1], [0, 2])
+        torch.einsum(x, [0, 1], y, [0, 1])
+        torch.einsum(x, [..., 0], v, [0], [...])
+        torch.einsum("ij,jk", x, x)
+        torch.einsum("i,i,i", v, v[:1], v[:2])
+    """,
+    "checks that come first": """
+        F.embedding(i1, v)
+        F.dropout(i, 0.5)
+        F.layer_norm(i, (2,), torch.ones(2))
+        F.group_norm(x, 3, torch.ones(6))
+        torch.take_along_dim(x, torch.tensor([[0], [1], [1]]), 1)
+        torch.bincount(cells)
+        x.sum(dtype=torch.int64)
+    """,
     "a number is a vector of one wherever places are named": """
         s.gather(0, i0)
         s.gather(0, i1)
@@ -361,7 +425,8 @@ def names_of(torch, dtype):
     """The names that lines use, on a library."""
     kind = getattr(torch, dtype)
     leaves = {name: torch.tensor(value, dtype=kind, requires_grad=True) for name, value in VALUES.items()}
-    return {"torch": torch, "F": torch.nn.functional, **leaves, **{n: torch.tensor(v) for n, v in DATA.items()}}
+    data = {name: torch.tensor(value) for name, value in DATA.items()}
+    return {"torch": torch, "F": torch.nn.functional, "np": np, **leaves, **data}
 
 
 def flat(result, torch):

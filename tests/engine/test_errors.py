@@ -1555,11 +1555,13 @@ ours_only(
     left_out_of_autograd=lambda torch: torch.autograd.forward_ad,
     arange_without_an_end=lambda torch: torch.arange(),
     clamp_by_a_number_and_a_tensor=lambda torch: torch.ones(3).clamp(0.0, torch.ones(3)),
-    einsum_of_other_lengths=lambda torch: torch.einsum("i,i", torch.ones(2), torch.ones(3)),
     inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),
     unknown_name_in_rare=lambda torch: importlib.import_module("course_lib.native.rare").nothing_of_this_name,
     load_of_more_than_weights=_loaded_function,
-    full_of_text=lambda torch: torch.full((2,), "a"),
+    sizes_of_text=lambda torch: torch.zeros("a"),
+    bernoulli_of_more_than_1=lambda torch: torch.bernoulli(torch.tensor([2.0])),
+    generator_of_another_kind=lambda torch: torch.rand(2, generator=3),
+    state_of_numbers_of_another_size=lambda torch: torch.Generator().set_state(torch.zeros(2)),
     sum_of_a_number=lambda torch: torch.sum(3.0),
     dim_by_name=lambda torch: torch.ones(2).sum("a"),
 )
@@ -1644,6 +1646,43 @@ programs(
     variance_of_one=lambda torch: torch.ones(1).var(),
     unique_has_no_derivative=lambda torch: leaf(torch).unique().sum().backward(),
 )
+
+
+# --- numbers, limits and sources of random numbers ---------------------------------------------------------
+
+
+programs(
+    einsum_of_other_lengths=lambda torch: torch.einsum("i,i", torch.ones(2), torch.ones(3)),
+    full_of_text=lambda torch: torch.full((2,), "a"),
+    full_without_a_shape=lambda torch: torch.full(2, 3.0),
+    zeros_of_no_shape=lambda torch: torch.zeros(),
+    ones_of_no_shape=lambda torch: torch.ones(),
+    power_of_none=lambda torch: torch.ones(2) ** None,
+    remainder_of_text=lambda torch: torch.ones(2) % "a",
+    sum_of_a_leaf_as_integers=lambda torch: leaf(torch).sum(dtype=torch.int64),
+    norm_of_integers_as_floats=lambda torch: torch.tensor([3, 4]).norm(dtype=torch.float32),
+    norm_of_doubles_as_floats=lambda torch: torch.ones(2).double().norm(dtype=torch.float32),
+    topk_of_fewer_than_none=lambda torch: torch.ones(2).topk(-1),
+    split_by_a_float=lambda torch: torch.ones(4).split(2.0),
+    deleted_item=lambda torch: _deleted(torch.ones(2)),
+    text_in_a_tensor=lambda torch: "a" in torch.ones(2),
+    array_assigned=lambda torch: torch.ones(2).__setitem__(slice(None), np.ones(2)),
+    bincount_of_negatives=lambda torch: torch.bincount(torch.tensor([-1])),
+    take_along_dim_of_other_lengths=lambda torch: torch.take_along_dim(matrix(torch, 3), torch.zeros(2, 1).long(), 1),
+    normal_with_a_negative_deviation=lambda torch: torch.normal(0.0, -1.0, (2,)),
+    normal_with_negative_deviations=lambda torch: torch.normal(torch.zeros(2), torch.tensor([1.0, -1.0])),
+    finfo_of_integers=lambda torch: torch.finfo(torch.int64),
+    iinfo_of_floats=lambda torch: torch.iinfo(torch.float32),
+    iinfo_of_truth=lambda torch: torch.iinfo(torch.bool),
+    finfo_of_a_number=lambda torch: torch.finfo(3),
+    seed_too_large=lambda torch: torch.manual_seed(2**64),
+    seed_of_text=lambda torch: torch.Generator().manual_seed("a"),
+    state_of_numbers_in_a_list=lambda torch: torch.Generator().set_state([1]),
+)
+
+
+def _deleted(tensor):
+    del tensor[0]
 
 
 # --- the tests ---------------------------------------------------------------------------------------------

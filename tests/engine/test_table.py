@@ -483,11 +483,14 @@ def slopes(function, arrays, position, step=1e-6):
     return result
 
 
+NO_SLOPES = "to_copy", "bernoulli"  # a copy in float32 is too coarse; a chance above 1 is refused
+
+
 def leaves(arrays):
     return [course_lib.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
 
 
-@pytest.mark.parametrize("name", [n for n in SAMPLES if n != "to_copy"])
+@pytest.mark.parametrize("name", [n for n in SAMPLES if n not in NO_SLOPES])
 def test_gradients_are_slopes(name):
     """First and second derivatives are what small differences say, without any other library."""
     arrays = SAMPLES[name][1]

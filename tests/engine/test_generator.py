@@ -1,0 +1,135 @@
+"""course_lib.native.generator: sources of random numbers, and what draws from them.
+
+The numbers are others than PyTorch's; when they repeat, and what may be drawn, is the same.
+"""
+
+import copy
+
+import pytest
+
+DRAWS = {
+    "rand": lambda torch, g: torch.rand(5, generator=g),
+    "randn": lambda torch, g: torch.randn(2, 3, generator=g, dtype=torch.float64),
+    "randint": lambda torch, g: torch.randint(2**60, (4,), generator=g),
+    "randperm": lambda torch, g: torch.randperm(50, generator=g),
+    "normal": lambda torch, g: torch.normal(0.0, 1.0, (4,), generator=g),
+    "normal of tensors": lambda torch, g: torch.normal(torch.zeros(3), torch.ones(3), generator=g),
+    "bernoulli": lambda torch, g: torch.bernoulli(torch.full((50,), 0.5), generator=g),
+    "bernoulli with p": lambda torch, g: torch.bernoulli(torch.zeros(50), 0.5, generator=g),
+    "multinomial": lambda torch, g: torch.multinomial(torch.ones(50), 20, generator=g),
+    "uniform_": lambda torch, g: torch.zeros(4).uniform_(2, 3, generator=g),
+    "normal_": lambda torch, g: torch.zeros(4).normal_(generator=g),
+    "random_": lambda torch, g: torch.zeros(4).random_(generator=g),
+    "bernoulli_": lambda torch, g: torch.zeros(50).bernoulli_(0.5, generator=g),
+    "exponential_": lambda torch, g: torch.zeros(4).exponential_(generator=g),
+    "nn.init.uniform_": lambda torch, g: torch.nn.init.uniform_(torch.zeros(4), generator=g),
+    "nn.init.normal_": lambda torch, g: torch.nn.init.normal_(torch.zeros(4), generator=g),
+    "nn.init.trunc_normal_": lambda torch, g: torch.nn.init.trunc_normal_(torch.zeros(4), generator=g),
+    "nn.init.kaiming_normal_": lambda torch, g: torch.nn.init.kaiming_normal_(torch.zeros(4, 4), generator=g),
+    "nn.init.xavier_uniform_": lambda torch, g: torch.nn.init.xavier_uniform_(torch.zeros(4, 4), generator=g),
+    "nn.init.orthogonal_": lambda torch, g: torch.nn.init.orthogonal_(torch.zeros(4, 4), generator=g),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_source_of_ones_own_repeats_and_leaves_the_shared_one_alone(torch, name):
+    """The same seed gives the same numbers, going on gives others, and the shared source does not move."""
+    draw, source = DRAWS[name], torch.Generator()
+    torch.manual_seed(5)
+    untouched = torch.rand(3)
+    torch.manual_seed(5)
+    first, second = (draw(torch, source.manual_seed(2)) for _ in range(2))
+    third = draw(torch, source)
+
+    assert torch.equal(first, second) and not torch.equal(second, third)
+    assert torch.equal(torch.rand(3), untouched)
+
+
+def test_seeds_are_remembered(torch):
+    """manual_seed gives the source itself, which knows its seed; a negative one counts from the end of 64 bits."""
+    source = torch.Generator()
+
+    assert source.initial_seed() == 67280421310721
+    assert source.manual_seed(3) is source and source.initial_seed() == 3
+    assert torch.manual_seed(7) is torch.default_generator and torch.initial_seed() == 7
+    assert torch.manual_seed(-1).initial_seed() == 2**64 - 1
+    assert torch.manual_seed(2.0).initial_seed() == 2
+    assert source.seed() == source.initial_seed() and torch.seed() == torch.initial_seed()
+    assert source.device == torch.device("cpu")
+    assert repr(source).startswith("<torch._C.Generator object at 0x")
+
+
+def test_a_state_is_gone_on_from(torch):
+    """get_state and set_state go back to a place in the numbers: a source's, the shared one's, a copy's."""
+    source = torch.Generator().manual_seed(4)
+    torch.rand(3, generator=source)
+    state, everybodys = source.get_state(), torch.get_rng_state()
+    twin = copy.deepcopy(source)
+    mine, shared = torch.rand(3, generator=source), torch.rand(3)
+    torch.set_rng_state(everybodys)
+
+    assert torch.equal(torch.rand(3, generator=source.set_state(state)), mine)
+    assert torch.equal(torch.rand(3), shared)
+    assert torch.equal(torch.rand(3, generator=twin), mine) and twin.initial_seed() == 4
+
+
+def test_a_loader_shuffles_with_its_generator(torch):
+    """Batches, splits and samples are in the same order for the same seed, and each pass of a loader in another."""
+    data = torch.utils.data
+
+    def seeded():
+        return torch.Generator().manual_seed(1)
+
+    def orders():
+        loader = data.DataLoader(range(40), 40, shuffle=True, generator=seeded())
+        passes = [next(iter(loader)).tolist() for _ in range(2)]
+        split = data.random_split(range(40), [0.5, 0.5], generator=seeded())[0].indices
+        some = list(data.SubsetRandomSampler(range(40), generator=seeded()))
+        return [*passes, list(split), some, list(data.RandomSampler(range(40), True, 60, generator=seeded()))]
+
+    first, second = orders(), orders()
+
+    assert first == second and first[0] != first[1]
+    assert sorted(first[0]) == sorted(first[3]) == list(range(40))
+
+
+def test_weighted_samples(torch):
+    """Numbers are drawn with the chances given: never one of weight 0, each once without replacement."""
+    sampler = torch.utils.data.WeightedRandomSampler
+    drawn = sampler([0, 1, 2], 200)
+
+    assert len(drawn) == 200 and drawn.weights.dtype is torch.float64
+    assert {*drawn} == {1, 2} and list(drawn).count(2) > list(drawn).count(1)
+    assert sorted(sampler([0.5, 1.0, 2.0], 3, replacement=False)) == [0, 1, 2]
+    for wrong, said in [
+        (([1.0], 0), "num_samples should be a positive integer value, but got num_samples=0"),
+        (([1.0], 2, 1), "replacement should be a boolean value, but got replacement=1"),
+        (([[1.0]], 2), "weights should be a 1d sequence but given weights have shape (1, 1)"),
+    ]:
+        with pytest.raises(ValueError, match="should be") as error:
+            sampler(*wrong)
+        assert str(error.value) == said
+
+
+def test_what_cannot_be_drawn_comes_last(torch):
+    """multinomial without replacement goes on with elements of weight 0 when the others are used up."""
+    assert torch.multinomial(torch.tensor([0.0, 0.0, 1.0]), 2).tolist()[0] == 2
+    assert torch.multinomial(torch.tensor([[0.0, 3.0], [2.0, 0.0]]), 1).tolist() == [[1], [0]]
+
+
+def test_a_draw_with_p_has_no_derivative(torch):
+    """torch.bernoulli(x, p) forgets the values of x, but not that it needed a gradient."""
+    y = torch.bernoulli(torch.ones(3, requires_grad=True), 0.5)
+
+    assert y.requires_grad and y.shape == (3,)
+    with pytest.raises(RuntimeError, match="derivative for aten::bernoulli is not implemented"):
+        y.sum().backward()
+
+
+def test_sparse_starting_values(torch):
+    """nn.init.sparse_ leaves the given share of each column at zero."""
+    values = torch.nn.init.sparse_(torch.ones(10, 3), 0.25)
+
+    assert values.eq(0).sum(0).tolist() == [3, 3, 3]
+    with pytest.raises(ValueError, match="Only tensors with 2 dimensions are supported"):
+        torch.nn.init.sparse_(torch.ones(3), 0.5)

@@ -37,17 +37,27 @@ class Storage:
 
 def copied_with_storage(array, memo):
     """A copy that looks at a copy of the whole memory as `array` does at the memory; what is in the memo is shared."""
-    whole = Storage(array).array
-    if whole.dtype != array.dtype or not (whole.flags.c_contiguous or whole.flags.f_contiguous):
+    whole, *place = in_storage(array)
+    if whole is None:
         return np.array(array)
     if ("memory", id(whole)) not in memo:
         memo["memory", id(whole)] = np.array(whole)
     copy = memo["memory", id(whole)]
-    if whole is array:
-        return copy
-    elements = copy.reshape(-1) if copy.flags.c_contiguous else copy.T.reshape(-1)
-    start = array.__array_interface__["data"][0] - Storage(array).data_ptr()
-    return np.ndarray(array.shape, array.dtype, elements, start, array.strides)
+    return copy if whole is array else at_place(copy, *place)
+
+
+def in_storage(array):
+    """(the whole memory, shape, strides, first byte): how `array` looks at its memory; Nones when it cannot be said."""
+    whole = Storage(array).array
+    if whole.dtype != array.dtype or not (whole.flags.c_contiguous or whole.flags.f_contiguous):
+        return None, None, None, None
+    return whole, array.shape, array.strides, array.__array_interface__["data"][0] - Storage(array).data_ptr()
+
+
+def at_place(whole, shape, strides, start):
+    """The array that looks at a whole memory in this way."""
+    elements = whole.reshape(-1) if whole.flags.c_contiguous else whole.T.reshape(-1)
+    return np.ndarray(shape, whole.dtype, elements, start, strides)
 
 
 def check_overlap(tensor, operands):

@@ -14,7 +14,7 @@ from course_lib.native.arguments import broadcast_error, number, operands, promo
 from course_lib.native.building import ON_TENSORS, build, rows
 from course_lib.native.composites import rename_node
 from course_lib.native.device import contiguous_format, device, preserve_format
-from course_lib.native.memory import copied_with_storage
+from course_lib.native.memory import at_place, copied_with_storage, in_storage
 from course_lib.native.messages import warn_once
 from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor, no_edge
@@ -114,7 +114,8 @@ WIDER_METHODS = """
     nanmedian aminmax cummax cummin quantile nanquantile histc unique_consecutive msort cov corrcoef vdot addr addr_
     addbmm addbmm_ cross select_scatter slice_scatter diagonal_scatter masked_scatter masked_scatter_ scatter_reduce
     scatter_reduce_ index_put split_with_sizes rot90 multinomial exponential_ matrix_power slogdet logdet arccosh
-    arcsinh arctanh arctan2 fix sgn
+    arcsinh arctanh arctan2 fix sgn arcsin arccos arctan arcsin_ arccos_ arctan_ arctan2_ arcsinh_ arccosh_ arctanh_
+    absolute_ negative_ fix_ subtract_ multiply_ divide_
 """.split()
 
 for _name in COMPOSITE_METHODS:
@@ -130,6 +131,7 @@ Tensor.subtract, Tensor.multiply, Tensor.divide, Tensor.true_divide = (
     composites.sub, composites.mul, composites.div, composites.div,
 )
 Tensor.swapaxes = composites.transpose
+Tensor.real = property(lambda self: self, doc="The tensor itself: nothing here is complex.")
 Tensor.__eq__, Tensor.__ne__ = composites.eq, composites.ne
 Tensor.__lt__, Tensor.__le__ = composites.lt, composites.le
 Tensor.__gt__, Tensor.__ge__ = composites.gt, composites.ge
@@ -821,11 +823,15 @@ Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
 
 @method()
 def __reduce_ex__(self, protocol):
-    return _rebuild, (type(self), np.array(self.array), requires_grad(self)), self.__dict__ or None
+    array = self.array
+    if isinstance(array, np.ndarray):  # in one file, tensors that share memory share it again
+        whole, *place = in_storage(array)
+        array = np.array(array) if whole is None else array if whole is array else (whole, *place)
+    return _rebuild, (type(self), array, requires_grad(self)), self.__dict__ or None
 
 
 def _rebuild(cls, array, wants_grad):
-    tensor = new_tensor(array, cls)
+    tensor = new_tensor(at_place(*array) if isinstance(array, tuple) else array, cls)
     return require_grad(tensor) if wants_grad else tensor
 
 

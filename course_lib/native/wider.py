@@ -44,6 +44,11 @@ def named(result, name):
 # --- element by element ------------------------------------------------------------------------------------
 
 arccosh, arcsinh, arctanh, arctan2 = rows.acosh, rows.asinh, rows.atanh, rows.atan2
+arcsin, arccos, arctan = rows.asin, rows.acos, rows.atan
+arcsin_, arccos_, arctan_, arctan2_ = rows.asin_, rows.acos_, rows.atan_, rare.atan2_
+arcsinh_, arccosh_, arctanh_ = rare.asinh_, rare.acosh_, rare.atanh_
+absolute_, negative_, fix_ = rows.abs_, rows.neg_, rows.trunc_
+subtract_, multiply_, divide_ = composites.sub_, composites.mul_, composites.div_
 fix = rows.trunc
 
 

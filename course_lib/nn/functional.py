@@ -94,6 +94,20 @@ def threshold(input, threshold, value, inplace=False):
     return (rows.threshold_over_ if inplace else rows.threshold)(input, threshold, value)
 
 
+def over(function):
+    """The variant that writes into its input: relu_ for relu."""
+
+    def function_(input, *args, **kwargs):
+        return function(input, *args, **kwargs, inplace=True)
+
+    function_.__name__, function_.__doc__ = function.__name__ + "_", f"{function.__name__}, written into its input."
+    return function_
+
+
+relu_, leaky_relu_, elu_, selu_ = over(relu), over(leaky_relu), over(elu), over(selu)
+celu_, hardtanh_, threshold_ = over(celu), over(hardtanh), over(threshold)
+
+
 def softplus(input, beta=1, threshold=20):
     """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
     return rows.softplus(input, beta, threshold)

@@ -180,3 +180,13 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def __getattr__(name):
+    """What PyTorch has here and this engine has not."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise AttributeError(
+        f"{__name__} has no {name!r}. If PyTorch has it, this engine leaves it out; `dir({__name__})` lists what there "
+        "is."
+    )

@@ -81,3 +81,11 @@ def vector_to_parameters(vec, parameters):
         start += parameter.numel()
 
 
+def __getattr__(name):
+    """What PyTorch has here and this engine has not."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise AttributeError(
+        f"{__name__} has no {name!r}. If PyTorch has it, this engine leaves it out; `dir({__name__})` lists what there "
+        "is."
+    )

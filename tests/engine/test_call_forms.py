@@ -79,6 +79,22 @@ FORMS = {
         torch.einsum("ij,jk", x, x)
         torch.einsum("i,i,i", v, v[:1], v[:2])
     """,
+    "names of NumPy, as methods and in place": """
+        v.arcsin()
+        v.arccos()
+        v.arctan()
+        (v * 1).arctan_()
+        (v * 0.1).arcsin_()
+        (v * 0.1).arctanh_()
+        (v * 1).arctan2_(w)
+        (v * 1).absolute_()
+        (v * 1).negative_()
+        (v * 1).fix_()
+        (v * 1).subtract_(w, alpha=2)
+        (v * 1).multiply_(2)
+        (v * 1).divide_(w, rounding_mode="floor")
+        v.real
+    """,
     "checks that come first": """
         F.embedding(i1, v)
         F.dropout(i, 0.5)

@@ -735,3 +735,92 @@ def test_describe_names_what_is_left_out():
     with pytest.raises(NotImplementedError, match="cuda"):
         course_lib.nn.Linear(1, 1).cuda()
     assert describe(ValueError("a\nb")) == "ValueError: a"
+
+
+@pytest.mark.parametrize("name", [n for n in dir(course_lib.nn) if isinstance(getattr(course_lib.nn, n), type)])
+def test_every_class_of_layers_is_found_again_by_its_name(name):
+    """A pickle names a layer's class by module and name, and finds that very class there."""
+    cls = getattr(course_lib.nn, name)
+
+    assert pickle.loads(pickle.dumps(cls)) is cls
+
+
+def test_hooks_on_state_dicts_in_the_older_form(torch):
+    """Without the module as an argument, and with a result that takes the state dict's place."""
+    layer, calls = torch.nn.Linear(1, 1), []
+    layer._register_load_state_dict_pre_hook(lambda state, prefix, *rest: calls.append((sorted(state), prefix)))
+    layer._register_load_state_dict_pre_hook(lambda module, *rest: calls.append(module is layer), with_module=True)
+    layer.load_state_dict(layer.state_dict())
+    handle = layer._register_state_dict_hook(lambda module, state, prefix, metadata: {"kept": len(state)})
+    replaced = layer.state_dict()
+    handle.remove()
+
+    assert calls == [(["bias", "weight"], ""), True]
+    assert replaced == {"kept": 2} and len(layer.state_dict()) == 2
+
+
+STATES = {
+    "input of one dimension": lambda torch, layer: layer(torch.ones(4)),
+    "input of four": lambda torch, layer: layer(torch.ones(1, 1, 1, 2)),
+    "state without batches": lambda torch, layer: layer(torch.ones(4, 1, 2), state_of(torch, layer, 1, 3)),
+    "state with batches": lambda torch, layer: layer(torch.ones(4, 2), state_of(torch, layer, 1, 1, 3)),
+    "state of another batch": lambda torch, layer: layer(torch.ones(4, 1, 2), state_of(torch, layer, 1, 2, 3)),
+    "state of another size": lambda torch, layer: layer(torch.ones(4, 2), state_of(torch, layer, 1, 4)),
+    "one tensor": lambda torch, layer: layer(torch.ones(4, 1, 2), torch.ones(2, 1, 3)),
+    "second part too large": lambda torch, layer: layer(torch.ones(4, 2), (torch.ones(1, 3), torch.ones(1, 4))),
+    "parts": lambda torch, layer: [[list(w.shape) for w in weights] for weights in layer.all_weights],
+}
+
+
+def state_of(torch, layer, *shape):
+    return (torch.ones(*shape),) * 2 if isinstance(layer, torch.nn.LSTM) else torch.ones(*shape)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("name", [name for name in STATES if name != "second part too large"])
+def test_states_that_do_not_fit_are_refused(kind, name, real_torch):
+    """The message says how many dimensions, or which sizes, the input and the state should have."""
+    ours, theirs = (describe_outcome(t, STATES[name], getattr(t.nn, kind)(2, 3)) for t in (course_lib, real_torch))
+
+    assert ours == theirs
+
+
+def test_the_second_part_of_a_state_is_refused_by_its_number(real_torch):
+    """hidden[1] is the cell state."""
+    run = STATES["second part too large"]
+    ours, theirs = (describe_outcome(t, run, t.nn.LSTM(2, 3)) for t in (course_lib, real_torch))
+
+    assert ours == theirs == "RuntimeError: Expected hidden[1] size (1, 1, 3), got [1, 1, 4]"
+
+
+def describe_outcome(torch, run, layer):
+    try:
+        return seen(run(torch, layer))
+    except Exception as error:
+        return describe(error)
+
+
+def test_what_module_helpers_leave_out_is_said():
+    """Names of nn.utils and nn.init that are not there, and half precision, name the limit."""
+    for place in (course_lib.nn.utils, course_lib.nn.init):
+        with pytest.raises(AttributeError, match=f"{place.__name__} has no 'weight_norm'. If PyTorch has it, this"):
+            _ = place.weight_norm
+        assert not hasattr(place, "__wrapped__")
+    for name in ("half", "bfloat16"):
+        with pytest.raises(NotImplementedError, match=f"Module.{name}()"):
+            getattr(course_lib.nn.Linear(1, 1), name)()
+
+
+def test_functions_with_an_underscore_write_into_their_input(torch):
+    """F.relu_ and the others give the input itself, counted once."""
+    F = torch.nn.functional
+    for name, arguments in [
+        ("relu_", ()), ("leaky_relu_", (0.5,)), ("elu_", (2.0,)), ("selu_", ()), ("celu_", (2.0,)),
+        ("hardtanh_", (-0.5, 0.5)), ("threshold_", (0.0, 9.0)),
+    ]:  # fmt: skip
+        x = torch.tensor([-1.0, 2.0])
+        expected = getattr(F, name.removesuffix("_"))(x, *arguments)
+        y = getattr(F, name)(x, *arguments)
+
+        assert y is x and x._version == 1
+        assert x.tolist() == expected.tolist()

@@ -390,3 +390,28 @@ def test_a_size_and_a_list_do_not_add(engine, request):
         size + [3]
     with pytest.raises(TypeError):
         [3] + size
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "int64"])
+def test_limits_of_a_type_as_in_pytorch(name, torch):
+    """finfo and iinfo print, compare and say the same; the numbers themselves are Python's."""
+    import course_lib
+
+    kind = "iinfo" if name == "int64" else "finfo"
+    names = ["min", "max", "bits", "dtype"]
+    names += ["eps", "tiny", "smallest_normal", "resolution"] if kind == "finfo" else []
+
+    def facts(library):
+        limits = getattr(library, kind)(getattr(library, name))
+        same = limits == getattr(library, kind)(getattr(library, name))
+        return repr(limits), same, [(type(getattr(limits, n)).__name__, getattr(limits, n)) for n in names]
+
+    assert facts(course_lib) == facts(torch)
+
+
+def test_which_types_have_a_sign(torch):
+    """is_signed, as is_floating_point, is asked of a type."""
+    import course_lib
+
+    for name in ("float32", "float64", "int64", "bool"):
+        assert getattr(course_lib, name).is_signed == getattr(torch, name).is_signed

@@ -22,7 +22,7 @@ from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table
     kernels,
     messages,
 )
-from course_lib.native.arguments import operands, rank, type_name
+from course_lib.native.arguments import rank, type_name
 from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import cat, dimension
@@ -609,8 +609,10 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
 
 def result_type(tensor1, tensor2):
     """The dtype of a result made of two operands, tensors or numbers."""
-    tensors = operands("result_type", tensor1, tensor2)
-    return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors]))]
+    pairs = [
+        (t.array.dtype, rank(t)) if isinstance(t, Tensor) else (dtypes.of_number(t), 0) for t in (tensor1, tensor2)
+    ]
+    return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type(pairs))]
 
 
 def promote_types(type1, type2):

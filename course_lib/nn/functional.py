@@ -546,6 +546,10 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = composites.matmul(query, composites.mT(key)) * scale
     if is_causal:
+        if attn_mask is not None:
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
         attn_mask = rows.tril(creation.ones(*scores.shape[-2:])) == 1
     if attn_mask is not None:
         is_bool = attn_mask.dtype.name == "bool"

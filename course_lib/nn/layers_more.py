@@ -94,18 +94,22 @@ class _Transposed(_Convolution):
     def fitting(self, input, output_size):
         """How much to add at the end of each dimension, so that the result has a size."""
         n = self.dimensions
-        wanted, sizes = list(output_size)[-n:], input.shape[-n:]
-        added = []
-        for d in range(n):
-            span = self.dilation[d] * (self.kernel_size[d] - 1) + 1
-            least = (sizes[d] - 1) * self.stride[d] - 2 * self.padding[d] + span
-            if not least <= wanted[d] < least + self.stride[d]:
-                raise ValueError(
-                    f"requested an output size of {wanted}, but valid sizes range from {least} to "
-                    f"{least + self.stride[d] - 1} (for an input of {list(sizes)})"
-                )
-            added.append(wanted[d] - least)
-        return added
+        rank, sizes = input.dim(), input.shape[-n:]
+        if len(output_size) not in (n, rank):
+            raise ValueError(
+                f"ConvTranspose{n}D: for {rank}D input, output_size must have {n} or {rank} elements (got "
+                f"{len(output_size)})"
+            )
+        wanted = output_size if len(output_size) == n else output_size[-n:]
+        spans = [d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+        least = [(sizes[d] - 1) * self.stride[d] - 2 * self.padding[d] + spans[d] for d in range(n)]
+        most = [least[d] + self.stride[d] - 1 for d in range(n)]
+        if not all(least[d] <= wanted[d] <= most[d] for d in range(n)):
+            raise ValueError(
+                f"requested an output size of {wanted}, but valid sizes range from {least} to {most} (for an input of "
+                f"{sizes})"
+            )
+        return [wanted[d] - least[d] for d in range(n)]
 
 
 class ConvTranspose1d(_Transposed):

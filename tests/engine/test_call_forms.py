@@ -79,6 +79,19 @@ FORMS = {
         torch.einsum("ij,jk", x, x)
         torch.einsum("i,i,i", v, v[:1], v[:2])
     """,
+    "modules that are told too much, or too little": """
+        torch.nn.Unflatten(1, 3)
+        torch.nn.Unflatten(1, (3, "a"))
+        torch.nn.Unflatten(1, [3, 1])
+        torch.nn.Unflatten(1, [3, 1])(x)
+        torch.nn.ConvTranspose2d(1, 1, 2, stride=2)(img.float(), output_size=(12, 12))
+        torch.nn.ConvTranspose2d(1, 1, 2, stride=2)(img.float(), output_size=[8])
+        torch.nn.ConvTranspose2d(1, 1, 2, stride=2)(img.float(), output_size=(1, 1, 9, 8)).shape
+        F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(2, 2).bool(), is_causal=True)
+        torch.result_type(1, 1.0)
+        torch.result_type(i, 1.0)
+        torch.result_type(True, s)
+    """,
     "names of NumPy, as methods and in place": """
         v.arcsin()
         v.arccos()

@@ -270,8 +270,17 @@ def shorten_rows(weight, places, max_norm, norm_type):
         weight.mul_(creation.tensor(factors))
 
 
+def check_tensors(name, input, *target):
+    """TypeError for an input, or a target behind it, that is no tensor."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
+    if target and not isinstance(target[0], Tensor):
+        raise TypeError(f"{name}(): argument 'target' (position 2) must be Tensor, not {type_name(target[0])}")
+
+
 def one_hot(tensor, num_classes=-1):
     """For each class number a row of zeros with a single 1 at its place."""
+    check_tensors("one_hot", tensor)
     classes = tensor.array
     if classes.dtype.kind != "i":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -296,6 +305,9 @@ def per_dimension(value, dimensions):
 
 def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups):
     """Convolution over one, two or three dimensions; an input without a batch dimension gets one for a moment."""
+    if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
+        got = ", ".join(type(value).__name__ for value in (input, weight))
+        raise TypeError(f"conv{dimensions}d() received an invalid combination of arguments - got ({got})")
     unbatched = input.dim() == dimensions + 1
     if unbatched:
         input = composites.unsqueeze(input, 0)
@@ -397,6 +409,7 @@ def pad(input, pad, mode="constant", value=None):
     mode: what is added: "constant" the value (0), "replicate" the edge, "reflect" its mirror image without the edge,
     "circular" the other end
     """
+    check_tensors("pad", input)
     if not isinstance(pad, list | tuple):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     if len(pad) % 2:
@@ -473,6 +486,7 @@ def check_floats(input, kernel):
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions."""
+    check_tensors("layer_norm", input)
     if isinstance(normalized_shape, int):
         raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
     shape = tuple(normalized_shape)
@@ -503,6 +517,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     """Each element set to zero with chance p, the others divided by 1 - p. Does nothing unless training."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    check_tensors("dropout", input)
     if p == 0 or not training or input.numel() == 0:
         return input
     check_cast(dtypes.F32, input.array.dtype)
@@ -692,6 +707,8 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     input (C), (N, C) or (N, C, ...), target the same without C. The mean is weighted, and leaves out targets equal to
     ignore_index. IndexError for a class that is not there.
     """
+    if type(input) is not Tensor or type(target) is not Tensor:
+        check_tensors("nll_loss_nd", input, target)
     dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
     if dims == 2 and weight is None and input.array.shape[:1] == sizes and target.array.dtype is dtypes.I64:
         return rows.nll_loss(input, target, None, number, ignore_index)[0]  # all is as it should be
@@ -757,6 +774,8 @@ def check_class_numbers(target):
 
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
+    if type(input) is not Tensor or type(target) is not Tensor:
+        check_tensors("cross_entropy_loss", input, target)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.array.ndim == 1 else 1
@@ -816,6 +835,7 @@ def spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim)
 
 def kl_div(input, target, *, reduction="mean", log_target=False):
     """target * (log(target) - input), with input as log probabilities."""
+    check_tensors("kl_div", input, target)
     if "f" != input.array.dtype.kind or "f" != target.array.dtype.kind:
         raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "mean":

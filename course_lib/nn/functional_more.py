@@ -15,6 +15,7 @@ from course_lib.nn.functional import (
     batch_norm,
     check_kinds,
     check_steps,
+    check_tensors,
     dropout,
     leaky_relu,
     logsigmoid,
@@ -70,6 +71,7 @@ def check_output(input, lengths):
 
 def max_pool(n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
     """The largest element of each patch of n dimensions, on request with its place."""
+    check_tensors(f"max_pool{n}d", input)
     kernel, stride, padding, dilation = check_pooling(n, input, kernel_size, stride, padding, dilation)
     lengths = [
         kernels_images.pooled_length(*each, ceil_mode)
@@ -106,6 +108,7 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 def avg_pool(n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """The mean of each patch of n dimensions."""
+    check_tensors(f"avg_pool{n}d", input)
     kernel, stride, padding, _ = check_pooling(n, input, kernel_size, stride, padding)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")

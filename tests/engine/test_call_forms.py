@@ -79,6 +79,20 @@ FORMS = {
         torch.einsum("ij,jk", x, x)
         torch.einsum("i,i,i", v, v[:1], v[:2])
     """,
+    "what is no tensor": """
+        F.cross_entropy([1.0], [2])
+        F.cross_entropy(x, 1)
+        F.nll_loss(x, [1])
+        F.kl_div(x, 1.0)
+        F.one_hot(3)
+        F.one_hot([3, np.float64(2)])
+        F.layer_norm([1.0], (1,))
+        F.dropout("a")
+        F.pad([1], (1, 1))
+        F.max_pool2d([1], 2)
+        F.avg_pool2d(np.ones(2), 2)
+        torch.nn.CrossEntropyLoss()(x, np.int64(1))
+    """,
     "modules that are told too much, or too little": """
         torch.nn.Unflatten(1, 3)
         torch.nn.Unflatten(1, (3, "a"))

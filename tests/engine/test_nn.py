@@ -824,3 +824,15 @@ def test_functions_with_an_underscore_write_into_their_input(torch):
 
         assert y is x and x._version == 1
         assert x.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("arguments", [(1, 2), ("a", None), (None, 2)], ids=str)
+def test_a_convolution_of_no_tensor_names_its_types(arguments, torch):
+    """Which types were given stands in the message; PyTorch lists its forms behind it."""
+    image = torch.ones(1, 1, 2, 2)
+    given = [image if value is None else value for value in arguments]
+    names = ", ".join(type(value).__name__ for value in given)
+    with pytest.raises(TypeError) as error:
+        torch.nn.functional.conv2d(*given)
+
+    assert f"conv2d() received an invalid combination of arguments - got ({names})" in str(error.value)

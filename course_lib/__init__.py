@@ -65,7 +65,7 @@ _native_methods.make_facts_read_only()
 float, double, long = float32, float64, int64  # noqa: A001
 concat = concatenate = cat
 inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 _FUNCTIONS = """
     add sub mul div pow remainder square clamp where sum mean prod var std norm max min amax amin argmax argmin all any

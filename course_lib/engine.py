@@ -39,7 +39,7 @@ from course_lib import grad_mode
 from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.native import heap
-from course_lib.native.checks import check_nan, check_result
+from course_lib.native.checks import check_nan, check_result, store_for_inference
 from course_lib.native.kernels import named_sizes
 from course_lib.native.sum_to import fit_inputs, fit_to_outputs
 from course_lib.saved import read_slot
@@ -78,7 +78,7 @@ class GraphTask:
         nodes = self.count_dependencies()
         if captures is not None or accumulate_into:
             self.find_needed(nodes, accumulate_into)
-        self.is_plain = self.needed is None and not (create_graph or self.anomaly)  # nothing special about the pass
+        self.is_plain = self.needed is None and not (create_graph or self.anomaly or state.inference)
 
     def count_dependencies(self):
         """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
@@ -331,7 +331,7 @@ def run_leaf(task, node, grads, is_needed):
     if node.hooks is not None:
         grads = run_prehooks(node, grads)
     if grads[0] is not None:
-        node.apply(grads[0])
+        (store_for_inference if state.inference else AccumulateGrad.apply)(node, grads[0])
     for hook in list((meta.post_accumulate_hooks or {}).values()):
         if (result := hook(node.variable)) is not None:
             check_result(hook, result, result)

@@ -29,11 +29,11 @@ from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import messages
 from course_lib.native.arguments import bind_arguments
-from course_lib.native.checks import check_dirty, check_marks
+from course_lib.native.checks import as_tensor, check_dirty, check_marks
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
-from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor, no_edge
+from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, no_edge
 from course_lib.views import check_in_place, edge_of, make_view, rebase_history, requires_grad, set_history
 
 state = grad_mode.state
@@ -137,10 +137,10 @@ class FunctionCtx(Node):
     def output_gradient(self, position, grad):
         """One argument of backward: the gradient as a tensor, zeros if nothing arrived; None for no tensor."""
         if grad is not None:
-            return grad if isinstance(grad, Tensor) else new_tensor(grad)
+            return as_tensor(grad)
         if not self.materialize_grads or self._output_forms[position] is None:
             return None
-        return new_tensor(np.zeros(*self._output_forms[position]))
+        return as_tensor(np.zeros(*self._output_forms[position]))
 
     def check_count(self, result):
         """RuntimeError unless there is one gradient for each argument of forward; more trailing Nones are fine."""

@@ -16,12 +16,12 @@ import weakref
 from itertools import count
 
 from course_lib.native.kernels import broadcast_like
-from course_lib.native.ownership import copy_like, may_be_taken_over
+from course_lib.native.ownership import copy_like, counter_to_add, may_be_taken_over
 from course_lib.native.sum_to import fit_inputs
 from course_lib.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
 
 next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
-LEAVES_FIRST = 1 << 62  # the number of every AccumulateGrad: nothing in the ready queue comes before it
+LEAVES_FIRST = (1 << 64) - 1  # the number of every AccumulateGrad: nothing in the ready queue comes before it
 
 
 class Node:
@@ -216,8 +216,10 @@ class AccumulateGrad(Node):
         leaf = self.variable
         array, meta = leaf.array, leaf.meta
         have = meta.grad
-        if not meta.requires_grad:
-            return ()  # switched off after the forward pass
+        if not meta.requires_grad:  # switched off after the forward pass
+            if leaf.node is not None:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
+            return ()
         if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
             meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
         elif have is None:
@@ -226,7 +228,7 @@ class AccumulateGrad(Node):
             result.node = result.version = result.meta = None
             meta.grad = result
         else:
-            version = counter_of(have)
+            version = counter_of(have) if have.meta is None else counter_to_add(have)
             try:
                 have.array += grad  # the same tensor, changed in place: whoever holds it sees the sum
             except ValueError:

@@ -89,7 +89,7 @@ def detach(self):
     """
     result = alias(self)
     if self.is_inference():
-        meta_of(result).inference = True
+        meta_of(result).inference, result.version = state.inference or "counted", None
     return result
 
 
@@ -116,7 +116,7 @@ def detach_(self):
 def _data(self):
     result = new_tensor(memory_of(self))
     if self.is_inference():
-        meta_of(result).inference = True
+        meta_of(result).inference, result.version = state.inference or "counted", None
     return result
 
 
@@ -181,10 +181,9 @@ def retain_grad(self):
     """
     if not requires_grad(self):
         raise RuntimeError(messages.RETAIN_GRAD_OF_PLAIN)
-    node = views.grad_fn(self)
-    if node is None or self.retains_grad:
+    if self.node is None or self.retains_grad:
         return
-    meta_of(self).retains_grad = True
+    node, meta_of(self).retains_grad = views.grad_fn(self), True
     hooks_of(node).retain[self.meta.output_nr] = weakref.ref(self)
 
 

@@ -65,13 +65,13 @@ class Tensor:
 
     @property
     def _version(self):
-        if self.meta is not None and self.meta.inference:
+        if self.meta is not None and self.meta.inference is True:
             raise RuntimeError(errors.INFERENCE_NO_VERSION)
         return 0 if self.version is None else self.version.value
 
     def is_inference(self):
         """True for a tensor made in inference mode: it has no version counter."""
-        return self.meta is not None and self.meta.inference
+        return self.meta is not None and bool(self.meta.inference)
 
     # --- in words ------------------------------------------------------------------------------------------
 

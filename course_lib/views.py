@@ -165,7 +165,7 @@ def check_in_place(tensor, recording):
     meta = tensor.meta
     if meta is None:
         return
-    if meta.inference and not state.inference:
+    if meta.inference is True and not state.inference:
         raise RuntimeError(messages.INFERENCE_IN_PLACE)
     if not recording:
         return

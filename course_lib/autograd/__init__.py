@@ -14,6 +14,8 @@ from course_lib.function import Function, FunctionCtx
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
 from course_lib.native import messages
+from course_lib.native.building import mark_inference
+from course_lib.native.checks import as_tensor
 from course_lib.native.creation import zeros_like
 from course_lib.native.kernels import copy
 from course_lib.native.messages import warn_once
@@ -51,7 +53,7 @@ def seed(tensor, grad, create_graph, position):
         if array.size != 1:
             raise RuntimeError(errors.NOT_A_SCALAR)
         ones = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else array.dtype.type(1)
-        return new_tensor(ones) if create_graph else ones
+        return as_tensor(ones) if create_graph else ones
     if not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
     if grad.array.shape != array.shape:
@@ -218,6 +220,8 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
                 made[id(caught)] = new_tensor(caught if getattr(caught, "base", None) is None else copy(caught))
             caught = made[id(caught)]
         results.append(caught)
+    if state.inference:
+        mark_inference(*made.values())
     return results
 
 

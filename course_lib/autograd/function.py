@@ -36,6 +36,9 @@ class Error(Node):
     __slots__ = ("output_count",)
     several_outputs = True
 
+    def name(self):
+        return "torch::autograd::Error"
+
     def apply(self, grads):
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 

@@ -7,8 +7,9 @@ import warnings
 
 import numpy as np
 
+from course_lib.grad_mode import state
 from course_lib.native import messages
-from course_lib.tensor import Tensor, new_tensor
+from course_lib.tensor import Tensor, meta_of, new_tensor
 
 
 def check_grad(tensor, grad):
@@ -28,12 +29,26 @@ def check_grad(tensor, grad):
         )
 
 
+def store_for_inference(node, grad):
+    """What AccumulateGrad does in inference mode: a `.grad` that begins there is an inference tensor."""
+    meta = node.variable.meta
+    before = meta.grad
+    node.apply(grad)
+    if meta.grad is not before:
+        meta_of(meta.grad).inference = True
+
+
 # --- what hooks return -------------------------------------------------------------------------------------
 
 
 def as_tensor(grad):
-    """Hooks are given tensors, also when the engine computes on arrays."""
-    return grad if grad is None or isinstance(grad, Tensor) else new_tensor(grad)
+    """Hooks are given tensors, also when the engine computes on arrays. In inference mode these are of that mode."""
+    if grad is None or isinstance(grad, Tensor):
+        return grad
+    tensor = new_tensor(grad)
+    if state.inference:
+        meta_of(tensor).inference = True
+    return tensor
 
 
 def check_result(hook, result, value):
@@ -79,11 +94,10 @@ def check_marks(dirty, non_differentiable):
 
 def check_dirty(dirty, inputs, outputs):
     """What mark_dirty named must be among the inputs (a warning) and among the outputs (RuntimeError)."""
-    for tensor in dirty:
-        if not any(tensor is i for i in inputs):
-            warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
-        if not any(tensor is o for o in outputs):
-            raise RuntimeError(messages.DIRTY_NOT_RETURNED)
+    if not all(any(tensor is o for o in outputs) for tensor in dirty):
+        raise RuntimeError(messages.DIRTY_NOT_RETURNED)
+    if not all(any(tensor is i for i in inputs) for tensor in dirty):
+        warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
 
 
 def check_nan(node, grads):

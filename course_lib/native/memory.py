@@ -96,7 +96,7 @@ def overlaps_partly(a, b):
     if not overlaps(a, b):
         return False
     if np.lib.array_utils.byte_bounds(a) == np.lib.array_utils.byte_bounds(b):
-        return a.size > 1 and a.strides != b.strides
+        return a.strides != b.strides if a.size > 1 else a.ndim != b.ndim
     return True
 
 

@@ -7,8 +7,11 @@ from sys import getrefcount
 
 import numpy as np
 
+from course_lib.grad_mode import state
+from course_lib.native import messages
 from course_lib.native.kernels import broadcast_like
-from course_lib.native.memory import UNSHARED, is_dense
+from course_lib.native.memory import UNSHARED, check_overlap, is_dense
+from course_lib.tensor import counter_of
 
 
 def may_be_taken_over(grad, like):
@@ -28,6 +31,17 @@ def may_be_taken_over(grad, like):
     if type(base) is not np.ndarray or getrefcount(base) > _ONE_VIEW:
         return False
     return base.size == grad.size and grad.strides == like.strides
+
+
+def counter_to_add(grad):
+    """The counter of a `.grad` that is about to grow.
+
+    RuntimeError for one that was made in inference mode, outside of it, and for elements that share a place.
+    """
+    if grad.is_inference() and not state.inference:
+        raise RuntimeError(messages.INFERENCE_IN_PLACE)
+    check_overlap(grad, ())
+    return counter_of(grad)
 
 
 def copy_like(grad, like):

@@ -207,6 +207,18 @@ WRITING = (
         "leaf",
     ),
     Row(
+        "leaf that is none any more",
+        r"leaf variable has been moved into the graph interior",
+        (
+            "The backward pass arrived at a tensor that was a leaf when this graph was recorded, and is computed now.",
+            "Its requires_grad was switched off, and then something that requires grad was written into it.",
+            "It appears during backward: what its `.grad` would have been about is no longer there.",
+        ),
+        ("Write into a new tensor: `y = x.detach() * w`.", "Record the graph again after the write."),
+        (),
+        7,
+    ),
+    Row(
         "view of several",
         r"Output (?P<output>\d+) of (?P<op>\w+) is a view and (?P<how>.*?)\. This view is the output of a function "
         r"that returns multiple views",

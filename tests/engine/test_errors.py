@@ -619,6 +619,23 @@ programs(
 
 
 @program
+def a_grad_made_in_inference_mode_grows_outside(torch):
+    y = leaf(torch).sum()
+    with torch.inference_mode():
+        y.backward()
+    y.backward()
+
+
+@program
+def a_leaf_in_the_interior_of_the_graph(torch):
+    x = leaf(torch)
+    y = x.sum()
+    x.requires_grad_(False)
+    x.mul_(leaf(torch))
+    y.backward()
+
+
+@program
 def view_made_in_inference_mode_is_written(torch):
     y = computed(torch)
     with torch.inference_mode():

@@ -1,5 +1,7 @@
 """Custom Functions: ctx, what backward gets and may return, in-place, views, several outputs, second derivatives."""
 
+import warnings
+
 import pytest
 
 
@@ -530,3 +532,33 @@ def test_a_function_inside_a_function(torch):
     (second,) = torch.autograd.grad(g, x)
 
     assert (g.item(), second.item()) == (8.0, 12.0)
+
+
+def test_mark_dirty_of_what_is_neither_input_nor_output_is_an_error_without_a_warning(torch):
+    """The outputs are looked at first; the warning about inputs is for what was returned."""
+    def forward(ctx, x, returned):
+        y = x * 1
+        ctx.mark_dirty(y)
+        return y if returned else x * 2
+
+    function = make(torch, forward, lambda ctx, g: (g, None))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with pytest.raises(RuntimeError, match="elements marked as dirty during the forward method were not returned"):
+            function.apply(leaf(torch, 1.0), False)
+
+        assert seen == []
+        function.apply(leaf(torch, 1.0), True)
+
+    assert ["received a tensor that was not an input" in str(w.message) for w in seen] == [True]
+
+
+def test_the_node_that_forbids_second_derivatives_has_its_full_name(torch):
+    """It is named as the nodes of C++ are."""
+    once = torch.autograd.function.once_differentiable
+    x = leaf(torch, 2.0)
+    y = make(torch, lambda ctx, x: x * 2, once(lambda ctx, g: g * 2)).apply(x)
+    (g,) = torch.autograd.grad(y**2, x, create_graph=True)
+
+    assert g.grad_fn.name() == "torch::autograd::Error"
+    assert type(g.grad_fn).__name__ == "Error"

@@ -299,3 +299,35 @@ def test_a_refused_write_to_a_leaf_changes_nothing(torch):
 
     assert x.tolist() == [1.0, 2.0, 3.0]
     assert x._version == 0 and x.is_leaf
+
+
+def test_a_leaf_that_became_an_intermediate_takes_no_gradient(torch):
+    """A graph from before still ends in it: RuntimeError, for what it was is gone."""
+    x, w = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    y = x * 3
+    x.requires_grad_(False)
+    x.mul_(w)
+
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        y.backward()
+    x.sum().backward()
+
+    assert w.grad.tolist() == [1.0]
+
+
+def test_a_grad_whose_elements_share_a_place_cannot_grow(torch):
+    """`.grad` may be an expanded tensor, but nothing can be added to it."""
+    x = torch.ones(2, requires_grad=True)
+    x.grad = torch.ones(1).expand(2)
+
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        (x * 2).sum().backward()
+
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_the_accumulator_has_the_highest_number(torch):
+    """It comes before all other nodes."""
+    x = torch.ones(1, requires_grad=True)
+
+    assert (x * 2).grad_fn.next_functions[0][0]._sequence_nr() == 2**64 - 1

@@ -461,3 +461,39 @@ def test_an_element_may_be_assigned_what_already_stands_there(torch):
 
     assert x.tolist() == [[[0.5, 1.0]], [[2.0, 3.0]]]
     assert x[0, 0].expand(1, 2).stride() == (2, 1)
+
+
+def test_one_element_and_its_view_of_another_form_overlap(torch):
+    """A tensor of one element may not be written with a view of itself that has more or fewer dimensions."""
+    for value, view in (([2.0], lambda h: h[0]), ([2.0], lambda h: h.squeeze()), (2.0, lambda h: h)):
+        h = torch.tensor(value, requires_grad=True) * 1
+        target = h if h.dim() else h.unsqueeze(0)
+        for write in (target.add_, target.mul_, target.copy_):
+            with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+                write(view(h))
+
+        assert h._version == 0
+    h = torch.tensor([2.0])
+    h.add_(h[:])
+
+    assert h.tolist() == [4.0]
+
+
+def test_retain_grad_asks_nothing_of_a_stale_view(torch):
+    """A view without a node counts as a leaf there, whatever became of its base."""
+    w = torch.tensor([2.0], requires_grad=True)
+    base = torch.ones(3)
+    view = base[1:]
+    base.mul_(w)
+    view.retain_grad()
+    h = w * base
+    with torch.no_grad():
+        blind = h[1:]
+    h.mul_(2)
+    blind.retain_grad()
+
+    assert (view.retains_grad, blind.retains_grad) == (False, False)
+    assert not view.is_leaf  # now it has a node
+    view.retain_grad()
+
+    assert view.retains_grad

@@ -8,6 +8,7 @@ import numpy as np
 from course_lib import dtypes, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import kernels, messages
+from course_lib.native.arguments import type_name
 from course_lib.native.building import ON_TENSORS, mark_inference, rows
 from course_lib.native.memory import overlaps
 from course_lib.native.messages import warn_once
@@ -249,9 +250,8 @@ def setitem(tensor, index, value):
     else:
         view, indices = apply_simple(tensor, index)
     if not isinstance(value, Tensor):
-        if not isinstance(value, int | float | np.generic):
-            name = ("numpy." if isinstance(value, np.ndarray) else "") + type(value).__name__
-            raise TypeError(f"can't assign a {name} to a {tensor.type()}")
+        if not isinstance(value, int | float | np.integer):
+            raise TypeError(f"can't assign a {type_name(value)} to a {tensor.type()}")
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if indices:
         put_(view, indices, value)

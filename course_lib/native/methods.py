@@ -10,7 +10,7 @@ import numpy as np
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
 from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, require_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
-from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument
+from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument, type_name
 from course_lib.native.building import ON_TENSORS, build, rows
 from course_lib.native.composites import rename_node
 from course_lib.native.device import contiguous_format, device, preserve_format
@@ -588,6 +588,8 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
 def copy_(self, src, non_blocking=False):
     """Overwrite the tensor with the elements of another, which may be narrower or of another type."""
     if not isinstance(src, Tensor):
+        if not isinstance(src, int | float | np.generic):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
         src = creation.tensor(src)
     return rows.copy_(self, src)
 
@@ -595,7 +597,11 @@ def copy_(self, src, non_blocking=False):
 @method()
 def fill_(self, value):
     """Overwrite every element with one number (or a tensor without dimensions)."""
-    return rows.fill_tensor_(self, value) if isinstance(value, Tensor) else rows.fill_(self, value)
+    if isinstance(value, Tensor):
+        return rows.fill_tensor_(self, value)
+    if not isinstance(value, int | float | np.generic):
+        raise TypeError(messages.FILL_TAKES_NUMBERS.format(type_name(value)))
+    return rows.fill_(self, value)
 
 
 @method()

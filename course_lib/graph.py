@@ -16,7 +16,7 @@ import weakref
 from itertools import count
 
 from course_lib.native.kernels import broadcast_like
-from course_lib.native.ownership import copy_like, counter_to_add, may_be_taken_over
+from course_lib.native.ownership import copy_like, counter_to_add, may_be_taken_over, no_gradients
 from course_lib.native.sum_to import fit_inputs
 from course_lib.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
 
@@ -217,9 +217,7 @@ class AccumulateGrad(Node):
         array, meta = leaf.array, leaf.meta
         have = meta.grad
         if not meta.requires_grad:  # switched off after the forward pass
-            if leaf.node is not None:
-                raise RuntimeError("leaf variable has been moved into the graph interior")
-            return ()
+            return no_gradients(leaf)
         if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
             meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
         elif have is None:

@@ -33,6 +33,13 @@ def may_be_taken_over(grad, like):
     return base.size == grad.size and grad.strides == like.strides
 
 
+def no_gradients(leaf):
+    """What AccumulateGrad sends on for a leaf that wants no gradient any more. RuntimeError if it is computed now."""
+    if leaf.node is not None:
+        raise RuntimeError("leaf variable has been moved into the graph interior")
+    return ()
+
+
 def counter_to_add(grad):
     """The counter of a `.grad` that is about to grow.
 

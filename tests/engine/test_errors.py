@@ -657,7 +657,6 @@ programs(
     numpy_of_a_leaf=lambda torch: leaf(torch).numpy(),
     array_of_a_leaf=lambda torch: np.asarray(leaf(torch)),
     deepcopy_of_a_computed_tensor=lambda torch: copy.deepcopy(computed(torch)),
-    assigned_array=lambda torch: torch.ones(2).__setitem__(0, np.ones(1)),
     assigned_number_of_numpy=lambda torch: torch.ones(2).__setitem__(0, np.float32(1)),
     copy_of_a_list=lambda torch: torch.ones(2).copy_([1.0, 2.0]),
     copy_of_an_array=lambda torch: torch.ones(2).copy_(np.ones(2)),

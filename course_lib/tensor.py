@@ -109,7 +109,7 @@ class AutogradMeta:
         "output_nr",  # which output of its node this tensor is
         "edge_to_output",  # True when the node has several outputs, so that edges must say which
         "view",  # ViewOf: the base and where the view was made; None for a tensor that is no view
-        "inference",  # made in inference mode
+        "inference",  # made in inference mode: True; or "counted": such memory, with a counter of this tensor's own
     )
 
     def __init__(self):

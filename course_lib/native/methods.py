@@ -140,8 +140,11 @@ Tensor.__and__, Tensor.__or__, Tensor.__xor__ = (
 )
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
 Tensor.__lshift__, Tensor.__rshift__ = composites.bitwise_left_shift, composites.bitwise_right_shift
-Tensor.__iand__, Tensor.__ior__, Tensor.__ixor__ = Tensor.bitwise_and_, Tensor.bitwise_or_, Tensor.bitwise_xor_
-Tensor.__ilshift__, Tensor.__irshift__ = Tensor.bitwise_left_shift_, Tensor.bitwise_right_shift_
+for _name, _function in dict(
+    __iand__="bitwise_and_", __ior__="bitwise_or_", __ixor__="bitwise_xor_", __ilshift__="bitwise_left_shift_",
+    __irshift__="bitwise_right_shift_",
+).items():  # fmt: skip
+    setattr(Tensor, _name, LazyFunction(_function))
 Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
 Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.matmul, composites.pow_
 

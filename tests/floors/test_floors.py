@@ -164,6 +164,15 @@ def test_importing_loads_neither_teach_nor_what_only_some_need():
     assert done.stdout.strip() == "[]"
 
 
+def test_importing_leaves_files_for_later():
+    """What is read when it is first asked for is not read by an import, which is quicker for it."""
+    later = ["autograd.graph", "native.composites_more", "native.rare", "native.wider", "native.generator"]
+    code = f"import sys, course_lib; print([m for m in {later} if 'course_lib.' + m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("name", ENGINE)
 def test_every_file_says_what_it_is_and_where_pytorch_keeps_it(name):
     """A file opens with a line that says what it is, and a line that names PyTorch's place for it."""

@@ -105,7 +105,7 @@ class GraphTask:
         """Add a gradient to the buffer of its node. The node and the sum, or (None, None) while it waits for more.
 
         The buffer of a node with several outputs is a list: one gradient for each output that got one. `evaluate`
-        adds what is simpler, arrays for a node with one output, without calling this.
+        does the sums that come most often itself, of arrays for a node with one output.
         """
         buffers, node = self.buffers, edge
         if type(edge) is tuple:
@@ -187,21 +187,21 @@ def evaluate(task):
                 continue  # the input was a constant
             following = edge
             if edge in dependencies:  # it has several consumers, or is one of several outputs
-                if on_arrays and grad is not None and type(edge) is not tuple:
+                have, left = buffers.get(edge), dependencies[edge] - 1
+                if have is not None and grad is not None and on_arrays:
                     # The first contribution is not copied. It may be an array that other nodes were given as well
                     # (`a + b` sends one both ways), so the second makes a new array: only that may be added to.
-                    have, left = buffers.get(edge), dependencies[edge] - 1
-                    if edge in owned:
+                    if owned and edge in owned:
                         have += grad
                         grad = have
-                    elif have is not None:
+                    else:
                         grad = have + grad
-                        if grad.size >= SMALL:
+                        if left and grad.size >= SMALL:
                             owned.add(edge)
                     if left:
                         buffers[edge], dependencies[edge] = grad, left
                         continue
-                    buffers.pop(edge, None)
+                    del buffers[edge]
                 else:
                     following, grad = task.collect(edge, grad)
                     if following is None:
@@ -225,7 +225,8 @@ def evaluate(task):
         if leaves:
             run_leaves(task, leaves, plain, node, newest)
         if newest is not None and (not ready or newest_number > -ready[0][0]):
-            node, grad, newest, newest_number, arrived = newest, arrived, None, -1, None
+            node, grad = newest, arrived
+            newest, newest_number, arrived = None, -1, None
         elif ready:
             _, node, grad = heap.pop(ready)
         else:

@@ -115,7 +115,7 @@ def gradient_edge(tensor, *others):
     meta = tensor.meta
     if meta is None:
         return tensor.node
-    if meta.leaf_edge is not no_edge:
+    if meta.leaf_edge is not no_edge:  # a leaf that has been asked before, and nothing else
         return accumulator_of(tensor)
     if meta.inference and all(o.is_inference() for o in others):
         return None

@@ -3,7 +3,7 @@
 PyTorch: torch/linalg/__init__.py, aten/src/ATen/native/LinearAlgebra.cpp.
 """
 
-from course_lib.native import composites, rare, wider
+from course_lib.native import composites, messages, rare, wider
 from course_lib.native.building import rows
 from course_lib.native.composites import matmul
 
@@ -138,12 +138,8 @@ def vecdot(x, y, *, dim=-1):
 
 
 def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise AttributeError(
-        f"course_lib.linalg has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib.linalg)` "
-        "lists what there is."
-    )
+    """What PyTorch has here and this engine has not."""
+    raise messages.no_such_name(__name__, name)
 
 
 inverse, LinAlgError = rare.inverse, rare.derivatives_rare._LinAlgError

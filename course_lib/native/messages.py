@@ -241,6 +241,13 @@ COPY_OF_A_TENSOR = (
 )
 
 
+def no_such_name(module, name):
+    """The AttributeError of a library for a name that it does not have, as PyTorch may."""
+    return AttributeError(
+        f"{module} has no {name!r}. If PyTorch has it, this engine leaves it out; `dir({module})` lists what there is."
+    )
+
+
 # --- warnings that PyTorch gives once a process, wherever they come from --------------------------------------
 
 _given = set()

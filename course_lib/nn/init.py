@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.native import creation
+from course_lib.native import creation, messages
 
 
 def overwrite(tensor, values):
@@ -184,9 +184,4 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
 
 def __getattr__(name):
     """What PyTorch has here and this engine has not."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise AttributeError(
-        f"{__name__} has no {name!r}. If PyTorch has it, this engine leaves it out; `dir({__name__})` lists what there "
-        "is."
-    )
+    raise messages.no_such_name(__name__, name)

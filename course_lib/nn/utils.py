@@ -6,7 +6,7 @@ PyTorch: torch/nn/utils (clip_grad.py, convert_parameters.py).
 import math
 
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.native import composites, creation
+from course_lib.native import composites, creation, messages
 from course_lib.native.indexing import cat, stack
 from course_lib.tensor import Tensor
 
@@ -83,9 +83,4 @@ def vector_to_parameters(vec, parameters):
 
 def __getattr__(name):
     """What PyTorch has here and this engine has not."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise AttributeError(
-        f"{__name__} has no {name!r}. If PyTorch has it, this engine leaves it out; `dir({__name__})` lists what there "
-        "is."
-    )
+    raise messages.no_such_name(__name__, name)

@@ -301,11 +301,7 @@ def run_with_care(task, node, grad):
             read_slot(node, name)  # what was overwritten is noticed even when nothing is to be computed
         grad_inputs = (None,) * len(node.edges)
     else:
-        state.evaluating, before = node, state.evaluating
-        try:
-            grad_inputs = task.apply(node, grads if several else grads[0])
-        finally:
-            state.evaluating = before
+        grad_inputs = task.apply(node, grads if several else grads[0])
     if state.anomaly and state.anomaly_check_nan:
         check_nan(node, grad_inputs)
     if node.hooks is not None and node.hooks.post:

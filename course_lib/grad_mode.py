@@ -29,7 +29,6 @@ class ThreadState(local):
         self.anomaly = False  # set_detect_anomaly
         self.anomaly_check_nan = True
         self.recorders = 0  # instruments (teach) that want to see every node
-        self.evaluating = None  # the node whose backward runs now, for the anomaly report
         self.task = None  # the backward pass that runs now
         self.recording = ON
         # PyTorch computes 1/0 and log(-1) without a word; so do we. (NumPy keeps this setting per thread.)

@@ -300,12 +300,9 @@ def write_results_kept(row, overwriting):
     """
     result = "self" if overwriting else "result"
     text = []
-    for output in row.outputs or ("result",):
-        if output in row.saved:
-            first = output == (row.outputs or ("result",))[0]
-            value = f"SavedOutput.of({result if first and not row.outputs else output})"
-            if row.outputs and not first:
-                value = f"SavedVariable.of({output})"
+    for position, output in enumerate(row.outputs or ("result",)):
+        if output in row.saved:  # of several results only the first has this node
+            value = f"{'SavedVariable' if position else 'SavedOutput'}.of({output if row.outputs else result})"
             users = row.saved[output]
             needed = " or ".join(f"{p}_edge" for p in users)
             condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""

@@ -64,29 +64,28 @@ def gradients(outputs, inputs, vectors, create_graph):
 
 
 NOT_STRICT = " This is not allowed in strict mode"
+NO_JACOBIAN = "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT
+NO_HESSIAN = "The hessian of the user-provided function is independent of input {}." + NOT_STRICT
+RECORDED = " when create_graph=True."
 # stage -> what a missing gradient means there, and what one without history means under create_graph
 STAGES = {
     "back": (
         "The output of the user-provided function is independent of input {}." + NOT_STRICT + ".",
-        "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT + " when "
-        "create_graph=True.",
+        NO_JACOBIAN + RECORDED,
     ),
     "back_trick": (
         "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
         "backward trick to compute forward mode gradients." + NOT_STRICT + ".",
-        "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT + " when "
-        "create_graph=True.",
+        NO_JACOBIAN + RECORDED,
     ),
     "double_back": (
-        "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT + ".",
-        "The hessian of the user-provided function is independent of input {}." + NOT_STRICT + " when "
-        "create_graph=True.",
+        NO_JACOBIAN + ".",
+        NO_HESSIAN + RECORDED,
     ),
     "double_back_trick": (
         "The hessian of the user-provided function is independent of entry {} in the grad_jacobian." + NOT_STRICT
         + " as it prevents from using the double backward trick to replace forward mode AD.",
-        "The hessian of the user-provided function is independent of input {}." + NOT_STRICT + " when "
-        "create_graph=True.",
+        NO_HESSIAN + RECORDED,
     ),
 }
 

@@ -40,7 +40,7 @@ def gradcheck(
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     inputs = as_tuple(inputs)
     try:
-        check_inputs(inputs, eps)
+        check_inputs(inputs)
         outputs = differentiable(func(*inputs))
         if not outputs:
             check_zero(func, inputs, eps)
@@ -110,7 +110,7 @@ def wanted(inputs):
     return [(i, x) for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
 
-def check_inputs(inputs, eps):
+def check_inputs(inputs):
     """ValueError when nothing requires grad; a warning for float32; RuntimeError for elements that share memory."""
     if not wanted(inputs):
         raise ValueError(
@@ -192,9 +192,8 @@ def compare(func, inputs, output_count, eps, atol, rtol, nondet_tol):
                 )
         if any(float((a - b).abs().max()) > nondet_tol for a, b in zip(first, again, strict=True) if a.numel()):
             raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
-                "times gives "
-                "different values, although analytical gradient matches numerical gradient."
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                "gives different values, although analytical gradient matches numerical gradient."
                 f"The tolerance for nondeterminism was {nondet_tol}. Pass `nondet_tol=<tol>` if that is expected."
             )
 

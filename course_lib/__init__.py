@@ -2,11 +2,11 @@
 
 Write `import course_lib as torch`; with `import torch` instead, the same lines give the same answers.
 
-Reading order: version, grad_mode, tensor · graph, saved, hooks · views, derivatives, ops · engine · function ·
-methods. README.md in this folder is the map.
+README.md in this folder is the map, and tells what to read in an evening. All of it, in order: version, grad_mode,
+tensor · graph, saved · derivatives, ops · engine, hooks · views · function, methods; the short rest when it is met.
 """
 
-from course_lib import methods as _methods  # noqa: F401  (gives Tensor its operators)
+from course_lib import methods as _methods  # noqa: F401  (gives Tensor `grad_fn`, `.grad` and hooks)
 from course_lib.autograd.grad_mode import (
     enable_grad,
     inference_mode,

@@ -249,3 +249,18 @@ def test_functions_are_small():
                 sizes.append(sum(1 for n in numbers if lines[n - 1].strip() and n not in prose))
 
     assert statistics.median(sizes) <= 8
+
+
+def test_the_list_of_places_is_true():
+    """Each `file.py`, `name` in the README's "Where is it?" is a function or a method of that file."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Where is it?")[2].partition("\n## ")[0]
+    pairs = re.findall(r"`([\w/]+\.py)`, `([\w.]+)`", text)
+    wrong = []
+    for name, wanted in pairs:
+        found = tree_of(name)
+        for part in wanted.split("."):
+            found = next((node for node in getattr(found, "body", ()) if getattr(node, "name", None) == part), None)
+        if found is None:
+            wrong.append((name, wanted))
+
+    assert len(pairs) > 10 and wrong == []

@@ -4,8 +4,8 @@ PyTorch: torch/autograd/anomaly_mode.py, torch/csrc/autograd/anomaly_mode.h. PyT
 a warning; here the error message itself names the line that saved a tensor and the line that changed it.
 
 An error in backward appears far from its cause. With anomaly mode on each node notes where it was made and each
-counter who moved it, which costs a walk up the call stack for each; with it off, nothing is asked of either. What was
-recorded before it was switched on has no line.
+counter who moved it, which costs a walk up the call stack for each; with it off, a write asks one question and a node
+none. What was recorded before it was switched on has no line.
 """
 
 import os

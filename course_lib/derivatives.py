@@ -42,8 +42,8 @@ row("pow_number(self, exponent)", "kernels.power(self, exponent)", node="PowBack
 
 # --- functions of one number -------------------------------------------------------------------------------
 # The Jacobian of a function that works element by element is diagonal: a gradient is a product, element by element.
-# At a kink the formula chooses: relu has slope 0 at 0, abs too, clamp has slope 1 on its limits. A slope that has a row
-# of its own, such as tanh_backward, can be differentiated again in one step; others are when their parts are.
+# At a kink the formula chooses: relu has slope 0 at 0, abs too, clamp has slope 1 on its limits. Second derivatives
+# come from the operations that a formula is made of. tanh_backward is a row of its own, so there it is one operation.
 
 # To check a formula by hand, write y for the result and differentiate: y = sqrt(x) means y * y = x, so 2 * y * dy = dx
 # and dy/dx = 1 / (2 * y). That is the row of sqrt, and it shows why sqrt keeps its result.

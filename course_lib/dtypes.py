@@ -2,7 +2,7 @@
 
 PyTorch: c10/core/ScalarType.h, aten/src/ATen/native/TypeProperties.cpp (result_type).
 
-NumPy's rules are other ones: there float32 and int64 make float64. So types are decided here, before NumPy computes:
+NumPy's rules are different: there float32 and int64 make float64. So types are decided here, before NumPy computes:
 
     float32 vector * float64 number without dimensions   float32    the number only counts by its kind
     float32 vector * 2.5                                 float32

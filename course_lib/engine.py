@@ -11,8 +11,7 @@ rest is lost. With
 
     a = x * x;  b = a + x;  c = b * a;  d = c + b;  e = d * a        at x = 2
 
-an engine that only goes from the newest node to the oldest, or only counts direct neighbours, finds 140 or another
-number; the slope is 316.
+an engine that runs each node once, in the order in which first contributions arrive, finds 140; the slope is 316.
 
 Note [Which node runs next]
 Of all nodes whose gradient is complete, the newest. For a chain that is the forward pass backwards; where branches
@@ -55,7 +54,7 @@ class GraphTask:
     What belongs to a pass is kept here and not in the nodes (but for the mark `visited`), so that several threads can
     run passes over one graph, and a hook can start another pass inside of one.
 
-    roots     the edges it starts from, and `seeds`, the gradient given for each
+    roots     the edges it starts from, and `seeds`, the gradient given for each; both become those of `root`
     captures  {node: [(output number, position in the answer)]} for autograd.grad; None for backward()
     needed    the nodes that must run to reach the inputs asked for; None when all must
     reached   those, and the nodes at which a gradient is only caught
@@ -92,7 +91,7 @@ class GraphTask:
             for node in nodes:
                 for edge in node.edges:
                     if edge:
-                        if type(edge) is tuple:  # one of several outputs: `evaluate` looks for it here
+                        if type(edge) is tuple:  # one of several outputs: sends `evaluate` to `collect`
                             dependencies[edge], edge = 1, edge[0]
                         if edge.visited is mark:
                             dependencies[edge] = dependencies.get(edge, 1) + 1
@@ -130,7 +129,7 @@ class GraphTask:
         """
         self.needed, self.reached = needed, reached = set(accumulate_into), {*accumulate_into, *(self.captures or ())}
         order = sorted([node for node in nodes if node.edges], key=attrgetter("sequence_nr"))
-        if order and order[-1].sequence_nr > LEAVES_FIRST:  # of a node without derivative, which runs before all else
+        if order and order[-1].sequence_nr > LEAVES_FIRST:  # a NoDerivative (native/methods.py) among them
             order.sort(key=lambda node: node.sequence_nr % LEAVES_FIRST)
         for node in order:
             for edge in node.edges:
@@ -145,7 +144,6 @@ class GraphTask:
             return False
         roots = [edge[0] if type(edge) is tuple else edge for edge in self.root.edges]
         return roots != [node]  # a single root is visited in any case, as in PyTorch: its tensor hooks run
-
 
     def apply(self, node, grad):
         """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""

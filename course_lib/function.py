@@ -66,7 +66,7 @@ class FunctionCtx(Node):
     def save_for_backward(self, *tensors):
         """Keep inputs or outputs (or None) for backward, with the version check. The last call counts.
 
-        Anything but tensors and None is refused with a TypeError when `apply` finishes.
+        Anything but tensors and None is refused with a TypeError when `apply` finishes, if it records a node.
         """
         self.to_save = tensors
 
@@ -232,7 +232,7 @@ class Function(metaclass=_FunctionMeta):
             args = bind_arguments(cls.forward, args, kwargs, separate_setup)
         inputs = [arg for arg in args if isinstance(arg, Tensor)]
         wanted = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
-        recording = state.grad_enabled and any(wanted)  # in inference mode, too, when it is on
+        recording = state.grad_enabled and any(wanted)  # in inference mode too, after an enable_grad inside
         edges = tuple(edge_of(tensor) for tensor in inputs) if recording else ()
         ctx = cls._node_class()  # after the edges: a stale view's new node must be older than what leads to it
         ctx._input_is_tensor, ctx.needs_input_grad = tuple(isinstance(arg, Tensor) for arg in args), wanted

@@ -11,6 +11,7 @@ except ImportError:
 import numpy as np
 
 # What an operation does once it has computed its result. One number, so that an operation asks one question.
+# INSTRUMENTED is ON while saved-tensor hooks, anomaly mode or a recorder want to see each node.
 INFERENCE, OFF, ON, INSTRUMENTED = -1, 0, 1, 2
 
 
@@ -40,7 +41,7 @@ class ThreadState(local):
 
 
 def fold(now):
-    """The same, given what is switched on in this thread."""
+    """The work of `update`, on the dictionary in which a ThreadState keeps this thread's fields."""
     watched = now["saved_tensor_hooks"] or now["anomaly"] or now["recorders"]
     recorded = INSTRUMENTED if watched else ON
     now["recording"] = INFERENCE if now["inference"] else recorded if now["grad_enabled"] else OFF

@@ -21,7 +21,7 @@ from course_lib.native.sum_to import fit_inputs
 from course_lib.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
 
 next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
-LEAVES_FIRST = (1 << 64) - 1  # the number of every AccumulateGrad: nothing in the ready queue comes before it
+LEAVES_FIRST = (1 << 64) - 1  # the number of every AccumulateGrad; only a node that is there to raise has a higher one
 
 
 class Node:
@@ -38,7 +38,7 @@ class Node:
         "notes",  # dict for `metadata`, or None
         "__weakref__",
     )
-    reshaped = None  # set on nodes that broadcast or promoted: (shape, dtype) of each input, see engine.py
+    reshaped = None  # set on nodes that broadcast or promoted: for each input (shape, dtype), or None if it fits
     output_count = 1
     runs_without_gradient = False  # True for custom Functions, whose backward is called even if nothing arrived
     several_outputs = False  # True for nodes such as UnbindBackward0, whose apply takes a list of gradients
@@ -126,9 +126,9 @@ def init_node(node, edges):
 
 
 class DeadEnd(Node):
-    """Where the gradient of a tensor goes that requires grad only because its base does: nowhere.
+    """The edge of a tensor that requires grad only because its base does: its gradient goes nowhere.
 
-    It makes a result require grad, as in PyTorch; being false, it counts as no edge everywhere else.
+    Not being None, it makes a result require grad, as in PyTorch; being false, it counts as no edge everywhere else.
     """
 
     __slots__ = ()
@@ -206,7 +206,7 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("variable",)
-    edges, sequence_nr = (), LEAVES_FIRST  # of all of them: not fields to be filled in
+    edges, sequence_nr = (), LEAVES_FIRST  # the same for all of them, so they are no fields here
 
     def name(self):
         return "torch::autograd::AccumulateGrad"

@@ -2,6 +2,8 @@
 
 PyTorch: torch/csrc/autograd/python_hook.cpp, engine.cpp (call_pre_hooks, call_tensor_pre_hooks).
 
+NodeHooks (graph.py) and the `meta` of a leaf hold them; `run_with_care` and `run_leaf` (engine.py) call this file.
+
 Note [Order of hooks]
 At a node: tensor hooks (in order of registration, each seeing what the one before returned), then retain_grad,
 then the node's prehooks, the node itself, and the node's hooks. At a leaf: tensor hooks, the accumulator's

@@ -52,7 +52,7 @@ def _set_requires_grad(self, value):
     """
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
-    if self.node is not None:  # not grad_fn: of a stale view PyTorch asks no more either
+    if self.node is not None:  # not grad_fn(): PyTorch does not renew a stale view here either
         raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF + ("" if value else messages.USE_DETACH))
     if value:
         if self.array.dtype.kind != "f":
@@ -101,7 +101,7 @@ def detach_(self):
     saved this very tensor backward will refuse: the gradient's own history would end here.
     """
     if state.inference or self.is_inference():
-        return self  # nothing below autograd to do
+        return self  # as in PyTorch: the rest belongs to autograd, which inference mode leaves out
     if self._is_view():
         raise RuntimeError(messages.DETACH_VIEW)
     if self.node is not None and self.node.hooks is not None:

@@ -55,7 +55,7 @@ class Row:
               uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
               numbers, and shapes written as `self_sym_sizes`
     node      the node's name, when it is not the operation's name + Backward0
-    keeps     names that are saved whichever formula is needed, or ("a with b") when b's formula is
+    keeps     names that are saved whichever formula is needed; "a with b" saves a when b's formula is needed
     floating  integers become float32 first (sin, exp, division)
     elementwise   operands may be numbers, are promoted to a common type and broadcast: True, or their names;
                   left out, True for all but views and rows with several outputs
@@ -229,7 +229,7 @@ def write_unpack(row, name, arrays):
 
 
 def write_edges(row):
-    """Where each input's gradient will go, and whether any is wanted.
+    """Where each input's gradient will go; None for one that wants none.
 
     For an ordinary result that is its node. Whatever is special has a `meta`: leaves, views, second outputs.
     """

@@ -64,7 +64,10 @@ class SavedVariable:
         return tensor
 
     def unpack(self, node):
-        """The kept tensor for a backward pass: RuntimeError also if it was detached in place since."""
+        """The kept tensor for a backward pass: RuntimeError also if it was detached in place since.
+
+        On arrays generated nodes ask both questions in line (`write_unpack` in ops.py), and call this if one fails.
+        """
         if self.history is not None and self.tensor is not None and self.tensor.node is None:
             raise RuntimeError(errors.SAVED_DETACHED)
         return self.read(node)
@@ -284,7 +287,7 @@ class SavedTensor:
         if slot is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         checks.check_packable(slot)  # RuntimeError for a view that may be used no more
-        slot.version = slot.tensor._version  # it is checked no more
+        slot.version = slot.tensor._version  # what is packed is checked no more, not even by unpack() below
         if slot.history is not None and slot.tensor.node is None:
             packed = PackedDetached(slot.tensor, pack, unpack, is_output=True)
         else:

@@ -17,7 +17,8 @@ from course_lib.version import VersionCounter
 class Tensor:
     """An array that remembers how it was computed.
 
-    Operators and methods such as `sum` are attached in methods.py; this file holds what a tensor *is*.
+    This file holds what a tensor *is*. native/methods.py attaches operators and methods such as `sum`; methods.py
+    what autograd adds, such as `grad_fn` and `requires_grad`.
     """
 
     __slots__ = (
@@ -70,7 +71,7 @@ class Tensor:
         return 0 if self.version is None else self.version.value
 
     def is_inference(self):
-        """True for a tensor made in inference mode: it has no version counter."""
+        """True for a tensor made in inference mode, which has no version counter, and for others on its memory."""
         return self.meta is not None and bool(self.meta.inference)
 
     # --- in words ------------------------------------------------------------------------------------------
@@ -88,7 +89,7 @@ class Tensor:
         return id(self)  # tensors are compared element by element, so identity is all that can be hashed
 
 
-no_edge = type(None)  # called, it gives None: what `leaf_edge` is for tensors that are no leaves, or more than leaves
+no_edge = type(None)  # called, it gives None: the `leaf_edge` of every tensor but plain leaves that were used
 
 
 class AutogradMeta:
@@ -101,15 +102,15 @@ class AutogradMeta:
     __slots__ = (
         "requires_grad",  # True for a leaf that wants a gradient; computed tensors are known by their node
         "grad",  # the gradient accumulated so far, a Tensor or None
-        "leaf_edge",  # the same while the tensor is a leaf and nothing else; what operations look at first
         "accumulator",  # weak reference to the leaf's AccumulateGrad node; the graph keeps it alive
+        "leaf_edge",  # the same weak reference while the tensor is a leaf and nothing else; operations call it first
         "hooks",  # tensor hooks of a leaf, by number; those of a computed tensor sit on its node
         "post_accumulate_hooks",
         "retains_grad",  # True after retain_grad() on a computed tensor
         "output_nr",  # which output of its node this tensor is
         "edge_to_output",  # True when the node has several outputs, so that edges must say which
         "view",  # ViewOf: the base and where the view was made; None for a tensor that is no view
-        "inference",  # made in inference mode: True; or "counted": such memory, with a counter of this tensor's own
+        "inference",  # True: made in inference mode; "counted": detached from such a tensor later, with a counter
     )
 
     def __init__(self):

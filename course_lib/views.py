@@ -110,7 +110,7 @@ def grad_fn(tensor):
 def gradient_edge(tensor, *others):
     """Where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None.
 
-    others: what an operation takes beside it: an operation on inference tensors only is not recorded.
+    others: the operation's other tensors. One that takes nothing but inference tensors is not recorded.
     """
     meta = tensor.meta
     if meta is None:
@@ -135,7 +135,7 @@ ORDINARY = new_tensor(np.float64(0))  # stands beside a tensor where nothing els
 
 
 def edge_of(tensor):
-    """The same for what is no operation: a backward pass, or a Function, takes inference tensors by themselves, too."""
+    """gradient_edge for a backward pass or a Function: to these an inference tensor counts even when it is alone."""
     return gradient_edge(tensor, ORDINARY)
 
 
@@ -212,7 +212,8 @@ def write(tensor, values, *operands, uniform=False):
 def count_write(tensor):
     """One more write to the tensor's memory: everything that was saved from it is now out of date.
 
-    All writes of the engine end here. Whether the values really changed is not asked.
+    Every operation that writes values ends here. AccumulateGrad and mark_dirty count by themselves, as do t_() and
+    its like, which only change the shape. Whether the values really changed is not asked.
     """
     version = tensor.version or counter_of(tensor)
     version.value += 1

@@ -32,7 +32,7 @@ FunctionCtx.save_for_forward = save_for_forward
 
 
 def is_edge(value):
-    """True for a GradientEdge. Nobody asks for its class: import course_lib is 0.5 % quicker without that file."""
+    """True for a GradientEdge, known by its last field: without the file of its class an import is 0.5 % quicker."""
     return isinstance(value, tuple) and hasattr(value, "ownership_token")
 
 

@@ -88,7 +88,7 @@ class no_grad(_NoParentheses):
 
 
 class enable_grad(_NoParentheses):
-    """Recording is on inside, also within `no_grad`; inside `inference_mode` it changes nothing."""
+    """Recording is on inside, also within `no_grad`; inside `inference_mode` operations are still not recorded."""
 
     enabled = True
 
@@ -122,7 +122,7 @@ class set_grad_enabled(_Decorator):
 
 
 class inference_mode(_Decorator):
-    """Like `no_grad`, and tensors made inside have no version counter: they can never enter a graph."""
+    """Like `no_grad`, and tensors made inside have no version counter, so that no node may save them for backward."""
 
     def __new__(cls, mode=True):
         if callable(mode):

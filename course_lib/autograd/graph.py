@@ -14,7 +14,7 @@ from course_lib.views import edge_of
 
 
 class _Edge(NamedTuple):
-    """The fields of a GradientEdge; the last is PyTorch's, whose nodes do not keep all of their graph alive."""
+    """The fields of a GradientEdge. With the last PyTorch keeps a graph alive; here nobody reads it."""
 
     node: Node
     output_nr: int
@@ -25,7 +25,7 @@ class GradientEdge(_Edge):
     """The place where a tensor's gradient appears: a node and the number of its output.
 
     `form` is the shape and the element type of that tensor, where they are known: always for an edge that
-    get_gradient_edge gave. Of a built-in node nothing says what it computed.
+    get_gradient_edge gave; for one made by hand not at a built-in node, which does not say what it computed.
     """
 
     def __new__(cls, node, output_nr, ownership_token=None):
@@ -39,7 +39,7 @@ class GradientEdge(_Edge):
 
 
 def get_gradient_edge(tensor):
-    """The gradient edge of a tensor; ValueError when it does not require grad."""
+    """The gradient edge of a tensor; RuntimeError when it does not require grad."""
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"

@@ -253,7 +253,7 @@ def accumulator_of(leaf):
 
 
 def require_grad(tensor):
-    """Make a tensor without history a leaf that wants a gradient."""
+    """Make a tensor without history a leaf that wants a gradient. (views.requires_grad asks.)"""
     meta_of(tensor).requires_grad = True
     return tensor
 

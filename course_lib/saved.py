@@ -174,7 +174,7 @@ class PackedDetached(PackedVariable):
 
 
 class Freed(SavedVariable):
-    """Stands in a slot whose tensor was released. One object serves all slots, of all nodes.
+    """Stands in a slot whose tensor was released. One object, FREED, serves all slots of all nodes.
 
     It differs from None, which stands in a slot that was never filled because no formula would need it.
     """

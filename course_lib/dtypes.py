@@ -30,7 +30,7 @@ class dtype:
         return f"torch.{self.name}"  # so that swapped notebooks print the same
 
     def __reduce__(self):
-        return self.name
+        return "bool_" if self.name == "bool" else self.name  # under which name pickle finds it in this file
 
 
 float32 = dtype("float32", "float32", "Float", "float", "torch.FloatTensor", is_floating_point=True)

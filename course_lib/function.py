@@ -33,8 +33,8 @@ from course_lib.native.checks import as_tensor, check_dirty, check_marks
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
-from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, no_edge
-from course_lib.views import check_in_place, edge_of, make_view, rebase_history, requires_grad, set_history
+from course_lib.tensor import Tensor, alias, memory_of, meta_of, no_edge
+from course_lib.views import check_in_place, count_write, edge_of, make_view, rebase_history, requires_grad, set_history
 
 state = grad_mode.state
 
@@ -285,7 +285,7 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     constant = any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f"
     if constant or not recording:
         if is_dirty:
-            counter_of(tensor).value += 1
+            count_write(tensor)
         return without_history(tensor, is_input, is_dirty)
     if is_dirty:
         return finish_dirty(ctx, tensor, output_nr)
@@ -330,22 +330,22 @@ def finish_dirty(ctx, tensor, output_nr):
     """
     meta = tensor.meta
     if tensor.node is None and requires_grad(tensor):
-        counter_of(tensor).value += 1
+        count_write(tensor)
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if meta is not None and meta.view is not None:
         if ctx.output_count > 1:
-            counter_of(tensor).value += 1
+            count_write(tensor)
             raise RuntimeError(messages.DIRTY_VIEW_AND_MORE)
         meta.grad = meta.hooks = None
         try:
             check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
         finally:
-            counter_of(tensor).value += 1
+            count_write(tensor)
         rebase_history(tensor, ctx)
         return tensor
     if meta is not None:
         meta.grad = meta.hooks = None
-    counter_of(tensor).value += 1
+    count_write(tensor)
     if ctx.several_outputs:
         meta_of(tensor)
     set_history(tensor, ctx, output_nr)

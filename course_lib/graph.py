@@ -252,7 +252,7 @@ def accumulator_of(leaf):
     return node
 
 
-def require_grad(tensor):
+def want_grad(tensor):
     """Make a tensor without history a leaf that wants a gradient. (views.requires_grad asks.)"""
     meta_of(tensor).requires_grad = True
     return tensor

@@ -17,7 +17,7 @@ import warnings
 import weakref
 
 from course_lib import errors, grad_mode, views
-from course_lib.graph import RemovableHandle, hooks_of, require_grad
+from course_lib.graph import RemovableHandle, hooks_of, want_grad
 from course_lib.native import messages
 from course_lib.native.checks import check_grad
 from course_lib.native.methods import keep_form, method
@@ -59,7 +59,7 @@ def _set_requires_grad(self, value):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not state.inference:
             raise RuntimeError(messages.INFERENCE_REQUIRES_GRAD)
-        require_grad(self)
+        want_grad(self)
     elif self.meta is not None:
         self.meta.requires_grad, self.meta.leaf_edge = False, no_edge
 

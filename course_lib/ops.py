@@ -296,7 +296,6 @@ def write_results_kept(row, overwriting):
     """Save the results that formulas want, and note the forms of inputs that were broadcast or promoted.
 
     This comes last: in place, the result exists only after the write, and must be kept with the version it then has.
-    `reshaped` stays None for operands of one shape and type, so that the engine has nothing to fit.
     """
     result = "self" if overwriting else "result"
     text = []
@@ -307,23 +306,26 @@ def write_results_kept(row, overwriting):
             needed = " or ".join(f"{p}_edge" for p in users)
             condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""
             text.append(f"node.kept_{output} = {value}{condition}")
-    if row.broadcasts:
-        others = [p for p in row.broadcasts if p != result]
-        conditions = [f"{p}_edge and {p}.array.shape != shape" for p in others]
-        types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
-        conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
-        promoted = len(row.operands) > 1 and ", promoted"
-        forms = (f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas)
-        lines = []
-        if conditions:
-            lines = [f"shape = {result}.array.shape", "if (", *(f"    {c} or" for c in conditions[:-1]),
-                     f"    {conditions[-1]}", "):",
-                     f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})"]
-        if others == row.tensors and len(others) == 2:  # operands of one shape need no more than this question
-            first, second = (f"{p}_array.shape" for p in others)
-            lines = [f"if promoted or {first} != {second}:", *("    " + line for line in lines)]
-        text += ["node.reshaped = None", *lines]
-    return text
+    return text + write_forms(row, result) if row.broadcasts else text
+
+
+def write_forms(row, result):
+    """Set `reshaped`: None for operands of one shape and type, so that the engine has nothing to fit."""
+    others = [p for p in row.broadcasts if p != result]
+    conditions = [f"{p}_edge and {p}.array.shape != shape" for p in others]
+    types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
+    conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
+    promoted = len(row.operands) > 1 and ", promoted"
+    forms = (f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas)
+    lines = []
+    if conditions:
+        lines = [f"shape = {result}.array.shape", "if (", *(f"    {c} or" for c in conditions[:-1]),
+                 f"    {conditions[-1]}", "):",
+                 f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})"]
+    if others == row.tensors and len(others) == 2:  # operands of one shape need no more than this question
+        first, second = (f"{p}_array.shape" for p in others)
+        lines = [f"if promoted or {first} != {second}:", *("    " + line for line in lines)]
+    return ["node.reshaped = None", *lines]
 
 
 def write_operation(row):

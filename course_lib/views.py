@@ -212,8 +212,8 @@ def write(tensor, values, *operands, uniform=False):
 def count_write(tensor):
     """One more write to the tensor's memory: everything that was saved from it is now out of date.
 
-    Every operation that writes values ends here. AccumulateGrad and mark_dirty count by themselves, as do t_() and
-    its like, which only change the shape. Whether the values really changed is not asked.
+    All writes end here, but for AccumulateGrad's, which come by the thousand and count by themselves. Whether the
+    values really changed is not asked: t_() and its like, which only change the shape, count too.
     """
     version = tensor.version or counter_of(tensor)
     version.value += 1

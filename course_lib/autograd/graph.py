@@ -9,8 +9,8 @@ from typing import NamedTuple
 from course_lib.function import FunctionCtx
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad, Node, RemovableHandle, public_edge
-from course_lib.tensor import Tensor, counter_of
-from course_lib.views import edge_of
+from course_lib.tensor import Tensor
+from course_lib.views import count_write, edge_of
 
 
 class _Edge(NamedTuple):
@@ -69,7 +69,7 @@ def increment_version(tensor):
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
         if not isinstance(t, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
-        counter_of(t).value += 1
+        count_write(t)
 
 
 _TOOLS = (

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from course_lib import dtypes, errors, grad_mode
-from course_lib.graph import require_grad
+from course_lib.graph import want_grad
 from course_lib.native import messages
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 
@@ -44,7 +44,7 @@ def finish(array, dtype=None, requires_grad=False, device=None):
     if requires_grad:
         if array.dtype.kind != "f":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        require_grad(result)
+        want_grad(result)
     return result
 
 

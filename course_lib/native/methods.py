@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
-from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, require_grad
+from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, want_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
 from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument, type_name
 from course_lib.native.building import ON_TENSORS, build, rows
@@ -645,7 +645,7 @@ def _in_place_shape(name, change):
         views.check_in_place(self, state.recording > 0 and requires_grad(self))
         edge = gradient_edge(self) if state.recording > 0 else None
         changed = change(alias(self) if edge is None else twin(self), *args)
-        counter_of(self).value += 1
+        views.count_write(self)
         if edge is None:
             keep_form(self, changed.array)
         self.array = changed.array
@@ -702,8 +702,7 @@ def set_(self, source=None):
     tracked = state.recording > 0 and (requires_grad(self) or requires_grad(source))
     views.check_in_place(self, tracked)
     edges = (gradient_edge(self), gradient_edge(source)) if tracked else ()
-    version = counter_of(self)
-    version.value += 1
+    views.count_write(self)
     if not tracked:
         keep_form(self, source.array)
         if not state.inference:
@@ -807,7 +806,7 @@ def __deepcopy__(self, memo):
     if state.inference:
         meta_of(copy).inference = True
     if requires_grad(self):
-        require_grad(copy)
+        want_grad(copy)
     if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
         copy.meta.grad = __deepcopy__(self.meta.grad, memo)
     if self.__dict__ and self.keeps_grad_when_copied:
@@ -823,7 +822,7 @@ def __copy__(self):
     copy = new_tensor(memory_of(self), type(self))
     counter_of(copy).value += self.writes_when_copied
     copy.__dict__.update(self.__dict__)
-    return require_grad(copy) if requires_grad(self) else copy
+    return want_grad(copy) if requires_grad(self) else copy
 
 
 Tensor.keeps_grad_when_copied = True
@@ -841,7 +840,7 @@ def __reduce_ex__(self, protocol):
 
 def _rebuild(cls, array, wants_grad):
     tensor = new_tensor(at_place(*array) if isinstance(array, tuple) else array, cls)
-    return require_grad(tensor) if wants_grad else tensor
+    return want_grad(tensor) if wants_grad else tensor
 
 
 # --- torch.Tensor([1, 2]) ------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ print(h2.grad_fn, (h2 @ W3).grad_fn.next_functions[0])
 
 # %% tags=["engine"]
 show("views.gradient_edge")
-show("graph.require_grad")
+show("graph.want_grad")
 
 # %% [markdown]
 # ## Question

@@ -1,6 +1,7 @@
 """Facts that no test noticed the loss of, found by `make mutants`: each test here turns one deliberate defect red."""
 
 import gc
+import pickle
 import warnings
 import weakref
 
@@ -412,3 +413,62 @@ def test_second_derivatives_through_an_expanded_view(torch):
     (h,) = torch.autograd.grad(g.sum(), x)
 
     assert (g.tolist(), h.tolist()) == ([[2400.0], [19200.0]], [[7200.0], [28800.0]])
+
+
+def dirty(torch):
+    class Doubles(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            x.data.mul_(2)  # a write that only mark_dirty tells of
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    return Doubles.apply
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["h.t_()", "dirty(torch)(h)", "torch.autograd.graph.increment_version(h)", "h.set_(h.clone())", "h.unsqueeze_(0)"],
+)
+def test_anomaly_mode_names_every_kind_of_change(change):
+    """A change of shape, of memory, by a Function, or one that is only said: each has its line."""
+    torch = course_lib
+    x = torch.ones(2, 2, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError) as caught:
+        h = x + 1
+        y = h * h
+        exec(compile(change, "change.py", "exec"), globals(), {"h": h, "torch": torch})
+        y.sum().backward()
+
+    assert "first changed after that by change.py line 1" in str(caught.value)
+
+
+def test_anomaly_mode_names_the_backward_that_changed_a_grad():
+    """AccumulateGrad adds to `.grad` in place: what saved it is out of date after the next backward()."""
+    x = leaf(course_lib)
+    with course_lib.autograd.set_detect_anomaly(True):
+        (x * 3).sum().backward()
+        y = (x * x.grad).sum()
+        (x * 5).sum().backward()
+        with pytest.raises(RuntimeError) as caught:
+            y.backward()
+
+    assert "first changed after that by `(x * 5).sum().backward()`" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "int64", "bool"])
+def test_a_dtype_is_pickled_by_name(torch, name):
+    dtype = getattr(torch, name)
+
+    assert pickle.loads(pickle.dumps({"d": dtype}))["d"] is dtype
+
+
+def test_gradgradcheck_with_nothing_to_check_is_refused(torch):
+    x = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
+
+    with pytest.raises(AssertionError, match="check_fwd_over_rev or check_rev_over_rev to be True"):
+        torch.autograd.gradgradcheck(lambda t: t * t, x, check_rev_over_rev=False)

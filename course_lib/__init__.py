@@ -155,6 +155,9 @@ def __getattr__(name):
         from course_lib.errors import not_supported
 
         raise not_supported(f"torch.{name}", _LEFT_OUT[name])
+    if name == "__all__":  # by `from course_lib import *`
+        globals()[name] = __dir__()
+        return globals()[name]
     raise AttributeError(
         f"course_lib has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib)` lists what there "
         "is."
@@ -164,6 +167,3 @@ def __getattr__(name):
 def __dir__():
     own = (name for name in globals() if not name.startswith("_"))
     return sorted({*own, *_OPERATIONS, *_METHODS, *_RARE, *_MORE, *_WIDER, *_LATER})
-
-
-__all__ = [n for n in __dir__() if not n.startswith("_")]

@@ -39,6 +39,8 @@ def method(name=None, into=Tensor):
 class LazyOperation:
     """Stands in for an operation on Tensor until it is first used; then its source is written: ops.py."""
 
+    __slots__ = ("attribute", "operation")
+
     def __init__(self, attribute, operation):
         self.attribute, self.operation = attribute, operation
 
@@ -50,6 +52,8 @@ class LazyOperation:
 
 class LazyFunction:
     """Stands in for a function of a file that is read when the first of its functions is used on Tensor."""
+
+    __slots__ = ("file", "name")
 
     def __init__(self, name, file="composites_more"):
         self.name, self.file = name, file

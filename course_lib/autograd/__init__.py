@@ -10,7 +10,6 @@ import numpy as np
 from course_lib import errors
 from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from course_lib.engine import GraphTask, run
-from course_lib.function import Function, FunctionCtx
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
 from course_lib.native import messages
@@ -22,13 +21,6 @@ from course_lib.native.messages import warn_once
 from course_lib.native.sum_to import fit_seeds
 from course_lib.tensor import Tensor, new_tensor
 from course_lib.views import edge_of, requires_grad
-
-
-def save_for_forward(self, *tensors):
-    """Would keep tensors for `jvp`, which is never called here: there is no forward mode."""
-
-
-FunctionCtx.save_for_forward = save_for_forward
 
 
 def is_edge(value):
@@ -305,7 +297,12 @@ __all__ = [
 
 
 def __getattr__(name):
-    """`graph`, `function`, `functional` and the checks are imported when first asked for."""
+    """Function, `graph`, `functional` and the checks are imported when first asked for."""
+    if name in ("Function", "FunctionCtx"):
+        from course_lib.autograd import function
+
+        globals().update(Function=function.Function, FunctionCtx=function.FunctionCtx)
+        return globals()[name]
     if name == "Variable":
         from course_lib.autograd.variable import Variable
 
@@ -319,3 +316,7 @@ def __getattr__(name):
         globals().update(gradcheck=module.gradcheck, gradgradcheck=module.gradgradcheck)  # not the module of that name
         return globals()[name]
     raise AttributeError(f"module 'course_lib.autograd' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -14,6 +14,13 @@ from course_lib.views import requires_grad, set_history
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
+def save_for_forward(self, *tensors):
+    """Would keep tensors for `jvp`, which is never called here: there is no forward mode."""
+
+
+FunctionCtx.save_for_forward = save_for_forward
+
+
 def once_differentiable(backward):
     """Decorate a backward that cannot itself be differentiated: trying to is then an error, not a wrong number."""
 

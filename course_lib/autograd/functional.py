@@ -6,7 +6,8 @@ PyTorch: torch/autograd/functional.py.
 from course_lib import errors
 from course_lib.autograd.grad_mode import enable_grad
 from course_lib.native import creation
-from course_lib.native.composites import reshape, stack
+from course_lib.native.composites import reshape
+from course_lib.native.indexing import stack
 from course_lib.tensor import Tensor
 
 

@@ -3,14 +3,14 @@
 PyTorch: torch/linalg/__init__.py, aten/src/ATen/native/LinearAlgebra.cpp.
 """
 
-from course_lib.native import composites, messages, rare, wider
+from course_lib.native import composites, composites_more, messages, rare, wider
 from course_lib.native.building import rows
 from course_lib.native.composites import matmul
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm of all elements as one vector, or of vectors along dimensions."""
-    return composites.norm(x if dtype is None else x.to(dtype), ord, dim, keepdim)
+    return (x if dtype is None else x.to(dtype)).norm(ord, dim, keepdim)
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
@@ -29,7 +29,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     summed, left = (row, column) if abs(ord) == 1 else (column, row)
     left -= left > summed and not keepdim
     sums = vector_norm(A, 1, summed, keepdim, dtype=dtype)
-    return (composites.amax if ord > 0 else composites.amin)(sums, left, keepdim)
+    return (composites_more.amax if ord > 0 else composites_more.amin)(sums, left, keepdim)
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
@@ -114,7 +114,7 @@ def _cheapest_product(factors):
 
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """The diagonal of two dimensions, as a view."""
-    return composites.diagonal(A, offset, dim1, dim2)
+    return composites_more.diagonal(A, offset, dim1, dim2)
 
 
 def cross(input, other, *, dim=-1):

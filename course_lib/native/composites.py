@@ -11,14 +11,13 @@ import numpy as np
 
 from course_lib import dtypes, errors
 from course_lib.grad_mode import state
-from course_lib.graph import public_edge
 from course_lib.native import creation, kernels
 from course_lib.native.arguments import broadcast_error, operands, promote, tensor_argument, type_name
-from course_lib.native.building import ON_TENSORS, mark_inference, rows
-from course_lib.native.indexing import cat, dimension, stack
+from course_lib.native.building import mark_inference, rows
+from course_lib.native.indexing import dimension
 from course_lib.native.memory import check_cast
 from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
-from course_lib.views import make_view, requires_grad
+from course_lib.views import requires_grad
 
 _renamed = {}
 
@@ -27,15 +26,6 @@ def rename_node(node, name):
     """Give a node the name PyTorch has for another form of its operation."""
     cls = type(node)
     node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
-
-
-def from_inference(input, result):
-    """A result that PyTorch begins as a copy of the input, which it records even for an inference tensor."""
-    if not input.is_inference() or state.recording <= 0 or not requires_grad(input):
-        return result
-    copy = rows.copy_(new_tensor(np.array(input.array)), input)
-    copy.array[...] = result.array
-    return copy
 
 
 def part_from_inference(input, result, part):
@@ -189,36 +179,6 @@ def pow_(input, exponent):
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
 
 
-def remainder(input, other):
-    """What is left of input after rounding input / other down."""
-    if not isinstance(input, Tensor):
-        return other.__rmod__(input)
-    if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
-        return rows.remainder(input, other)
-    if type(other) is not int:
-        other = plain_number("%", other)
-        if isinstance(other, float) and input.array.dtype.kind != "f":
-            input = input.to(dtypes.default)
-    return rows.remainder_number(input, other)
-
-
-def remainder_(input, other):
-    """The remainder in the tensor's own memory."""
-    if isinstance(other, float) and input.array.dtype.kind != "f":
-        check_cast(dtypes.F32, input.array.dtype)
-    return rows.remainder_(input, other) if isinstance(other, Tensor) else rows.remainder_number_(input, other)
-
-
-def lerp(input, end, weight):
-    """The way from input to end, as far as weight (a number or a tensor) says."""
-    return rows.lerp_tensor(input, end, weight) if isinstance(weight, Tensor) else rows.lerp(input, end, weight)
-
-
-def lerp_(input, end, weight):
-    """The same in the tensor's own memory."""
-    return rows.lerp_tensor_(input, end, weight) if isinstance(weight, Tensor) else rows.lerp_(input, end, weight)
-
-
 def square(input):
     """input ** 2."""
     return pow(input, 2)
@@ -345,56 +305,6 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=Fals
     return rows.mean_dim(input, dims, keepdim)
 
 
-@numpy_names
-def prod(input, dim=None, keepdim=False, *, dtype=None):
-    """The product along one dimension, or of all elements."""
-    if dtype is not None:
-        input = input.to(dtype)
-    if dim is None:
-        return rows.prod_all(input)
-    return rows.prod_dim(input, dimension(input, dim), keepdim)
-
-
-def _spread(row, input, dim, unbiased, correction, keepdim):
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    correction = 1 if correction is None else correction
-    return row(input, dims_of(input, dim), correction if unbiased else 0, keepdim)
-
-
-@numpy_names
-def var(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
-    """The variance; divided by n - 1 unless `correction` says otherwise."""
-    return _spread(rows.var, input, dim, unbiased, correction, keepdim)
-
-
-@numpy_names
-def std(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
-    """The standard deviation, the root of `var`."""
-    return _spread(rows.std, input, dim, unbiased, correction, keepdim)
-
-
-def norm(input, p=2, dim=None, keepdim=False, dtype=None):
-    """The p-norm of all elements, or along dimensions; with a dtype, of the elements turned into it."""
-    if input.array.dtype.kind != "f":
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}"
-        )
-    if dtype is not None:
-        wanted = dtypes.PYTHON.get(dtype, dtype)
-        if wanted.itemsize < input.dtype.itemsize or not wanted.is_floating_point:
-            raise RuntimeError(
-                f"linalg.vector_norm: the dtype of the input ({input.dtype.title}) should be convertible without "
-                f"narrowing to the specified dtype ({wanted.title})"
-            )
-        input = input.to(dtype)
-    if p == "fro":
-        p = 2
-    if not isinstance(p, int | float):
-        raise errors.not_supported(f"norm with p={p!r}", "Use a number for p, or 'fro'.")
-    return rows.norm(input, p, dims_of(input, dim) or every(input), keepdim)
-
-
 class _Pair(tuple):
     """(values, indices), as max, min, sort and topk return them along a dimension."""
 
@@ -439,54 +349,6 @@ def min(input, dim=None, keepdim=False):
     return pair("min", (number_from_inference(input, values), places))
 
 
-def check_not_empty(name, input, dim):
-    """RuntimeError for the extreme value of nothing, IndexError for a dimension of length 0."""
-    if input.array.size:
-        return
-    dims = dims_of(input, dim)
-    if not dims:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-            "the 'dim' argument."
-        )
-    for d, named in zip(dims, (dim,) if isinstance(dim, int) else dim, strict=True):
-        if not input.array.shape[d]:
-            raise IndexError(f"{name}(): Expected reduction dim {named} to have non-zero size.")
-
-
-@numpy_names
-def amax(input, dim=(), keepdim=False):
-    """The largest element along dimensions; equal ones share the gradient."""
-    check_not_empty("amax", input, dim)
-    result = rows.amax(input, dims_of(input, dim) or every(input), keepdim)
-    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
-
-
-@numpy_names
-def amin(input, dim=(), keepdim=False):
-    """The smallest element along dimensions; equal ones share the gradient."""
-    check_not_empty("amin", input, dim)
-    result = rows.amin(input, dims_of(input, dim) or every(input), keepdim)
-    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
-
-
-def gradient_in_a_row(result):
-    """An extreme value of a number along its dimension: PyTorch's formula makes a gradient with one dimension of it.
-
-    That is seen only when the number had a dimension when its node was made.
-    """
-    node = result.node
-    before = node and node.edges[0] and public_edge(node.edges[0])[0].hooks
-    if before and before.forms:
-        cls = type(node)
-        node.__class__ = _renamed.setdefault((cls, 1), type(cls.__name__, (cls,), {
-            "__slots__": (),
-            "apply": lambda node, grad: (cls.apply(node, grad)[0].reshape(1),),
-            "apply_to_tensors": lambda node, grad: (cls.apply_to_tensors(node, grad)[0].reshape(1),),
-        }))
-    return result
-
-
 def _arg(find, input, dim, keepdim):
     name = find.__name__
     if input.array.dtype.kind == "b":
@@ -529,26 +391,6 @@ def any(input, dim=None, keepdim=False):
 
 
 @numpy_names
-def logsumexp(input, dim, keepdim=False):
-    """log(sum(exp(input))) along dimensions, without overflow."""
-    return rows.logsumexp(input, dims_of(input, dim) or every(input), keepdim)
-
-
-@numpy_names
-def cumsum(input, dim, *, dtype=None):
-    """Running sums along a dimension."""
-    input = input if dtype is None else input.to(dtype)
-    return number_from_inference(input, rows.cumsum(input, dimension(input, dim)))
-
-
-@numpy_names
-def cumprod(input, dim, *, dtype=None):
-    """Running products along a dimension."""
-    input = input if dtype is None else input.to(dtype)
-    return number_from_inference(input, rows.cumprod(input, dimension(input, dim)))
-
-
-@numpy_names
 def softmax(input, dim=None, dtype=None):
     """exp(input) divided by its sum along a dimension."""
     return rows.softmax(input if dtype is None else input.to(dtype), softmax_dim("softmax", input, dim))
@@ -565,28 +407,6 @@ def softmax_dim(name, input, dim):
     if dim is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
     return dimension(input, dim)
-
-
-def sort(input, dim=-1, descending=False, *, stable=None):
-    """(values, indices) in order along a dimension."""
-    values, places = rows.sort_dim(input, dimension(input, dim), descending)
-    result = pair("sort", (from_inference(input, values), places))
-    if stable is not None and result[0].node is not None:
-        rename_node(result[0].node, "SortBackward1")
-    return result
-
-
-def argsort(input, dim=-1, descending=False, *, stable=False):
-    """The places of the elements in order along a dimension."""
-    return sort(input, dim, descending)[1]
-
-
-def topk(input, k, dim=-1, largest=True, sorted=True):
-    """(values, indices) of the k largest, or smallest, elements along a dimension."""
-    if k < 0:
-        raise RuntimeError("selected index k out of range")
-    values, places = rows.topk_dim(input, k, dimension(input, dim), largest)
-    return pair("topk", (number_from_inference(input, values, "copy_") if k else values, places))
 
 
 # --- matrices ----------------------------------------------------------------------------------------------
@@ -756,66 +576,6 @@ def matmul_batches(input, other):
     return reshape_fresh(bmm(a, b), shape)
 
 
-def outer(input, vec2):
-    """All products of an element of one vector with one of the other."""
-    for name, t in (("self", input), ("vec2", vec2)):
-        if t.array.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.array.ndim}-D")
-    return rows.mul(reshape(input, (-1, 1)), vec2)
-
-
-def inner(input, other):
-    """The sum of products along the last dimensions."""
-    if not input.array.ndim or not other.array.ndim:
-        return rows.mul(input, other)
-    if input.array.shape[-1] != other.array.shape[-1]:
-        sizes = list(input.array.shape), list(other.array.shape)
-        raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {sizes[0]} and {sizes[1]}"
-        )
-    return tensordot(input, other, ([-1], [-1]))
-
-
-def tensordot(a, b, dims=2):
-    """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
-    if isinstance(dims, Tensor):
-        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
-    if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > a.array.ndim or dims > b.array.ndim:
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        dims = range(-dims, 0), range(dims)
-    if isinstance(dims[0], int):
-        raise TypeError("tensordot(): argument 'dims_self' (position 3) must be tuple of ints, not int")
-    if len(dims[0]) != len(dims[1]):
-        raise RuntimeError("both dimension lists should have same length")
-    if a.array.dtype != b.array.dtype:
-        raise RuntimeError("both inputs should have same dtype")
-    over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
-    for d, e in zip(*dims, strict=True):
-        if b.array.shape[e] == 1:
-            a = sum(a, d, True).to(a.dtype)  # the one factor is the same for all
-        elif a.array.shape[d] == 1:
-            b = sum(b, e, True).to(b.dtype)
-        elif a.array.shape[d] != b.array.shape[e]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "
-                f"size {b.array.shape[e]} in dim {e}"
-            )
-    left = [d for d in range(a.array.ndim) if d not in over_a]
-    right = [d for d in range(b.array.ndim) if d not in over_b]
-    length = math.prod(a.array.shape[d] for d in over_a)
-    heights, widths = [a.array.shape[d] for d in left], [b.array.shape[d] for d in right]
-    a, b = permute(a, *left, *over_a), permute(b, *over_b, *right)
-    if math.prod(heights + widths) != 1:
-        a, b = reshape(a, math.prod(heights), length), reshape(b, length, math.prod(widths))
-        return reshape(mm(a, b), heights + widths)
-    if a.is_contiguous() and b.is_contiguous():
-        return reshape(dot(flatten(a), flatten(b)), heights + widths)
-    return reshape(sum(rows.mul(squeeze(a), squeeze(b))).to(a.dtype), heights + widths)
-
-
 # --- shapes ------------------------------------------------------------------------------------------------
 
 
@@ -930,107 +690,12 @@ def select(input, dim, index):
     return rows.select(input, dim, int(index) % length)
 
 
-def narrow(input, dim, start, length):
-    """A stretch of a dimension, as a view."""
-    if input.array.ndim == 0:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    dim = dimension(input, dim)
-    size = input.array.shape[dim]
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
-    if not -size <= start <= size:
-        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
-    start = start + size if start < 0 else start
-    if start + length > size:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return rows.slice_dim(input, dim, start, start + length, 1)
-
-
-def diagonal(input, offset=0, dim1=0, dim2=1):
-    """The diagonal of two dimensions, as a view."""
-    if input.array.ndim < 2:
-        dimension(input, dim2)
-    first, second = dimension(input, dim1), dimension(input, dim2)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return rows.diagonal(input, offset, first, second)
-
-
 @numpy_names
 def unbind(input, dim=0):
     """All places along a dimension, as a tuple of views from one node."""
     if input.array.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return tuple(rows.unbind(input, dimension(input, dim)))
-
-
-def split(input, split_size, dim=0):
-    """Pieces of the given length (or lengths) along a dimension, as views from one node."""
-    if input.array.ndim == 0:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = dimension(input, dim)
-    if split_size == 0 and input.array.shape[dim]:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
-        )
-    if isinstance(split_size, float | str):
-        raise TypeError(
-            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
-            f"{type(split_size).__name__}"
-        )
-    size = split_size if isinstance(split_size, int) else [int(n) for n in split_size]
-    if isinstance(size, int) and size < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    if isinstance(size, list) and builtins.any(n < 0 for n in size):
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={size}"
-        )
-    if isinstance(size, list) and builtins.sum(size) != input.array.shape[dim]:
-        raise RuntimeError(
-            "split_with_sizes expects split_sizes to sum exactly to "
-            f"{input.array.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={size}"
-        )
-    return tuple(rows.split(input, size, dim) if isinstance(size, int) else rows.split_with_sizes(input, size, dim))
-
-
-def chunk(input, chunks, dim=0):
-    """At most the given number of pieces along a dimension, as views from one node."""
-    if input.array.ndim == 0:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if chunks < 1:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    length = input.array.shape[dimension(input, dim)]
-    if not length:
-        return split(input, [0] * chunks, dim)
-    return split(input, builtins.max(1, -(-length // chunks)), dim)
-
-
-def repeat(input, *sizes, repeats=None):
-    """Copies side by side, in new memory."""
-    repeats = shape_arguments(sizes if repeats is None else (repeats,))
-    if len(repeats) < input.array.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
-    if builtins.any(n < 0 for n in repeats):
-        shape = (1,) * (len(repeats) - input.array.ndim) + input.array.shape
-        sizes = [n * r for n, r in zip(shape, repeats, strict=True)]
-        raise RuntimeError(f"Trying to create tensor with negative dimension {builtins.min(sizes)}: {sizes}")
-    result = rows.repeat(input, repeats)
-    if state.inference or not input.is_inference():
-        return result
-    counter_of(result).value += 1
-    return make_view(result, result.array)
-
-
-def flip(input, *along, dims=None):
-    """The order of elements reversed along dimensions."""
-    dims = tuple(dimension(input, d) for d in shape_arguments(along if dims is None else (dims,)))
-    for d in dims:
-        if dims.count(d) > 1:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    moves = input.array.size > 1 and builtins.any(input.array.shape[d] > 1 for d in dims)
-    return rows.flip(input, dims) if moves else from_inference(input, rows.flip(input, dims))
 
 
 def index_select(input, dim, index):
@@ -1041,16 +706,6 @@ def index_select(input, dim, index):
 def gather(input, dim, index):
     """Elements picked along a dimension, one for each element of index."""
     return rows.gather(input, dimension(input, dim), index)
-
-
-def scatter_add(input, dim, index, src):
-    """A copy of input with src added at the places index names along a dimension."""
-    return rows.scatter_add(input, dimension(input, dim), index, src)
-
-
-def index_add(input, dim, index, source, *, alpha=1):
-    """A copy of input with the slices of alpha * source added at the places index names."""
-    return rows.index_add(input, dimension(input, dim), index, source, alpha)
 
 
 # --- comparisons: no gradient ------------------------------------------------------------------------------
@@ -1087,29 +742,6 @@ lt, le = compare("lt", np.less), compare("le", np.less_equal)
 gt, ge = compare("gt", np.greater), compare("ge", np.greater_equal)
 
 
-def bitwise(name, function):
-    """A bit operation; on bool tensors the logical one."""
-
-    def operation(input, other):
-        a, b = operands(name, input, other)
-        x, y = promote(a, b)
-        kernels.sizes_of_both(x, y)
-        if x.dtype.kind == "f":
-            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'')
-        if name in ("lshift", "rshift"):
-            kernels.truth_refused(x, f"\"{name}_cpu\" not implemented for 'Bool'", NotImplementedError)
-        return without_gradient(function(x, y))
-
-    operation.__name__ = name
-    operation.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}."
-    return operation
-
-
-bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwise_or", np.bitwise_or)
-bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
-bitwise_left_shift, bitwise_right_shift = bitwise("lshift", np.left_shift), bitwise("rshift", np.right_shift)
-
-
 def logical_not(input):
     """True where the element is zero."""
     return without_gradient(np.logical_not(input.array))
@@ -1135,14 +767,6 @@ def equal(input, other):
     return input.array.shape == other.array.shape and bool(np.all(input.array == other.array))
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """True when all elements agree within atol + rtol * |other|."""
-    if input.array.dtype != other.array.dtype:
-        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    kernels.sizes_of_both(input.array, other.array)
-    return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
-
-
 def is_tensor(obj):
     """True for tensors."""
     return isinstance(obj, Tensor)
@@ -1151,143 +775,3 @@ def is_tensor(obj):
 def numel(input):
     """The number of elements."""
     return input.array.size
-
-
-# --- the forms of kernel functions that take tensors: Note in kernels.py -----------------------------------
-
-
-def _products_of_others(x, result, dim):
-    if x.array.ndim == 0:
-        return creation.ones_like(x)
-    if x.array.all():
-        return result / x
-    line = reshape(x, (1, -1)) if dim is None else transpose(x, dim, -1)
-    if line.array.shape[-1] == 1:
-        return creation.ones_like(x).detach()
-    ones = creation.ones_like(line[..., :1])
-    before = cumprod(cat([ones, line[..., :-1]], -1), -1)
-    after = flip(cumprod(cat([ones, flip(line[..., 1:], -1)], -1), -1), -1)
-    others = before * after
-    return reshape(others, x.array.shape) if dim is None else transpose(others, dim, -1)
-
-
-def _prod_grad(grad, x, result):
-    if not state.grad_enabled and np.sum(x.array == 0) > 1:
-        return creation.zeros_like(x)
-    return grad * _products_of_others(x, result, None)
-
-
-def _cumprod_grad(grad, x, result, dim):
-    if x.array.size <= 1 or x.array.shape[dim] == 1:
-        return grad
-    if x.array.all():
-        return flip(cumsum(flip(result * grad, dim), dim), dim) / x
-    line, g = transpose(x, dim, -1), transpose(grad, dim, -1)
-    parts = []
-    for i in range(line.array.shape[-1]):
-        factors = cat([line[..., :i], creation.ones_like(line[..., :1]), line[..., i + 1 :]], -1)
-        parts.append(sum(cumprod(factors, -1)[..., i:] * g[..., i:], -1))
-    return transpose(stack(parts, -1), dim, -1)
-
-
-def _place(grad, sizes, dim, where):
-    return (rows.slice_backward if isinstance(where, slice) else rows.select_backward)(grad, sizes, dim, where)
-
-
-def _share_of_larger(grad, a, b):
-    halved = where(new_tensor(a.array == b.array), grad / 2, grad)
-    return rows.masked_fill(halved, new_tensor(a.array < b.array), 0.0)
-
-
-def _put_along(grad, sizes, dim, indices, keepdim):
-    if not sizes:
-        return grad
-    if not keepdim:
-        grad, indices = unsqueeze(grad, dim), unsqueeze(indices, dim)
-    return rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
-
-
-def _cat_grads(grads, sizes, split_size, dim):
-    known = next(g for g in grads if g is not None)
-    lengths = kernels.piece_lengths(sizes[dim], split_size)
-    pieces = []
-    for g, n in zip(grads, lengths, strict=True):
-        pieces.append(_zeros_of(known, sizes[:dim] + (n,) + sizes[dim + 1 :]) if g is None else g)
-    return cat(pieces, dim)
-
-
-def _share_among_equals(grad, x, result, dim, keepdim):
-    equal = kernels.equal_to_extreme(x.array, result.array, dim, keepdim)
-    share = equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
-    if dim is None:
-        return where(new_tensor(equal), grad * new_tensor(share.max(initial=0).astype(x.array.dtype)), 0.0)
-    return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
-
-
-def _no_deviations(x):
-    array = kernels.no_deviations(x.array)
-    return new_tensor(array if state.task else array.astype(dtypes.F32))  # the engine converts it, a call by hand not
-
-
-def _zeros_of(x, sizes):
-    return new_tensor(np.zeros(sizes, x.array.dtype))
-
-
-def _sum_to(x, sizes):
-    lead = x.array.ndim - len(sizes)
-    extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
-    x = rows.sum_dim(x, extra, True) if extra else x
-    return reshape(x, sizes) if lead else x
-
-
-def _add_at_places(grad, places, length):
-    from course_lib.native.indexing import put_
-
-    return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
-
-
-def _pick_places(x, places):
-    from course_lib.native.indexing import take
-
-    return take(x, [new_tensor(places)])
-
-
-def _product_like(a, b, sizes, strides):
-    if strides[0] == 1 and strides[1] == sizes[0]:
-        return rows.t(rows.mm(rows.t(b), rows.t(a)))
-    return rows.mm(a, b)
-
-
-ON_TENSORS.update(
-    reshape=lambda x, sizes: reshape(x, tuple(sizes)),
-    where=where,
-    zeros_like=lambda x: creation.zeros_like(x),
-    zeros_of=_zeros_of,
-    sum_to=_sum_to,
-    power=lambda x, exponent: rows.pow_number(x, exponent),
-    prod_grad=_prod_grad,
-    products_of_others=_products_of_others,
-    cumprod_grad=_cumprod_grad,
-    deviations=lambda x, dim: x - mean(x, dim, True),
-    no_deviations=_no_deviations,
-    share_among_equals=_share_among_equals,
-    put_along=_put_along,
-    place=_place,
-    place_diagonal=lambda *arguments: rows.diagonal_backward(*arguments),
-    share_of_larger=_share_of_larger,
-    cat_grads=_cat_grads,
-    product_like=_product_like,
-    add_at_places=_add_at_places,
-    pick_places=_pick_places,
-    shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
-    error_function=lambda x: rows.erf(x),
-    one_less=lambda x: x - 1,
-    raised=lambda base, exponent: pow(base, exponent),
-    rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
-    share_of_largest=lambda x, *others: new_tensor(kernels.share_of_largest(x.array, others[0].array, others[1])),
-    typed=lambda grad, x: grad.to(x.dtype),
-    number_over=lambda number, x: number / (x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array)),
-    sign=lambda x: rows.sign(x),
-    squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
-    filled_up=lambda x, sizes: reshape(cat([x, _zeros_of(x, (math.prod(sizes) - len(x),))], 0), sizes),
-)

@@ -7,20 +7,45 @@ import math
 
 import numpy as np
 
-from course_lib import dtypes
+from course_lib import dtypes, errors
 from course_lib.grad_mode import state
-from course_lib.graph import Node, init_node
+from course_lib.graph import LEAVES_FIRST, Node, init_node, public_edge
 from course_lib.native import composites, creation, kernels
-from course_lib.native.arguments import broadcast_error, operands
-from course_lib.native.building import ON_TENSORS, on_arrays_function, on_tensors_function, rows
+from course_lib.native.arguments import broadcast_error, operands, promote
+from course_lib.native.building import on_arrays_function, on_tensors_function, rows
 from course_lib.native.composites import without_gradient
 from course_lib.native.indexing import cat, dimension
 from course_lib.native.memory import Storage, check_cast, check_room
 from course_lib.native.messages import warn_once
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
-from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
-from course_lib.views import gradient_edge, requires_grad
+from course_lib.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor
+from course_lib.views import gradient_edge, make_view, requires_grad
+
+
+class NoDerivative(Node):
+    """The node of an operation that has no derivative, in PyTorch either: to reach it in backward is an error."""
+
+    __slots__ = ("operation",)
+    runs_without_gradient = True  # the error comes whatever arrives
+
+    def name(self):
+        return "torch::autograd::NotImplemented"
+
+    def apply(self, grad):
+        raise RuntimeError(f"derivative for {self.operation} is not implemented")
+
+
+NoDerivative.__name__ = "NotImplemented"
+
+
+def without_derivative(operation, edges):
+    """A NoDerivative node."""
+    node = init_node(NoDerivative(), edges)
+    node.operation = operation
+    node.sequence_nr += LEAVES_FIRST  # it runs as soon as it is reached
+    return node
+
 
 # --- element by element ------------------------------------------------------------------------------------
 
@@ -103,12 +128,64 @@ def _bits_over(function):
     return _over(checked)
 
 
+def lerp(input, end, weight):
+    """The way from input to end, as far as weight (a number or a tensor) says."""
+    return rows.lerp_tensor(input, end, weight) if isinstance(weight, Tensor) else rows.lerp(input, end, weight)
+
+
+def lerp_(input, end, weight):
+    """The same in the tensor's own memory."""
+    return rows.lerp_tensor_(input, end, weight) if isinstance(weight, Tensor) else rows.lerp_(input, end, weight)
+
+
+def remainder(input, other):
+    """What is left of input after rounding input / other down."""
+    if not isinstance(input, Tensor):
+        return other.__rmod__(input)
+    if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
+        return rows.remainder(input, other)
+    if type(other) is not int:
+        other = composites.plain_number("%", other)
+        if isinstance(other, float) and input.array.dtype.kind != "f":
+            input = input.to(dtypes.default)
+    return rows.remainder_number(input, other)
+
+
+def remainder_(input, other):
+    """The remainder in the tensor's own memory."""
+    if isinstance(other, float) and input.array.dtype.kind != "f":
+        check_cast(dtypes.F32, input.array.dtype)
+    return rows.remainder_(input, other) if isinstance(other, Tensor) else rows.remainder_number_(input, other)
+
+
+def bitwise(name, function):
+    """A bit operation; on bool tensors the logical one."""
+
+    def operation(input, other):
+        a, b = operands(name, input, other)
+        x, y = promote(a, b)
+        kernels.sizes_of_both(x, y)
+        if x.dtype.kind == "f":
+            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'')
+        if name in ("lshift", "rshift"):
+            kernels.truth_refused(x, f"\"{name}_cpu\" not implemented for 'Bool'", NotImplementedError)
+        return without_gradient(function(x, y))
+
+    operation.__name__ = name
+    operation.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}."
+    return operation
+
+
+bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwise_or", np.bitwise_or)
+bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
+bitwise_left_shift, bitwise_right_shift = bitwise("lshift", np.left_shift), bitwise("rshift", np.right_shift)
+
 eq_, ne_, lt_ = _over(composites.eq), _over(composites.ne), _over(composites.lt)
 le_, gt_, ge_ = _over(composites.le), _over(composites.gt), _over(composites.ge)
-bitwise_and_, bitwise_or_ = _bits_over(composites.bitwise_and), _bits_over(composites.bitwise_or)
-bitwise_xor_, logical_not_ = _bits_over(composites.bitwise_xor), _over(composites.logical_not)
-bitwise_left_shift_ = _bits_over(composites.bitwise_left_shift)
-bitwise_right_shift_ = _bits_over(composites.bitwise_right_shift)
+bitwise_and_, bitwise_or_ = _bits_over(bitwise_and), _bits_over(bitwise_or)
+bitwise_xor_, logical_not_ = _bits_over(bitwise_xor), _over(composites.logical_not)
+bitwise_left_shift_ = _bits_over(bitwise_left_shift)
+bitwise_right_shift_ = _bits_over(bitwise_right_shift)
 true_divide_ = composites.div_
 
 
@@ -142,6 +219,14 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     kernels.sizes_of_both(input.array, other.array)
     return without_gradient(np.isclose(input.array, other.array, rtol, atol, equal_nan))
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True when all elements agree within atol + rtol * |other|."""
+    if input.array.dtype != other.array.dtype:
+        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
+    kernels.sizes_of_both(input.array, other.array)
+    return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
 
 
 # --- shapes ------------------------------------------------------------------------------------------------
@@ -236,7 +321,7 @@ def broadcast_to(input, *size):
 def tile(input, *dims):
     """Copies side by side; missing dimensions in front are 1."""
     dims = creation.sizes_from(dims)
-    return composites.repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
+    return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
 def diff(input, n=1, dim=-1, prepend=None, append=None):
@@ -252,7 +337,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         input = cat([part for part in (prepend, input, append) if part is not None], dim)
     length = input.array.shape[dim]
     for left in range(length - 1, max(length - n, 0) - 1, -1):
-        parts = composites.narrow(input, dim, 1, left), composites.narrow(input, dim, 0, left)
+        parts = narrow(input, dim, 1, left), narrow(input, dim, 0, left)
         input = logical_xor(*parts) if input.array.dtype.kind == "b" else parts[0] - parts[1]
     return input
 
@@ -300,7 +385,325 @@ def meshgrid(*tensors, indexing=None):
     return tuple(composites.expand(t, shape) for t in lined)
 
 
+def narrow(input, dim, start, length):
+    """A stretch of a dimension, as a view."""
+    if input.array.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    dim = dimension(input, dim)
+    size = input.array.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start = start + size if start < 0 else start
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return rows.slice_dim(input, dim, start, start + length, 1)
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The diagonal of two dimensions, as a view."""
+    if input.array.ndim < 2:
+        dimension(input, dim2)
+    first, second = dimension(input, dim1), dimension(input, dim2)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return rows.diagonal(input, offset, first, second)
+
+
+def split(input, split_size, dim=0):
+    """Pieces of the given length (or lengths) along a dimension, as views from one node."""
+    if input.array.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = dimension(input, dim)
+    if split_size == 0 and input.array.shape[dim]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
+        )
+    if isinstance(split_size, float | str):
+        raise TypeError(
+            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
+            f"{type(split_size).__name__}"
+        )
+    size = split_size if isinstance(split_size, int) else [int(n) for n in split_size]
+    if isinstance(size, int) and size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if isinstance(size, list) and any(n < 0 for n in size):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={size}"
+        )
+    if isinstance(size, list) and sum(size) != input.array.shape[dim]:
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes to sum exactly to "
+            f"{input.array.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={size}"
+        )
+    return tuple(rows.split(input, size, dim) if isinstance(size, int) else rows.split_with_sizes(input, size, dim))
+
+
+def chunk(input, chunks, dim=0):
+    """At most the given number of pieces along a dimension, as views from one node."""
+    if input.array.ndim == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks < 1:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    length = input.array.shape[dimension(input, dim)]
+    if not length:
+        return split(input, [0] * chunks, dim)
+    return split(input, max(1, -(-length // chunks)), dim)
+
+
+def repeat(input, *sizes, repeats=None):
+    """Copies side by side, in new memory."""
+    repeats = composites.shape_arguments(sizes if repeats is None else (repeats,))
+    if len(repeats) < input.array.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    if any(n < 0 for n in repeats):
+        shape = (1,) * (len(repeats) - input.array.ndim) + input.array.shape
+        sizes = [n * r for n, r in zip(shape, repeats, strict=True)]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
+    result = rows.repeat(input, repeats)
+    if state.inference or not input.is_inference():
+        return result
+    counter_of(result).value += 1
+    return make_view(result, result.array)
+
+
+def from_inference(input, result):
+    """A result that PyTorch begins as a copy of the input, which it records even for an inference tensor."""
+    if not input.is_inference() or state.recording <= 0 or not requires_grad(input):
+        return result
+    copy = rows.copy_(new_tensor(np.array(input.array)), input)
+    copy.array[...] = result.array
+    return copy
+
+
+def flip(input, *along, dims=None):
+    """The order of elements reversed along dimensions."""
+    dims = tuple(dimension(input, d) for d in composites.shape_arguments(along if dims is None else (dims,)))
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    moves = input.array.size > 1 and any(input.array.shape[d] > 1 for d in dims)
+    return rows.flip(input, dims) if moves else from_inference(input, rows.flip(input, dims))
+
+
+def index_add(input, dim, index, source, *, alpha=1):
+    """A copy of input with the slices of alpha * source added at the places index names."""
+    return rows.index_add(input, dimension(input, dim), index, source, alpha)
+
+
+def scatter_add(input, dim, index, src):
+    """A copy of input with src added at the places index names along a dimension."""
+    return rows.scatter_add(input, dimension(input, dim), index, src)
+
+
+# --- matrices ----------------------------------------------------------------------------------------------
+
+
+def outer(input, vec2):
+    """All products of an element of one vector with one of the other."""
+    for name, t in (("self", input), ("vec2", vec2)):
+        if t.array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.array.ndim}-D")
+    return rows.mul(composites.reshape(input, (-1, 1)), vec2)
+
+
+def inner(input, other):
+    """The sum of products along the last dimensions."""
+    if not input.array.ndim or not other.array.ndim:
+        return rows.mul(input, other)
+    if input.array.shape[-1] != other.array.shape[-1]:
+        sizes = list(input.array.shape), list(other.array.shape)
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {sizes[0]} and {sizes[1]}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def tensordot(a, b, dims=2):
+    """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > a.array.ndim or dims > b.array.ndim:
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = range(-dims, 0), range(dims)
+    if isinstance(dims[0], int):
+        raise TypeError("tensordot(): argument 'dims_self' (position 3) must be tuple of ints, not int")
+    if len(dims[0]) != len(dims[1]):
+        raise RuntimeError("both dimension lists should have same length")
+    if a.array.dtype != b.array.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
+    for d, e in zip(*dims, strict=True):
+        if b.array.shape[e] == 1:
+            a = composites.sum(a, d, True).to(a.dtype)  # the one factor is the same for all
+        elif a.array.shape[d] == 1:
+            b = composites.sum(b, e, True).to(b.dtype)
+        elif a.array.shape[d] != b.array.shape[e]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "
+                f"size {b.array.shape[e]} in dim {e}"
+            )
+    left = [d for d in range(a.array.ndim) if d not in over_a]
+    right = [d for d in range(b.array.ndim) if d not in over_b]
+    length = math.prod(a.array.shape[d] for d in over_a)
+    heights, widths = [a.array.shape[d] for d in left], [b.array.shape[d] for d in right]
+    a, b = composites.permute(a, *left, *over_a), composites.permute(b, *over_b, *right)
+    if math.prod(heights + widths) != 1:
+        a, b = composites.reshape(a, math.prod(heights), length), composites.reshape(b, length, math.prod(widths))
+        return composites.reshape(composites.mm(a, b), heights + widths)
+    if a.is_contiguous() and b.is_contiguous():
+        return composites.reshape(composites.dot(composites.flatten(a), composites.flatten(b)), heights + widths)
+    whole = composites.sum(rows.mul(composites.squeeze(a), composites.squeeze(b)))
+    return composites.reshape(whole.to(a.dtype), heights + widths)
+
+
 # --- reductions and searches -------------------------------------------------------------------------------
+
+
+@composites.numpy_names
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    """The product along one dimension, or of all elements."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if dim is None:
+        return rows.prod_all(input)
+    return rows.prod_dim(input, dimension(input, dim), keepdim)
+
+
+def _spread(row, input, dim, unbiased, correction, keepdim):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    correction = 1 if correction is None else correction
+    return row(input, composites.dims_of(input, dim), correction if unbiased else 0, keepdim)
+
+
+@composites.numpy_names
+def var(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
+    """The variance; divided by n - 1 unless `correction` says otherwise."""
+    return _spread(rows.var, input, dim, unbiased, correction, keepdim)
+
+
+@composites.numpy_names
+def std(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
+    """The standard deviation, the root of `var`."""
+    return _spread(rows.std, input, dim, unbiased, correction, keepdim)
+
+
+def norm(input, p=2, dim=None, keepdim=False, dtype=None):
+    """The p-norm of all elements, or along dimensions; with a dtype, of the elements turned into it."""
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}"
+        )
+    if dtype is not None:
+        wanted = dtypes.PYTHON.get(dtype, dtype)
+        if wanted.itemsize < input.dtype.itemsize or not wanted.is_floating_point:
+            raise RuntimeError(
+                f"linalg.vector_norm: the dtype of the input ({input.dtype.title}) should be convertible without "
+                f"narrowing to the specified dtype ({wanted.title})"
+            )
+        input = input.to(dtype)
+    if p == "fro":
+        p = 2
+    if not isinstance(p, int | float):
+        raise errors.not_supported(f"norm with p={p!r}", "Use a number for p, or 'fro'.")
+    return rows.norm(input, p, composites.dims_of(input, dim) or composites.every(input), keepdim)
+
+
+def check_not_empty(name, input, dim):
+    """RuntimeError for the extreme value of nothing, IndexError for a dimension of length 0."""
+    if input.array.size:
+        return
+    dims = composites.dims_of(input, dim)
+    if not dims:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
+        )
+    for d, named in zip(dims, (dim,) if isinstance(dim, int) else dim, strict=True):
+        if not input.array.shape[d]:
+            raise IndexError(f"{name}(): Expected reduction dim {named} to have non-zero size.")
+
+
+@composites.numpy_names
+def amax(input, dim=(), keepdim=False):
+    """The largest element along dimensions; equal ones share the gradient."""
+    check_not_empty("amax", input, dim)
+    result = rows.amax(input, composites.dims_of(input, dim) or composites.every(input), keepdim)
+    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
+
+
+@composites.numpy_names
+def amin(input, dim=(), keepdim=False):
+    """The smallest element along dimensions; equal ones share the gradient."""
+    check_not_empty("amin", input, dim)
+    result = rows.amin(input, composites.dims_of(input, dim) or composites.every(input), keepdim)
+    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
+
+
+def gradient_in_a_row(result):
+    """An extreme value of a number along its dimension: PyTorch's formula makes a gradient with one dimension of it.
+
+    That is seen only when the number had a dimension when its node was made.
+    """
+    node = result.node
+    before = node and node.edges[0] and public_edge(node.edges[0])[0].hooks
+    if before and before.forms:
+        cls = type(node)
+        node.__class__ = composites._renamed.setdefault((cls, 1), type(cls.__name__, (cls,), {
+            "__slots__": (),
+            "apply": lambda node, grad: (cls.apply(node, grad)[0].reshape(1),),
+            "apply_to_tensors": lambda node, grad: (cls.apply_to_tensors(node, grad)[0].reshape(1),),
+        }))
+    return result
+
+
+@composites.numpy_names
+def logsumexp(input, dim, keepdim=False):
+    """log(sum(exp(input))) along dimensions, without overflow."""
+    return rows.logsumexp(input, composites.dims_of(input, dim) or composites.every(input), keepdim)
+
+
+@composites.numpy_names
+def cumsum(input, dim, *, dtype=None):
+    """Running sums along a dimension."""
+    input = input if dtype is None else input.to(dtype)
+    return composites.number_from_inference(input, rows.cumsum(input, dimension(input, dim)))
+
+
+@composites.numpy_names
+def cumprod(input, dim, *, dtype=None):
+    """Running products along a dimension."""
+    input = input if dtype is None else input.to(dtype)
+    return composites.number_from_inference(input, rows.cumprod(input, dimension(input, dim)))
+
+
+def sort(input, dim=-1, descending=False, *, stable=None):
+    """(values, indices) in order along a dimension."""
+    values, places = rows.sort_dim(input, dimension(input, dim), descending)
+    result = composites.pair("sort", (from_inference(input, values), places))
+    if stable is not None and result[0].node is not None:
+        composites.rename_node(result[0].node, "SortBackward1")
+    return result
+
+
+def argsort(input, dim=-1, descending=False, *, stable=False):
+    """The places of the elements in order along a dimension."""
+    return sort(input, dim, descending)[1]
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """(values, indices) of the k largest, or smallest, elements along a dimension."""
+    if k < 0:
+        raise RuntimeError("selected index k out of range")
+    values, places = rows.topk_dim(input, k, dimension(input, dim), largest)
+    return composites.pair("topk", (composites.number_from_inference(input, values, "copy_") if k else values, places))
 
 
 class SpreadAndMean(Node):
@@ -366,13 +769,13 @@ def spread_and_mean(kind, spread, input, dim, unbiased, keepdim, correction):
 @composites.numpy_names
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(variance, mean) over dimensions."""
-    return spread_and_mean(VarMeanBackward0, composites.var, input, dim, unbiased, keepdim, correction)
+    return spread_and_mean(VarMeanBackward0, var, input, dim, unbiased, keepdim, correction)
 
 
 @composites.numpy_names
 def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(standard deviation, mean) over dimensions."""
-    return spread_and_mean(StdMeanBackward0, composites.std, input, dim, unbiased, keepdim, correction)
+    return spread_and_mean(StdMeanBackward0, std, input, dim, unbiased, keepdim, correction)
 
 
 def nonzero(input, *, as_tuple=False):
@@ -491,7 +894,7 @@ def bernoulli(input, p=None, *, generator=None):
         result = bernoulli_(creation.empty_like(input), p, generator=generator)
         edge = gradient_edge(input) if state.recording > 0 else None
         if edge is not None:
-            result.node = ON_TENSORS["without_derivative"]("aten::bernoulli", (edge,))
+            result.node = without_derivative("aten::bernoulli", (edge,))
         return result
     kernels.floats(input.array, "bernoulli_tensor_cpu_p_")
     if not ((input.array >= 0) & (input.array <= 1)).all():

@@ -70,13 +70,13 @@ row("soft_margin_loss(self, target: Tensor, reduction=1)", "images.soft_margin_l
 
 def _first_of(x, sizes):
     for dim, length in enumerate(sizes):
-        x = x if x.array.shape[dim] == length else composites.narrow(x, dim, 0, length)
+        x = x if x.array.shape[dim] == length else x.narrow(dim, 0, length)
     return x
 
 
 ON_TENSORS.update(
-    first_half=lambda x, dim: composites.narrow(x, dim, 0, x.array.shape[dim] // 2),
-    second_half=lambda x, dim: composites.narrow(x, dim, x.array.shape[dim] // 2, x.array.shape[dim] // 2),
+    first_half=lambda x, dim: x.narrow(dim, 0, x.array.shape[dim] // 2),
+    second_half=lambda x, dim: x.narrow(dim, x.array.shape[dim] // 2, x.array.shape[dim] // 2),
     first_of=_first_of,
     join_halves=lambda a, b, dim: cat([a, b], dim),
     sigmoid=lambda x: rows.sigmoid(x),

@@ -21,21 +21,21 @@ row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", nod
 row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
     self="grad",
     other="-grad * alpha")
-row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
+row("number_pow(self, exponent)", "more.number_power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
-row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
+row("remainder(self, other)", "more.remainder(self, other)", node="RemainderBackward1",
     self="grad",
     other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'floor')")
-row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
+row("remainder_number(self, other)", "more.remainder(self, other)", node="RemainderBackward0",
     self="grad")
-row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",
+row("div_rounded(self, other, rounding_mode)", "more.rounded_quotient(self, other, rounding_mode)",
     node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
     self="zeros_like(grad)",
     other="zeros_like(grad)")
-row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
+row("lerp(self, end, weight)", "more.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
     self="grad * (1 - weight)",
     end="grad * weight")
-row("lerp_tensor(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
+row("lerp_tensor(self, end, weight)", "more.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
     node="LerpBackward1", keeps=("weight",),
     self="grad * (1 - weight)",
     end="grad * weight",
@@ -86,9 +86,9 @@ row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
     self="grad * sinh(self)")
-row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)",
+row("clamp_min(self, min)", "more.limited(np.maximum, self, min)",
     self="where(self >= min, grad, 0.0)")
-row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)",
+row("clamp_max(self, max)", "more.limited(np.minimum, self, max)",
     self="where(self <= max, grad, 0.0)")
 row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
     self="where(self >= min, grad, 0.0)",
@@ -96,7 +96,7 @@ row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackwa
 row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1",
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
-row("clamp_tensors(self, min, max)", "kernels.between(self, min, max)", node="ClampBackward0",
+row("clamp_tensors(self, min, max)", "more.between(self, min, max)", node="ClampBackward0",
     self="where((self >= min) & (self <= max), grad, 0.0)",
     min="where((min < max) & (self < min), grad, 0.0)",
     max="where((self > max) | (max < min), grad, 0.0)")
@@ -112,35 +112,14 @@ row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backw
     self="zeros_like(grad)")
 row("erf(self)", "kernels.error_function(self)", floating=True,
     self="grad * (1.1283791670955126 * exp(-(self * self)))")
-row("floor(self)", "kernels.rounded(np.floor, self)",
+row("floor(self)", "more.rounded(np.floor, self)",
     self="zeros_like(grad)")
-row("ceil(self)", "kernels.rounded(np.ceil, self)",
+row("ceil(self)", "more.rounded(np.ceil, self)",
     self="zeros_like(grad)")
-row("round(self)", "kernels.rounded(np.round, self)",
+row("round(self)", "more.rounded(np.round, self)",
     self="zeros_like(grad)")
-row("trunc(self)", "kernels.rounded(np.trunc, self)",
+row("trunc(self)", "more.rounded(np.trunc, self)",
     self="zeros_like(grad)")
-row("gelu(self, approximate='none')", "kernels.gelu(self)",
-    self="grad * gelu_slope(self)")
-row("softplus(self, beta=1, threshold=20)", "kernels.softplus(self, beta, threshold)",
-    self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
-row("leaky_relu(self, negative_slope=0.01)",
-    "np.where(kernels.floats(self, 'leaky_relu_cpu') > 0, self, self * negative_slope)",
-    self="leaky_relu_backward(grad, self, negative_slope)")
-row("leaky_relu_backward(grad_output, self, negative_slope)",
-    "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False, keeps=("self",),
-    grad_output="where(self > 0, grad, grad * negative_slope)",
-    self="zeros_like(grad)")
-row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
-    self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
-row("elu(self, alpha=1.0)",
-    "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
-    self="elu_backward(grad, alpha, 1, 1, False, self)")
-row("elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)",
-    "kernels.elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)",
-    node="EluBackwardBackward0", elementwise=False, keeps=("grad_output", "alpha", "scale", "self_or_result"),
-    grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
-    self_or_result="elu_bend(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result)")
 
 # --- comparing two tensors ---------------------------------------------------------------------------------
 
@@ -156,7 +135,7 @@ row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, v
 row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", node="MeanBackward1",
     elementwise=False,
     self="expand(restore_dim(grad / numel(self_sym_sizes, dim), self_sym_sizes, dim, keepdim), self_sym_sizes)")
-row("max_all(self)", "kernels.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
+row("max_all(self)", "more.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
 row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,
     self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
@@ -173,37 +152,37 @@ row("log_softmax_backward(grad_output, output, dim)",
     node="LogSoftmaxBackwardDataBackward0", elementwise=False, keeps=("grad_output",),
     grad_output="grad - sum_dim(grad * exp(output), dim, True)",
     output="-sum_dim(grad_output, dim, True) * exp(output) * grad")
-row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
+row("prod_all(self)", "more.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
     self="prod_grad(grad, self, result)")
-row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
+row("prod_dim(self, dim, keepdim=False)", "more.product(self, dim, keepdim)", node="ProdBackward1",
     elementwise=False, keeps=("result",),
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * products_of_others(self, restore_dim(result, self_sym_sizes, dim, keepdim), dim)")
-row("var(self, dim, correction, keepdim=False)", "kernels.spread(np.var, self, dim, correction, keepdim)",
+row("var(self, dim, correction, keepdim=False)", "more.spread(np.var, self, dim, correction, keepdim)",
     elementwise=False,
     self="var_grad(grad, self, dim, correction, keepdim)")
-row("std(self, dim, correction, keepdim=False)", "kernels.spread(np.std, self, dim, correction, keepdim)",
+row("std(self, dim, correction, keepdim=False)", "more.spread(np.std, self, dim, correction, keepdim)",
     elementwise=False,
     self="std_grad(grad, self, result, dim, correction, keepdim)")
-row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, keepdim)",
+row("norm(self, ord, dim, keepdim=False)", "more.vector_norm(self, ord, dim, keepdim)",
     node="LinalgVectorNormBackward0", elementwise=False, keeps=("result", "self"),
     self="norm_grad(grad, self, result, ord, dim, keepdim)")
-row("min_all(self)", "kernels.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
+row("min_all(self)", "more.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("amax(self, dim, keepdim=False)", "kernels.extremes(np.max, self, dim, keepdim)", elementwise=False,
+row("amax(self, dim, keepdim=False)", "more.extremes(np.max, self, dim, keepdim)", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
-row("amin(self, dim, keepdim=False)", "kernels.extremes(np.min, self, dim, keepdim)", elementwise=False,
+row("amin(self, dim, keepdim=False)", "more.extremes(np.min, self, dim, keepdim)", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
 row("min_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmin, dim, keepdim)",
     node="MinBackward0", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("sort_dim(self, dim, descending)", "kernels.sort(self, dim, descending)", node="SortBackward0",
+row("sort_dim(self, dim, descending)", "more.sort(self, dim, descending)", node="SortBackward0",
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, True)")
-row("topk_dim(self, k, dim, largest)", "kernels.topk(self, k, dim, largest)", node="TopkBackward0",
+row("topk_dim(self, k, dim, largest)", "more.topk(self, k, dim, largest)", node="TopkBackward0",
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, True)")
-row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim)", elementwise=False,
+row("logsumexp(self, dim, keepdim=False)", "more.logsumexp(self, dim, keepdim)", elementwise=False,
     floating=True,
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
@@ -223,7 +202,7 @@ row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")
 row("addmm_scaled(self, mat1, mat2, beta, alpha)",
-    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
+    "more.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
     node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
     self="grad * beta",
     mat1="(grad @ t(mat2)) * alpha",
@@ -239,7 +218,7 @@ row("squeeze(self)", "kernels.squeeze(self)", view=True,
     self="reshape(grad, self_sym_sizes)")
 row("squeeze_dim(self, dim)", "kernels.squeeze(self, dim)", node="SqueezeBackward1", view=True, keeps=("dim",),
     self="reshape(grad, self_sym_sizes)")
-row("split(self, split_size, dim)", "kernels.split(self, split_size, dim)", view="multiple outputs",
+row("split(self, split_size, dim)", "more.split(self, split_size, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_size, dim)")
 row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAliasBackward0", view=True,
     self="reshape(grad, self_sym_sizes)")
@@ -250,17 +229,17 @@ row("slice_backward(grad_output, sizes, dim, part)", "kernels.place(grad_output,
     node="SliceBackwardBackward0", elementwise=False,
     grad_output="slice_dim(grad, dim, part.start, part.stop, part.step)")
 row("diagonal_backward(grad_output, sizes, offset, dim1, dim2)",
-    "kernels.place_diagonal(grad_output, sizes, offset, dim1, dim2)",
+    "more.place_diagonal(grad_output, sizes, offset, dim1, dim2)",
     node="DiagonalBackwardBackward0", elementwise=False,
     grad_output="diagonal(grad, offset, dim1, dim2)")
-row("diagonal(self, offset, dim1, dim2)", "kernels.diagonal(self, offset, dim1, dim2)", view=True,
+row("diagonal(self, offset, dim1, dim2)", "more.diagonal(self, offset, dim1, dim2)", view=True,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
-row("as_strided(self, size, stride, storage_offset, ahead)", "kernels.as_strided(self, size, stride, storage_offset)",
+row("as_strided(self, size, stride, storage_offset, ahead)", "more.as_strided(self, size, stride, storage_offset)",
     view=True,
     self="back_from_strides(grad, self_sym_sizes, self_sym_strides, size, stride, ahead)")
-row("unfold(self, dimension, size, step)", "kernels.windows(self, dimension, size, step)", view=True,
+row("unfold(self, dimension, size, step)", "more.windows_along(self, dimension, size, step)", view=True,
     self="back_from_windows(grad, self_sym_sizes, dimension, size, step)")
-row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes, dim)", view="multiple outputs",
+row("split_with_sizes(self, split_sizes, dim)", "more.split(self, split_sizes, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
 
 # --- rearranging into new memory ---------------------------------------------------------------------------
@@ -277,9 +256,9 @@ row("unsafe_view(self, shape)", "kernels.copy_shaped(self, shape)", node="Unsafe
     self="reshape(grad, self_sym_sizes)")
 row("repeat(self, repeats)", "np.array(np.tile(self, repeats), order='C')", elementwise=False,
     self="sum_repeats(grad, self_sym_sizes, repeats)")
-row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", elementwise=False, in_place=True,
+row("triu(self, diagonal=0)", "more.triangle(np.triu, self, diagonal)", elementwise=False, in_place=True,
     self="triu(grad, diagonal)")
-row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
+row("tril(self, diagonal=0)", "more.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
     self="tril(grad, diagonal)")
 row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
     in_place=True,
@@ -289,9 +268,9 @@ row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(s
     elementwise=False, in_place=True, keeps=("source with source",),
     self="grad",
     source="index_select(grad, dim, index) * alpha")
-row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
+row("masked_select(self, mask: Tensor)", "more.masked_select(self, mask)", elementwise=False, keeps=("self",),
     self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
-row("masked_scatter(self, mask: Tensor, source)", "kernels.masked_scatter(self, mask, source)", elementwise=False,
+row("masked_scatter(self, mask: Tensor, source)", "more.masked_scatter(self, mask, source)", elementwise=False,
     broadcasts=("self",), in_place=True,
     self="where(mask, 0.0, grad)",
     source="filled_up(masked_select(grad, mask), source_sym_sizes)")

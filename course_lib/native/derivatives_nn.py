@@ -73,6 +73,27 @@ row("log_sigmoid_backward(grad_output, self, buffer)", "kernels_nn.log_sigmoid_b
     node="LogSigmoidBackwardBackward0", elementwise=False,
     grad_output="log_sigmoid_backward(grad, self, buffer)",
     self="grad * grad_output * (sigmoid(self) * (sigmoid(self) - 1))")
+row("gelu(self, approximate='none')", "kernels_nn.gelu(self)",
+    self="grad * gelu_slope(self)")
+row("softplus(self, beta=1, threshold=20)", "kernels_nn.softplus(self, beta, threshold)",
+    self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
+row("leaky_relu(self, negative_slope=0.01)",
+    "np.where(kernels.floats(self, 'leaky_relu_cpu') > 0, self, self * negative_slope)",
+    self="leaky_relu_backward(grad, self, negative_slope)")
+row("leaky_relu_backward(grad_output, self, negative_slope)",
+    "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False, keeps=("self",),
+    grad_output="where(self > 0, grad, grad * negative_slope)",
+    self="zeros_like(grad)")
+row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
+    self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
+row("elu(self, alpha=1.0)",
+    "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
+    self="elu_backward(grad, alpha, 1, 1, False, self)")
+row("elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)",
+    "kernels_nn.elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)",
+    node="EluBackwardBackward0", elementwise=False, keeps=("grad_output", "alpha", "scale", "self_or_result"),
+    grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
+    self_or_result="elu_bend(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result)")
 row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_val, max_val)",
     self="hardtanh_backward(grad, self, min_val, max_val)")
 row("scaled_elu(self, alpha, scale)",

@@ -8,8 +8,9 @@ import math
 import numpy as np
 
 from course_lib.native import composites, kernels
+from course_lib.native import kernels_more as more
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
-from course_lib.native.kernels import for_whole_source
+from course_lib.native.kernels_more import for_whole_source
 from course_lib.ops import row
 from course_lib.tensor import new_tensor
 
@@ -53,7 +54,7 @@ def put_at(x, dim, index, values):
 def rounded_to(x, decimals):
     """x rounded to so many places after the point, or before it when that is negative."""
     if decimals == 0:
-        return kernels.rounded(np.round, x)
+        return more.rounded(np.round, x)
     kernels.floats(x, "round_cpu")
     factor = x.dtype.type(10.0 ** abs(decimals))
     return np.round(x * factor) / factor if decimals > 0 else np.round(x / factor) * factor
@@ -219,7 +220,7 @@ def inverse_or_zero(x):
     return where(x == 0, 0.0, 1 / x)
 
 
-expand, norm_grad, place_diagonal = kernels.expand, kernels.norm_grad, kernels.place_diagonal
+expand, norm_grad, place_diagonal = kernels.expand, more.norm_grad, more.place_diagonal
 sum_to, where = kernels.sum_to, kernels.where
 
 
@@ -229,7 +230,7 @@ def on_diagonal(x, offset, dim1, dim2):
     sizes = list(x.shape[:-1])
     for dim in sorted((dim1, dim2)):
         sizes.insert(dim, n)
-    return kernels.place_diagonal(x, tuple(sizes), offset, dim1, dim2)
+    return more.place_diagonal(x, tuple(sizes), offset, dim1, dim2)
 
 
 def inverse(x):
@@ -324,7 +325,7 @@ def slice_put(x, src, dim, start, end, step):
 def diagonal_put(x, src, offset, dim1, dim2):
     """A copy of x with src on a diagonal."""
     result = np.array(x, order="C")
-    kernels.diagonal(result, offset, dim1, dim2)[...] = src
+    more.diagonal(result, offset, dim1, dim2)[...] = src
     return result
 
 
@@ -436,14 +437,14 @@ row("fmod(self, other)", "rare.fmod(self, other)", node="FmodBackward1",
 row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
     self="grad * (other * inverse_or_zero(self * self + other * other))",
     other="grad * (-self * inverse_or_zero(self * self + other * other))")
-row("hypot(self, other)", "np.hypot(kernels.float_pair(self, other, 'hypot_cpu'), other)",
+row("hypot(self, other)", "np.hypot(more.float_pair(self, other, 'hypot_cpu'), other)",
     self="grad * (self / result)",
     other="grad * (other / result)")
 row("rsub_tensor(self, other, alpha)", "kernels.subtract(other, kernels.scaled(self, alpha))", node="RsubBackward0",
     in_place=False,
     self="-grad * alpha",
     other="grad")
-row("logaddexp(self, other)", "np.logaddexp(kernels.float_pair(self, other, 'logaddexp_cpu'), other)", in_place=False,
+row("logaddexp(self, other)", "np.logaddexp(more.float_pair(self, other, 'logaddexp_cpu'), other)", in_place=False,
     self="grad / (1 + exp(difference(other, self)))",
     other="grad / (1 + exp(difference(self, other)))")
 
@@ -456,7 +457,7 @@ row("fmin(self, other)", "np.fmin(self, other)", in_place=False,
 row("copysign(self, other)", "np.copysign(self, other)", floating=True, keeps=("result",),
     self="grad * where(self == 0, 0.0, result / self)",
     other="zeros_like(grad)")
-row("logaddexp2(self, other)", "np.logaddexp2(kernels.float_pair(self, other, 'logaddexp2_cpu'), other)",
+row("logaddexp2(self, other)", "np.logaddexp2(more.float_pair(self, other, 'logaddexp2_cpu'), other)",
     in_place=False,
     self="grad / (1 + exp(difference(other, self) * 0.6931471805599453))",
     other="grad / (1 + exp(difference(self, other) * 0.6931471805599453))")
@@ -529,7 +530,7 @@ row("cummin(self, dim)", "rare.running_extreme(self, dim, np.minimum)", outputs=
     self="scatter_add(zeros_of(grad, self_sym_sizes), dim, indices, grad)")
 row("kthvalue(self, k, dim, keepdim=False)", "rare.kthvalue(self, k, dim, keepdim)", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("dist(self, other, p)", "kernels.vector_norm(self - other, p, None, False)", in_place=False, keeps=("result",),
+row("dist(self, other, p)", "more.vector_norm(self - other, p, None, False)", in_place=False, keeps=("result",),
     self="sum_to(dist_grad(grad, self, other, result, p), self.shape)",
     other="sum_to(-dist_grad(grad, self, other, result, p), other.shape)")
 
@@ -539,7 +540,7 @@ row("roll(self, shifts, dims)", "rare.rolled(self, shifts, dims)", elementwise=F
     self="roll_back(grad, shifts, dims)")
 row("rot90(self, k, dims)", "rare.turned(self, k, dims)", elementwise=False,
     self="rot90(grad, -k, dims)")
-row("diagonal_copy(self, offset, dim1, dim2)", "np.array(kernels.diagonal(self, offset, dim1, dim2))",
+row("diagonal_copy(self, offset, dim1, dim2)", "np.array(more.diagonal(self, offset, dim1, dim2))",
     node="DiagonalBackward0_copy", elementwise=False,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
 row("trace(self)", "np.trace(kernels.truth_refused(self, rare.NO_TRACE, NotImplementedError))", elementwise=False,
@@ -548,24 +549,24 @@ row("trace(self)", "np.trace(kernels.truth_refused(self, rare.NO_TRACE, NotImple
 # --- matrices ----------------------------------------------------------------------------------------------
 
 row("addmv(self, mat, vec, beta=1, alpha=1)",
-    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat, vec))",
+    "more.combined(beta, self, alpha, kernels.matrix_product(mat, vec))",
     elementwise=False, in_place=True, broadcasts=("self",),
     self="grad * beta",
     mat="outer_product(grad, vec) * alpha",
     vec="(mat.T @ grad) * alpha")
 row("baddbmm(self, batch1, batch2, beta=1, alpha=1)",
-    "kernels.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2))",
+    "more.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2))",
     elementwise=False, in_place=True, broadcasts=("self",),
     self="grad * beta",
     batch1="grad @ transpose(batch2, 1, 2) * alpha",
     batch2="transpose(batch1, 1, 2) @ grad * alpha")
 row("addbmm(self, batch1, batch2, beta=1, alpha=1)",
-    "kernels.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2).sum(0))",
+    "more.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2).sum(0))",
     elementwise=False, broadcasts=("self",), in_place=True,
     self="grad * beta",
     batch1="grad @ transpose(batch2, 1, 2) * alpha",
     batch2="transpose(batch1, 1, 2) @ grad * alpha")
-row("addr(self, vec1, vec2, beta=1, alpha=1)", "kernels.combined(beta, self, alpha, np.multiply.outer(vec1, vec2))",
+row("addr(self, vec1, vec2, beta=1, alpha=1)", "more.combined(beta, self, alpha, np.multiply.outer(vec1, vec2))",
     elementwise=False, broadcasts=("self",), in_place=True,
     self="grad * beta",
     vec1="mv(grad, vec2) * alpha",

@@ -9,7 +9,7 @@ from course_lib import dtypes, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import kernels, messages
 from course_lib.native.arguments import type_name
-from course_lib.native.building import ON_TENSORS, mark_inference, rows
+from course_lib.native.building import mark_inference, rows
 from course_lib.native.memory import overlaps
 from course_lib.native.messages import warn_once
 from course_lib.native.sum_to import fit
@@ -494,12 +494,3 @@ def joined(result, node_class, tensors, dim, lengths=None):
     if state.recording == 2:
         instrument(node, result)
     return result
-
-
-def stack_grads(grads, sizes, dim):
-    """The tensor form of `kernels.stack_grads`."""
-    known = next(g for g in grads if g is not None)
-    return stack([known.new_zeros(known.shape) if g is None else g for g in grads], dim)
-
-
-ON_TENSORS["stack_grads"] = stack_grads

@@ -9,15 +9,13 @@ and with each other's names do for both (`twin_of` in building.py); those that c
 
 import math
 import re
-import warnings
 from sys import getrefcount
 
 import numpy as np
 
 from course_lib.dtypes import BOOL, F32
 from course_lib.dtypes import of_array as title
-from course_lib.grad_mode import state
-from course_lib.native.memory import UNSHARED, Storage, check_cast, is_dense
+from course_lib.native.memory import UNSHARED, check_cast, is_dense
 
 # --- values ------------------------------------------------------------------------------------------------
 
@@ -55,23 +53,6 @@ def scaled(x, alpha):
     return alpha * x
 
 
-def lerp(start, end, weight):
-    """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
-    weight = getattr(weight, "array", weight)
-    if np.ndim(weight):
-        return np.where(abs(weight) < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight))
-    return start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)
-
-
-def floor_quotient(a, b):
-    """a / b rounded down; RuntimeError for integers divided by zero."""
-    if a.dtype.kind == "f":
-        return np.floor_divide(a, b)
-    sizes_of_both(a, np.asarray(b))
-    truth_refused(a, "\"div_floor_cpu\" not implemented for 'Bool'", NotImplementedError)
-    return integer_quotient(a, b, "floor")
-
-
 def power(base, exponent):
     """base ** exponent; an integer raised to a negative integer is 0, or RuntimeError if that one is a number."""
     if base.dtype.kind in "ib" and np.asarray(exponent).dtype.kind in "ib":
@@ -96,16 +77,6 @@ def power(base, exponent):
     if repeated and base.dtype.kind == "f" and np.any(exponent == 0.5):  # NumPy takes the root, another one at -inf
         base = np.where((exponent == 0.5) & ((base == 0) | (base == -math.inf)), np.abs(base), base)
     return np.power(base, exponent)
-
-
-def number_power(base, exponent):
-    """A Python number to the power of an array, in the array's type; integers are rounded towards zero."""
-    if exponent.dtype.kind == "f":
-        return np.power(exponent.dtype.type(base), exponent, order="C")
-    if exponent.dtype.kind == "b" and type(base) is bool:
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-    exponent = exponent.astype(np.int64)
-    return power(np.full(exponent.shape, int(base) if type(base) is bool else base), exponent)
 
 
 def running(function, x, dim):
@@ -136,33 +107,6 @@ def clip(x, low, high):
     return np.clip(x, low, high)
 
 
-def between(x, low, high):
-    """x limited on both sides by arrays."""
-    truth_refused(x, "\"clamp_cpu\" not implemented for 'Bool'", NotImplementedError)
-    return np.minimum(high, np.maximum(low, x))  # of equal ones x, with its sign of zero
-
-
-def limited(function, x, limit):
-    """x limited on one side, in the type that x and the number have together."""
-    if x.dtype.kind != "f":
-        name = "clamp_min_scalar_cpu" if function is np.maximum else "clamp_max_scalar_cpu"
-        x = x.astype(np.float32) if isinstance(limit, float) else x if isinstance(limit, bool) else x.astype(np.int64)
-        truth_refused(x, f"\"{name}\" not implemented for 'Bool'", NotImplementedError)
-    return function(x, limit).astype(x.dtype)
-
-
-def gelu(x):
-    """x times the chance that a standard normal number is below x."""
-    floats(x, "GeluKernelImpl")
-    return (x * (0.5 * (1 + error_function(x * math.sqrt(0.5))))).astype(x.dtype)
-
-
-def softplus(x, beta, threshold):
-    """log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold."""
-    floats(x, "softplus_cpu")
-    return np.where(x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, threshold))) / beta)
-
-
 def masked_fill(x, mask, value):
     """x with `value` wherever the mask is True, for elements that share a place: in one of the masks."""
     if mask.dtype.kind != "b":
@@ -181,24 +125,6 @@ def masked_fill(x, mask, value):
         shared = tuple(d for d, step in enumerate(x.strides) if step == 0)
         mask = np.broadcast_to(mask.any(shared, keepdims=True), mask.shape)
     return np.asarray(np.where(mask, whole(value, x.dtype), x), order="C")
-
-
-def masked_select(x, mask):
-    """The elements where the mask is True, in one dimension."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    try:
-        x, mask = np.broadcast_arrays(x, mask)
-    except ValueError:
-        raise sizes_differ(mask.shape, x.shape) from None
-    return x[mask]
-
-
-def triangle(function, x, diagonal):
-    """np.triu or np.tril of the last two dimensions; RuntimeError for a vector."""
-    if x.ndim < 2:
-        raise RuntimeError(f"{function.__name__}: input tensor must have at least 2 dimensions")
-    return np.ascontiguousarray(function(x, diagonal))
 
 
 NO_ABS = "\"abs_cpu\" not implemented for 'Bool'"
@@ -220,15 +146,6 @@ def no_quotient():
     )
 
 
-def combined(beta, x, alpha, product):
-    """beta * x + alpha * product, the factors in x's type; for the factor 0 x does not count, though it be NaN."""
-    beta, alpha = (factor if x.dtype.kind == "f" else int(factor) for factor in (beta, alpha))
-    if beta == 0:
-        broadcast(x, product.shape)  # raises when it does not fit
-        return alpha * product
-    return np.asarray(beta * x + alpha * product, product.dtype)
-
-
 def sizes_of_both(a, b):
     """RuntimeError unless the shapes of two arrays go together."""
     try:
@@ -237,55 +154,11 @@ def sizes_of_both(a, b):
         raise sizes_differ(a.shape, b.shape) from None
 
 
-def integer_quotient(a, b, rounding_mode):
-    """Integers divided and rounded; RuntimeError for a divisor of zero."""
-    if not np.all(b):
-        raise RuntimeError("ZeroDivisionError")
-    down = np.floor_divide(a, b)
-    return down if rounding_mode == "floor" else down + ((down < 0) & (down * b != a))
-
-
-def rounded_quotient(a, b, rounding_mode):
-    """a / b rounded down ("floor") or towards zero ("trunc")."""
-    if a.dtype.kind != "f":
-        sizes_of_both(a, b)
-        truth_refused(a, f"\"div_{rounding_mode}_cpu\" not implemented for 'Bool'", NotImplementedError)
-        return integer_quotient(a, b, rounding_mode)
-    return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
-
-
-def remainder(a, b):
-    """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
-    if a.dtype.kind == "b" and np.asarray(b).dtype.kind == "b":
-        sizes_of_both(a, np.asarray(b))
-        raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
-    if a.dtype.kind != "f" and not np.all(b):
-        raise RuntimeError("ZeroDivisionError")
-    if a.dtype.kind != "f":
-        return np.mod(a, b)
-    rest = np.fmod(a, b)  # keeps the sign of a zero, as PyTorch does
-    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
-
-
 def floats(x, kernel):
     """x, unless it holds integers: PyTorch's kernel of that name does not take them, and neither do we."""
     if x.dtype.kind != "f":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(x).title}'")
     return x
-
-
-def float_pair(a, b, kernel):
-    """a, unless the two do not go together or hold integers: in this order."""
-    sizes_of_both(a, b)
-    return floats(a, kernel)
-
-
-def rounded(function, x):
-    """np.floor or one of its relatives; NotImplementedError for truth values."""
-    kernel = f"{function.__name__}_vml_cpu"
-    if x.dtype.kind == "i":
-        return copy(x)
-    return function(truth_refused(x, f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError))
 
 
 def truth_refused(x, message, error=RuntimeError):
@@ -399,66 +272,6 @@ def mean(x, dim=None, keepdim=False):
     return np.true_divide(total(x, dim, keepdim), x.dtype.type(numel(x.shape, dim)))
 
 
-def product(x, dim=None, keepdim=False):
-    """The product over one dimension, or all."""
-    return in_rows(np.multiply.reduce(x, axis=dim if x.ndim else None, keepdims=keepdim))
-
-
-def vector_norm(x, ord, dim, keepdim):
-    """(sum |x| ** ord) ** (1 / ord); the largest and smallest magnitude for ord = inf and -inf."""
-    x = np.abs(x)
-    if not x.size and (ord < 0 or ord == math.inf):
-        check_identity(x, ord, dim)
-    if ord == math.inf:
-        return in_rows(np.max(x, axis=dim, keepdims=keepdim))
-    if ord == -math.inf:
-        return in_rows(np.min(x, axis=dim, keepdims=keepdim))
-    if ord == 2:
-        return np.sqrt(in_rows(np.add.reduce(x * x, axis=dim, keepdims=keepdim)))
-    if ord == 0:
-        return in_rows(np.add.reduce(x != 0, axis=dim, keepdims=keepdim, dtype=x.dtype))
-    return in_rows(np.add.reduce(x**ord, axis=dim, keepdims=keepdim)) ** (1 / ord)
-
-
-def check_identity(x, ord, dim):
-    """RuntimeError for a norm that nothing cannot have, along a dimension that has nothing."""
-    start = f"linalg.vector_norm cannot compute the {ord:g} norm on "
-    if dim is None or len(dim) == x.ndim:
-        raise RuntimeError(start + "an empty tensor because the operation does not have an identity")
-    for axis in dim:
-        if not x.shape[axis]:  # PyTorch's text lacks a blank here
-            raise RuntimeError(
-                f"{start}the dimension {axis}because this dimension is empty and the operation does not have an "
-                "identity"
-            )
-
-
-def extreme(x, function, name):
-    """The largest or smallest of all elements; RuntimeError when there are none."""
-    if x.size == 0:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-            "with the 'dim' argument."
-        )
-    return last_zero(function(x), x)
-
-
-def last_zero(result, x):
-    """A result of 0 with the sign of the last zero in x: the one of equals that PyTorch takes from all elements."""
-    return x[x == 0][-1] if result == 0 and x.dtype.kind == "f" else result
-
-
-def extremes(function, x, dim, keepdim):
-    """np.max or np.min along dimensions; of zeros with different signs the first, as in PyTorch."""
-    result = in_rows(function(x, axis=dim, keepdims=keepdim))
-    if x.dtype.kind != "f" or np.all(result):
-        return result
-    rest = [d for d in range(x.ndim) if d not in dim]
-    lines = x.transpose(*rest, *dim).reshape([x.shape[d] for d in rest] + [-1])
-    first = np.take_along_axis(lines, np.argmax(lines == 0, -1)[..., None], -1).reshape(result.shape)
-    return np.where(result == 0, first, result)[()]
-
-
 def extreme_along(x, find, dim, keepdim):
     """(values, indices) of the first largest or smallest element along one dimension."""
     if x.ndim == 0:
@@ -471,20 +284,6 @@ def extreme_along(x, find, dim, keepdim):
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
-def sort(x, dim, descending):
-    """(values, indices) in order along one dimension; equal elements keep their order."""
-    if x.ndim == 0:
-        return x.copy(), np.int64(0)
-    if descending:
-        backwards = x.shape[dim] - 1 - np.argsort(np.flip(x, dim), axis=dim, kind="stable")
-        indices = np.array(np.flip(backwards, dim), order="C")
-    else:
-        indices = np.argsort(x, axis=dim, kind="stable")
-    values = np.take_along_axis(x, indices, axis=dim)
-    in_rows = x.flags.c_contiguous and indices.flags.c_contiguous
-    return laid_out_like(values, x), indices if in_rows else laid_out_like(indices, x)
-
-
 def laid_out_like(values, x):
     """Values of x's shape in new memory laid out as x's elements lie; in rows for an expanded array."""
     if x.flags.c_contiguous or 0 in x.strides:
@@ -495,37 +294,6 @@ def laid_out_like(values, x):
         result = np.ndarray(x.shape, result.dtype, np.empty(x.size, result.dtype), 0, steps)
     result[...] = values
     return result
-
-
-def topk(x, k, dim, largest):
-    """(values, indices) of the k largest or smallest elements along one dimension, in order.
-
-    Which of equals are taken, and in which order, is PyTorch's choice: see selection.py.
-    """
-    if k > (x.shape[dim] if x.ndim else 1):
-        raise RuntimeError("selected index k out of range")
-    truth_refused(x, "topk does not support bool dtypes on CPU")
-    if x.ndim == 0:
-        return sort(x, dim, largest)
-    lines = np.moveaxis(x, dim, -1)
-    ordered, places = sort(lines, -1, largest)
-    places, ordered = places[..., :k], ordered[..., : k + 1]
-    equal = (ordered[..., 1:] == ordered[..., :-1]) | np.isnan(ordered[..., 1:])
-    if equal.any():
-        from course_lib.native.selection import first_in_order  # seldom needed
-
-        for line in np.argwhere(equal.any(-1)):
-            places[tuple(line)] = first_in_order(lines[tuple(line)].tolist(), k, largest)
-    indices = np.ascontiguousarray(np.moveaxis(places, -1, dim))
-    return np.take_along_axis(x, indices, axis=dim), indices
-
-
-def logsumexp(x, dim, keepdim):
-    """log(sum(exp(x))), computed from the largest element so that nothing overflows."""
-    top = np.max(x, axis=dim, keepdims=True, initial=-math.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    result = np.log(np.add.reduce(np.exp(x - top), axis=dim, keepdims=True)) + top
-    return in_rows(result.astype(x.dtype) if keepdim else result.astype(x.dtype).squeeze(dim))
 
 
 def floats_only(name, x, dim):
@@ -772,41 +540,9 @@ def take_slice(x, dim, start, end, step):
     return x[(slice(None),) * dim + (slice(start, end, step),)]
 
 
-def as_strided(x, size, stride, offset):
-    """A view of the storage behind x, by shape, steps and beginning in elements."""
-    steps = [step * x.itemsize for step in stride]
-    return np.ndarray(size, x.dtype, Storage(x).array.ravel(order="K"), offset * x.itemsize, steps)
-
-
-def windows(x, dim, size, step):
-    """All windows of a dimension, as the last dimension; a view that can be written to."""
-    steps = list(x.strides)
-    steps[dim] *= step
-    shape = list(x.shape)
-    shape[dim] = (x.shape[dim] - size) // step + 1
-    return np.lib.stride_tricks.as_strided(x, (*shape, size), (*steps, x.strides[dim]))
-
-
-def diagonal(x, offset, dim1, dim2):
-    """The diagonal of two dimensions, as the last dimension; a view that can be written to."""
-    result = np.diagonal(x, offset, dim1, dim2)
-    result.flags.writeable = True
-    return result
-
-
 def unbind(x, dim):
     """One view for each place along a dimension."""
     return [take_index(x, dim, i) for i in range(x.shape[dim])]
-
-
-def split(x, split_size, dim):
-    """Views of pieces along a dimension: of equal length (the last may be shorter), or of the lengths given."""
-    length = x.shape[dim]
-    if isinstance(split_size, int):
-        starts = list(range(0, length, split_size)) or [0]
-        return [take_slice(x, dim, s, min(s + split_size, length), 1) for s in starts]
-    ends = np.cumsum(split_size)
-    return [take_slice(x, dim, end - n, end, 1) for n, end in zip(split_size, ends, strict=True)]
 
 
 def as_line(x):
@@ -974,17 +710,6 @@ BITS = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 ONE_BYTE = np.ones((), np.int8)
 
 
-def elu_backward(grad, alpha, scale, input_scale, is_result, x):
-    """The gradient of scale * (x, or where it is below 0 alpha * (exp(input_scale * x) - 1)), from x or the result."""
-    slope = input_scale * (x + alpha * scale) if is_result else input_scale * alpha * scale * np.exp(x * input_scale)
-    return np.where(x <= 0, grad * slope, grad * scale)
-
-
-def elu_bend(grad, alpha, scale, input_scale, is_result, x):
-    """The gradient of elu's slope; 0 times the gradient where x is above 0, which is NaN for an infinite one."""
-    return (grad if is_result else elu_backward(grad, alpha, scale, input_scale, False, x)) * (x < 0)
-
-
 def threshold_backward(grad, x, threshold):
     """The gradient where x is above the threshold (or NaN), 0 elsewhere.
 
@@ -1088,184 +813,11 @@ def power_grad(grad, base, exponent):
     return zeros_like(grad) if exponent == 0 else grad * (exponent * power(base, exponent - 1))
 
 
-def number_power_grad(base, exponent, result):
-    """The slope of number ** x: result * log(number); for the base 0 it is 0 unless the exponent is negative."""
-    if base == 0:
-        return where(exponent >= 0, 0.0, result * -math.inf)
-    return result * math.log(base) if base > 0 else result * math.nan
-
-
-exp = np.exp
-
-
-def gelu_slope(x):
-    """The slope of gelu: the normal distribution up to x, plus x times its density."""
-    return 0.5 * (1 + error_function(x * math.sqrt(0.5))) + x * exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
-
-
-def prod_grad(grad, x, result):
-    """The gradient of the product of all elements: none at all when there are two zeros, though it be infinite."""
-    return np.zeros_like(x) if np.sum(x == 0) > 1 else grad * products_of_others(x, result, None)
-
-
-def products_of_others(x, result, dim):
-    """For each element the product of all the others (along one dimension, or all): result / x unless x has zeros."""
-    if x.ndim == 0:
-        return np.ones_like(x)
-    if x.all():
-        return result / x
-    line = x.reshape(1, -1) if dim is None else np.moveaxis(x, dim, -1)
-    ones = np.ones_like(line[..., :1])
-    before = np.cumprod(np.concatenate([ones, line[..., :-1]], -1), -1)
-    after = np.cumprod(np.concatenate([ones, line[..., :0:-1]], -1), -1)[..., ::-1]
-    others = before * after
-    return others.reshape(x.shape) if dim is None else np.moveaxis(others, -1, dim)
-
-
-def cumprod_grad(grad, x, result, dim):
-    """The gradient of a running product: where x has zeros, nothing that comes after the first one counts before it."""
-    if x.size <= 1 or x.shape[dim] == 1:
-        return grad
-    if x.all():
-        return (np.flip(np.cumsum(np.flip(result * grad, dim), dim), dim) + 0) / x  # a sum is never -0.0
-    line, g, products = (np.moveaxis(a, dim, -1) for a in (x, grad, result))
-    zeros = np.cumsum(line == 0, -1)
-    before, until_second, first = zeros == 0, zeros == 1, (zeros == 1) & (line == 0)
-    sums = np.flip(np.cumsum(np.flip(np.where(before, products * g, 0), -1), -1), -1) + 0
-    others = np.cumprod(np.where(until_second & ~first, line, 1), -1) * np.where(until_second, g, 0)
-    of_first = np.concatenate([np.ones_like(line[..., :1]), products[..., :-1]], -1) * np.sum(others, -1, keepdims=True)
-    return np.moveaxis(np.where(before, sums / line, np.where(first, of_first, 0)).astype(x.dtype), -1, dim)
-
-
-def deviations(x, dim):
-    """Each element minus the mean over `dim`."""
-    return x - np.mean(x, axis=dim, keepdims=True) if x.size else x
-
-
-def spread(function, x, dim, correction, keepdim):
-    """The variance or standard deviation; RuntimeError for integers."""
-    if x.dtype.kind != "f":
-        raise RuntimeError("std and var only support floating point and complex dtypes")
-    how = {"axis": dim, "dtype": np.float64, "ddof": correction, "keepdims": keepdim}  # squares may overflow float32
-    results = math.prod(n for axis, n in enumerate(x.shape) if dim is not None and axis not in dim)
-    if results and x.size // results > correction:
-        return in_rows(function(x, **how).astype(x.dtype))
-    warnings.warn(
-        f"{function.__name__}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
-        "factor (input numel divided by output numel).", stacklevel=5,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy says it in its own words
-        return in_rows(function(x, **how).astype(x.dtype))
-
-
-def std_grad(grad, x, result, dim, correction, keepdim):
-    """The gradient of the standard deviation; 0 where all values are equal."""
-    scale = grad / (result * 2)
-    scale = where(result == 0, zeros_like(scale), scale)
-    return var_grad(scale, x, dim, correction, keepdim)
-
-
-def var_grad(grad, x, dim, correction, keepdim):
-    """The gradient of the variance; of too few elements it is NaN, or infinite where they differ."""
-    grad, n = restore_dim(grad, x.shape, dim, keepdim), numel(x.shape, dim) - correction
-    if n <= 0 and (dim is None or not x.ndim):
-        return grad * no_deviations(x)
-    return (2 / n if n else math.inf) * grad * deviations(x, dim)
-
-
-def no_deviations(x):
-    """The slope of the variance of all elements where that is no number."""
-    return np.where(x == np.mean(x), x.dtype.type(math.nan), x.dtype.type(math.inf)) if x.size else x
-
-
-def norm_grad(grad, x, result, ord, dim, keepdim):
-    """The gradient of a vector norm; 0 at 0, where the norm has no slope of its own."""
-    grad, result = restore_dim(grad, x.shape, dim, keepdim), restore_dim(result, x.shape, dim, keepdim)
-    if ord == 2:
-        return grad * where(result == 0, zeros_like(x), x / result)
-    if ord == 1:
-        return grad * sign(x)
-    if ord == 0:
-        return None
-    if ord in (math.inf, -math.inf):
-        return sign(x) * (grad * share_of_largest(x, result, dim))
-    if ord < 1:
-        return where(x == 0, zeros_like(x), sign(x) * abs(x) ** (ord - 1)) * grad * result ** (1 - ord)
-    slope = sign(x) * abs(x) ** (ord - 1) if ord < 2 else x * abs(x) ** (ord - 2)
-    return slope * where(result == 0, zeros_like(result), grad / result ** (ord - 1))
-
-
-def share_of_largest(x, result, dim):
-    """1 divided by how many elements have the magnitude of the result, or are no number, where x is one of them."""
-    equal = (np.abs(x) == result) | np.isnan(x)
-    return (equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)).astype(x.dtype)
-
-
 def sign(x):
     """-1, 0 or 1, and 0 for NaN."""
     if x.dtype.kind == "f":
         return np.where(np.isnan(x), x.dtype.type(0), np.sign(x))
     return np.sign(x) if x.dtype.kind != "b" else copy(x)
-
-
-def equal_to_extreme(x, result, dim, keepdim):
-    """Where x attains its extreme value; NaN counts as attained in an extreme of all elements."""
-    if dim is None and np.isnan(result):
-        return np.isnan(x)
-    return x == restore_dim(result, x.shape, dim, keepdim)
-
-
-def share_among_equals(grad, x, result, dim, keepdim):
-    """The gradient of an extreme value, divided equally among the elements that attain it; NaN where none does.
-
-    That of an extreme of all elements reaches no others, not even as NaN.
-    """
-    equal = equal_to_extreme(x, result, dim, keepdim)
-    count = np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
-    if dim is None:
-        return where(equal, grad / count.astype(grad.dtype), 0.0)
-    return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
-
-
-def back_from_windows(grad, sizes, dim, size, step):
-    """The gradient of windows of a dimension, added back at the places that each window looked at."""
-    whole = windows(np.arange(math.prod(sizes)).reshape(sizes), dim, size, step)
-    return add_at_places(grad, whole, math.prod(sizes)).reshape(sizes)
-
-
-def back_from_strides(grad, sizes, strides, size, stride, ahead):
-    """The gradient of a view by strides, added back at the places it looked at, and read as the input was laid out.
-
-    ahead: how far the view begins after the input. Elements of the input that lie in one place share its gradient.
-    """
-    seen, own = places_of(size, stride) + max(ahead, 0), places_of(sizes, strides) + max(-ahead, 0)
-    whole = add_at_places(grad, seen, max(seen.max(initial=0), own.max(initial=0)) + 1)
-    times = np.bincount(own.reshape(-1))
-    result = pick_places(whole, own)
-    return shared(result, times[own]) if times.max(initial=0) > 1 else result
-
-
-def places_of(sizes, strides):
-    """Where in memory the elements of a tensor lie, counted from its first."""
-    return sum((np.arange(n).reshape(-1, *[1] * (len(sizes) - d - 1)) * step
-                for d, (n, step) in enumerate(zip(sizes, strides, strict=True))), np.zeros(sizes, np.int64))
-
-
-def add_at_places(grad, places, length):
-    """A line of zeros with the gradient added at the places of its elements."""
-    whole = np.zeros(length, grad.dtype)
-    np.add.at(whole, places, grad)
-    return whole
-
-
-def pick_places(x, places):
-    return x[places]
-
-
-def shared(x, times):
-    """x divided by counts."""
-    return x / times.astype(x.dtype)
 
 
 def can_be_summed(got, shape):
@@ -1274,22 +826,6 @@ def can_be_summed(got, shape):
         return np.broadcast_shapes(got, shape) == got
     except ValueError:
         return False
-
-
-def for_whole_source(grad, sizes, node="ScatterAddBackward0"):
-    """The gradient of what was scattered. RuntimeError, as in PyTorch, when the index did not use all of it.
-
-    It is a backward pass that refuses it; a node that is called by hand gives it as it is.
-    """
-    if state.task is None or tuple(grad.shape) == tuple(sizes):
-        return grad
-    lead = len(grad.shape) - len(sizes)
-    if lead < 0 or any(n not in (1, m) for n, m in zip(sizes, grad.shape[lead:], strict=True)):
-        raise RuntimeError(
-            f"Function {node} returned an invalid gradient at index 1 - got {list(grad.shape)} but expected shape "
-            f"compatible with {list(sizes)}"
-        )
-    return sum_to(grad, tuple(sizes))
 
 
 def put_along(grad, sizes, dim, indices, keepdim):
@@ -1337,13 +873,6 @@ def place(grad, sizes, dim, where):
     return result
 
 
-def place_diagonal(grad, sizes, offset, dim1, dim2):
-    """Zeros, with the gradient on a diagonal."""
-    result = zeros_of(grad, sizes)
-    diagonal(result, offset, dim1, dim2)[...] = grad
-    return result
-
-
 def stack_grads(grads, sizes, dim):
     """The gradients of all outputs of unbind, zeros for those that got none, put together."""
     known = next(g for g in grads if g is not None)
@@ -1355,58 +884,9 @@ def stack_grads(grads, sizes, dim):
     return result
 
 
-def cat_grads(grads, sizes, split_size, dim):
-    """The gradients of all pieces of split, zeros for those that got none, put together."""
-    known = next(g for g in grads if g is not None)
-    lengths = piece_lengths(sizes[dim], split_size)
-    pieces = []
-    for g, n in zip(grads, lengths, strict=True):
-        pieces.append(np.zeros(sizes[:dim] + (n,) + sizes[dim + 1 :], known.dtype) if g is None else g)
-    return np.concatenate(pieces, dim)
-
-
-def piece_lengths(length, split_size):
-    """The lengths of the pieces that split makes."""
-    if not isinstance(split_size, int):
-        return list(split_size)
-    return [min(split_size, length - s) for s in range(0, length, split_size)] or [0]
-
-
-def sum_repeats(grad, sizes, repeats):
-    """The gradient of repeat: the sum over all copies."""
-    padded = (1,) * (len(repeats) - len(sizes)) + tuple(sizes)
-    if 0 in repeats:
-        return zeros_of(grad, sizes)
-    paired = [n for pair in zip(repeats, padded, strict=True) for n in pair]
-    return grad.reshape(tuple(paired)).sum(tuple(range(0, len(paired), 2))).reshape(sizes)
-
-
 def flip(x, dims):
     """The elements in reverse order along dimensions, in new memory."""
     return laid_out_like(np.flip(x, dims) if x.ndim else x, x)
-
-
-def masked_scatter(x, mask, source):
-    """x with the elements of `source` put, in order, where the mask is True."""
-    if x.dtype != source.dtype:
-        raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{title(x).title} and "
-            f"{title(source).title}"
-        )
-    result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {title(mask).title}")
-    chosen = np.broadcast_to(mask, result.shape)
-    count = int(np.sum(chosen))
-    if count > source.size:
-        raise RuntimeError("Number of elements of source < number of ones in mask")
-    result[chosen] = source.reshape(-1)[:count]
-    return result
-
-
-def filled_up(x, sizes):
-    """A line of gradients in a shape that has more elements: those that were not used get 0."""
-    return np.concatenate([x, np.zeros(math.prod(sizes) - len(x), x.dtype)]).reshape(sizes)
 
 
 def named_sizes(error):

@@ -15,7 +15,6 @@ import math
 import numpy as np
 
 from course_lib.native.kernels import (
-    exp,
     floats,
     logistic,
     numel,
@@ -26,6 +25,7 @@ from course_lib.native.kernels import (
 from course_lib.native.kernels_nn import (
     average,
     channel_shape,
+    exp,
     other_axes,
     per_element,
     through_normalising,

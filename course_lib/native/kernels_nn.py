@@ -8,12 +8,14 @@ are written with operators serve arrays and tensors alike; the few that call Num
 """
 
 import itertools
+import math
 
 import numpy as np
 
 from course_lib.native.kernels import (
     copy,
     counting,
+    error_function,
     floats,
     index_add,
     logistic,
@@ -23,7 +25,6 @@ from course_lib.native.kernels import (
     reshape,
     scatter_add,
     sizes_of_both,
-    softplus,
     sum_of_all,
     sum_to,
     title,
@@ -108,10 +109,22 @@ def threshold(x, threshold, value):
     return np.where(x <= threshold, x.dtype.type(value), x)
 
 
+def softplus(x, beta, threshold):
+    """log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold."""
+    floats(x, "softplus_cpu")
+    return np.where(x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, threshold))) / beta)
+
+
 def mish(x):
     """x * tanh(softplus(x))."""
     floats(x, "mish_cpu")
     return x * np.tanh(softplus(x, 1, 20))
+
+
+def gelu(x):
+    """x times the chance that a standard normal number is below x."""
+    floats(x, "GeluKernelImpl")
+    return (x * (0.5 * (1 + error_function(x * math.sqrt(0.5))))).astype(x.dtype)
 
 
 def gelu_tanh(x):
@@ -463,6 +476,22 @@ def mish_slope(x):
     """The slope of mish."""
     t = tanh(softplus_of(-x))
     return t + x * (1 - t * t) * sigmoid(x)
+
+
+def gelu_slope(x):
+    """The slope of gelu: the normal distribution up to x, plus x times its density."""
+    return 0.5 * (1 + error_function(x * math.sqrt(0.5))) + x * exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+
+
+def elu_backward(grad, alpha, scale, input_scale, is_result, x):
+    """The gradient of scale * (x, or where it is below 0 alpha * (exp(input_scale * x) - 1)), from x or the result."""
+    slope = input_scale * (x + alpha * scale) if is_result else input_scale * alpha * scale * np.exp(x * input_scale)
+    return np.where(x <= 0, grad * slope, grad * scale)
+
+
+def elu_bend(grad, alpha, scale, input_scale, is_result, x):
+    """The gradient of elu's slope; 0 times the gradient where x is above 0, which is NaN for an infinite one."""
+    return (grad if is_result else elu_backward(grad, alpha, scale, input_scale, False, x)) * (x < 0)
 
 
 def gelu_tanh_slope(x):

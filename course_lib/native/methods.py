@@ -8,17 +8,16 @@ import warnings
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
-from course_lib.graph import LEAVES_FIRST, Node, hooks_of, init_node, want_grad
+from course_lib.graph import hooks_of, want_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
-from course_lib.native.arguments import broadcast_error, number, operands, promote, tensor_argument, type_name
-from course_lib.native.building import ON_TENSORS, build, rows
-from course_lib.native.composites import rename_node
+from course_lib.native.arguments import number, type_name
+from course_lib.native.building import BEFORE_TENSORS, build, rows
 from course_lib.native.device import contiguous_format, device, preserve_format
-from course_lib.native.memory import at_place, copied_with_storage, in_storage
+from course_lib.native.memory import at_place, in_storage
 from course_lib.native.messages import warn_once
 from course_lib.ops import ROWS
-from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor, no_edge
-from course_lib.views import gradient_edge, requires_grad
+from course_lib.tensor import Tensor, memory_of, new_tensor, no_edge
+from course_lib.views import requires_grad
 
 state = grad_mode.state
 
@@ -32,6 +31,13 @@ def method(name=None, into=Tensor):
 
     return attach
 
+
+def read_twins():
+    """The forms of kernel functions that take tensors: most programs need none."""
+    from course_lib.native import twins  # noqa: F401
+
+
+BEFORE_TENSORS.append(read_twins)
 
 # --- operations of the table -------------------------------------------------------------------------------
 
@@ -53,16 +59,16 @@ class LazyOperation:
 class LazyFunction:
     """Stands in for a function of a file that is read when the first of its functions is used on Tensor."""
 
-    __slots__ = ("file", "name")
+    __slots__ = ("attribute", "file", "name")
 
-    def __init__(self, name, file="composites_more"):
-        self.name, self.file = name, file
+    def __init__(self, attribute, file="composites_more", name=None):
+        self.attribute, self.file, self.name = attribute, file, name or attribute
 
     def __get__(self, tensor, cls):
         import importlib
 
         function = getattr(importlib.import_module(f"course_lib.native.{self.file}"), self.name)
-        setattr(Tensor, self.name, function)
+        setattr(Tensor, self.attribute, function)
         return function if tensor is None else function.__get__(tensor, cls)
 
 
@@ -85,13 +91,9 @@ for _name, _operation in ROW_OPERATORS.items():
     setattr(Tensor, _name, LazyOperation(_name, _operation))
 
 COMPOSITE_METHODS = """
-    lerp lerp_ add sub mul div pow remainder square clamp clamp_ sum mean prod var std norm max min amax amin
-    argmax argmin all any logsumexp cumsum cumprod softmax log_softmax sort argsort topk mm mv dot bmm addmm
-    matmul outer inner view reshape flatten t
-    transpose permute unsqueeze squeeze expand select narrow diagonal unbind split chunk repeat flip index_select
-    gather scatter_add index_add masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal
-    allclose
-    add_ sub_ mul_ div_ pow_ remainder_
+    add sub mul div pow square clamp clamp_ sum mean max min argmax argmin all any softmax log_softmax mm mv dot bmm
+    addmm matmul view reshape flatten t transpose permute unsqueeze squeeze expand select unbind index_select gather
+    masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal add_ sub_ mul_ div_ pow_
 """.split()
 
 MORE_METHODS = """
@@ -100,16 +102,29 @@ MORE_METHODS = """
     unfold sum_to_size round round_ cumsum_ cumprod_ addmm_ eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_
     bitwise_xor_ logical_and_ logical_or_ logical_xor_ logical_not_ true_divide_ unflatten movedim moveaxis swapdims
     broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_ random_ bernoulli bernoulli_ new_full
-    new_empty floor_divide
+    new_empty floor_divide lerp lerp_ remainder remainder_ prod var std norm amax amin logsumexp cumsum cumprod sort
+    argsort topk outer inner narrow diagonal split chunk repeat flip scatter_add index_add allclose bitwise_and
+    bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
 """.split()
+MORE_OPERATORS = {
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
+    "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__rshift__": "bitwise_right_shift",
+    "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
+    "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
+}  # fmt: skip
+
+SELDOM_METHODS = """
+    __floordiv__ __ifloordiv__ __rfloordiv__ floor_divide_ __mod__ __rmod__ __imod__ __rlshift__ __rrshift__
+    __reversed__ __deepcopy__ __copy__ t_ transpose_ unsqueeze_ squeeze_ set_ scatter_add_ index_add_ index_put_
+""".split()  # of methods_more.py
 
 RARE_METHODS = """
     log10 log10_ exp2 exp2_ asinh asinh_ acosh acosh_ atanh atanh_ erfc erfc_ frac frac_ nan_to_num nan_to_num_ fmod
     fmod_ atan2 atan2_ hypot hypot_ logaddexp float_power positive scatter scatter_ index_fill index_fill_ index_copy
     index_copy_ take take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud
     tensor_split hsplit vsplit dsplit kron addmv addmv_ baddbmm baddbmm_ inverse det ndimension is_signed is_same_size
-    is_nonzero get_device new greater less not_equal greater_equal less_equal bitwise_and bitwise_or bitwise_xor
-    bitwise_not bitwise_left_shift bitwise_right_shift roll diag trace dist kthvalue repeat_interleave
+    is_nonzero get_device new greater less not_equal greater_equal less_equal bitwise_not roll diag trace dist
+    kthvalue repeat_interleave
 """.split()
 
 WIDER_METHODS = """
@@ -126,6 +141,10 @@ for _name in COMPOSITE_METHODS:
     setattr(Tensor, _name, getattr(composites, _name))
 for _name in MORE_METHODS:
     setattr(Tensor, _name, LazyFunction(_name))
+for _name, _function in MORE_OPERATORS.items():
+    setattr(Tensor, _name, LazyFunction(_name, name=_function))
+for _name in SELDOM_METHODS:
+    setattr(Tensor, _name, LazyFunction(_name, "methods_more"))
 for _name in RARE_METHODS:
     setattr(Tensor, _name, LazyFunction(_name, "rare"))
 for _name in WIDER_METHODS:
@@ -139,20 +158,8 @@ Tensor.real = property(lambda self: self, doc="The tensor itself: nothing here i
 Tensor.__eq__, Tensor.__ne__ = composites.eq, composites.ne
 Tensor.__lt__, Tensor.__le__ = composites.lt, composites.le
 Tensor.__gt__, Tensor.__ge__ = composites.gt, composites.ge
-Tensor.__and__, Tensor.__or__, Tensor.__xor__ = (
-    composites.bitwise_and, composites.bitwise_or, composites.bitwise_xor,
-)
-Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
-Tensor.__lshift__, Tensor.__rshift__ = composites.bitwise_left_shift, composites.bitwise_right_shift
-for _name, _function in dict(
-    __iand__="bitwise_and_", __ior__="bitwise_or_", __ixor__="bitwise_xor_", __ilshift__="bitwise_left_shift_",
-    __irshift__="bitwise_right_shift_",
-).items():  # fmt: skip
-    setattr(Tensor, _name, LazyFunction(_function))
 Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
 Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.matmul, composites.pow_
-
-
 
 
 @method()
@@ -181,57 +188,6 @@ def __rmatmul__(self, other):
 
 
 @method()
-def __floordiv__(self, other):
-    return floor_divide(self, other, in_place=False)
-
-
-@method("floor_divide_")
-@method()
-def __ifloordiv__(self, other):
-    return floor_divide(self, other, in_place=True)
-
-
-@method()
-def __rfloordiv__(self, other):
-    return floor_divide(number(other, self), self, in_place=False)
-
-
-@method()
-def __mod__(self, other):
-    return composites.remainder(self, other)
-
-
-@method()
-def __rmod__(self, other):
-    return composites.remainder(other, self) if isinstance(other, Tensor) else remainder_of_number(other, self)
-
-
-def remainder_of_number(value, other):
-    """A number's remainder, which has no derivative in PyTorch."""
-    with grad_mode.AutoGradMode(False):
-        result = rows.remainder(number(value, other), other)
-    edge = gradient_edge(other) if state.recording > 0 else None
-    if edge is not None:
-        result.node = without_derivative("aten::remainder", (edge,))
-    return result
-
-
-@method()
-def __rlshift__(self, other):
-    return composites.bitwise_left_shift(creation.tensor(other), self)
-
-
-@method()
-def __rrshift__(self, other):
-    return composites.bitwise_right_shift(creation.tensor(other), self)
-
-
-@method()
-def __reversed__(self):
-    return composites.flip(self, 0) if self.array.ndim else self
-
-
-@method()
 def __invert__(self):
     if self.array.dtype.kind == "f":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
@@ -248,11 +204,6 @@ def __iter__(self):
     if self.array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(composites.unbind(self, 0))
-
-
-@method()
-def __imod__(self, other):
-    return composites.remainder_(self, other)
 
 
 @method()
@@ -611,65 +562,6 @@ def fill_(self, value):
     return rows.fill_(self, value)
 
 
-@method()
-def scatter_add_(self, dim, index, src):
-    """Add src at the places that index names along a dimension."""
-    return rows.scatter_add_(self, indexing.dimension(self, dim), index, src)
-
-
-@method()
-def index_add_(self, dim, index, source, *, alpha=1):
-    """Add the slices of alpha * source at the places that index names along a dimension."""
-    return rows.index_add_(self, indexing.dimension(self, dim), index, source, alpha)
-
-
-@method()
-def index_put_(self, indices, values, accumulate=False):
-    """Write (or add) values at the places that index tensors name."""
-    return indexing.put_(self, list(indices), values, accumulate)
-
-
-def t_in_place(input):
-    if input.array.ndim > 2:
-        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
-    return rows.t(input)
-
-
-NODES_OF_SHAPE_CHANGES = {
-    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
-    "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
-    "SqueezeBackward2": "SqueezeBackward5",
-}  # fmt: skip
-
-
-def _in_place_shape(name, change):
-    """t_, unsqueeze_ and the like: the tensor itself changes shape. Counts as a write although no value moves."""
-
-    def method_(self, *args):
-        views.check_in_place(self, state.recording > 0 and requires_grad(self))
-        edge = gradient_edge(self) if state.recording > 0 else None
-        changed = change(alias(self) if edge is None else twin(self), *args)
-        views.count_write(self)
-        if edge is None:
-            keep_form(self, changed.array)
-        self.array = changed.array
-        if edge is not None:
-            rename_node(changed.node, NODES_OF_SHAPE_CHANGES[type(changed.node).__name__])
-            retains = self.retains_grad
-            if retains:  # what is retained stays the gradient in the old shape
-                self.meta.retains_grad = False
-            views.set_history(self, changed.node)
-            if retains:
-                self.meta.retains_grad = True
-            if self._is_view():
-                self.meta.view.version = self.version.value  # no value moved: the base's history stays as it is
-        return self
-
-    method_.__name__ = name
-    method_.__doc__ = f"{name.rstrip('_')}, changing this tensor itself instead of returning another."
-    setattr(Tensor, name, method_)
-
-
 def keep_form(tensor, array):
     """Before a tensor gets another array: its node goes on expecting gradients of the form the tensor has now."""
     shape, dtype = tensor.array.shape, tensor.array.dtype
@@ -682,100 +574,10 @@ def keep_form(tensor, array):
         hooks_of(node).forms.setdefault(0 if meta is None else meta.output_nr, (shape, dtype))
 
 
-def twin(tensor):
-    """Another tensor on the same memory with the same history."""
-    other = alias(tensor)
-    other.node = views.grad_fn(tensor)
-    if tensor.meta is not None and tensor.meta.edge_to_output:
-        meta_of(other).edge_to_output, other.meta.output_nr = True, tensor.meta.output_nr
-    return other
 
 
-_in_place_shape("t_", t_in_place)
-for _name in ("transpose", "unsqueeze", "squeeze"):
-    _in_place_shape(_name + "_", getattr(composites, _name))
 
 
-@method()
-def set_(self, source=None):
-    """Make the tensor look at another tensor's memory, or at none. Counts as a write."""
-    source = creation.empty(0, dtype=self.dtype) if source is None else tensor_argument("set_", "source", source)
-    if source.array.dtype != self.array.dtype:
-        kinds = [t.dtype.c_name for t in (source, self)]
-        raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
-    tracked = state.recording > 0 and (requires_grad(self) or requires_grad(source))
-    views.check_in_place(self, tracked)
-    edges = (gradient_edge(self), gradient_edge(source)) if tracked else ()
-    views.count_write(self)
-    if not tracked:
-        keep_form(self, source.array)
-        if not state.inference:
-            meta_of(self).accumulator, self.meta.leaf_edge = None, no_edge  # from here on as a new leaf
-    self.array = memory_of(source)
-    if tracked:
-        views.rebase_history(self, without_derivative("set_", edges))
-    return self
-
-
-class NoDerivative(Node):
-    """The node of an operation that has no derivative, in PyTorch either: to reach it in backward is an error."""
-
-    __slots__ = ("operation",)
-    runs_without_gradient = True  # the error comes whatever arrives
-
-    def name(self):
-        return "torch::autograd::NotImplemented"
-
-    def apply(self, grad):
-        raise RuntimeError(f"derivative for {self.operation} is not implemented")
-
-
-NoDerivative.__name__ = "NotImplemented"
-
-
-def without_derivative(operation, edges):
-    """A NoDerivative node."""
-    node = init_node(NoDerivative(), edges)
-    node.operation = operation
-    node.sequence_nr += LEAVES_FIRST  # it runs as soon as it is reached
-    return node
-
-
-def hardsigmoid_backward(grad, x):
-    """The gradient of hardsigmoid, which PyTorch cannot differentiate again."""
-    edges = [gradient_edge(grad, x), gradient_edge(x, grad)] if state.recording > 0 else []
-    with grad_mode.AutoGradMode(False):
-        result = rows.hardsigmoid_backward(grad, x)
-    if any(edges):
-        result.node = without_derivative("aten::hardsigmoid_backward", tuple(edge for edge in edges if edge))
-    return result
-
-
-ON_TENSORS["hardsigmoid_backward"], ON_TENSORS["without_derivative"] = hardsigmoid_backward, without_derivative
-
-
-def floor_divide(self, other, in_place):
-    """self / other rounded down, as a new tensor or over self."""
-    self, other = operands("floor_divide", self, other)
-    tracked = state.recording > 0 and (requires_grad(self) or requires_grad(other))
-    if in_place:
-        views.check_in_place(self, tracked)
-    edges = (gradient_edge(self, other), gradient_edge(other, self)) if tracked else ()
-    edges = tuple(edge for edge in edges if edge is not None)  # as PyTorch does where there is no derivative
-    tracked = bool(edges)  # none for inference tensors only
-    try:
-        values = kernels.floor_quotient(*promote(self, other))
-    except ValueError:
-        raise broadcast_error(self, other) from None
-    if in_place:
-        views.write(self, values, other)
-        if tracked:
-            views.rebase_history(self, without_derivative("aten::floor_divide_", edges))
-        return self
-    result = composites.without_gradient(values)
-    if tracked:
-        result.node = without_derivative("aten::floor_divide", edges)
-    return result
 
 
 # --- attributes ------------------------------------------------------------------------------------------------
@@ -795,38 +597,7 @@ def make_facts_read_only():
             setattr(Tensor, name, value.setter(refuse))
 
 
-# --- copies of the object -------------------------------------------------------------------------------------
-
-
-@method()
-def __deepcopy__(self, memo):
-    if views.grad_fn(self) is not None:
-        raise RuntimeError(messages.DEEPCOPY_OF_NON_LEAF)
-    if id(self) in memo:
-        return memo[id(self)]
-    array = copied_with_storage(memory_of(self), memo) if self.keeps_grad_when_copied else np.array(self.array)
-    copy = memo[id(self)] = new_tensor(array, type(self))
-    counter_of(copy).value += self.writes_when_copied
-    if state.inference:
-        meta_of(copy).inference = True
-    if requires_grad(self):
-        want_grad(copy)
-    if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
-        copy.meta.grad = __deepcopy__(self.meta.grad, memo)
-    if self.__dict__ and self.keeps_grad_when_copied:
-        from copy import deepcopy
-
-        copy.__dict__.update(deepcopy(self.__dict__, memo))
-    return copy
-
-
-@method()
-def __copy__(self):
-    """Another leaf on the same memory, with a counter of its own."""
-    copy = new_tensor(memory_of(self), type(self))
-    counter_of(copy).value += self.writes_when_copied
-    copy.__dict__.update(self.__dict__)
-    return want_grad(copy) if requires_grad(self) else copy
+# --- pickling -----------------------------------------------------------------------------------------------
 
 
 Tensor.keeps_grad_when_copied = True

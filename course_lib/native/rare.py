@@ -130,8 +130,6 @@ def isin(elements, test_elements):
     return without_gradient(np.isin(elements.array, getattr(test_elements, "array", test_elements)))
 
 
-bitwise_and, bitwise_or, bitwise_xor = composites.bitwise_and, composites.bitwise_or, composites.bitwise_xor
-bitwise_left_shift, bitwise_right_shift = composites.bitwise_left_shift, composites.bitwise_right_shift
 
 
 def bitwise_not(input):
@@ -222,7 +220,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     if dims[1] == dims[2]:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     result = rows.diag_embed(input, *dims)
-    return composites.part_from_inference(input, result, lambda whole: composites.diagonal(whole, *dims))
+    return composites.part_from_inference(input, result, lambda whole: composites_more.diagonal(whole, *dims))
 
 
 def diag(input, diagonal=0):
@@ -308,7 +306,7 @@ def roll(input, shifts, dims=()):
     if dims and not input.array.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     result = rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
-    return result if input.array.size else composites.from_inference(input, result)
+    return result if input.array.size else composites_more.from_inference(input, result)
 
 
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
@@ -330,14 +328,14 @@ def fliplr(input):
     """The order of columns reversed."""
     if input.array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return composites.flip(input, 1)
+    return composites_more.flip(input, 1)
 
 
 def flipud(input):
     """The order of rows reversed."""
     if not input.array.ndim:
         raise RuntimeError("Input must be >= 1-d.")
-    return composites.flip(input, 0)
+    return composites_more.flip(input, 0)
 
 
 def tensor_split(input, indices_or_sections, dim=0):
@@ -553,7 +551,7 @@ def in_order(tensor, term, letters):
     for letter in term:
         while term.count(letter) > 1:
             first, second = term.index(letter), term.rindex(letter)
-            tensor = composites.diagonal(tensor, 0, first, second)
+            tensor = composites_more.diagonal(tensor, 0, first, second)
             term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
     tensor = composites.permute(tensor, [term.index(letter) for letter in letters if letter in term])
     for place, letter in enumerate(letters):

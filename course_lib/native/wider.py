@@ -13,7 +13,7 @@ from course_lib import dtypes
 from course_lib.grad_mode import state
 from course_lib.native import composites, composites_more, creation, derivatives_nn, kernels, rare  # noqa: F401
 from course_lib.native.arguments import operands
-from course_lib.native.building import ON_TENSORS, rows
+from course_lib.native.building import rows
 from course_lib.native.composites import pair, rename_node, without_gradient
 from course_lib.native.generator import (  # noqa: F401
     Generator,
@@ -23,7 +23,7 @@ from course_lib.native.generator import (  # noqa: F401
     seed,
     set_rng_state,
 )
-from course_lib.native.indexing import cat, dimension, put_
+from course_lib.native.indexing import cat, dimension, put_, stack
 from course_lib.native.printing import Size
 from course_lib.tensor import Tensor, counter_of, new_tensor
 from course_lib.views import gradient_edge
@@ -99,7 +99,7 @@ def heaviside(input, values):
     result = new_tensor(np.heaviside(input.array, values.array).astype(input.array.dtype))
     edges = [gradient_edge(input, values), gradient_edge(values, input)] if state.recording > 0 else []
     if any(edges):
-        result.node = ON_TENSORS["without_derivative"]("aten::heaviside", tuple(edge for edge in edges if edge))
+        result.node = composites_more.without_derivative("aten::heaviside", tuple(edge for edge in edges if edge))
     return result
 
 
@@ -168,7 +168,7 @@ def nanmedian(input, dim=None, keepdim=False):
         place = np.flatnonzero(flat.array == middle)[:1]
         return named(composites.sum(composites.index_select(flat, 0, new_tensor(place))), "NanmedianBackward0")
     dim = dimension(input, dim)
-    values, places = composites.sort(input, dim)
+    values, places = composites_more.sort(input, dim)
     numbers = np.sum(input.array == input.array, axis=dim, keepdims=True)
     middle = new_tensor(np.maximum(numbers - 1, 0) // 2)
     found = composites.gather(values, dim, middle), composites.gather(places, dim, middle)
@@ -182,7 +182,7 @@ def nanmedian(input, dim=None, keepdim=False):
 def aminmax(input, *, dim=None, keepdim=False):
     """(the smallest, the largest element) of all, or along a dimension."""
     dims = () if dim is None else dim
-    both = composites.amin(input, dims, keepdim), composites.amax(input, dims, keepdim)
+    both = composites_more.amin(input, dims, keepdim), composites_more.amax(input, dims, keepdim)
     return MinMax(named(each, "AminmaxBackward0") for each in both)
 
 
@@ -240,7 +240,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     ndim, wanted = input.array.ndim, 0 if dim is None else dimension(input, dim)
     lines = composites.reshape(input, -1) if dim is None or not ndim else composites_more.movedim(input, wanted, -1)
-    lines = composites.sort(lines, -1)[0]
+    lines = composites_more.sort(lines, -1)[0]
     n, parts = lines.array.shape[-1], composites.reshape(q, -1)
     numbers = np.sum(lines.array == lines.array, axis=-1, keepdims=True)
     last = np.maximum(numbers, 1) - 1 if skip else np.full(numbers.shape, n - 1)
@@ -255,7 +255,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip):
         above = composites.gather(lines, -1, new_tensor(np.ceil(ranks.array).astype(np.int64)))
         middle = interpolation == "midpoint"
         weights = new_tensor(np.full_like(below, 0.5)) if middle else ranks - new_tensor(below)
-        result = composites.lerp_(result, above, weights)
+        result = composites_more.lerp_(result, above, weights)
     if q.array.ndim == 0:
         result = result.squeeze_(-1)
     else:
@@ -312,7 +312,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 def msort(input):
     """The elements in order along the first dimension."""
-    return composites.sort(input, 0)[0]
+    return composites_more.sort(input, 0)[0]
 
 
 # --- integrals, correlation, distances ---------------------------------------------------------------------
@@ -337,8 +337,8 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     steps = _steps("cumulative_trapezoid", y, x, dx, dim)
     left, right = _neighbours(y, dim)
     if x is None:
-        return composites.cumsum((left + right) * (dx / 2.0), dim)
-    return half(composites.cumsum((left + right) * steps, dim))
+        return composites_more.cumsum((left + right) * (dx / 2.0), dim)
+    return half(composites_more.cumsum((left + right) * steps, dim))
 
 
 def half(x):
@@ -348,7 +348,7 @@ def half(x):
 
 def _neighbours(y, dim):
     n = y.array.shape[dim]
-    return composites.narrow(y, dim, 0, n - 1), composites.narrow(y, dim, 1, n - 1)
+    return composites_more.narrow(y, dim, 0, n - 1), composites_more.narrow(y, dim, 1, n - 1)
 
 
 def _steps(name, y, x, dx, dim):
@@ -398,7 +398,7 @@ def corrcoef(input):
     c = cov(input)
     if not c.array.ndim:
         return c / c
-    deviation = rows.sqrt(composites.diagonal(c))
+    deviation = rows.sqrt(composites_more.diagonal(c))
     return composites.clamp(c / composites.view(deviation, (-1, 1)) / composites.view(deviation, (1, -1)), -1, 1)
 
 
@@ -409,7 +409,8 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
             f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
         )
     kernels.floats(x1.array, "cdist")
-    return named(composites.norm(composites.unsqueeze(x1, -2) - composites.unsqueeze(x2, -3), p, -1), "CdistBackward0")
+    distances = composites_more.norm(composites.unsqueeze(x1, -2) - composites.unsqueeze(x2, -3), p, -1)
+    return named(distances, "CdistBackward0")
 
 
 # --- matrices ----------------------------------------------------------------------------------------------
@@ -540,7 +541,7 @@ def index_put(input, indices, values, accumulate=False):
 
 def split_with_sizes(input, split_sizes, dim=0):
     """Pieces of the given lengths along a dimension, as views from one node."""
-    return composites.split(input, list(split_sizes), dim)
+    return composites_more.split(input, list(split_sizes), dim)
 
 
 def rot90(input, k=1, dims=(0, 1)):
@@ -586,7 +587,7 @@ def cartesian_prod(*tensors):
     if len(tensors) == 1:
         return tensors[0]
     grids = composites_more.meshgrid(*tensors)
-    return composites.stack([composites.flatten(g) for g in grids], 1)
+    return stack([composites.flatten(g) for g in grids], 1)
 
 
 def combinations(input, r=2, with_replacement=False):
@@ -598,7 +599,7 @@ def combinations(input, r=2, with_replacement=False):
     if r == 0:
         return creation.empty(0, dtype=input.dtype)
     columns = [np.ascontiguousarray(column) for column in places.T]
-    return composites.stack([composites.index_select(input, 0, new_tensor(column)) for column in columns], 1)
+    return stack([composites.index_select(input, 0, new_tensor(column)) for column in columns], 1)
 
 
 # --- random ------------------------------------------------------------------------------------------------

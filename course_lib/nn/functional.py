@@ -443,7 +443,7 @@ def pad(input, pad, mode="constant", value=None):
 def unpadded(whole, pad):
     """The part of a padded tensor that the input takes."""
     for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
-        whole = composites.narrow(whole, -back, before, whole.shape[-back] - before - after)
+        whole = whole.narrow(-back, before, whole.shape[-back] - before - after)
     return whole
 
 
@@ -528,7 +528,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):
     """input divided by its p-norm along dim (but at least eps)."""
-    length = rows.clamp_min(composites.norm(input, p, dim, True), eps)
+    length = rows.clamp_min(input.norm(p, dim, True), eps)
     return input / composites.expand(length, input.shape)
 
 
@@ -543,7 +543,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     if x1.array.shape != x2.array.shape:  # then both are expanded, also the one that has the shape already
         shape = common_shape(x1, x2)
         x1, x2 = composites.expand(x1, shape), composites.expand(x2, shape)
-    lengths = [rows.clone(composites.norm(x, 2, dim, True)) for x in (x1, x2)]
+    lengths = [rows.clone(x.norm(2, dim, True)) for x in (x1, x2)]
     with no_grad():
         for length in lengths:
             rows.clamp_min_(length, eps)
@@ -553,7 +553,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    return named(composites.norm(plus(x1 - x2, eps), p, -1, keepdim), "NormBackward1")
+    return named(plus(x1 - x2, eps).norm(p, -1, keepdim), "NormBackward1")
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):

@@ -463,7 +463,7 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
-    vectors = [None if v is None else composites.repeat(v, n) for v in (running_mean, running_var, weight, bias)]
+    vectors = [None if v is None else v.repeat(n) for v in (running_mean, running_var, weight, bias)]
     flat = composites.view(input.contiguous(), (1, n * channels, *rest))
     result = batch_norm(flat, *vectors, use_input_stats, momentum, eps)
     for own, repeated in zip((running_mean, running_var), vectors, strict=False):

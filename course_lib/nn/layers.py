@@ -569,7 +569,7 @@ class LSTMCell(_Cell):
         """(N, input_size), (hidden, cell) -> (hidden, cell), each (N, hidden_size)."""
         hidden, cell = (self.first_state(input), self.first_state(input)) if hx is None else hx
         from_input, from_state = self.both(input, hidden)
-        write, forget, new, output = composites.chunk(from_input + from_state, 4, -1)
+        write, forget, new, output = (from_input + from_state).chunk(4, -1)
         cell = rows.sigmoid(forget) * cell + rows.sigmoid(write) * rows.tanh(new)
         return rows.sigmoid(output) * rows.tanh(cell), cell
 
@@ -583,8 +583,8 @@ class GRUCell(_Cell):
         """(N, input_size), (N, hidden_size) -> (N, hidden_size)."""
         state = self.first_state(input) if hx is None else hx
         from_input, from_state = self.both(input, state)
-        reset_i, update_i, new_i = composites.chunk(from_input, 3, -1)
-        reset_s, update_s, new_s = composites.chunk(from_state, 3, -1)
+        reset_i, update_i, new_i = from_input.chunk(3, -1)
+        reset_s, update_s, new_s = from_state.chunk(3, -1)
         reset, update = rows.sigmoid(reset_i + reset_s), rows.sigmoid(update_i + update_s)
         new = rows.tanh(new_i + reset * new_s)
         return (state - new) * update + new

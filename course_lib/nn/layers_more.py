@@ -9,6 +9,7 @@ import warnings
 
 from course_lib.native import composites, creation
 from course_lib.native.building import rows
+from course_lib.native.indexing import cat, stack
 from course_lib.nn import functional as F
 from course_lib.nn import functional_more as more
 from course_lib.nn import init
@@ -629,19 +630,19 @@ class _Recurrent(Module):
                 steps, end = self.along(sequence, start, weights, backwards=way == 1)
                 outputs.append(steps)
                 last.append(end)
-            sequence = outputs[0] if directions == 1 else composites.cat(outputs, -1)
+            sequence = outputs[0] if directions == 1 else cat(outputs, -1)
             if self.dropout and self.training and layer < self.num_layers - 1:
                 sequence = F.dropout(sequence, self.dropout)
-        return sequence, [composites.stack([end[i] for end in last], 0) for i in range(self.states)]
+        return sequence, [stack([end[i] for end in last], 0) for i in range(self.states)]
 
     def along(self, sequence, state, weights, backwards):
         """One layer over the sequence in one direction."""
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         from_inputs, outputs = F.linear(sequence, weight_ih, bias_ih), []
-        for step in composites.unbind(composites.flip(from_inputs, 0) if backwards else from_inputs, 0):
+        for step in composites.unbind(from_inputs.flip(0) if backwards else from_inputs, 0):
             state = self.step(step, F.linear(state[0], weight_hh, bias_hh), *state)
             outputs.append(state[0])
-        return composites.stack(outputs[::-1] if backwards else outputs, 0), state
+        return stack(outputs[::-1] if backwards else outputs, 0), state
 
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
@@ -674,7 +675,7 @@ class LSTM(_Recurrent):
 
     def step(self, from_input, from_state, hidden, cell):
         """The next (hidden, cell)."""
-        write, forget, new, output = composites.chunk(from_input + from_state, 4, -1)
+        write, forget, new, output = (from_input + from_state).chunk(4, -1)
         cell = rows.sigmoid(forget) * cell + rows.sigmoid(write) * rows.tanh(new)
         return [rows.sigmoid(output) * rows.tanh(cell), cell]
 
@@ -686,8 +687,8 @@ class GRU(_Recurrent):
 
     def step(self, from_input, from_state, state):
         """The next state."""
-        reset_i, update_i, new_i = composites.chunk(from_input, 3, -1)
-        reset_s, update_s, new_s = composites.chunk(from_state, 3, -1)
+        reset_i, update_i, new_i = from_input.chunk(3, -1)
+        reset_s, update_s, new_s = from_state.chunk(3, -1)
         reset, update = rows.sigmoid(reset_i + reset_s), rows.sigmoid(update_i + update_s)
         new = rows.tanh(new_i + reset * new_s)
         return [(state - new) * update + new]

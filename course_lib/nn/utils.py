@@ -23,7 +23,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if not tensors:
         return creation.tensor(0.0)
     norm_type = float(norm_type)
-    total = composites.norm(stack([composites.norm(t, norm_type) for t in tensors]), norm_type)
+    total = stack([t.norm(norm_type) for t in tensors]).norm(norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot "

@@ -1,7 +1,8 @@
 """Every row of the derivative table: value, gradient, second derivative, what it saves, its in-place variant.
 
 The tests go through the rows of derivatives.py and its second page, native/derivatives_more.py: a row that is added
-without a sample here fails. The rows of derivatives_nn.py, loaded with course_lib.nn, are tested in test_nn.py.
+without a sample here fails. Of the rows of derivatives_nn.py a few functions of one number are here, and the others in
+test_nn.py.
 """
 
 import inspect
@@ -13,11 +14,13 @@ from facts import name_of, same, saved_by, value_of
 
 import course_lib
 from course_lib import derivatives, ops
-from course_lib.native import derivatives_more, derivatives_rare
+from course_lib.native import derivatives_more, derivatives_nn, derivatives_rare  # noqa: F401  (fill the table)
 from course_lib.native.building import rows
 
 PAGES = "".join(inspect.getsource(page) for page in (derivatives, derivatives_more, derivatives_rare))
+ACTIVATIONS = ["gelu", "softplus", "leaky_relu", "leaky_relu_backward", "silu", "elu", "elu_backward"]
 ROWS = {name: ops.ROWS[name] for name in re.findall(r'^row\("(\w+)\(', PAGES, re.MULTILINE)}
+ROWS |= {name: ops.ROWS[name] for name in ACTIVATIONS}
 
 MATRIX = [[0.5, 1.25, 2.0], [3.0, 0.8, 0.3]]
 OTHER = [[1.5, 0.75, 0.2], [2.5, 1.1, 0.6]]

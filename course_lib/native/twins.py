@@ -1,0 +1,172 @@
+"""The forms of kernel functions that take tensors, for formulas that are recorded themselves.
+
+PyTorch: torch/csrc/autograd/FunctionsManual.cpp, whose functions take tensors in any case.
+
+Read when a pass with create_graph=True first needs one. Functions written with operators need no second form: see
+`twin_of` in building.py.
+"""
+
+import math
+
+import numpy as np
+
+from course_lib import dtypes, grad_mode
+from course_lib.native import composites, creation, kernels, kernels_more
+from course_lib.native.building import ON_TENSORS, rows
+from course_lib.native.indexing import cat, put_, stack, take
+from course_lib.tensor import new_tensor
+from course_lib.views import gradient_edge
+
+state = grad_mode.state
+
+
+def _products_of_others(x, result, dim):
+    if x.array.ndim == 0:
+        return creation.ones_like(x)
+    if x.array.all():
+        return result / x
+    line = composites.reshape(x, (1, -1)) if dim is None else composites.transpose(x, dim, -1)
+    if line.array.shape[-1] == 1:
+        return creation.ones_like(x).detach()
+    ones = creation.ones_like(line[..., :1])
+    before = cat([ones, line[..., :-1]], -1).cumprod(-1)
+    after = cat([ones, line[..., 1:].flip(-1)], -1).cumprod(-1).flip(-1)
+    others = before * after
+    return composites.reshape(others, x.array.shape) if dim is None else composites.transpose(others, dim, -1)
+
+
+def _prod_grad(grad, x, result):
+    if not state.grad_enabled and np.sum(x.array == 0) > 1:
+        return creation.zeros_like(x)
+    return grad * _products_of_others(x, result, None)
+
+
+def _cumprod_grad(grad, x, result, dim):
+    if x.array.size <= 1 or x.array.shape[dim] == 1:
+        return grad
+    if x.array.all():
+        return (result * grad).flip(dim).cumsum(dim).flip(dim) / x
+    line, g = composites.transpose(x, dim, -1), composites.transpose(grad, dim, -1)
+    parts = []
+    for i in range(line.array.shape[-1]):
+        factors = cat([line[..., :i], creation.ones_like(line[..., :1]), line[..., i + 1 :]], -1)
+        parts.append(composites.sum(factors.cumprod(-1)[..., i:] * g[..., i:], -1))
+    return composites.transpose(stack(parts, -1), dim, -1)
+
+
+def _place(grad, sizes, dim, where):
+    return (rows.slice_backward if isinstance(where, slice) else rows.select_backward)(grad, sizes, dim, where)
+
+
+def _share_of_larger(grad, a, b):
+    halved = composites.where(new_tensor(a.array == b.array), grad / 2, grad)
+    return rows.masked_fill(halved, new_tensor(a.array < b.array), 0.0)
+
+
+def _put_along(grad, sizes, dim, indices, keepdim):
+    if not sizes:
+        return grad
+    if not keepdim:
+        grad, indices = composites.unsqueeze(grad, dim), composites.unsqueeze(indices, dim)
+    return rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
+
+
+def _cat_grads(grads, sizes, split_size, dim):
+    known = next(g for g in grads if g is not None)
+    lengths = kernels_more.piece_lengths(sizes[dim], split_size)
+    pieces = []
+    for g, n in zip(grads, lengths, strict=True):
+        pieces.append(_zeros_of(known, sizes[:dim] + (n,) + sizes[dim + 1 :]) if g is None else g)
+    return cat(pieces, dim)
+
+
+def _share_among_equals(grad, x, result, dim, keepdim):
+    equal = kernels_more.equal_to_extreme(x.array, result.array, dim, keepdim)
+    share = equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    if dim is None:
+        return composites.where(new_tensor(equal), grad * new_tensor(share.max(initial=0).astype(x.array.dtype)), 0.0)
+    return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
+
+
+def _no_deviations(x):
+    array = kernels_more.no_deviations(x.array)
+    return new_tensor(array if state.task else array.astype(dtypes.F32))  # the engine converts it, a call by hand not
+
+
+def _zeros_of(x, sizes):
+    return new_tensor(np.zeros(sizes, x.array.dtype))
+
+
+def _sum_to(x, sizes):
+    lead = x.array.ndim - len(sizes)
+    extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
+    x = rows.sum_dim(x, extra, True) if extra else x
+    return composites.reshape(x, sizes) if lead else x
+
+
+def _add_at_places(grad, places, length):
+    return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
+
+
+def _pick_places(x, places):
+    return take(x, [new_tensor(places)])
+
+
+def _product_like(a, b, sizes, strides):
+    if strides[0] == 1 and strides[1] == sizes[0]:
+        return rows.t(rows.mm(rows.t(b), rows.t(a)))
+    return rows.mm(a, b)
+
+
+def _hardsigmoid_backward(grad, x):
+    """The gradient of hardsigmoid, which PyTorch cannot differentiate again."""
+    from course_lib.native.composites_more import without_derivative
+
+    edges = [gradient_edge(grad, x), gradient_edge(x, grad)] if state.recording > 0 else []
+    with grad_mode.AutoGradMode(False):
+        result = rows.hardsigmoid_backward(grad, x)
+    if any(edges):
+        result.node = without_derivative("aten::hardsigmoid_backward", tuple(edge for edge in edges if edge))
+    return result
+
+
+def _stack_grads(grads, sizes, dim):
+    known = next(g for g in grads if g is not None)
+    return stack([known.new_zeros(known.shape) if g is None else g for g in grads], dim)
+
+
+ON_TENSORS.update(
+    reshape=lambda x, sizes: composites.reshape(x, tuple(sizes)),
+    where=composites.where,
+    zeros_like=lambda x: creation.zeros_like(x),
+    zeros_of=_zeros_of,
+    sum_to=_sum_to,
+    power=lambda x, exponent: rows.pow_number(x, exponent),
+    prod_grad=_prod_grad,
+    products_of_others=_products_of_others,
+    cumprod_grad=_cumprod_grad,
+    deviations=lambda x, dim: x - composites.mean(x, dim, True),
+    no_deviations=_no_deviations,
+    share_among_equals=_share_among_equals,
+    put_along=_put_along,
+    place=_place,
+    place_diagonal=lambda *arguments: rows.diagonal_backward(*arguments),
+    share_of_larger=_share_of_larger,
+    cat_grads=_cat_grads,
+    stack_grads=_stack_grads,
+    hardsigmoid_backward=_hardsigmoid_backward,
+    product_like=_product_like,
+    add_at_places=_add_at_places,
+    pick_places=_pick_places,
+    shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
+    error_function=lambda x: rows.erf(x),
+    one_less=lambda x: x - 1,
+    raised=lambda base, exponent: composites.pow(base, exponent),
+    rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
+    share_of_largest=lambda x, *others: new_tensor(kernels_more.share_of_largest(x.array, others[0].array, others[1])),
+    typed=lambda grad, x: grad.to(x.dtype),
+    number_over=lambda number, x: number / (x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array)),
+    sign=lambda x: rows.sign(x),
+    squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
+    filled_up=lambda x, sizes: composites.reshape(cat([x, _zeros_of(x, (math.prod(sizes) - len(x),))], 0), sizes),
+)

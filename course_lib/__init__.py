@@ -47,12 +47,9 @@ from course_lib.native.device import (
     contiguous_format,
     cuda,
     device,
-    finfo,
     get_default_dtype,
-    iinfo,
     preserve_format,
 )
-from course_lib.native.indexing import cat, stack
 from course_lib.native.messages import is_warn_always_enabled, set_warn_always
 from course_lib.native.printing import Size, set_printoptions
 from course_lib.ops import ROWS as _ROWS
@@ -63,7 +60,6 @@ from course_lib.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled
 
 _native_methods.make_facts_read_only()
 float, double, long = float32, float64, int64  # noqa: A001
-concat = concatenate = cat
 inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
 __version__ = "0.6.0"
 
@@ -122,32 +118,30 @@ for _name in _FUNCTIONS:
     globals()[_name] = getattr(_composites, _name)
 
 
+_FILES = {  # of native/, read when one of these names is first asked for
+    "rare": _RARE,
+    "wider": _WIDER,
+    "composites_more": _MORE,
+    "joining": ["cat", "concat", "concatenate", "stack"],
+    "limits": ["finfo", "iinfo"],
+}
+
+
 def __getattr__(name):
-    """Operations of the table are written when first asked for; subpackages are imported when first asked for."""
+    """Operations of the table are written, and files and subpackages are read, when first asked for."""
     if name in _OPERATIONS or (name.endswith("_") and name[:-1] in _OPERATIONS and _ROWS[name[:-1]].in_place):
         globals()[name] = _build(name)
         return globals()[name]
     if name in _METHODS:
         globals()[name] = getattr(Tensor, name)
         return globals()[name]
-    if name in _RARE:
-        from course_lib.native import rare
+    import importlib
 
-        globals()[name] = getattr(rare, name)
-        return globals()[name]
-    if name in _WIDER:
-        from course_lib.native import wider
-
-        globals()[name] = getattr(wider, name)
-        return globals()[name]
-    if name in _MORE:
-        from course_lib.native import composites_more
-
-        globals()[name] = getattr(composites_more, name)
+    file = next((file for file, names in _FILES.items() if name in names), None)
+    if file:
+        globals()[name] = getattr(importlib.import_module("course_lib.native." + file), name)
         return globals()[name]
     if name in _LATER:
-        import importlib
-
         try:
             return importlib.import_module(f"course_lib.{name}")
         except ModuleNotFoundError as error:
@@ -167,4 +161,4 @@ def __getattr__(name):
 
 def __dir__():
     own = (name for name in globals() if not name.startswith("_"))
-    return sorted({*own, *_OPERATIONS, *_METHODS, *_RARE, *_MORE, *_WIDER, *_LATER})
+    return sorted({*own, *_OPERATIONS, *_METHODS, *_LATER, *(n for names in _FILES.values() for n in names)})

@@ -11,8 +11,6 @@ none. What was recorded before it was switched on has no line.
 import os
 import sys
 
-from course_lib.grad_mode import state
-
 _ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TEACH = os.path.join(_ENGINE, "teach") + os.sep
 
@@ -50,10 +48,9 @@ def place_words(file, number):
     return f"{where} line {number}"
 
 
-def note_node(node, result):
+def note_node(node):
     """Called for every node made in anomaly mode."""
-    if state.anomaly:
-        node.metadata["line"] = user_line()
+    node.metadata["line"] = user_line()
 
 
 def note_write(counter):

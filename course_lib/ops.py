@@ -29,7 +29,6 @@ import keyword
 import re
 
 from course_lib import grad_mode
-from course_lib.anomaly import note_node
 from course_lib.native import arguments
 from course_lib.saved import pack_slots
 
@@ -442,6 +441,10 @@ def instrument(node, result):
     """What a recorded operation does extra under saved-tensor hooks, anomaly mode or a watching instrument."""
     if state.saved_tensor_hooks:
         pack_slots(node)
+    if state.anomaly:
+        from course_lib.anomaly import note_node  # few programs need that file
+
+        note_node(node)
     for recorder in INSTRUMENTS:
         recorder(node, result)
 
@@ -452,4 +455,4 @@ def pack_before_writing(node):
         pack_slots(node)
 
 
-INSTRUMENTS = [note_node]  # functions of (node, result), called for every node while recording is INSTRUMENTED
+INSTRUMENTS = []  # functions of (node, result), called for every node while recording is INSTRUMENTED

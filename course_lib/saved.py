@@ -23,7 +23,6 @@ again: `x.sum().backward()` works twice. There is no flag "this graph was used";
 import weakref
 
 from course_lib import dtypes, errors, grad_mode
-from course_lib.anomaly import explain_change
 from course_lib.graph import forward_name
 from course_lib.native import checks, messages
 from course_lib.tensor import Tensor, alias, meta_of, new_tensor
@@ -82,7 +81,11 @@ class SavedVariable:
             output_nr = tensor.meta.output_nr if self.is_output and tensor.meta is not None else 0  # 0 for every input
             output_of = f", which is output {output_nr} of {forward_name(maker)},"
         kind = tensor.dtype.tensor_type if tensor.dtype is not dtypes.bool_ else "CPUBoolType"
-        report = explain_change(self, node) if state.anomaly else ""
+        report = ""
+        if state.anomaly:
+            from course_lib.anomaly import explain_change
+
+            report = explain_change(self, node)
         return errors.modified_in_place(kind, tensor.array.shape, output_of, now, self.version, report)
 
 

@@ -33,7 +33,6 @@ import weakref
 import numpy as np
 
 from course_lib import errors, grad_mode
-from course_lib.anomaly import note_write
 from course_lib.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
 from course_lib.native import messages
 from course_lib.native.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of, span
@@ -218,6 +217,8 @@ def count_write(tensor):
     version = tensor.version or counter_of(tensor)
     version.value += 1
     if state.anomaly:
+        from course_lib.anomaly import note_write
+
         note_write(version)
 
 

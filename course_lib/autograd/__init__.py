@@ -217,36 +217,6 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
     return results
 
 
-class set_detect_anomaly:
-    """Switch anomaly mode on or off: errors then say more, and a gradient with NaN is an error."""
-
-    def __init__(self, mode, check_nan=True):
-        self.previous = state.anomaly, state.anomaly_check_nan
-        state.anomaly, state.anomaly_check_nan = mode, check_nan
-        state.update()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        state.anomaly, state.anomaly_check_nan = self.previous
-        state.update()
-
-
-class detect_anomaly(set_detect_anomaly):
-    """Anomaly mode inside a block."""
-
-    def __init__(self, check_nan=True):
-        warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-            "debugging.", stacklevel=2,
-        )
-        self.check_nan = check_nan
-
-    def __enter__(self):
-        super().__init__(True, self.check_nan)  # not before the block begins
-
-
 def is_anomaly_enabled():
     """True when anomaly mode is on."""
     return state.anomaly
@@ -269,45 +239,27 @@ _backward_of_tensor.__name__ = "backward"
 Tensor.backward = _backward_of_tensor
 
 
-class set_multithreading_enabled:
-    """Here for programs that set it, at once or for a block: a backward pass runs in one thread in any case."""
-
-    mode = True  # what is set now, for is_multithreading_enabled
-
-    def __init__(self, mode):
-        self.previous = set_multithreading_enabled.mode
-        set_multithreading_enabled.mode = mode
-
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *error):
-        set_multithreading_enabled.mode = self.previous
-
-
-def is_multithreading_enabled():
-    """What set_multithreading_enabled set."""
-    return set_multithreading_enabled.mode
-
-
 __all__ = [
     "AccumulateGrad", "Function", "backward", "detect_anomaly", "enable_grad", "function", "grad", "gradcheck",
     "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]
 
 
+_ELSEWHERE = {
+    "Function": "function", "FunctionCtx": "function", "Variable": "variable",
+    **dict.fromkeys(("detect_anomaly", "set_detect_anomaly"), "anomaly_mode"),
+    **dict.fromkeys(("is_multithreading_enabled", "set_multithreading_enabled"), "threads"),
+}
+
+
 def __getattr__(name):
-    """Function, `graph`, `functional` and the checks are imported when first asked for."""
-    if name in ("Function", "FunctionCtx"):
-        from course_lib.autograd import function
+    """Function, `graph`, `functional`, the switches and the checks are imported when first asked for."""
+    if name in _ELSEWHERE:
+        import importlib
 
-        globals().update(Function=function.Function, FunctionCtx=function.FunctionCtx)
+        globals()[name] = getattr(importlib.import_module("course_lib.autograd." + _ELSEWHERE[name]), name)
         return globals()[name]
-    if name == "Variable":
-        from course_lib.autograd.variable import Variable
-
-        return Variable
-    if name in ("graph", "function", "functional", "gradcheck", "gradgradcheck"):
+    if name in ("anomaly_mode", "graph", "function", "functional", "gradcheck", "gradgradcheck"):
         import importlib
 
         module = importlib.import_module("course_lib.autograd." + name.replace("gradgrad", "grad"))

@@ -7,7 +7,7 @@ from course_lib import errors
 from course_lib.autograd.grad_mode import enable_grad
 from course_lib.native import creation
 from course_lib.native.composites import reshape
-from course_lib.native.indexing import stack
+from course_lib.native.joining import stack
 from course_lib.tensor import Tensor
 
 

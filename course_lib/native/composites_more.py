@@ -14,7 +14,8 @@ from course_lib.native import composites, creation, kernels
 from course_lib.native.arguments import broadcast_error, operands, promote
 from course_lib.native.building import on_arrays_function, on_tensors_function, rows
 from course_lib.native.composites import without_gradient
-from course_lib.native.indexing import cat, dimension
+from course_lib.native.indexing import dimension
+from course_lib.native.joining import cat
 from course_lib.native.memory import Storage, check_cast, check_room
 from course_lib.native.messages import warn_once
 from course_lib.ops import instrument

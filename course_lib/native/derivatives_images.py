@@ -7,7 +7,7 @@ Read a row as in derivatives.py. `mapped` is one row for all that is a weighted 
 
 from course_lib.native import composites, derivatives_nn, kernels_images  # noqa: F401  (derivatives_nn fills the table)
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
-from course_lib.native.indexing import cat
+from course_lib.native.joining import cat
 from course_lib.ops import row
 
 KERNELS.append(kernels_images)

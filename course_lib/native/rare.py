@@ -25,7 +25,8 @@ from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table
 from course_lib.native.arguments import rank, type_name
 from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
-from course_lib.native.indexing import cat, dimension
+from course_lib.native.indexing import dimension
+from course_lib.native.joining import cat
 from course_lib.native.memory import check_cast
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS

@@ -13,7 +13,8 @@ import numpy as np
 from course_lib import dtypes, grad_mode
 from course_lib.native import composites, creation, kernels, kernels_more
 from course_lib.native.building import ON_TENSORS, rows
-from course_lib.native.indexing import cat, put_, stack, take
+from course_lib.native.indexing import put_, take
+from course_lib.native.joining import cat, stack
 from course_lib.tensor import new_tensor
 from course_lib.views import gradient_edge
 

@@ -23,7 +23,8 @@ from course_lib.native.generator import (  # noqa: F401
     seed,
     set_rng_state,
 )
-from course_lib.native.indexing import cat, dimension, put_, stack
+from course_lib.native.indexing import dimension, put_
+from course_lib.native.joining import cat, stack
 from course_lib.native.printing import Size
 from course_lib.tensor import Tensor, counter_of, new_tensor
 from course_lib.views import gradient_edge

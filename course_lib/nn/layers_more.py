@@ -9,7 +9,7 @@ import warnings
 
 from course_lib.native import composites, creation
 from course_lib.native.building import rows
-from course_lib.native.indexing import cat, stack
+from course_lib.native.joining import cat, stack
 from course_lib.nn import functional as F
 from course_lib.nn import functional_more as more
 from course_lib.nn import init

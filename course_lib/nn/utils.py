@@ -7,7 +7,7 @@ import math
 
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.native import composites, creation, messages
-from course_lib.native.indexing import cat, stack
+from course_lib.native.joining import cat, stack
 from course_lib.tensor import Tensor
 
 

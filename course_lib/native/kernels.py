@@ -4,7 +4,7 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, TensorShape.cpp, Activation.cpp), 
 
 The first part computes values. The second part, `restore_dim` and below, holds what gradient formulas call. A
 formula runs on arrays, or on tensors when the backward pass is itself recorded. Functions written with operators
-and with each other's names do for both (`twin_of` in building.py); those that call NumPy have a twin in composites.py.
+and with each other's names do for both (`twin_of` in building.py); those that call NumPy have a twin in twins.py.
 """
 
 import math

@@ -35,7 +35,6 @@ from _thread import allocate_lock
 from operator import attrgetter
 
 from course_lib import grad_mode
-from course_lib.anomaly import note_write
 from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.native import heap
@@ -329,6 +328,8 @@ def run_leaf(task, node, grads, is_needed):
     if grads[0] is not None:
         (store_for_inference if state.inference else AccumulateGrad.apply)(node, grads[0])
         if state.anomaly and meta.grad is not None and meta.grad.version is not None:
+            from course_lib.anomaly import note_write
+
             note_write(meta.grad.version)
     for hook in list((meta.post_accumulate_hooks or {}).values()):
         if (result := hook(node.variable)) is not None:

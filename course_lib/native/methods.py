@@ -574,12 +574,6 @@ def keep_form(tensor, array):
         hooks_of(node).forms.setdefault(0 if meta is None else meta.output_nr, (shape, dtype))
 
 
-
-
-
-
-
-
 # --- attributes ------------------------------------------------------------------------------------------------
 
 

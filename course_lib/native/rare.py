@@ -131,8 +131,6 @@ def isin(elements, test_elements):
     return without_gradient(np.isin(elements.array, getattr(test_elements, "array", test_elements)))
 
 
-
-
 def bitwise_not(input):
     """Every bit turned; on bool tensors the opposite."""
     return ~input

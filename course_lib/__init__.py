@@ -64,7 +64,7 @@ inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
 __version__ = "0.6.0"
 
 _FUNCTIONS = """
-    add sub mul div pow square clamp where sum mean max min argmax argmin all any softmax log_softmax mm mv dot bmm
+    add sub mul div pow square lerp clamp where sum mean max min argmax argmin all any softmax log_softmax mm mv dot bmm
     addmm matmul reshape flatten t transpose permute unsqueeze squeeze select unbind index_select gather
     eq ne lt le gt ge logical_not isnan isinf isfinite equal is_tensor numel
 """.split()
@@ -87,7 +87,7 @@ _MORE = """
     clip clamp_min clamp_max round round_ multiply subtract divide true_divide arcsin arccos arctan absolute negative
     floor_divide logical_and logical_or logical_xor isclose as_strided movedim moveaxis swapaxes swapdims broadcast_to
     tile diff vstack hstack column_stack meshgrid var_mean std_mean nonzero count_nonzero unique unflatten normal
-    bernoulli randint_like broadcast_tensors remainder prod var std norm amax amin lerp logsumexp cumsum cumprod
+    bernoulli randint_like broadcast_tensors remainder prod var std norm amax amin logsumexp cumsum cumprod
     sort argsort topk outer inner tensordot narrow diagonal split chunk flip scatter_add index_add allclose
     bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
 """.split()

@@ -179,6 +179,16 @@ def pow_(input, exponent):
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
 
 
+def lerp(input, end, weight):
+    """The way from input to end, as far as weight (a number or a tensor) says."""
+    return rows.lerp_tensor(input, end, weight) if isinstance(weight, Tensor) else rows.lerp(input, end, weight)
+
+
+def lerp_(input, end, weight):
+    """The same in the tensor's own memory."""
+    return rows.lerp_tensor_(input, end, weight) if isinstance(weight, Tensor) else rows.lerp_(input, end, weight)
+
+
 def square(input):
     """input ** 2."""
     return pow(input, 2)

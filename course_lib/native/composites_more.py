@@ -52,7 +52,14 @@ def without_derivative(operation, edges):
 
 clip, clip_ = composites.clamp, composites.clamp_
 multiply, subtract, divide, true_divide = composites.mul, composites.sub, composites.div, composites.div
-arcsin, arccos, arctan, absolute, negative = rows.asin, rows.acos, rows.atan, rows.abs, rows.neg
+OTHER_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "absolute": "abs", "negative": "neg"}
+
+
+def __getattr__(name):
+    """Other names of rows, whose sources are written when they are first used."""
+    if name in OTHER_NAMES:
+        return getattr(rows, OTHER_NAMES[name])
+    raise AttributeError(f"course_lib.native.composites_more has no {name!r}")
 
 
 def clamp_min(input, min):
@@ -127,16 +134,6 @@ def _bits_over(function):
 
     checked.__name__, checked.__doc__ = function.__name__, function.__doc__
     return _over(checked)
-
-
-def lerp(input, end, weight):
-    """The way from input to end, as far as weight (a number or a tensor) says."""
-    return rows.lerp_tensor(input, end, weight) if isinstance(weight, Tensor) else rows.lerp(input, end, weight)
-
-
-def lerp_(input, end, weight):
-    """The same in the tensor's own memory."""
-    return rows.lerp_tensor_(input, end, weight) if isinstance(weight, Tensor) else rows.lerp_(input, end, weight)
 
 
 def remainder(input, other):

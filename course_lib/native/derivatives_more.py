@@ -32,10 +32,10 @@ row("div_rounded(self, other, rounding_mode)", "more.rounded_quotient(self, othe
     node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
     self="zeros_like(grad)",
     other="zeros_like(grad)")
-row("lerp(self, end, weight)", "more.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
+row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
     self="grad * (1 - weight)",
     end="grad * weight")
-row("lerp_tensor(self, end, weight)", "more.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
+row("lerp_tensor(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
     node="LerpBackward1", keeps=("weight",),
     self="grad * (1 - weight)",
     end="grad * weight",

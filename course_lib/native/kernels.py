@@ -53,6 +53,14 @@ def scaled(x, alpha):
     return alpha * x
 
 
+def lerp(start, end, weight):
+    """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
+    weight = getattr(weight, "array", weight)
+    if np.ndim(weight):
+        return np.where(abs(weight) < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight))
+    return start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)
+
+
 def power(base, exponent):
     """base ** exponent; an integer raised to a negative integer is 0, or RuntimeError if that one is a number."""
     if base.dtype.kind in "ib" and np.asarray(exponent).dtype.kind in "ib":

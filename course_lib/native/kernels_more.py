@@ -37,14 +37,6 @@ from course_lib.native.memory import Storage
 # --- values ------------------------------------------------------------------------------------------------
 
 
-def lerp(start, end, weight):
-    """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
-    weight = getattr(weight, "array", weight)
-    if np.ndim(weight):
-        return np.where(abs(weight) < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight))
-    return start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)
-
-
 def floor_quotient(a, b):
     """a / b rounded down; RuntimeError for integers divided by zero."""
     if a.dtype.kind == "f":

@@ -91,9 +91,9 @@ for _name, _operation in ROW_OPERATORS.items():
     setattr(Tensor, _name, LazyOperation(_name, _operation))
 
 COMPOSITE_METHODS = """
-    add sub mul div pow square clamp clamp_ sum mean max min argmax argmin all any softmax log_softmax mm mv dot bmm
-    addmm matmul view reshape flatten t transpose permute unsqueeze squeeze expand select unbind index_select gather
-    masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal add_ sub_ mul_ div_ pow_
+    add sub mul div pow square lerp lerp_ clamp clamp_ sum mean max min argmax argmin all any softmax log_softmax mm
+    mv dot bmm addmm matmul view reshape flatten t transpose permute unsqueeze squeeze expand select unbind index_select
+    gather masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal add_ sub_ mul_ div_ pow_
 """.split()
 
 MORE_METHODS = """
@@ -102,7 +102,7 @@ MORE_METHODS = """
     unfold sum_to_size round round_ cumsum_ cumprod_ addmm_ eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_
     bitwise_xor_ logical_and_ logical_or_ logical_xor_ logical_not_ true_divide_ unflatten movedim moveaxis swapdims
     broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_ random_ bernoulli bernoulli_ new_full
-    new_empty floor_divide lerp lerp_ remainder remainder_ prod var std norm amax amin logsumexp cumsum cumprod sort
+    new_empty floor_divide remainder remainder_ prod var std norm amax amin logsumexp cumsum cumprod sort
     argsort topk outer inner narrow diagonal split chunk repeat flip scatter_add index_add allclose bitwise_and
     bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
 """.split()

@@ -256,7 +256,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip):
         above = composites.gather(lines, -1, new_tensor(np.ceil(ranks.array).astype(np.int64)))
         middle = interpolation == "midpoint"
         weights = new_tensor(np.full_like(below, 0.5)) if middle else ranks - new_tensor(below)
-        result = composites_more.lerp_(result, above, weights)
+        result = composites.lerp_(result, above, weights)
     if q.array.ndim == 0:
         result = result.squeeze_(-1)
     else:

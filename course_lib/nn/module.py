@@ -11,7 +11,6 @@ from course_lib.autograd.grad_mode import no_grad
 from course_lib.errors import not_supported
 from course_lib.graph import RemovableHandle
 from course_lib.nn import global_hooks
-from course_lib.nn.backward_hooks import BackwardHook, register_old_style
 from course_lib.nn.global_hooks import (
     register_module_backward_hook,
     register_module_buffer_registration_hook,
@@ -134,6 +133,8 @@ class Module:
         backward_hook, before = None, [*global_hooks.backward_pre.values(), *self._backward_pre_hooks.values()]
         full, old_style = self._backward_hooks_of(True), self._backward_hooks_of(False)
         if before or full:
+            from course_lib.nn.backward_hooks import BackwardHook
+
             backward_hook = BackwardHook(self, full, before)
             call.args = backward_hook.watch_inputs(call.args)
         call.result = self.forward(*call.args, **call.kwargs)
@@ -143,6 +144,8 @@ class Module:
         if backward_hook is not None:
             call.result = backward_hook.watch_outputs(call.result)
         if old_style:
+            from course_lib.nn.backward_hooks import register_old_style
+
             register_old_style(self, old_style, call.args, call.result)
         return call.result
 

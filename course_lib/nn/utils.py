@@ -7,7 +7,6 @@ import math
 
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.native import composites, creation, messages
-from course_lib.native.joining import cat, stack
 from course_lib.tensor import Tensor
 
 
@@ -19,6 +18,8 @@ def gradients(parameters):
 
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all elements of all tensors together."""
+    from course_lib.native.joining import stack  # here, because few programs need it
+
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
         return creation.tensor(0.0)
@@ -67,6 +68,8 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
 
 def parameters_to_vector(parameters):
     """All elements of all parameters in one vector, recorded."""
+    from course_lib.native.joining import cat
+
     return cat([p.reshape(-1) for p in parameters], 0)
 
 

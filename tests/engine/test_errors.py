@@ -1578,6 +1578,7 @@ ours_only(
     clamp_by_a_number_and_a_tensor=lambda torch: torch.ones(3).clamp(0.0, torch.ones(3)),
     inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),
     unknown_name_in_rare=lambda torch: importlib.import_module("course_lib.native.rare").nothing_of_this_name,
+    unknown_name_in_more=lambda torch: importlib.import_module("course_lib.native.composites_more").nothing_of_it,
     load_of_more_than_weights=_loaded_function,
     sizes_of_text=lambda torch: torch.zeros("a"),
     bernoulli_of_more_than_1=lambda torch: torch.bernoulli(torch.tensor([2.0])),

@@ -70,18 +70,6 @@ _FUNCTIONS = """
 """.split()
 _OPERATIONS = _native_methods.ROW_METHODS
 _LATER = {"nn", "optim", "utils", "linalg"}  # subpackages, imported when first used
-_LEFT_OUT = {
-    "compile": "Run the function as it is.",
-    "jit": "Run the function as it is.",
-    "complex64": "Use float32 or float64.",
-    "complex128": "Use float32 or float64.",
-    "float16": "Use float32 or float64.",
-    "bfloat16": "Use float32 or float64.",
-    "int32": "Use int64.",
-    "sparse_coo_tensor": "Use a dense tensor.",
-    "vmap": "Write the loop.",
-    "func": "Use course_lib.autograd.",
-}
 
 _MORE = """
     clip clamp_min clamp_max round round_ multiply subtract divide true_divide arcsin arccos arctan absolute negative
@@ -146,17 +134,12 @@ def __getattr__(name):
             return importlib.import_module(f"course_lib.{name}")
         except ModuleNotFoundError as error:
             raise AttributeError(str(error)) from None
-    if name in _LEFT_OUT:
-        from course_lib.errors import not_supported
-
-        raise not_supported(f"torch.{name}", _LEFT_OUT[name])
     if name == "__all__":  # by `from course_lib import *`
         globals()[name] = __dir__()
         return globals()[name]
-    raise AttributeError(
-        f"course_lib has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib)` lists what there "
-        "is."
-    )
+    from course_lib.native.left_out import missing
+
+    raise missing("torch", name)
 
 
 def __dir__():

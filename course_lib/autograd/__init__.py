@@ -267,7 +267,9 @@ def __getattr__(name):
             return module
         globals().update(gradcheck=module.gradcheck, gradgradcheck=module.gradgradcheck)  # not the module of that name
         return globals()[name]
-    raise AttributeError(f"module 'course_lib.autograd' has no attribute {name!r}")
+    from course_lib.native.left_out import missing
+
+    raise missing("torch.autograd", name)
 
 
 def __dir__():

@@ -72,6 +72,20 @@ class LazyFunction:
         return function if tensor is None else function.__get__(tensor, cls)
 
 
+class MissingMethod:
+    """Stands in Tensor for a method of PyTorch's that is left out."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, tensor, cls):
+        from course_lib.native.left_out import missing
+
+        raise missing("torch.Tensor", self.name)
+
+
 ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
     cosh tanh sigmoid relu abs erf sign floor ceil trunc maximum minimum triu tril masked_select
@@ -473,6 +487,8 @@ def _left_out(name):
 
 for _name in ("int", "short", "half", "bfloat16"):
     _left_out(_name)
+for _name in ("to_sparse", "to_sparse_csr", "sparse_mask", "pin_memory", "share_memory_", "to_mkldnn", "storage"):
+    setattr(Tensor, _name, MissingMethod(_name))
 
 
 @method()

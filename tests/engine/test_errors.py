@@ -1574,6 +1574,7 @@ ours_only(
     subclass_of_tensor=lambda torch: type("Mine", (torch.Tensor,), {})([1.0]),
     unknown_name_in_graph=lambda torch: torch.autograd.graph.nothing_of_this_name,
     left_out_of_autograd=lambda torch: torch.autograd.forward_ad,
+    left_out_of_tensor=lambda torch: torch.ones(2).to_sparse,
     arange_without_an_end=lambda torch: torch.arange(),
     clamp_by_a_number_and_a_tensor=lambda torch: torch.ones(3).clamp(0.0, torch.ones(3)),
     inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),

@@ -472,3 +472,38 @@ def test_gradgradcheck_with_nothing_to_check_is_refused(torch):
 
     with pytest.raises(AssertionError, match="check_fwd_over_rev or check_rev_over_rev to be True"):
         torch.autograd.gradgradcheck(lambda t: t * t, x, check_rev_over_rev=False)
+
+
+@pytest.mark.parametrize(
+    "where, name",
+    [("course_lib", "compile"), ("course_lib", "sparse"), ("course_lib", "uint8"),
+     ("course_lib.autograd", "forward_ad"),
+     ("course_lib.Tensor", "to_sparse"), ("course_lib.ones(2)", "pin_memory")],
+)  # fmt: skip
+def test_what_is_left_out_is_not_there_and_says_why(where, name):
+    """hasattr() is how programs ask; whoever uses the name reads which limit was met."""
+    owner = eval(where)
+
+    assert not hasattr(owner, name) and getattr(owner, name, None) is None
+    with pytest.raises(NotImplementedError, match=rf"course_lib does not support torch.*\.{name}\. \w+"):
+        getattr(owner, name)
+
+
+def test_what_nobody_has_is_an_attribute_error(torch):
+    for owner in (torch, torch.autograd, torch.nn, torch.optim, torch.ones(1)):
+        with pytest.raises(AttributeError, match="nothing_like_this"):
+            owner.nothing_like_this  # noqa: B018
+
+
+def test_every_name_that_is_left_out_is_pytorch_s():
+    """Nothing in the list is there after all, here or by a slip of the pen nowhere."""
+    import torch
+
+    from course_lib.native.left_out import INSTEAD
+
+    owners = {"torch": (course_lib, torch), "torch.autograd": (course_lib.autograd, torch.autograd),
+              "torch.Tensor": (course_lib.Tensor, torch.Tensor)}  # fmt: skip
+    for where, names in INSTEAD.items():
+        ours, theirs = owners[where]
+        assert [name for name in names if hasattr(ours, name)] == []
+        assert [name for name in names if not hasattr(theirs, name)] == []

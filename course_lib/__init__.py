@@ -20,29 +20,7 @@ from course_lib.dtypes import dtype, float32, float64, int64
 from course_lib.native import composites as _composites
 from course_lib.native import methods as _native_methods
 from course_lib.native.building import build as _build
-from course_lib.native.creation import (
-    arange,
-    as_tensor,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    manual_seed,
-    ones,
-    ones_like,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
-    tensor,
-    zeros,
-    zeros_like,
-)
+from course_lib.native.creation import tensor
 from course_lib.native.device import (
     contiguous_format,
     cuda,
@@ -51,6 +29,7 @@ from course_lib.native.device import (
     preserve_format,
 )
 from course_lib.native.messages import is_warn_always_enabled, set_warn_always
+from course_lib.native.parsing import asking as _asking
 from course_lib.native.printing import Size, set_printoptions
 from course_lib.ops import ROWS as _ROWS
 from course_lib.tensor import Tensor
@@ -102,11 +81,13 @@ _WIDER = [
     """.split(),
 ]
 
-for _name in _FUNCTIONS:
-    globals()[_name] = getattr(_composites, _name)
-
-
+_CREATION = """
+    arange as_tensor empty empty_like eye from_numpy full full_like linspace manual_seed ones ones_like rand rand_like
+    randint randn randn_like randperm zeros zeros_like
+""".split()
 _FILES = {  # of native/, read when one of these names is first asked for
+    "creation": _CREATION,
+    "composites": _FUNCTIONS,
     "rare": _RARE,
     "wider": _WIDER,
     "composites_more": _MORE,
@@ -118,16 +99,16 @@ _FILES = {  # of native/, read when one of these names is first asked for
 def __getattr__(name):
     """Operations of the table are written, and files and subpackages are read, when first asked for."""
     if name in _OPERATIONS or (name.endswith("_") and name[:-1] in _OPERATIONS and _ROWS[name[:-1]].in_place):
-        globals()[name] = _build(name)
+        globals()[name] = _asking(_build(name), name)
         return globals()[name]
     if name in _METHODS:
-        globals()[name] = getattr(Tensor, name)
+        globals()[name] = _asking(getattr(Tensor, name), name)
         return globals()[name]
     import importlib
 
     file = next((file for file, names in _FILES.items() if name in names), None)
     if file:
-        globals()[name] = getattr(importlib.import_module("course_lib.native." + file), name)
+        globals()[name] = _asking(getattr(importlib.import_module("course_lib.native." + file), name), name)
         return globals()[name]
     if name in _LATER:
         try:

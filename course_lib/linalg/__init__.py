@@ -6,6 +6,7 @@ PyTorch: torch/linalg/__init__.py, aten/src/ATen/native/LinearAlgebra.cpp.
 from course_lib.native import composites, composites_more, messages, rare, wider
 from course_lib.native.building import rows
 from course_lib.native.composites import matmul
+from course_lib.native.parsing import asking
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
@@ -147,3 +148,6 @@ __all__ = [
     "LinAlgError", "cross", "det", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm",
     "slogdet", "solve", "vecdot", "vector_norm",
 ]
+
+for _name in "vector_norm matrix_norm norm det inv solve multi_dot diagonal cross slogdet matrix_power vecdot".split():
+    globals()[_name] = asking(globals()[_name], f"linalg_{_name}")

@@ -11,7 +11,7 @@ from course_lib.native.kernels import check_difference, no_quotient, sizes_diffe
 from course_lib.saved import WrappedNumber
 from course_lib.tensor import Tensor, new_tensor
 
-OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.bool_})  # the numbers among them
+OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.int32, np.bool_})
 
 OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
 
@@ -26,6 +26,11 @@ PROMOTE = {  # row -> what its operands are promoted with, where that is not `pr
     "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",
     "lerp_tensor": "promote_nothing", "addcdiv": "promote_quotient",
 }  # fmt: skip
+
+NUMBERS = (  # parameters that are numbers, where no function of composites.py has looked at them before
+    "alpha", "beta", "delta", "eps", "lambd", "max_val", "min_val", "negative_slope", "threshold", "scale", "value",
+    "weight", "momentum", "correction",
+)  # fmt: skip
 
 # --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
 
@@ -51,6 +56,11 @@ def write_arguments(row, checks=()):
     for t in row.tensors:
         if t not in row.operands and t not in optional:
             text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
+    called = row.name + "_" * bool(checks)
+    for p in row.names:
+        if p in NUMBERS and p not in row.tensors:
+            text += [f"    if type({p}) is not float and type({p}) is not int:",
+                     f"        {p} = number_argument({called!r}, {p!r}, {p})"]
     for t in row.tensors:
         array = f"memory_of({t})" if row.view else f"{t}.array"
         text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
@@ -82,6 +92,7 @@ def number(value, like):
     key = (value, type(value), array.dtype, type(array))
     found = _numbers.get(key)
     if found is None:
+        value = number_of(value)
         kind = dtypes.of_number(value)
         if dtypes.KIND[kind] <= dtypes.KIND[array.dtype]:
             kind = array.dtype
@@ -105,7 +116,7 @@ def operands(name, *values):
     if like is None:
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(values[0]).__name__}")
     if name in DIFFERENCES:
-        check_difference(*[getattr(v, "array", v) for v in values])
+        check_difference(*[getattr(v, "array", number_of(v)) for v in values])
     for position, v in enumerate(values):
         allowed = Tensor if name in ONLY_TENSORS else Tensor | int | float | np.number | np.bool_
         if not isinstance(v, allowed):
@@ -116,13 +127,38 @@ def operands(name, *values):
     return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
 
 
-def tensor_argument(name, parameter, value):
+def tensor_argument(name, parameter, value, position=None):
     """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
     if not isinstance(value, Tensor):
         name = {"select_where": "where"}.get(name, name)
         name, argument = name.partition("_dim")[0].partition("_all")[0], "input" if parameter == "self" else parameter
-        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type_name(value)}")
+        place = "" if position is None else f" (position {position})"
+        raise TypeError(f"{name}(): argument '{argument}'{place} must be Tensor, not {type_name(value)}")
     return value
+
+
+def number_of(value):
+    """A number as Python's own, so that NumPy's do not widen results. (Its truth values are 1.0 and 0.0 to PyTorch.)"""
+    if not isinstance(value, np.generic):
+        return value
+    return int(value) if isinstance(value, np.integer) else float(value)
+
+
+def whole_number(value):
+    """A whole number: Python's, NumPy's, or a tensor that holds one. None for all else: truth values, 1.0."""
+    if isinstance(value, Tensor) and not value.array.ndim and value.array.dtype.kind == "i":
+        return int(value.array)
+    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
+
+
+def number_argument(name, parameter, value):
+    """A number as Python's own; TypeError that names the operation and the argument for what is no number."""
+    if isinstance(value, Tensor) and not value.array.ndim:
+        return value.item()
+    if value is not None and not isinstance(value, int | float | np.number | np.bool_):
+        name = name.partition("_scaled")[0].partition("_over")[0].partition("_value")[0]
+        raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type_name(value)}")
+    return number_of(value)
 
 
 def rank(tensor):

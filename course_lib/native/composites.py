@@ -12,7 +12,7 @@ import numpy as np
 from course_lib import dtypes, errors
 from course_lib.grad_mode import state
 from course_lib.native import creation, kernels
-from course_lib.native.arguments import broadcast_error, operands, promote, tensor_argument, type_name
+from course_lib.native.arguments import broadcast_error, number_of, operands, promote, tensor_argument, type_name
 from course_lib.native.building import mark_inference, rows
 from course_lib.native.indexing import dimension
 from course_lib.native.memory import check_cast
@@ -161,8 +161,7 @@ def pow(input, exponent):
 
 def plain_number(operator, value):
     """A number as Python's, so that NumPy's do not widen the result; TypeError for what is no number."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = number_of(value)
     if not isinstance(value, int | float):
         raise TypeError(f"unsupported operand type(s) for {operator}: 'Tensor' and '{type(value).__name__}'")
     return value
@@ -170,8 +169,7 @@ def plain_number(operator, value):
 
 def pow_(input, exponent):
     """Raise the tensor's own memory to a power."""
-    if isinstance(exponent, np.generic):
-        exponent = exponent.item()
+    exponent = number_of(exponent)
     if input.array.dtype.kind == "b" and type(exponent) is int:
         check_cast(dtypes.I64, input.array.dtype)
     if isinstance(exponent, float) and input.array.dtype.kind != "f":
@@ -213,7 +211,7 @@ def clamp_operation(min, max):
     """The row that limits by these, numbers or tensors, and its arguments; TypeError for one of each."""
     if type(min) in LIMITS and type(max) in LIMITS:
         return "clamp", (min, max)
-    min, max = (limit.item() if isinstance(limit, np.generic) else limit for limit in (min, max))
+    min, max = (number_of(limit) for limit in (min, max))
     tensors = [limit for limit in (min, max) if isinstance(limit, Tensor)]
     if not tensors:
         return "clamp", (min, max)
@@ -247,7 +245,7 @@ def where(condition, input=None, other=None):
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.title}"
         )
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        input = creation.tensor(input)
+        input = creation.tensor(number_of(input))
     return rows.select_where(condition, input, other)
 
 
@@ -258,7 +256,7 @@ def dims_of(tensor, dim):
     """Dimensions from an int, a tuple, a list or None, counted from the front; () and None mean all."""
     if dim is None:
         return None
-    if isinstance(dim, int | np.integer):
+    if type(dim) is int or not isinstance(dim, tuple | list):
         dim = (dim,)
     if not tensor.array.ndim:
         check_distinct([dimension(tensor, d) for d in dim])  # raises for anything but 0 or -1, once
@@ -284,6 +282,8 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=False
     """The sum over the given dimensions (`axis` is NumPy's word), or over all."""
     if axis is not None or keepdims:
         dim, keepdim = dim if axis is None else axis, keepdim or keepdims
+    if not isinstance(input, Tensor):
+        tensor_argument("sum", "input", input, position=1)
     if dtype is not None:
         check_kind_of_sum(input, dtype)
         input = input.to(dtype)
@@ -304,6 +304,8 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=Fals
     """The mean over the given dimensions (`axis` is NumPy's word), or over all."""
     if axis is not None or keepdims:
         dim, keepdim = dim if axis is None else axis, keepdim or keepdims
+    if not isinstance(input, Tensor):
+        tensor_argument("mean", "input", input, position=1)
     if dtype is not None:
         input = input.to(dtype)
     if dim is not None and input.array.dtype.kind != "f":
@@ -500,9 +502,11 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 
 def matmul(input, other):
     """The product of vectors, matrices and stacks of matrices, chosen by the numbers of dimensions."""
-    if type(other) is not Tensor:
-        tensor_argument("matmul", "other", other)
-    a, b = input.array.ndim, other.array.ndim
+    try:
+        a, b = input.array.ndim, other.array.ndim
+    except AttributeError:
+        tensor_argument("matmul", "input", input), tensor_argument("matmul", "other", other)
+        raise
     if a == b == 2:
         if input.array.shape[1] == other.array.shape[0]:
             return rows.mm(input, other)
@@ -674,7 +678,7 @@ def squeeze(input, dim=None):
     """Without dimensions of length 1: all of them, or those named."""
     if dim is None:
         return rows.squeeze(input)
-    if isinstance(dim, int):
+    if not isinstance(dim, tuple | list):
         return rows.squeeze_dim(input, dimension(input, dim))
     result = rows.squeeze_dim(input, dims_of(input, dim) or ())
     if result.node is not None:
@@ -725,7 +729,7 @@ def compare(name, function):
     """A comparison of two tensors, or of a tensor and a number, element by element."""
 
     def comparison(input, other):
-        if not isinstance(other, Tensor | int | float | np.number):
+        if not isinstance(other, Tensor | int | float | np.number | np.bool_):
             if not isinstance(other, np.ndarray) or name not in ("eq", "ne"):
                 return NotImplemented
             other = creation.from_numpy(other)

@@ -11,12 +11,12 @@ from course_lib import dtypes, errors
 from course_lib.grad_mode import state
 from course_lib.graph import LEAVES_FIRST, Node, init_node, public_edge
 from course_lib.native import composites, creation, kernels
-from course_lib.native.arguments import broadcast_error, operands, promote
+from course_lib.native.arguments import broadcast_error, number_of, operands, promote
 from course_lib.native.building import on_arrays_function, on_tensors_function, rows
 from course_lib.native.composites import without_gradient
 from course_lib.native.indexing import dimension
 from course_lib.native.joining import cat
-from course_lib.native.memory import Storage, check_cast, check_room
+from course_lib.native.memory import Storage, check_cast, check_overlap, check_room
 from course_lib.native.messages import warn_once
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
@@ -116,8 +116,10 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
 def _over(function):
     """The variant of a function without gradient that overwrites its first operand, in that one's type."""
 
-    def operation_(input, *others):
-        return rows.copy_(input, function(input, *others).detach())
+    def operation_(input, other=None):
+        if isinstance(other, Tensor):
+            check_overlap(input, (other,))
+        return rows.copy_(input, (function(input) if other is None else function(input, other)).detach())
 
     operation_.__name__ = function.__name__ + "_"
     operation_.__doc__ = f"{function.__name__}, written into the tensor's own memory."
@@ -607,8 +609,7 @@ def norm(input, p=2, dim=None, keepdim=False, dtype=None):
                 f"narrowing to the specified dtype ({wanted.title})"
             )
         input = input.to(dtype)
-    if p == "fro":
-        p = 2
+    p = 2 if p is None or isinstance(p, str) and p == "fro" else number_of(p)
     if not isinstance(p, int | float):
         raise errors.not_supported(f"norm with p={p!r}", "Use a number for p, or 'fro'.")
     return rows.norm(input, p, composites.dims_of(input, dim) or composites.every(input), keepdim)

@@ -203,10 +203,6 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
         raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    if not isinstance(fill_value, int | float | np.generic):
-        raise TypeError(
-            f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}"
-        )
     kind = numpy_type(dtype, dtypes.of_number(fill_value))
     return finish(np.full(shape_from((size,)), fill_value, kind), dtype, requires_grad, device)
 

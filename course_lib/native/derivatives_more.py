@@ -215,9 +215,9 @@ row("transpose(self, dim0, dim1)", "kernels.swap(self, dim0, dim1)", view=True,
 row("permute(self, dims)", "self.transpose(dims)", view=True,
     self="permute(grad, inverse_order(dims))")
 row("squeeze(self)", "kernels.squeeze(self)", view=True,
-    self="reshape(grad, self_sym_sizes)")
+    self="unsqueeze_to(grad, self_sym_sizes)")
 row("squeeze_dim(self, dim)", "kernels.squeeze(self, dim)", node="SqueezeBackward1", view=True, keeps=("dim",),
-    self="reshape(grad, self_sym_sizes)")
+    self="unsqueeze_to(grad, self_sym_sizes, dim)")
 row("split(self, split_size, dim)", "more.split(self, split_size, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_size, dim)")
 row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAliasBackward0", view=True,

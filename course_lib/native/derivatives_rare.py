@@ -282,7 +282,7 @@ def finite(x):
 
 def logit(x, eps):
     """log(x / (1 - x)), with x kept eps away from 0 and 1."""
-    x = x if eps is None else np.clip(x, eps, 1 - eps)
+    x = x if eps is None else np.where(x < eps, x.dtype.type(eps), np.minimum(x, 1 - eps))  # eps may be above 1/2
     return np.log(x / (1 - x))
 
 

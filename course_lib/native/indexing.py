@@ -8,7 +8,7 @@ import numpy as np
 from course_lib import dtypes, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import kernels, messages
-from course_lib.native.arguments import type_name
+from course_lib.native.arguments import type_name, whole_number
 from course_lib.native.building import mark_inference, rows
 from course_lib.native.memory import overlaps
 from course_lib.native.messages import warn_once
@@ -31,11 +31,13 @@ def dimension(tensor, dim, extra=0):
     if type(dim) is int and 0 <= dim < tensor.array.ndim:
         return dim
     n = max(tensor.array.ndim + extra, 1)
-    if not isinstance(dim, int | np.integer):
-        raise TypeError(f"dim must be int, not {type(dim).__name__}")
+    if type(dim) is not int:
+        given, dim = dim, whole_number(dim)
+        if dim is None:
+            raise TypeError(f"dim must be int, not {type_name(given)}")
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return int(dim % n)
+    return dim % n
 
 
 # --- reading -----------------------------------------------------------------------------------------------
@@ -311,6 +313,15 @@ class IndexPutBackward0(Node):
 
 
 add_slot_properties(IndexPutBackward0)
+
+
+def index_tensors(indices, argument):
+    """The tensors that name places, as a list; TypeError for what is no tensor among them."""
+    for number, each in enumerate(indices):
+        if not isinstance(each, Tensor):
+            kind = type_name(each)
+            raise TypeError(f"expected Tensor as element {number} in argument {argument}, but got {kind}")
+    return list(indices)
 
 
 def put_(tensor, indices, value, accumulate=False):

@@ -750,6 +750,11 @@ def restore_dim(x, sizes, dim, keepdim):
     return x.reshape(tuple(1 if d in lost else n for d, n in enumerate(sizes)))
 
 
+def unsqueeze_to(x, sizes, dim=None):
+    """An array with the dimensions of length 1 that it lost put back."""
+    return x.reshape(sizes)
+
+
 def expand(x, sizes):
     """x repeated to a shape, in memory of its own: gradients must not share elements."""
     result = np.empty(sizes, x.dtype)

@@ -10,11 +10,12 @@ import numpy as np
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
 from course_lib.graph import hooks_of, want_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
-from course_lib.native.arguments import number, type_name
+from course_lib.native.arguments import number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
 from course_lib.native.device import contiguous_format, device, preserve_format
 from course_lib.native.memory import at_place, in_storage
 from course_lib.native.messages import warn_once
+from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
 from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, memory_of, new_tensor, no_edge
 from course_lib.views import requires_grad
@@ -51,7 +52,9 @@ class LazyOperation:
         self.attribute, self.operation = attribute, operation
 
     def __get__(self, tensor, cls):
-        function = build(self.operation)
+        function, row = build(self.operation), ROWS.get(self.operation) or ROWS[self.operation.removesuffix("_")]
+        if len(row.names) > 1 and self.attribute[0] != "_":  # not operators: they leave what they cannot take
+            function = asking(function, self.attribute, method=True)
         setattr(Tensor, self.attribute, function)
         return function if tensor is None else function.__get__(tensor, cls)
 
@@ -68,6 +71,8 @@ class LazyFunction:
         import importlib
 
         function = getattr(importlib.import_module(f"course_lib.native.{self.file}"), self.name)
+        if self.attribute[0] != "_":
+            function = asking(function, self.attribute, method=True)
         setattr(Tensor, self.attribute, function)
         return function if tensor is None else function.__get__(tensor, cls)
 
@@ -152,7 +157,8 @@ WIDER_METHODS = """
 """.split()
 
 for _name in COMPOSITE_METHODS:
-    setattr(Tensor, _name, getattr(composites, _name))
+    asked = _name not in ASK_THEMSELVES and _name not in FREQUENT
+    setattr(Tensor, _name, LazyFunction(_name, "composites") if asked else getattr(composites, _name))
 for _name in MORE_METHODS:
     setattr(Tensor, _name, LazyFunction(_name))
 for _name, _function in MORE_OPERATORS.items():
@@ -178,8 +184,9 @@ Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.
 
 @method()
 def __rsub__(self, other):
-    if not isinstance(other, int | float | np.number):
+    if not isinstance(other, int | float | np.number | np.bool_):
         return NotImplemented
+    other = number_of(other)
     kernels.check_difference(other, self.array)
     if isinstance(other, float) and self.array.dtype.kind != "f":
         self = to(self, dtypes.default)
@@ -193,7 +200,7 @@ def __rtruediv__(self, other):
 
 @method()
 def __rpow__(self, other):
-    return composites.pow(other, self)
+    return composites.pow(number_of(other), self)
 
 
 @method()
@@ -237,25 +244,25 @@ def __delitem__(self, index):
 @method()
 def where(self, condition, other):
     """self where the condition holds, other elsewhere."""
-    return composites.where(condition, self, other)
+    return composites.where(tensor_argument("where", "condition", condition), self, other)
 
 
 @method()
 def view_as(self, other):
     """The same memory in the shape of another tensor."""
-    return composites.view(self, other.array.shape)
+    return composites.view(self, tensor_argument("view_as", "other", other).array.shape)
 
 
 @method()
 def reshape_as(self, other):
     """The elements in the shape of another tensor."""
-    return composites.reshape(self, other.array.shape)
+    return composites.reshape(self, tensor_argument("reshape_as", "other", other).array.shape)
 
 
 @method()
 def expand_as(self, other):
     """The tensor seen in the shape of another."""
-    return composites.expand(self, other.array.shape)
+    return composites.expand(self, tensor_argument("expand_as", "other", other).array.shape)
 
 
 @method()

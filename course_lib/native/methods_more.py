@@ -110,7 +110,7 @@ def index_add_(self, dim, index, source, *, alpha=1):
 
 def index_put_(self, indices, values, accumulate=False):
     """Write (or add) values at the places that index tensors name."""
-    return indexing.put_(self, list(indices), values, accumulate)
+    return indexing.put_(self, indexing.index_tensors(indices, 0), values, accumulate)
 
 
 # --- another shape, another memory -------------------------------------------------------------------------

@@ -22,12 +22,13 @@ from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table
     kernels,
     messages,
 )
-from course_lib.native.arguments import rank, type_name
+from course_lib.native.arguments import number_of, rank, type_name
 from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import dimension
 from course_lib.native.joining import cat
-from course_lib.native.memory import check_cast
+from course_lib.native.memory import check_cast, overlaps
+from course_lib.native.messages import OVERLAPS_OPERAND
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, memory_of, new_tensor
@@ -128,7 +129,8 @@ def positive(input):
 
 def isin(elements, test_elements):
     """True where an element is one of test_elements."""
-    return without_gradient(np.isin(elements.array, getattr(test_elements, "array", test_elements)))
+    values, wanted = (getattr(each, "array", each) for each in (elements, test_elements))
+    return without_gradient(np.isin(values, wanted))
 
 
 def bitwise_not(input):
@@ -148,6 +150,8 @@ def scatter(input, dim, index, src):
 def scatter_(input, dim, index, src):
     """Write src, a tensor or a number, at the places index names along a dimension."""
     row = rows.scatter_ if isinstance(src, Tensor) else rows.scatter_value_
+    if isinstance(src, Tensor) and overlaps(memory_of(input), memory_of(src)):
+        raise RuntimeError(OVERLAPS_OPERAND)
     return row(input, dimension(input, dim), index, src)
 
 
@@ -340,13 +344,14 @@ def flipud(input):
 def tensor_split(input, indices_or_sections, dim=0):
     """Views of pieces along a dimension: so many of nearly equal length, or cut at the given places."""
     dim = dimension(input, dim)
-    length, cuts = input.array.shape[dim], indices_or_sections
+    length, cuts = input.array.shape[dim], number_of(indices_or_sections)
     if isinstance(cuts, Tensor):
         cuts = cuts.tolist()
     if isinstance(cuts, int):
         short, longer = divmod(length, cuts)
         cuts = [i * short + builtins.min(i, longer) for i in range(1, cuts)]
-    edges = [builtins.min(cut % length if cut < 0 else cut, length) for cut in (0, *cuts, length)]
+    cuts = [builtins.max(int(cut) + length, 0) if cut < 0 else int(cut) for cut in cuts]
+    edges = [builtins.min(cut, length) for cut in (0, *cuts, length)]
     starts = zip(edges, edges[1:], strict=False)
     return tuple(rows.slice_dim(input, dim, start, builtins.max(start, end), 1) for start, end in starts)
 

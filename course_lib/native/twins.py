@@ -69,7 +69,24 @@ def _put_along(grad, sizes, dim, indices, keepdim):
         return grad
     if not keepdim:
         grad, indices = composites.unsqueeze(grad, dim), composites.unsqueeze(indices, dim)
-    return rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
+    result = rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
+    if result.node is not None:
+        composites.rename_node(result.node, "ScatterBackward0")  # no place occurs twice
+    return result
+
+
+def _restore_dim(x, sizes, dim, keepdim):
+    if keepdim or dim is None or not sizes:
+        return x
+    return _unsqueeze_to(x, sizes, dim, lost=True)
+
+
+def _unsqueeze_to(x, sizes, dim=None, lost=False):
+    named = range(len(sizes)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
+    for d in sorted(d % len(sizes) for d in named) if sizes else ():
+        if lost or sizes[d] == 1:
+            x = rows.unsqueeze(x, d)
+    return x
 
 
 def _cat_grads(grads, sizes, split_size, dim):
@@ -150,6 +167,8 @@ ON_TENSORS.update(
     no_deviations=_no_deviations,
     share_among_equals=_share_among_equals,
     put_along=_put_along,
+    restore_dim=_restore_dim,
+    unsqueeze_to=_unsqueeze_to,
     place=_place,
     place_diagonal=lambda *arguments: rows.diagonal_backward(*arguments),
     share_of_larger=_share_of_larger,

@@ -23,7 +23,7 @@ from course_lib.native.generator import (  # noqa: F401
     seed,
     set_rng_state,
 )
-from course_lib.native.indexing import dimension, put_
+from course_lib.native.indexing import dimension, index_tensors, put_
 from course_lib.native.joining import cat, stack
 from course_lib.native.printing import Size
 from course_lib.tensor import Tensor, counter_of, new_tensor
@@ -535,7 +535,7 @@ def _known_reduction(reduce, input, src, include_self):
 
 def index_put(input, indices, values, accumulate=False):
     """A copy of input with values written, or added, at the places that index tensors name."""
-    result = put_(input.clone(), list(indices), values, accumulate)
+    result = put_(input.clone(), index_tensors(indices, 1), values, accumulate)
     counter_of(result).value = 0  # nobody has seen it before
     return result
 

@@ -17,6 +17,7 @@ from course_lib.native import composites, creation, derivatives_nn, kernels, ker
 from course_lib.native.arguments import broadcast_error, number, promote, rank, type_name
 from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
+from course_lib.native.parsing import asking, asking_later
 from course_lib.tensor import Tensor
 from course_lib.views import requires_grad
 
@@ -38,6 +39,7 @@ def sigmoid(input):
     return rows.sigmoid(input)
 
 
+@asking_later
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """input cut off at min_val and max_val; no gradient on the bounds."""
     if min_val > max_val:
@@ -50,11 +52,13 @@ def relu6(input, inplace=False):
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@asking_later
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """input where it is positive, negative_slope * input elsewhere."""
     return (rows.leaky_relu_over_ if inplace else rows.leaky_relu)(input, negative_slope)
 
 
+@asking_later
 def elu(input, alpha=1.0, inplace=False):
     """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
     return (rows.elu_over_ if inplace else rows.elu)(input, alpha)
@@ -84,11 +88,13 @@ def mish(input, inplace=False):
     return rows.mish_(input) if inplace else rows.mish(input)
 
 
+@asking_later
 def celu(input, alpha=1.0, inplace=False):
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere."""
     return (rows.celu_over_ if inplace else rows.celu)(input, alpha)
 
 
+@asking_later
 def threshold(input, threshold, value, inplace=False):
     """input where it is above the threshold, `value` elsewhere."""
     return (rows.threshold_over_ if inplace else rows.threshold)(input, threshold, value)
@@ -108,6 +114,7 @@ relu_, leaky_relu_, elu_, selu_ = over(relu), over(leaky_relu), over(elu), over(
 celu_, hardtanh_, threshold_ = over(celu), over(hardtanh), over(threshold)
 
 
+@asking_later
 def softplus(input, beta=1, threshold=20):
     """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
     return rows.softplus(input, beta, threshold)
@@ -138,6 +145,7 @@ def logsigmoid(input):
     return rows.log_sigmoid(input)[0]
 
 
+@asking_later
 def prelu(input, weight):
     """leaky_relu with a learned slope: one for all, or one a channel (dimension 1)."""
     if input.array.dtype != weight.array.dtype:
@@ -213,6 +221,7 @@ def linear(input, weight, bias=None):
     return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))
 
 
+@asking_later
 def bilinear(input1, input2, weight, bias=None):
     """For each output k: input1 @ weight[k] @ input2, plus bias."""
     out, width, depth = weight.shape
@@ -236,6 +245,7 @@ def plus(x, value):
     return rows.add_number(x if x.is_floating_point() else x.to(dtypes.default), value)
 
 
+@asking_later
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """The rows of weight that the integers in input name. IndexError for a row that is not there."""
     if not isinstance(input, Tensor):
@@ -387,21 +397,25 @@ def check_convolution(dimensions, input, weight, padding, dilation, groups):
         )
 
 
+@asking_later
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution over one dimension: input (N, C, L), weight (out, C / groups, K)."""
     return convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@asking_later
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution over two dimensions: input (N, C, H, W), weight (out, C / groups, KH, KW)."""
     return convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@asking_later
 def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution over three dimensions: input (N, C, D, H, W), weight (out, C / groups, KD, KH, KW)."""
     return convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
 
+@asking_later
 def pad(input, pad, mode="constant", value=None):
     """The input with more, or for negative numbers less, at its edges.
 
@@ -450,6 +464,7 @@ def unpadded(whole, pad):
 # --- normalising and dropping ------------------------------------------------------------------------------
 
 
+@asking_later
 def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
 ):
@@ -484,6 +499,7 @@ def check_floats(input, kernel):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.title}'")
 
 
+@asking_later
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions."""
     check_tensors("layer_norm", input)
@@ -526,12 +542,14 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return rows.mul_(input, mask) if inplace else rows.mul(input, mask)
 
 
+@asking_later
 def normalize(input, p=2.0, dim=1, eps=1e-12):
     """input divided by its p-norm along dim (but at least eps)."""
     length = rows.clamp_min(input.norm(p, dim, True), eps)
     return input / composites.expand(length, input.shape)
 
 
+@asking_later
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The inner product of two tensors along dim, each scaled to length 1 first."""
     common = dtypes.FROM_NUMPY[dtypes.result_type([(x.array.dtype, rank(x)) for x in (x1, x2)])]
@@ -551,11 +569,13 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return composites.sum((x1 / lengths[0]) * second, dim)
 
 
+@asking_later
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
     return named(plus(x1 - x2, eps).norm(p, -1, keepdim), "NormBackward1")
 
 
+@asking_later
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     """softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
@@ -631,6 +651,7 @@ def l1_loss(input, target, *, reduction="mean"):
     return reduced(rows.abs(input - target), reduction)
 
 
+@asking_later
 def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     """Squared differences (divided by 2 beta) below beta, magnitudes beyond."""
     input, target = same_size(input, target)
@@ -641,6 +662,7 @@ def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     return rows.smooth_l1_loss(input, target, reduction_number(reduction), beta)
 
 
+@asking_later
 def huber_loss(input, target, *, reduction="mean", delta=1.0):
     """Half squared differences up to delta, straight lines of slope delta beyond."""
     if delta <= 0:
@@ -854,6 +876,7 @@ def kl_div(input, target, *, reduction="mean", log_target=False):
     return reduced(losses, reduction)
 
 
+@asking_later
 def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """max(0, -target * (input1 - input2) + margin)."""
     if not input1.dim() == input2.dim() == target.dim():
@@ -865,6 +888,7 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean")
     return reduced(rows.clamp_min_(plus(-target * difference, margin), 0), reduction)
 
 
+@asking_later
 def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
     """input where the target is 1, max(0, margin - input) where it is -1."""
     zeros = creation.zeros_like(input)
@@ -874,6 +898,7 @@ def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
     return reduced(far + near, reduction)
 
 
+@asking_later
 def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """1 - similarity where the target is 1, max(0, similarity - margin) where it is -1."""
     if target.dim() > 1:
@@ -893,6 +918,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean
     return reduced(near + composites.where(target == -1, far, zeros), reduction)
 
 
+@asking_later
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *, reduction="mean"):
     """max(0, margin + distance to the positive - distance to the negative).
 
@@ -922,7 +948,7 @@ def __getattr__(name):
     from course_lib.nn import functional_more
 
     if name in functional_more.__all__:
-        globals()[name] = getattr(functional_more, name)
+        globals()[name] = asking(getattr(functional_more, name), name)
         return globals()[name]
     raise AttributeError(
         f"course_lib.nn.functional has no {name!r}. If PyTorch has it, this engine leaves it out; "

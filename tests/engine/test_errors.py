@@ -1211,6 +1211,19 @@ programs(
     index_add_of_another_shape=lambda torch: torch.ones(2, 3).index_add(0, torch.tensor([0]), torch.ones(1, 2)),
     index_add_out_of_range=lambda torch: torch.ones(3).index_add(0, torch.tensor([7]), torch.ones(1)),
     function_of_a_list=lambda torch: torch.mul([1.0], 2),
+    places_that_are_no_tensors=lambda torch: torch.index_put(torch.ones(2), ([0],), torch.ones(1)),
+    places_with_a_number=lambda torch: torch.ones(2, 2).index_put_((torch.tensor([0]), 1), torch.ones(1)),
+    power_of_two_numbers=lambda torch: torch.float_power(2.0, 3),
+    comparison_written_over_its_operand=lambda torch: (lambda x: x[:2].eq_(x[1:]))(torch.ones(3)),
+    scattered_over_itself=lambda torch: (lambda x: x.scatter_(0, torch.tensor([0, 1]), x))(torch.ones(2)),
+    text_added_in_place=lambda torch: torch.ones(2).add_("a"),
+    reduction_along_text=lambda torch: torch.amax(torch.ones(2), "a"),
+    sizes_with_a_float=lambda torch: torch.roll(torch.ones(2), (1.5,)),
+    scale_by_text=lambda torch: torch.nn.functional.elu(torch.ones(2), "a"),
+    own_slot_for_text=lambda torch: torch.ones(2).addcmul_(torch.ones(2), torch.ones(2), value="a"),
+    reduction_without_dimension=lambda torch: torch.logsumexp(torch.ones(2)),
+    comparison_with_text=lambda torch: torch.ones(2).eq("a"),
+    tensors_and_a_number=lambda torch: torch.hstack((torch.ones(2), 3)),
     maximum_with_text=lambda torch: torch.maximum(torch.ones(2), "a"),
 )
 
@@ -1566,6 +1579,10 @@ ours_only(
     element_type=lambda torch: torch.from_numpy(np.zeros(2, np.int8)),
     dtype_by_name=lambda torch: torch.ones(2, dtype="float32"),
     combined_with_text=lambda torch: torch.mul(torch.ones(2), "a"),
+    # PyTorch makes tensors of both
+    product_of_two_numbers=lambda torch: torch.mul(2, 3),
+    # PyTorch names tensor1
+    product_with_text_added=lambda torch: torch.ones(2).addcmul_("a", torch.ones(2)),
     # PyTorch trips over its own search for the position here
     backward_with_the_second_gradient_wrong=lambda torch: torch.autograd.backward(
         [computed(torch), computed(torch)], [torch.ones(3), torch.ones(4)]

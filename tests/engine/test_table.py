@@ -657,3 +657,30 @@ def test_who_shares_memory(name):
     for result in run(course_lib, name, inputs):
         assert (name in VIEWS) == (result.untyped_storage().data_ptr() == place)
         assert (name in VIEWS) == result._is_view()
+
+
+GRADIENTS = {
+    "squeeze": lambda x: x.unsqueeze(1).squeeze() * x, "squeeze of one": lambda x: x.unsqueeze(1).squeeze(1) * x,
+    "sum": lambda x: x.sum(1) ** 2, "sum over two": lambda x: x.unsqueeze(0).sum((0, 2)) ** 2,
+    "product": lambda x: x.prod(0) ** 2, "largest": lambda x: x.max(0).values ** 2,
+    "sorted": lambda x: x.sort(1).values ** 2, "largest two": lambda x: x.topk(2).values ** 2,
+    "median": lambda x: x.median(1).values ** 2, "smallest but one": lambda x: x.kthvalue(2, 1).values ** 2,
+    "logarithm of a sum": lambda x: x.logsumexp(1) ** 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", GRADIENTS.values(), ids=GRADIENTS)
+def test_a_gradient_is_made_of_pytorchs_nodes(call, real_torch):
+    """A gradient puts back what was lost by unsqueeze, and picked elements by scatter, as PyTorch's does."""
+    found = []
+    for torch in (course_lib, real_torch):
+        x = torch.tensor(SIGNED, requires_grad=True)
+        (gradient,) = torch.autograd.grad(call(x).sum(), x, create_graph=True)
+        waiting, names = [gradient.grad_fn], set()
+        while waiting:
+            node = waiting.pop()
+            names.add(node.name())
+            waiting += [following for following, _ in node.next_functions if following is not None]
+        found.append({name for name in names if "Scatter" in name or "queeze" in name or "View" in name})
+
+    assert found[0] == found[1]

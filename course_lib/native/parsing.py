@@ -1,0 +1,306 @@
+"""What public functions are handed, asked at the door: tensors where tensors belong, whole numbers where dimensions do.
+
+PyTorch: tools/autograd/gen_python_functions.py, torch/csrc/utils/python_arg_parser.cpp.
+
+Note [Arguments are asked for where a function is looked up]
+PyTorch generates a parser for every function. Here a function is given one when somebody first looks it up, as
+`torch.kthvalue` or as `x.kthvalue`; inside the engine it is called without. The parser is read off the function's own
+signature: KINDS says what a parameter of that name takes, and the default whether None will do. Numbers of NumPy become
+Python's on the way in: a float64 that got into arithmetic with float32 would widen the result. A few functions that
+programs call all the time look at their arguments themselves (ASK_THEMSELVES), so that nothing stands in their way.
+"""
+
+import functools
+
+import numpy as np
+
+from course_lib.native.arguments import number_of, type_name, whole_number
+from course_lib.native.building import compile_source
+from course_lib.tensor import Tensor
+from course_lib.views import requires_grad
+
+KINDS = {}  # parameter -> what it takes
+for _kind, _names in {
+    "Tensor": "input self mat mat1 mat2 batch1 batch2 vec vec1 vec2 tensor tensor1 tensor2 index mask src condition "
+    "boundaries sorted_sequence A B elements test_elements values x1 x2 y append prepend aweights fweights weights x "
+    "sorter weight bias indices input1 input2 target anchor positive negative running_mean running_var query key "
+    "attn_mask",
+    "Tensor or number": "other exponent",
+    "int": "dim dim0 dim1 dim2 k n r m row col steps diagonal offset decimals chunks length start_dim end_dim bins "
+    "minlength num_samples num_groups groups dimension step storage_offset",
+    "tuple of ints": "size stride dims shifts split_sizes source destination kernel_size padding dilation "
+    "output_padding normalized_shape",
+    "bool": "training use_input_stats is_causal keepdim descending largest sorted stable accumulate equal_nan "
+    "unbiased right out_int32 include_self replacement with_replacement ceil_mode count_include_pad",
+    "Number": "alpha beta fill_value value dx correction s lambd",
+    "float": "margin momentum eps rtol atol nan posinf neginf",
+    "str": "equation reduce interpolation side",
+    "tuple of Tensors": "tensors",
+}.items():
+    KINDS.update(dict.fromkeys(_names.split(), _kind))
+
+OTHERWISE = {}  # (function, parameter) -> what it takes, where that is not what its name says; None when not asked
+for _function, _kinds in {
+    **dict.fromkeys("std std_mean var var_mean".split(), {"dim": "tuple of ints or bool", "correction": "Number?"}),
+    **dict.fromkeys("max min".split(), {"dim": "int or Tensor"}),
+    **dict.fromkeys("scatter scatter_".split(), {"src": "Tensor or number", "value": None}),
+    **dict.fromkeys("nan_to_num nan_to_num_".split(), {"nan": "float?"}),
+    "result_type": dict.fromkeys(("tensor1", "tensor2")),
+    **dict.fromkeys("amax amin".split(), {"dim": "tuple of ints?"}),
+    **dict.fromkeys("all any nanmean nansum norm logsumexp count_nonzero squeeze squeeze_".split(),
+                    {"dim": "tuple of ints"}),
+    **dict.fromkeys("allclose matmul ldexp cross dist equal heaviside inner is_same_size isclose kron vdot fmax "
+                    "fmin maximum minimum arctan2 arctan2_ atan2 atan2_ hypot hypot_ logaddexp logaddexp2 gcd lcm "
+                    "logical_and logical_or logical_xor bilinear".split(), {"other": "Tensor"}),
+    **dict.fromkeys("index_fill index_fill_ masked_fill masked_fill_ fill fill_".split(),
+                    {"value": "Tensor or number"}),
+    **dict.fromkeys("clamp_min clamp_min_".split(), {"min": "Tensor or number"}),
+    **dict.fromkeys("clamp_max clamp_max_".split(), {"max": "Tensor or number"}),
+    **dict.fromkeys("select select_scatter".split(), {"index": "int"}),
+    **dict.fromkeys("index_add index_add_ index_copy index_copy_ masked_scatter masked_scatter_".split(),
+                    {"source": "Tensor"}),
+    **dict.fromkeys("lerp lerp_".split(), {"end": "Tensor", "weight": "Tensor or number"}),
+    **dict.fromkeys("quantile nanquantile".split(), {"q": "Tensor or number"}),
+    **dict.fromkeys("add sub mul div multiply subtract divide true_divide floor_divide bitwise_and bitwise_or "
+                    "bitwise_xor bitwise_left_shift bitwise_right_shift pow float_power "
+                    "xlogy remainder fmod".split(), {"input": "Tensor or number"}),
+    **dict.fromkeys("triu_indices tril_indices".split(), {"row": "int", "col": "int"}),
+    "isin": {"elements": "Tensor or number", "test_elements": "Tensor or number"},
+    "searchsorted": {"input": "Tensor or number"}, "bucketize": {"input": "Tensor or number"},
+    **dict.fromkeys("linspace logspace".split(), {"start": "Tensor or number", "end": "Tensor or number"}),
+    "arange": dict.fromkeys(("start", "end", "step"), "Number"),
+    **dict.fromkeys("clamp clamp_ clip clip_".split(), dict.fromkeys(("min", "max"), "Tensor or number")),
+    **dict.fromkeys("cat concat concatenate stack".split(), {"tensors": None, "dim": None}),
+    **dict.fromkeys("batch_norm instance_norm".split(), {
+        "running_mean": "Tensor?", "running_var": "Tensor?", "momentum": "float?"}),
+    **dict.fromkeys("conv1d conv2d conv3d".split(), dict.fromkeys(("input", "weight", "bias", "padding"))),
+    **dict.fromkeys("linalg_vector_norm linalg_matrix_norm linalg_norm".split(), {"dim": "tuple of ints"}),
+    **dict.fromkeys("index_put index_put_".split(), {"indices": None}), "einsum": {"equation": None},
+    "unique_consecutive": dict.fromkeys(("return_inverse", "return_counts"), "bool"),
+    "normal": {"mean": "Tensor or number", "std": "Tensor or number"}, "pad": dict.fromkeys(("pad", "value")),
+    "scaled_dot_product_attention": {"value": "Tensor"},
+    "embedding": {"padding_idx": "int", "input": None, "weight": None},
+    **dict.fromkeys("pairwise_distance triplet_margin_loss cdist".split(), {"p": "Number"}),
+    "normalize": {"p": "Number", "dim": "tuple of ints?"}, "gaussian_nll_loss": {"target": None},
+    "multilabel_soft_margin_loss": dict.fromkeys(("target", "weight")),
+    "tensordot": {"dims": None, "a": "Tensor", "b": "Tensor"},
+    "set_": {"source": None}, "cov": {"correction": "int"}, "histc": {"min": "Number", "max": "Number"},
+    "dist": {"other": "Tensor", "p": "Number"}, "slice_scatter": {"start": "int", "end": "int"},
+    "trapezoid": {"dx": "Number"}, "trapz": {"dx": "float"},
+    "where": {"other": "Tensor or number", "input": "Tensor or number"},
+    "as_strided": {"size": "tuple of ints", "stride": "tuple of ints"}, "repeat_interleave": {"output_size": "int"},
+    "unfold": {"size": "int"}, "local_response_norm": dict.fromkeys(("size", "k")),
+    "unique": {"input": "Tensor", "dim": "int"}, "movedim": {"source": "tuple of ints"},
+}.items():
+    OTHERWISE.update(((_function, p), k) for p, k in _kinds.items())
+
+SEVERAL_FORMS = frozenset("""
+    all any arange argsort bernoulli bernoulli_ bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_
+    bitwise_or bitwise_or_ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ bucketize clamp clamp_
+    clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ copysign copysign_ count_nonzero cumulative_trapezoid div
+    div_ divide divide_ dsplit eq eq_ eye fill fill_ float_power floor_divide floor_divide_ fmod fmod_ ge ge_
+    greater greater_equal gt gt_ hsplit index_fill index_fill_ isin le le_ lerp lerp_ less less_equal
+    linalg_matrix_norm linalg_norm linspace logspace lt lt_ masked_fill masked_fill_ max mean median min movedim
+    moveaxis multiply multiply_ nanmedian nanquantile narrow ne ne_ normal not_equal pow pow_ prod quantile rand
+    randint randint_like randn random_ remainder remainder_ repeat_interleave result_type round rsub scatter
+    scatter_ searchsorted select sort split squeeze squeeze_ std std_mean subtract subtract_ tensor_split transpose
+    trapezoid trapz true_divide true_divide_ unflatten var var_mean vsplit where xlogy
+""".split())  # PyTorch compares their arguments with each form they have, and names none of them
+
+ASK_THEMSELVES = frozenset("sum mean is_tensor zero_ fill_".split())
+FREQUENT = frozenset("""
+    add_ sub_ mul_ div_ addcmul_ addcdiv_ lerp_ reshape view t transpose permute unsqueeze expand copy_ detach clone
+    numel
+""".split())  # methods that are not asked either
+
+REFUSED = object()  # what no converter returns
+missing = object()  # stands for an argument that may be given by NumPy's name for it
+
+
+# --- one converter for each kind -----------------------------------------------------------------------------
+
+
+def as_tensor(value):
+    return value if isinstance(value, Tensor) else REFUSED
+
+
+def as_tensor_or_number(value):
+    return value if isinstance(value, Tensor) else as_number(value)
+
+
+def as_number(value):
+    """A number: Python's, NumPy's, or what a tensor without dimensions and without history holds."""
+    if isinstance(value, Tensor) and not value.array.ndim and not requires_grad(value):
+        return value.item()
+    return number_of(value) if isinstance(value, int | float | np.number | np.bool_) else REFUSED
+
+
+def as_tensors(value):
+    """Tensors, or one sequence of them where several may also be given one by one."""
+    inside = value[0] if len(value) == 1 and isinstance(value[0], tuple | list) else value
+    return value if isinstance(value, tuple | list) and all(isinstance(each, Tensor) for each in inside) else REFUSED
+
+
+def as_float(value):
+    number = as_number(value)
+    return number if number is REFUSED else float(number)
+
+
+def as_int(value):
+    number = whole_number(value)
+    return REFUSED if number is None else number
+
+
+def as_ints(value):
+    """Several of them, or one."""
+    if not isinstance(value, tuple | list):
+        return as_int(value)
+    found = tuple(int(each) if number and isinstance(each, bool) else as_int(each) for number, each in enumerate(value))
+    return REFUSED if REFUSED in found else found  # (only of the first element PyTorch asks that it is no truth value)
+
+
+def as_ints_or_bool(value):
+    return value if isinstance(value, bool) else as_ints(value)
+
+
+def as_int_or_tensor(value):
+    number = as_int(value)
+    return value if number is REFUSED and isinstance(value, Tensor) else number
+
+
+def as_bool(value):
+    return value if isinstance(value, bool) else REFUSED
+
+
+def as_str(value):
+    return value if isinstance(value, str) else REFUSED
+
+
+CONVERT = {
+    "Tensor": as_tensor, "tuple of Tensors": as_tensors, "Tensor or number": as_tensor_or_number, "int": as_int,
+    "int or Tensor": as_int_or_tensor, "tuple of ints": as_ints, "tuple of ints or bool": as_ints_or_bool,
+    "bool": as_bool, "Number": as_number, "float": as_float, "str": as_str,
+}  # fmt: skip
+WRONG = {  # kind -> the question that a parser asks of a right argument; what fails it is looked at more closely
+    "Tensor": "not isinstance({0}, Tensor)",
+    "tuple of Tensors": "not all(isinstance(each, Tensor) for each in {0})",
+    "Tensor or number": "not isinstance({0}, Tensor) and type({0}) is not float and type({0}) is not int",
+    **dict.fromkeys(("int", "int or Tensor", "tuple of ints", "tuple of ints or bool"), "type({0}) is not int"),
+    "bool": "type({0}) is not bool", "Number": "type({0}) is not float and type({0}) is not int",
+    "float": "type({0}) is not float", "str": "type({0}) is not str",
+}  # fmt: skip
+
+
+# --- the parser ------------------------------------------------------------------------------------------------
+
+
+def asked(name, method, kinds, values):
+    """The arguments, converted; TypeError that names the first that is not of its kind."""
+    found = []
+    for (parameter, kind, _, optional, _), value in zip(kinds, values, strict=True):
+        new = value if value is None and optional else CONVERT[kind](value)
+        if value is missing:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "{parameter}"')
+        if new is REFUSED:
+            raise TypeError(refusal(name, method, kinds, values, len(found)))
+        found.append(new)
+    if one_is_a_tensor(name, kinds) and not any(isinstance(value, Tensor) for value in found):
+        raise TypeError(refusal(name, method, kinds, values, 0))
+    return found
+
+
+def one_is_a_tensor(name, kinds):
+    """True for functions of two operands of which either may be a number, but not both."""
+    if name in "div divide true_divide floor_divide subtract multiply".split():
+        return False  # there both may be
+    return len(kinds) > 1 and kinds[1][0] in ("other", "exponent", "test_elements") and name in SEVERAL_FORMS
+
+
+def refusal(name, method, kinds, values, wrong):
+    """What is said of arguments when the one at `wrong` is not of its kind."""
+    parameter, kind, position, _, _ = kinds[wrong]
+    value = values[wrong]
+    if name in SEVERAL_FORMS:
+        got = ", ".join(
+            type_name(v) if p[2] is not None else f"{p[0]}={type_name(v)}"
+            for p, v in zip(kinds[method:], values[method:], strict=True) if v is not p[-1] or p[0] == parameter
+        )
+        return f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"
+    place = "" if position is None else f" (position {position + (not method)})"
+    kind, found = kind.partition(" or ")[0], f"not {type_name(value)}"
+    if kind == "tuple of Tensors" and isinstance(value, tuple | list):
+        number, element = next((i, each) for i, each in enumerate(value) if not isinstance(each, Tensor))
+        if number:
+            return f"expected Tensor as element {number} in argument {position}, but got {type_name(element)}"
+        found = f"but found element of type {type_name(element)} at pos {number}"
+    if kind == "tuple of ints" and isinstance(value, tuple | list):
+        number, element = next((i, each) for i, each in enumerate(value) if as_int(each) is REFUSED)
+        found = f"but found element of type {type_name(element)} at pos {number}"
+    return f"{name}(): argument '{parameter}'{place} must be {kind}, {found}"
+
+
+def asking(function, name, method=False):
+    """The function with a parser before it; the function itself when it has nothing to ask."""
+    plain = type(function) is type(asking)
+    function = vars(function).get("asked_for", function) if plain else function
+    if not plain or name in ASK_THEMSELVES or (method and name in FREQUENT):
+        return function
+    import inspect  # here, because it costs an import of course_lib 8 %
+
+    inner = getattr(function, "__wrapped__", function)
+    kinds, formal, passed, defaults = [], [], [], {}
+    own = {} if method else {"self": "input"}  # what a method calls self is a function's input
+    keyword_only = False
+    for p in inspect.signature(inner).parameters.values():
+        if p.kind is p.KEYWORD_ONLY and not keyword_only and not any(f.startswith("*") for f in formal):
+            formal.append("*")
+        keyword_only = keyword_only or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
+        known, star = own.get(p.name, p.name), {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        default = missing if p.default is p.empty and inner is not function and formal else p.default
+        defaults[p.name] = default
+        formal.append(star + known + ("" if default is p.empty else f"=defaults[{p.name!r}]"))
+        passed.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else star + known)
+        kind = OTHERWISE.get((name, p.name), KINDS.get(p.name))
+        if kind and (not star or kind == "tuple of Tensors"):
+            position, optional = None if p.kind is p.KEYWORD_ONLY else len(passed) - 1, kind.endswith("?")
+            kinds.append((known, kind.removesuffix("?"), position, optional or p.default is None, p.default))
+    if not kinds:
+        return function
+    return written(function, name, inner, kinds, formal, passed, defaults, method)
+
+
+def written(function, name, inner, kinds, formal, passed, defaults, method):
+    """The source of a parser, compiled."""
+    names = ", ".join(parameter for parameter, *_ in kinds)
+    wrong = [f"{p} is not None and {WRONG[k].format(p)}" if optional else WRONG[k].format(p)
+             for p, k, _, optional, _ in kinds]
+    if one_is_a_tensor(name, kinds):
+        wrong.append(f"not isinstance({kinds[0][0]}, Tensor) and not isinstance({kinds[1][0]}, Tensor)")
+    words = {"axis": "dim", "keepdims": "keepdim"} if inner is not function else {}  # those of NumPy: numpy_names
+    words = {theirs: ours for theirs, ours in words.items() if ours in defaults}
+    star = ["*"] * (bool(words) and "*" not in formal)
+    text = [f"def {name}({', '.join(formal + star + [f'{word}=None' for word in words])}):"]
+    for theirs, ours in words.items():
+        text += [f"    if {theirs} is not None:", f"        {ours} = {theirs}"]
+    text += [f"    if {' or '.join(wrong)}:",
+             f"        {names}, = asked({name!r}, {method}, kinds, ({names},))",
+             f"    return function({', '.join(passed)})"]
+    namespace = {"asked": asked, "kinds": kinds, "function": inner, "Tensor": Tensor, "defaults": defaults}
+    compile_source(f"{name}, its arguments", [text], namespace)
+    made = functools.update_wrapper(namespace[name], function)
+    made.__name__, made.asked_for = name, function
+    return made
+
+
+def asking_later(function):
+    """The same for a function of a module that is read whole: its parser is made when it is first called."""
+
+    @functools.wraps(function)
+    def first(*args, **options):
+        if not found:
+            found.append(asking(function, function.__name__))
+            function.__globals__[function.__name__] = found[0]
+        return found[0](*args, **options)
+
+    found = []
+    return first

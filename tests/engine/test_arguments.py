@@ -1,0 +1,225 @@
+"""What functions are handed: numbers of NumPy, and what is no tensor, no whole number, no truth value.
+
+Each line is a call with a place for an argument, {}. Every argument of its kind is put there, on course_lib and on
+real PyTorch: values, element types, nodes, gradients and errors must be the same.
+"""
+
+import numpy as np
+import pytest
+from facts import attempt, name_of, same, value_of
+
+import course_lib
+
+NUMBERS = [np.float64(0.5), np.float32(0.5), np.float64(2), np.int64(2), np.int32(2), np.bool_(True), 0.5, 2]
+TAKE_NUMBERS = """
+    x + {}
+    {} - x
+    {} / x
+    {} ** i
+    x ** {}
+    i % {}
+    i - {}
+    i.add({})
+    i == {}
+    x.ge({})
+    torch.add(x, y, alpha={})
+    torch.sub(x, y, alpha={})
+    x.rsub({})
+    torch.clamp(x, {})
+    x.clamp_max({})
+    x.addcmul(x, y, value={})
+    torch.addcdiv(x, y, y, value={})
+    (x * 1).addcmul_(x, y, value={})
+    torch.addmm(s, s, s, beta={}, alpha={})
+    torch.addmv(v, s, v, beta={})
+    torch.addr(s, v, v, alpha={})
+    torch.index_add(x, 0, p, y, alpha={})
+    torch.lerp(x, y, {})
+    x.std(1, correction={})
+    torch.norm(x, {})
+    torch.linalg.vector_norm(x, {})
+    torch.cdist(x, y, {})
+    torch.where(x > 0, x, {})
+    torch.where(x > 0, {}, {})
+    torch.full((2,), {})
+    torch.logit(x, {})
+    torch.quantile(x, {} / 4)
+    torch.xlogy(x, {})
+    torch.trapezoid(x, dx={})
+    torch.masked_fill(x, x > 0, {})
+    torch.nan_to_num(x, {})
+    F.leaky_relu(x, {})
+    F.elu(x, {})
+    F.celu(x, {})
+    F.softplus(x, {}, {})
+    F.threshold(x, {}, {})
+    F.hardshrink(x, {})
+    F.softshrink(x, {})
+    F.layer_norm(x, (3,), None, None, {})
+    F.rms_norm(x, (3,), None, {})
+    F.group_norm(x, 1, None, None, {})
+    F.batch_norm(x, None, None, None, None, True, 0.1, {})
+    F.normalize(x, {}, 1, {})
+    F.pairwise_distance(x, y, 2.0, {})
+    F.cosine_similarity(x, y, 1, {})
+    F.triplet_margin_loss(x, y, x - 1, {})
+    F.margin_ranking_loss(x, y, x.sign(), {})
+    F.smooth_l1_loss(x, y, beta={})
+    F.huber_loss(x, y, delta={})
+    F.pad(x, (1, 1), "constant", {})
+""".strip().splitlines()
+
+NO_TENSORS = [[1.0, 2.0], np.ones(2), None, "a", object, 2.5]
+TAKE_TENSORS = """
+    torch.sum({})
+    torch.mean({})
+    torch.matmul({}, x)
+    x.matmul({})
+    torch.mm({}, x)
+    x.mm({})
+    torch.exp({})
+    torch.amax({}, 0)
+    torch.argmax({})
+    torch.cumsum({}, 0)
+    torch.kthvalue({}, 1)
+    torch.gather(x, 0, {})
+    torch.index_select(x, 0, {})
+    x.index_add(0, p, {})
+    x.maximum({})
+    torch.maximum(x, {})
+    x.addcmul(x, {})
+    torch.dot({}, v)
+    torch.outer(v, {})
+    torch.bmm({}, x)
+    torch.addmv(v, s, {})
+    torch.kron(x, {})
+    torch.dist(x, {})
+    torch.isclose(x, {})
+    torch.equal(x, {})
+    torch.roll({}, 1)
+    torch.flip({}, (0,))
+    torch.unsqueeze({}, 0)
+    torch.flatten({})
+    torch.diag({})
+    torch.trace({})
+    torch.isnan({})
+    torch.nansum({})
+    torch.unbind({})
+    torch.logsumexp({}, 0)
+    torch.softmax({}, 0)
+    torch.reshape({}, (1,))
+    torch.square({})
+    torch.take({}, p)
+    torch.heaviside(x, {})
+    torch.linalg.inv({})
+    F.leaky_relu({})
+    F.hardshrink({})
+    F.cosine_similarity(x, {})
+    F.layer_norm({}, (3,))
+""".strip().splitlines()
+
+NO_DIMENSIONS = ["a", 1.0, True, [[0]], np.float64(1), np.bool_(True), 99, -99]
+TAKE_DIMENSIONS = """
+    torch.amax(x, {})
+    x.argmax({})
+    x.cumsum({})
+    torch.cumprod(x, {})
+    x.softmax({})
+    x.unbind({})
+    x.index_select({}, p)
+    x.gather({}, p.unsqueeze(0))
+    x.kthvalue(1, {})
+    x.logsumexp({})
+    torch.unsqueeze(x, {})
+    x.nansum({})
+""".strip().splitlines()
+
+NO_FLAGS = [1, 0, "a", None, np.bool_(True)]
+TAKE_FLAGS = """
+    torch.amax(x, 0, {})
+    x.argmax(0, {})
+    x.kthvalue(1, 0, {})
+    torch.nansum(x, 0, {})
+    x.logsumexp(0, {})
+    torch.allclose(x, x, 1e-5, 1e-5, {})
+""".strip().splitlines()
+
+
+def outcome(torch, call, argument):
+    """What a call gives: value, node and gradients, or the error as 'Type: first line'."""
+
+    def make(values, dtype="float32"):
+        return torch.tensor(values, dtype=getattr(torch, dtype), requires_grad=dtype == "float32")
+
+    names = {
+        "torch": torch, "F": torch.nn.functional, "np": np, "argument": argument, "p": make([1, 0], "int64"),
+        "x": make([[0.5, -1.25, 2.0], [3.0, 0.25, -0.75]]), "y": make([[1.5, 0.75, -0.5], [2.5, 1.0, 0.25]]),
+        "s": make([[2.0, -0.5], [0.75, 1.5]]), "v": make([0.5, -1.5]), "i": make([2, 1], "int64"),
+    }  # fmt: skip
+    result = eval(call.strip().replace("{}", "argument"), names)
+    if not isinstance(result, torch.Tensor):
+        return str(result)
+    facts = [value_of(result), name_of(result.grad_fn)]
+    if result.requires_grad:
+        leaves = [names[name] for name in "xysv"]
+        grads = torch.autograd.grad(result.sum(), leaves, allow_unused=True)
+        facts += [grad if grad is None else value_of(grad) for grad in grads]
+    return facts
+
+
+def compare(real_torch, call, arguments):
+    """The arguments for which a call differs, with what both libraries say."""
+    found = []
+    for argument in arguments:
+        ours, theirs = (attempt(lambda t=t, a=argument: outcome(t, call, a)) for t in (course_lib, real_torch))
+        if not same(ours, theirs):
+            found.append((argument, ours, theirs))
+    return found
+
+
+@pytest.mark.parametrize("call", TAKE_NUMBERS, ids=str.strip)
+def test_numbers_of_numpy_are_numbers(call, real_torch):
+    """A number of NumPy counts as Python's: it widens no result, and no gradient."""
+    assert compare(real_torch, call, NUMBERS) == []
+
+
+@pytest.mark.parametrize("call", TAKE_TENSORS, ids=str.strip)
+def test_what_is_no_tensor_is_named(call, real_torch):
+    """A list, an array, None, text, a class, a number: a TypeError that says which argument must be a tensor."""
+    assert compare(real_torch, call, NO_TENSORS) == []
+
+
+@pytest.mark.parametrize("call", TAKE_DIMENSIONS, ids=str.strip)
+def test_what_is_no_dimension_is_named(call, real_torch):
+    """Text, 1.0, True and lists are no dimensions; a dimension that is not there is an IndexError."""
+    assert compare(real_torch, call, NO_DIMENSIONS) == []
+
+
+@pytest.mark.parametrize("call", TAKE_FLAGS, ids=str.strip)
+def test_what_is_no_truth_value_is_named(call, real_torch):
+    """Only True and False will do where a truth value is asked for."""
+    assert compare(real_torch, call, NO_FLAGS) == []
+
+
+@pytest.mark.parametrize("call", ["torch.kthvalue(x, 1, nothing=1)", "x.amax(0, False, 3)", "torch.diag()"])
+def test_arguments_that_nobody_asked_for(call, real_torch):
+    """Unknown words, too many arguments and missing ones are TypeErrors."""
+    for torch in (course_lib, real_torch):
+        with pytest.raises(TypeError):
+            outcome(torch, call, None)
+
+
+def test_whole_numbers_may_come_from_numpy_and_from_tensors(torch):
+    """A dimension may be an integer of NumPy, or a tensor that holds one."""
+    x = torch.arange(6.0).reshape(2, 3)
+
+    for one in (np.int64(1), np.int32(1), torch.tensor(1)):
+        assert x.argmax(one).tolist() == [2, 2] and x.unsqueeze(one).shape == (2, 1, 3)
+
+
+def test_a_parser_is_read_off_the_signature():
+    """What stands before a function has its name and its text, and the function behind it is the one inside."""
+    from course_lib.native import composites_more
+
+    assert course_lib.kthvalue.__name__ == "kthvalue" and course_lib.kthvalue.__doc__
+    assert course_lib.amax.asked_for is composites_more.amax

@@ -150,4 +150,4 @@ __all__ = [
 ]
 
 for _name in "vector_norm matrix_norm norm det inv solve multi_dot diagonal cross slogdet matrix_power vecdot".split():
-    globals()[_name] = asking(globals()[_name], f"linalg_{_name}")
+    globals()[_name] = asking(globals()[_name], f"linalg_{_name}", module=__name__)

@@ -239,8 +239,11 @@ def refusal(name, method, kinds, values, wrong):
     return f"{name}(): argument '{parameter}'{place} must be {kind}, {found}"
 
 
-def asking(function, name, method=False):
-    """The function with a parser before it; the function itself when it has nothing to ask."""
+def asking(function, name, method=False, module="course_lib"):
+    """The function with a parser before it; the function itself when it has nothing to ask.
+
+    module: where users look it up, which is where pickle will look for it.
+    """
     plain = type(function) is type(asking)
     function = vars(function).get("asked_for", function) if plain else function
     if not plain or name in ASK_THEMSELVES or (method and name in FREQUENT):
@@ -266,7 +269,9 @@ def asking(function, name, method=False):
             kinds.append((known, kind.removesuffix("?"), position, optional or p.default is None, p.default))
     if not kinds:
         return function
-    return written(function, name, inner, kinds, formal, passed, defaults, method)
+    made = written(function, name, inner, kinds, formal, passed, defaults, method)
+    made.__module__, made.__qualname__ = module, f"Tensor.{name}" if method else name.removeprefix("linalg_")
+    return made
 
 
 def written(function, name, inner, kinds, formal, passed, defaults, method):
@@ -294,13 +299,13 @@ def written(function, name, inner, kinds, formal, passed, defaults, method):
 
 def asking_later(function):
     """The same for a function of a module that is read whole: its parser is made when it is first called."""
+    parser = None
 
     @functools.wraps(function)
-    def first(*args, **options):
-        if not found:
-            found.append(asking(function, function.__name__))
-            function.__globals__[function.__name__] = found[0]
-        return found[0](*args, **options)
+    def ask_first(*args, **options):
+        nonlocal parser
+        if parser is None:
+            parser = asking(function, function.__name__)
+        return parser(*args, **options)
 
-    found = []
-    return first
+    return ask_first

@@ -106,7 +106,8 @@ def over(function):
     def function_(input, *args, **kwargs):
         return function(input, *args, **kwargs, inplace=True)
 
-    function_.__name__, function_.__doc__ = function.__name__ + "_", f"{function.__name__}, written into its input."
+    function_.__name__ = function_.__qualname__ = function.__name__ + "_"
+    function_.__doc__ = f"{function.__name__}, written into its input."
     return function_
 
 
@@ -948,7 +949,7 @@ def __getattr__(name):
     from course_lib.nn import functional_more
 
     if name in functional_more.__all__:
-        globals()[name] = asking(getattr(functional_more, name), name)
+        globals()[name] = asking(getattr(functional_more, name), name, module=__name__)
         return globals()[name]
     raise AttributeError(
         f"course_lib.nn.functional has no {name!r}. If PyTorch has it, this engine leaves it out; "

@@ -248,7 +248,7 @@ def asking(function, name, method=False, module="course_lib"):
     function = vars(function).get("asked_for", function) if plain else function
     if not plain or name in ASK_THEMSELVES or (method and name in FREQUENT):
         return function
-    import inspect  # here, because it costs an import of course_lib 8 %
+    import inspect  # here: where NumPy has not read it, it costs an import of course_lib 8 %
 
     inner = getattr(function, "__wrapped__", function)
     kinds, formal, passed, defaults = [], [], [], {}

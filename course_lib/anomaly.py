@@ -1,7 +1,7 @@
 """Anomaly mode: remembers which line of the program made each node and each write, so that errors can name them.
 
-PyTorch: torch/autograd/anomaly_mode.py, torch/csrc/autograd/anomaly_mode.h. PyTorch prints the forward traceback as
-a warning; here the error message itself names the line that saved a tensor and the line that changed it.
+PyTorch: torch/autograd/anomaly_mode.py, torch/csrc/autograd/anomaly_mode.h. PyTorch shows the forward traceback in
+a warning (native/tracebacks.py); here the error itself names, too, who saved a tensor and who changed it.
 
 An error in backward appears far from its cause. With anomaly mode on each node notes where it was made and each
 counter who moved it, which costs a walk up the call stack for each; with it off, a write asks one question and a node
@@ -20,12 +20,12 @@ def is_engine_file(file):
     return file.startswith("<course_lib") or (file.startswith(_ENGINE) and not file.startswith(_TEACH))
 
 
-def user_line():
-    """(file, line number) of the innermost frame outside the engine."""
+def user_frame():
+    """The innermost frame outside the engine."""
     frame = sys._getframe(1)
     while frame is not None and is_engine_file(frame.f_code.co_filename):
         frame = frame.f_back
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return frame
 
 
 def describe(place):
@@ -48,24 +48,9 @@ def place_words(file, number):
     return f"{where} line {number}"
 
 
-def note_node(node):
-    """Called for every node made in anomaly mode."""
-    node.metadata["line"] = user_line()
-
-
 def note_write(counter):
     """Called after every write in anomaly mode: which line brought the counter to its present value."""
     if counter.lines is None:
         counter.lines = {}
-    counter.lines[counter.value] = user_line()
-
-
-def explain_change(kept, node):
-    """The sentences that anomaly mode adds to a version error."""
-    counter = kept.tensor.version
-    lines = (counter.lines or {}) if counter is not None else {}
-    changed = lines.get(kept.version + 1)
-    return (
-        f" Anomaly mode knows more: {node.name()} saved the tensor at version {kept.version} in "
-        f"{describe(node.metadata.get('line'))}; it was first changed after that by {describe(changed)}."
-    )
+    frame = user_frame()
+    counter.lines[counter.value] = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)

@@ -278,6 +278,8 @@ def run_with_care(task, node, grad):
     it does not; hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks.
     """
     several = node.several_outputs
+    if task.anomaly:
+        state.evaluating = node
     grads = (grad or [None] * node.output_count) if several else [grad]
     if node.hooks is not None and node.hooks.forms:
         grads = fit_to_outputs(grads, node.hooks.forms)
@@ -300,8 +302,6 @@ def run_with_care(task, node, grad):
         grad_inputs = (None,) * len(node.edges)
     else:
         grad_inputs = task.apply(node, grads if several else grads[0])
-    if state.anomaly and state.anomaly_check_nan:
-        check_nan(node, grad_inputs)
     if node.hooks is not None and node.hooks.post:
         if node.reshaped is not None:
             grad_inputs = fit_inputs(grad_inputs, node.reshaped)
@@ -309,6 +309,8 @@ def run_with_care(task, node, grad):
             going = [edge[0] is not None and not task.skips(edge[0]) for edge in node.next_functions]
             grad_inputs = [grad if goes else None for grad, goes in zip(grad_inputs, going, strict=True)]
         grad_inputs = run_posthooks(node, grad_inputs, grads)
+    if state.anomaly and state.anomaly_check_nan:
+        check_nan(node, grad_inputs)
     return grad_inputs
 
 
@@ -353,11 +355,17 @@ def run(task):
     leaves have their gradient, and the saved tensors of the nodes that ran are gone.
     """
     before, outer = grad_mode.set_grad_mode(task.create_graph), state.task
-    state.task = task
+    state.task, evaluating = task, state.evaluating
     try:
         evaluate(task)
-    except ValueError as error:
-        raise named_sizes(error) from None
+    except Exception as error:
+        if state.anomaly and state.evaluating is not evaluating:
+            from course_lib.native.tracebacks import report  # few programs need that file
+
+            report(state.evaluating)
+        if isinstance(error, ValueError) and (named := named_sizes(error)) is not error:
+            raise named from None
+        raise
     finally:
-        state.task = outer
+        state.task, state.evaluating = outer, evaluating
         grad_mode.set_grad_mode(before)

@@ -22,16 +22,17 @@ class ThreadState(local):
     often: an operation that asked for each of these in turn would spend more time on asking than on adding.
     """
 
+    anomaly, anomaly_check_nan = False, True  # set_detect_anomaly: of the class, because it is of all threads
+
     def __init__(self):
         self.grad_enabled = True
         self.inference = False
         self.saved_tensor_hooks = []  # innermost last: pairs (pack, unpack)
         self.saved_tensor_hooks_disabled = None  # the message of disable_saved_tensors_hooks, if any
-        self.anomaly = False  # set_detect_anomaly
-        self.anomaly_check_nan = True
         self.recorders = 0  # instruments (teach) that want to see every node
+        self.evaluating = None  # in anomaly mode: the node whose backward runs now
         self.task = None  # the backward pass that runs now
-        self.recording = ON
+        self.update()
         # PyTorch computes 1/0 and log(-1) without a word; so do we. (NumPy keeps this setting per thread.)
         np.seterr(all="ignore")
 
@@ -42,7 +43,7 @@ class ThreadState(local):
 
 def fold(now):
     """The work of `update`, on the dictionary in which a ThreadState keeps this thread's fields."""
-    watched = now["saved_tensor_hooks"] or now["anomaly"] or now["recorders"]
+    watched = now["saved_tensor_hooks"] or ThreadState.anomaly or now["recorders"]
     recorded = INSTRUMENTED if watched else ON
     now["recording"] = INFERENCE if now["inference"] else recorded if now["grad_enabled"] else OFF
 

@@ -440,11 +440,11 @@ def describe(row):
 def instrument(node, result):
     """What a recorded operation does extra under saved-tensor hooks, anomaly mode or a watching instrument."""
     if state.saved_tensor_hooks:
-        pack_slots(node)
+        pack_slots(node, result)
     if state.anomaly:
-        from course_lib.anomaly import note_node  # few programs need that file
+        from course_lib.native.tracebacks import note_node  # few programs need that file
 
-        note_node(node)
+        note_node(node, result)
     for recorder in INSTRUMENTS:
         recorder(node, result)
 

@@ -83,7 +83,7 @@ class SavedVariable:
         kind = tensor.dtype.tensor_type if tensor.dtype is not dtypes.bool_ else "CPUBoolType"
         report = ""
         if state.anomaly:
-            from course_lib.anomaly import explain_change
+            from course_lib.native.tracebacks import explain_change
 
             report = explain_change(self, node)
         return errors.modified_in_place(kind, tensor.array.shape, output_of, now, self.version, report)
@@ -213,17 +213,19 @@ class WrappedNumber(Tensor):
 # --- slots -------------------------------------------------------------------------------------------------
 
 
-def pack_slots(node):
+def pack_slots(node, result=None):
     """Replace what a new node just kept by what the innermost pair of saved-tensor hooks makes of it.
 
-    Numbers and shapes are not packed, nor a Python number that took part as an operand.
+    Numbers and shapes are not packed, nor a Python number that took part as an operand. The node's own result is shown
+    as it is: if `pack` returns it, nothing breaks the circle that SavedOutput avoids.
     """
     pack, unpack = state.saved_tensor_hooks[-1]
 
     def packed(slot):
         if slot is None or type(slot) is PackedVariable or isinstance(slot.tensor, WrappedNumber):
             return slot
-        return PackedVariable(slot.unpack(node), pack, unpack, slot.is_output)
+        own = slot.is_output and getattr(result, "node", None) is node and slot.tensor.array is result.array
+        return PackedVariable(result if own else slot.unpack(node), pack, unpack, slot.is_output)
 
     for name in node.saved_tensor_names:
         slot = getattr(node, "kept_" + name, None)  # a result is not there yet before an in-place write

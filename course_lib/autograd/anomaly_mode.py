@@ -5,7 +5,13 @@ PyTorch: torch/autograd/anomaly_mode.py.
 
 import warnings
 
-from course_lib.grad_mode import state
+from course_lib.grad_mode import ThreadState, state
+
+
+def set_anomaly(mode, check_nan):
+    """Switch anomaly mode. Another thread that runs already notes lines from when it next switches something."""
+    ThreadState.anomaly, ThreadState.anomaly_check_nan = mode, check_nan
+    state.update()
 
 
 class set_detect_anomaly:
@@ -13,15 +19,17 @@ class set_detect_anomaly:
 
     def __init__(self, mode, check_nan=True):
         self.previous = state.anomaly, state.anomaly_check_nan
-        state.anomaly, state.anomaly_check_nan = mode, check_nan
-        state.update()
+        for position, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+            if not isinstance(value, bool):
+                where = f"set_anomaly_enabled(): argument '{name}' (position {position})"
+                raise TypeError(f"{where} must be bool, not {type(value).__name__}")
+        set_anomaly(mode, check_nan)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        state.anomaly, state.anomaly_check_nan = self.previous
-        state.update()
+        set_anomaly(*self.previous)
 
 
 class detect_anomaly(set_detect_anomaly):

@@ -282,12 +282,14 @@ class CourseLib:
         grad_mode, generator, dtypes = cls.modules()
         numbers = generator.default_generator
         settings = {k: list(v) if isinstance(v, list) else v for k, v in vars(grad_mode.state).items()}
-        return settings, (numbers._seed, numbers._numpy), dtypes.default
+        anomaly = grad_mode.state.anomaly, grad_mode.state.anomaly_check_nan
+        return settings, anomaly, (numbers._seed, numbers._numpy), dtypes.default
 
     @classmethod
     def start(cls, engine):
         state = cls.modules()[0].state
-        state.grad_enabled, state.inference, state.anomaly = True, False, False
+        state.grad_enabled, state.inference = True, False
+        type(state).anomaly, type(state).anomaly_check_nan = False, True
         state.saved_tensor_hooks, state.saved_tensor_hooks_disabled = [], None
         state.update()
         engine.manual_seed(SEED)  # makes a new NumPy generator; the old one is not touched
@@ -296,8 +298,9 @@ class CourseLib:
     def restore(cls, engine, saved):
         grad_mode, generator, dtypes = cls.modules()
         numbers = generator.default_generator
-        settings, (numbers._seed, numbers._numpy), dtypes.default = saved
+        settings, anomaly, (numbers._seed, numbers._numpy), dtypes.default = saved
         vars(grad_mode.state).update(settings)
+        grad_mode.ThreadState.anomaly, grad_mode.ThreadState.anomaly_check_nan = anomaly
         grad_mode.state.update()
 
 

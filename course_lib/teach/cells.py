@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 import types
+import warnings
 from pathlib import Path
 
 from course_lib.teach.exercise import error_text, short, without_addresses
@@ -29,9 +30,12 @@ class expect_error:
         self.kind, self.fragment = kind, fragment
 
     def __enter__(self):
-        pass
+        self.warnings = warnings.catch_warnings()
+        self.warnings.__enter__()  # anomaly mode's traceback, of which a page would have no two alike
+        warnings.filterwarnings("ignore", "(Error detected in|\\s*Previous calculation was induced by) ", UserWarning)
 
     def __exit__(self, _, error, traceback):
+        self.warnings.__exit__(None, None, None)
         kind = self.kind.__name__
         wanted = f"{kind} with “{self.fragment}” in its message" if self.fragment else kind
         if error is None:

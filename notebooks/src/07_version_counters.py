@@ -248,7 +248,7 @@ for step in range(3):
     print(f"step {step}: loss {loss.item():.4f}, W2 at version {W2._version}")
 
 # %% [markdown]
-# **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. PyTorch has the same few lines in `saved_variable.cpp`. And *anomaly mode* remembers lines: our message then names the one that saved and the one that wrote. PyTorch prints the first of the two, as a warning.
+# **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. PyTorch has the same few lines in `saved_variable.cpp`. And *anomaly mode* remembers lines: our message then names the one that saved and the one that wrote. PyTorch warns of the first only.
 
 # %% tags=["engine", "C07.13"]
 show("saved.SavedVariable.read")
@@ -409,6 +409,6 @@ L.check("07.5", train_step)
 #
 # The tests are in `tests/claims/test_claims_07.py`. They run on our engine and on real PyTorch.
 #
-# **What PyTorch does differently.** In anomaly mode it prints the traceback of the operation that *saved* the tensor, as a warning; which line overwrote it you must find yourself. With saved-tensor hooks the check is skipped (lesson 14). Tensors made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09).
+# **What PyTorch does differently.** In anomaly mode it warns with the traceback of the operation that *saved* the tensor, as our engine does; which line overwrote it you must find yourself. With saved-tensor hooks the check is skipped (lesson 14). Tensors made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09).
 #
 # **Next:** lesson 08 looks at writes through a view, which change the graph of the base.

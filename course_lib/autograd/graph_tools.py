@@ -5,7 +5,7 @@ PyTorch: torch/autograd/graph.py (saved_tensors_hooks, register_multi_grad_hook,
 
 import threading
 import weakref
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, contextmanager
 
 from course_lib.autograd.graph import visible_edge
 from course_lib.grad_mode import state
@@ -54,7 +54,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Keep what nodes save in the CPU's memory: all is there already, so nothing moves, but no version is checked."""
 
     def __init__(self, pin_memory=False, device_type="cuda"):
-        super().__init__(lambda tensor: tensor.detach(), lambda packed: packed)
+        super().__init__(lambda tensor: tensor, lambda packed: packed)
 
 
 # --- one hook for several tensors --------------------------------------------------------------------------
@@ -149,48 +149,79 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     )
 
 
-class _Slot:
-    """Stands in a node for a tensor whose copy the context keeps."""
+class _Handle:
+    """Stands in nodes for one tensor at one version, which the context keeps."""
+
+    __slots__ = ("tensor", "version", "place", "copy", "__weakref__")
+
+    def __init__(self, tensor):
+        self.tensor, self.version, self.place = tensor, tensor._version, tensor.data_ptr()
+        self.copy = tensor.detach().clone()
+
+    def was_written(self):
+        """True when somebody wrote to the memory, counted or not. Other memory (`.data =`) is no write."""
+        if self.tensor._version != self.version:
+            return True
+        return self.tensor.data_ptr() == self.place and not same_bytes(self.tensor, self.copy)
 
 
-class allow_mutation_on_saved_tensors(ContextDecorator):
-    """Inside the block, saved tensors may be overwritten: each is copied when it is saved, and backward uses the copy.
+def same_bytes(tensor, copy):
+    """True for tensors of the same shape, type and values; a NaN is like a NaN."""
+    a, b = tensor.array, copy.array
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
-    PyTorch copies only when something is overwritten; here memory is paid for every saved tensor. Backward must run
-    inside the same block: AssertionError outside.
-    """
 
-    active = threading.local()
+class _AllowMutationOnSavedContext:
+    """What the block keeps: tensors that are as they were saved, and copies of those that were overwritten since."""
 
-    def __enter__(self):
-        if getattr(self.active, "context", None) is not None:
-            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        self.active.context = self
-        self.copies = weakref.WeakKeyDictionary()
-        self.hooks = saved_tensors_hooks(self.pack, self.unpack)
-        self.hooks.__enter__()
-        return self
+    def __init__(self):
+        self.handles = weakref.WeakValueDictionary()  # (tensor, version) -> its handle, while a node keeps it
+        self.kept = weakref.WeakSet()
 
-    def __exit__(self, *error):
-        self.hooks.__exit__(*error)
-        self.active.context = None
-        self.clear()
+    original = property(lambda self: {h: h.tensor for h in self.kept if not h.was_written()})
+    cloned = property(lambda self: {h: h.copy for h in self.kept if h.was_written()})
 
     def clear(self):
-        """Let go of all copies."""
-        self.copies.clear()
+        """Let go of everything."""
+        self.kept.clear()
+        self.handles.clear()
 
     def pack(self, tensor):
-        """Keep a copy here, and only a name for it in the node."""
-        slot = _Slot()
-        self.copies[slot] = tensor.detach().clone()
-        return slot
+        """Keep a tensor here, and only a handle to it in the node."""
+        key = id(tensor), tensor.data_ptr(), tensor._version
+        handle = self.handles.get(key)
+        if handle is None:
+            handle = self.handles[key] = _Handle(tensor)
+            self.kept.add(handle)
+        return handle
 
-    def unpack(self, slot):
-        """The copy; AssertionError once the block has ended."""
-        if slot not in self.copies:
+    def unpack(self, handle):
+        """The tensor, or the copy if it was overwritten; AssertionError once the block has ended."""
+        if handle not in self.kept:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
                 "in which the graph was originally recorded."
             )
-        return self.copies[slot]
+        return handle.copy if handle.was_written() else handle.tensor
+
+
+_open = threading.local()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors():
+    """Inside the block, saved tensors may be overwritten: backward uses a copy of each that was.
+
+    PyTorch copies a tensor when it is overwritten, we when it is saved; what was not overwritten keeps its history, for
+    second derivatives. Backward must run inside the same block: AssertionError outside.
+    """
+    context = _AllowMutationOnSavedContext()
+    with saved_tensors_hooks(context.pack, context.unpack):
+        if getattr(_open, "context", None) is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        _open.context = context
+        try:
+            yield context
+        finally:
+            _open.context = None
+            context.clear()

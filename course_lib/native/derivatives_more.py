@@ -9,6 +9,13 @@ from course_lib.ops import row
 
 row("reciprocal(self)", "1 / self", floating=True,
     self="-grad * (result * result)")
+# With a number as the other operand: what Python's operators do with one is another node. Formulas use these.
+row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False, floating=True,
+    self="grad")
+row("mul_number(self, other)", "self * other", node="MulBackward1", elementwise=False,
+    self="mul_number(grad, other)")
+row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
+    self="div_number(grad, other)")
 row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBackward1",
     keeps=("exponent", "result", "self"),
     self="where(exponent == 0, 0.0, grad * (exponent * raised(self, one_less(exponent))))",
@@ -67,21 +74,21 @@ row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, 
 row("sign(self)", "kernels.sign(self)",
     self="zeros_like(grad)")
 row("expm1(self)", "np.expm1(self)", floating=True,
-    self="grad * (result + 1)")
+    self="grad * add_number(result, 1)")
 row("log1p(self)", "np.log1p(self)", floating=True, node="Log1PBackward0",
-    self="grad / (self + 1)")
+    self="grad / add_number(self, 1)")
 row("log2(self)", "np.log2(self)", floating=True,
-    self="grad / (self * 0.6931471805599453)")
+    self="grad / mul_number(self, 0.6931471805599453)")
 row("rsqrt(self)", "1 / np.sqrt(self)", floating=True,
-    self="-0.5 * grad * result ** 3")
+    self="mul_number(grad, -0.5) * result ** 3")
 row("tan(self)", "np.tan(self)", floating=True,
-    self="grad * (1 + result * result)")
+    self="grad * add_number(result ** 2, 1)")
 row("asin(self)", "np.arcsin(self)", floating=True,
     self="grad * rsqrt(1 - self * self)")
 row("acos(self)", "np.arccos(self)", floating=True,
     self="grad * -rsqrt(1 - self * self)")
 row("atan(self)", "np.arctan(self)", floating=True,
-    self="grad / (self * self + 1)")
+    self="grad / add_number(self * self, 1)")
 row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
@@ -111,7 +118,7 @@ row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backw
     grad_output="where(self <= threshold, 0.0, grad)",
     self="zeros_like(grad)")
 row("erf(self)", "kernels.error_function(self)", floating=True,
-    self="grad * (1.1283791670955126 * exp(-(self * self)))")
+    self="mul_number(exp(-(self ** 2)), 1.1283791670955126) * grad")
 row("floor(self)", "more.rounded(np.floor, self)",
     self="zeros_like(grad)")
 row("ceil(self)", "more.rounded(np.ceil, self)",
@@ -134,7 +141,8 @@ row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, v
 
 row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", node="MeanBackward1",
     elementwise=False,
-    self="expand(restore_dim(grad / numel(self_sym_sizes, dim), self_sym_sizes, dim, keepdim), self_sym_sizes)")
+    self="div_number(expand(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes), "
+    "numel(self_sym_sizes, dim))")
 row("max_all(self)", "more.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
 row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,

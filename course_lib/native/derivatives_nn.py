@@ -150,12 +150,8 @@ row("prelu_weight_backward(grad_output, self, weight)", "kernels_nn.where(self >
 row("xlogy(self, other)", "kernels_nn.xlogy(self, other)", floating=True, in_place=False,
     self="where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))",
     other="grad * self / other")
-row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False, floating=True,
-    self="grad")
 row("sub_number(self, other)", "self - other", node="SubBackward1", elementwise=False,
     self="grad")
-row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
-    self="grad / other")
 row("constant_pad_nd(self, pad, value)", "kernels_nn.padded(self, pad, value)", elementwise=False,
     self="unpadded(grad, pad)")
 

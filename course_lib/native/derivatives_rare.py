@@ -411,9 +411,9 @@ ON_TENSORS["finite"] = lambda x: new_tensor(np.isfinite(x.array))
 # --- functions of one number and of two --------------------------------------------------------------------
 
 row("log10(self)", "np.log10(self)", floating=True,
-    self="grad / (self * 2.302585092994046)")
+    self="grad / mul_number(self, 2.302585092994046)")
 row("exp2(self)", "np.exp2(self)", floating=True,
-    self="grad * result * 0.6931471805599453")
+    self="mul_number(grad * result, 0.6931471805599453)")
 row("asinh(self)", "np.arcsinh(self)", floating=True, in_place=False,
     self="grad * rsqrt(self * self + 1)")
 row("acosh(self)", "np.arccosh(self)", floating=True, in_place=False,

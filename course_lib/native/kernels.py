@@ -396,6 +396,14 @@ def copy(x):
     return np.array(x, order="C" if 0 in x.strides else "K") if type(x) is np.ndarray else x
 
 
+def copy_of_gradient(x):
+    """The same for a gradient, of which elements that share a place go on sharing one: nobody may write to it."""
+    if type(x) is not np.ndarray or 0 not in x.strides:
+        return copy(x)
+    once = x[tuple(slice(None) if step else slice(1) for step in x.strides)]
+    return expand(copy(once), x.shape)
+
+
 def astype(x, dtype):
     """The values converted to a NumPy type, laid out as they are; in rows when the array is expanded."""
     return x.astype(dtype, order="C" if 0 in x.strides else "K")
@@ -747,7 +755,14 @@ def restore_dim(x, sizes, dim, keepdim):
     if keepdim or dim is None or not sizes:
         return x
     lost = {d % len(sizes) for d in (dim if isinstance(dim, tuple) else (dim,))}
-    return x.reshape(tuple(1 if d in lost else n for d, n in enumerate(sizes)))
+    for d in sorted(lost):
+        x = unsqueeze(x, d)
+    return x
+
+
+def unsqueeze(x, dim):
+    """The same with another dimension of length 1; on tensors an operation, with a node."""
+    return x[(slice(None),) * dim + (None,)]
 
 
 def unsqueeze_to(x, sizes, dim=None):
@@ -756,10 +771,11 @@ def unsqueeze_to(x, sizes, dim=None):
 
 
 def expand(x, sizes):
-    """x repeated to a shape, in memory of its own: gradients must not share elements."""
-    result = np.empty(sizes, x.dtype)
-    result[...] = x
-    return result
+    """x repeated to a shape without a copy: who would write to such a gradient is refused, as in PyTorch."""
+    x = np.asarray(x)
+    lead = len(sizes) - x.ndim
+    steps = tuple(0 if d < lead or x.shape[d - lead] != n else x.strides[d - lead] for d, n in enumerate(sizes))
+    return np.ndarray(sizes, x.dtype, x, 0, steps) if x.flags.c_contiguous else np.broadcast_to(x, sizes)
 
 
 def numel(sizes, dim=None):
@@ -823,7 +839,12 @@ def one_less(x):
 
 def power_grad(grad, base, exponent):
     """The gradient of base ** number; 0 for the exponent 0, even at 0."""
-    return zeros_like(grad) if exponent == 0 else grad * (exponent * power(base, exponent - 1))
+    return zeros_like(grad) if exponent == 0 else grad * mul_number(power(base, exponent - 1), exponent)
+
+
+def mul_number(x, number):
+    """A tensor times a number: in PyTorch's formulas this is a node of its own, which has one edge."""
+    return x * number
 
 
 def sign(x):

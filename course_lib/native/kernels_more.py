@@ -18,6 +18,7 @@ from course_lib.native.kernels import (
     floats,
     in_rows,
     laid_out_like,
+    mul_number,
     numel,
     power,
     restore_dim,
@@ -303,7 +304,7 @@ def number_power_grad(base, exponent, result):
     """The slope of number ** x: result * log(number); for the base 0 it is 0 unless the exponent is negative."""
     if base == 0:
         return where(exponent >= 0, 0.0, result * -math.inf)
-    return result * math.log(base) if base > 0 else result * math.nan
+    return mul_number(result, math.log(base) if base > 0 else math.nan)
 
 
 def prod_grad(grad, x, result):

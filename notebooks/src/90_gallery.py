@@ -245,7 +245,7 @@ draw(loss)
 #
 # Notice: With `create_graph=True` the gradient g has a graph of its own: what PowBackward0 did to compute it.
 
-# %% tags=["engine"]
+# %%
 x = torch.tensor([2.0], requires_grad=True)
 y = x**3
 (g,) = torch.autograd.grad(y, x, create_graph=True)

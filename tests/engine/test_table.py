@@ -35,6 +35,20 @@ def sample(call, *inputs):
     return call, [np.array(value) for value in inputs]
 
 
+def with_number(name):
+    """An operation with a number as PyTorch's own formulas use it; no public name leads there."""
+
+    def call(torch, x):
+        return getattr(rows, name + "_number")(x, 3.0) if torch is course_lib else own(torch, name).Scalar(x, 3.0)
+
+    return call
+
+
+def own(torch, name):
+    """All forms of an operation of PyTorch."""
+    return getattr(torch.ops.aten, name)
+
+
 def functional(name):
     """An operation that is public only in nn.functional."""
 
@@ -60,6 +74,9 @@ def of_one(name, values=SIGNED):
 SAMPLES = {
     "add": sample(lambda torch, x, y: x + y, SIGNED, OTHER),
     "sub": sample(lambda torch, x, y: x - y, SIGNED, OTHER),
+    "add_number": sample(with_number("add"), SIGNED),
+    "mul_number": sample(with_number("mul"), SIGNED),
+    "div_number": sample(with_number("div"), SIGNED),
     "rsub": sample(lambda torch, x: 2 - x, SIGNED),
     "mul": sample(lambda torch, x, y: x * y, SIGNED, OTHER),
     "div": sample(lambda torch, x, y: x / y, SIGNED, OTHER),

@@ -407,13 +407,7 @@ GALLERY = [
 ]
 
 # Pictures whose words differ between the two libraries, and why.
-DIFFERENT = {
-    graph_of_a_gradient: (
-        "PyTorch's derivative of a power multiplies by the exponent as a plain number (MulBackward1, which saves "
-        "nothing "
-        "for it); ours multiplies by it as by any other operand (MulBackward0, which saves the 3)"
-    ),
-}
+DIFFERENT = {}
 
 
 # --- the gallery as a notebook -----------------------------------------------------------------------------

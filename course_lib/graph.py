@@ -143,6 +143,12 @@ class DeadEnd(Node):
 # --- hooks on nodes ----------------------------------------------------------------------------------------
 
 
+class Hooks(dict):
+    """Hooks by number. Their handles do not keep them alive: hooks, and what they hold, go with their tensor."""
+
+    __slots__ = ("__weakref__",)
+
+
 class NodeHooks:
     """The hooks of one node. `tensor`, `retain`, `forms` belong to an output, `pre` and `post` to the node itself."""
 
@@ -151,8 +157,7 @@ class NodeHooks:
     def __init__(self):
         self.tensor = {}  # output number -> {hook id: hook}
         self.retain = {}  # output number -> weak reference to the tensor that retain_grad() was called on
-        self.pre = {}
-        self.post = {}
+        self.pre, self.post = Hooks(), Hooks()
         self.forms = {}  # output number -> (shape, dtype) of gradients, where the tensor has another form by now
 
     def add(self, kind, hook):
@@ -169,13 +174,13 @@ class RemovableHandle:
     next_id = count().__next__
 
     def __init__(self, hooks, hook):
-        self.hooks = hooks
+        self.hooks_dict_ref = weakref.ref(hooks)
         self.id = self.next_id()
         hooks[self.id] = hook
 
     def remove(self):
         """Take the hook away; doing so twice does no harm."""
-        self.hooks.pop(self.id, None)
+        (self.hooks_dict_ref() or {}).pop(self.id, None)
 
     def __enter__(self):
         return self

@@ -17,9 +17,9 @@ import warnings
 import weakref
 
 from course_lib import errors, grad_mode, views
-from course_lib.graph import RemovableHandle, hooks_of, want_grad
+from course_lib.graph import Hooks, RemovableHandle, hooks_of, want_grad
 from course_lib.native import messages
-from course_lib.native.checks import check_grad
+from course_lib.native.checks import check_grad, keep_data
 from course_lib.native.methods import keep_form, method
 from course_lib.tensor import Tensor, alias, memory_of, meta_of, new_tensor, no_edge
 from course_lib.views import requires_grad
@@ -137,7 +137,7 @@ def _set_data(self, new):
 
 
 Tensor.data = property(
-    _data, _set_data, doc="The same memory without history and with a counter of its own: writes go unnoticed."
+    _data, _set_data, keep_data, doc="The same memory without history, with a counter of its own: writes go unnoticed."
 )
 
 
@@ -200,9 +200,9 @@ def register_hook(self, hook):
     if node is None:
         meta = meta_of(self)
         if meta.hooks is None:
-            meta.hooks = {}
+            meta.hooks = Hooks()
         return RemovableHandle(meta.hooks, hook)
-    return RemovableHandle(hooks_of(node).tensor.setdefault(self.output_nr, {}), hook)
+    return RemovableHandle(hooks_of(node).tensor.setdefault(self.output_nr, Hooks()), hook)
 
 
 @method()
@@ -214,7 +214,7 @@ def register_post_accumulate_grad_hook(self, hook):
         raise RuntimeError(messages.POST_HOOK_ON_NON_LEAF)
     meta = meta_of(self)
     if meta.post_accumulate_hooks is None:
-        meta.post_accumulate_hooks = {}
+        meta.post_accumulate_hooks = Hooks()
     return RemovableHandle(meta.post_accumulate_hooks, hook)
 
 

@@ -45,7 +45,7 @@ def gradcheck(
         if not outputs:
             check_zero(func, inputs, eps)
             return True
-        compare(func, inputs, len(outputs), eps, atol, rtol, nondet_tol)
+        compare(func, inputs, outputs, eps, atol, rtol, nondet_tol)
         check_multiplies(func, inputs)
         if check_undefined_grad:
             check_undefined(func, inputs)
@@ -178,14 +178,13 @@ def analytical_jacobian(output, inputs):
     return [creation.tensor(column) for column in columns]
 
 
-def compare(func, inputs, output_count, eps, atol, rtol, nondet_tol):
+def compare(func, inputs, outputs, eps, atol, rtol, nondet_tol):
     """GradcheckError unless every analytical Jacobian is near the numerical one, and the same twice."""
     positions = [i for i, _ in wanted(inputs)]
     tensors = [x for _, x in wanted(inputs)]
     numerical = [numerical_jacobians(lambda: differentiable(func(*inputs)), x, eps) for x in tensors]
-    outputs = differentiable(func(*inputs))
-    for o in range(output_count):
-        first, again = analytical_jacobian(outputs[o], tensors), analytical_jacobian(outputs[o], tensors)
+    for o, output in enumerate(outputs):
+        first, again = analytical_jacobian(output, tensors), analytical_jacobian(output, tensors)
         for a, n, position in zip(first, (column[o] for column in numerical), positions, strict=True):
             if a.numel() and not allclose(*same_type(a, n), rtol, atol):
                 raise GradcheckError(

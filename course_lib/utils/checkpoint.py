@@ -26,7 +26,7 @@ class CheckpointError(RuntimeError):
     """The second run of a segment did not save what the first had saved."""
 
 
-class _Stop(Exception):
+class _StopRecomputationError(Exception):
     """Ends the second run as soon as it has saved everything that the first had."""
 
 
@@ -269,19 +269,21 @@ class Segment:
                 self.second_context,
             ):
                 self.function(*args, **self.kwargs)
-        except _Stop:
+        except _StopRecomputationError:
             pass
         self.check(run)
         return run
 
     def catch(self, run, tensor):
-        """Put what a second run saves in its place. It ends (_Stop) when all places are filled.
+        """Put what a second run saves in its place. It ends (_StopRecomputationError) when all places are filled.
 
         A place whose node is gone stays empty: a backward pass inside of the segment has freed it.
         """
         number = run.count
         run.count += 1
         if number >= len(self.places):
+            if self.early_stop:  # the function caught what was to end it
+                raise AssertionError("Unexpected state: target_frame.early_stop is set")
             if self.finished:
                 raise CheckpointError(
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
@@ -292,7 +294,7 @@ class Segment:
         if self.places[number]() is not None:
             run.caught[number] = tensor
         if self.early_stop and run.count == len(self.places):
-            raise _Stop
+            raise _StopRecomputationError
 
     def check(self, run):
         """CheckpointError unless the second run saved as many tensors as the first, of the same forms."""

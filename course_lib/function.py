@@ -87,7 +87,7 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self):
         """The tensors given to save_for_backward, each checked. RuntimeError once they were released."""
-        if self._freed:
+        if self._freed and READ_ONCE not in (self.kept_tensors or ()):  # of the two reasons, the first that there was
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
         if self.kept_tensors is None:
             return ()
@@ -112,7 +112,7 @@ class FunctionCtx(Node):
         """Let go of what save_for_backward was given. Attributes that were put on ctx by hand stay."""
         self._freed = True
         if self.kept_tensors:
-            self.kept_tensors = [kept and FREED for kept in self.kept_tensors]
+            self.kept_tensors = [kept if kept is READ_ONCE else kept and FREED for kept in self.kept_tensors]
 
     def __call__(self, *grads):
         raise TypeError(f"'{type(self).__name__}' object is not callable")
@@ -257,7 +257,7 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
     is_tuple = isinstance(output, tuple)
     outputs = output if is_tuple else (output,)
     check_marks(ctx._dirty, ctx._non_differentiable)
-    check_dirty(ctx._dirty, inputs, outputs)
+    check_dirty(ctx._dirty, inputs, outputs, recording)
     ctx.output_count, ctx.several_outputs = len(outputs), len(outputs) > 1
     ctx._output_forms = [(o.array.shape, o.array.dtype) if isinstance(o, Tensor) else None for o in outputs]
     ctx.edges = edges
@@ -269,7 +269,7 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
     tensors, ctx.to_save = ctx.to_save, ()  # at once: an error in a pack hook must leave no circle behind
     if recording:
         pack_saved(ctx, tensors, inputs, outputs, separate_setup)
-        if state.recording == 2:
+        if state.recording == 2 and finished:
             instrument(ctx, finished[0])
     return finished if is_tuple else finished[0]
 

@@ -16,7 +16,7 @@ from course_lib.native import messages
 from course_lib.native.building import mark_inference
 from course_lib.native.checks import as_tensor
 from course_lib.native.creation import zeros_like
-from course_lib.native.kernels import copy
+from course_lib.native.kernels import copy_of_gradient
 from course_lib.native.messages import warn_once
 from course_lib.native.sum_to import fit_seeds
 from course_lib.tensor import Tensor, new_tensor
@@ -89,7 +89,9 @@ def begin(outputs, grad_outputs, create_graph):
 
 
 def has_history(root):
-    """True for a gradient edge and for a tensor that requires grad."""
+    """True for a gradient edge and for a tensor that requires grad. AssertionError for what is neither."""
+    if not (isinstance(root, Tensor) or is_edge(root)):
+        raise AssertionError("Expected output to be a torch.Tensor")
     return is_edge(root) or requires_grad(root)
 
 
@@ -109,14 +111,12 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     """
     if grad_variables is not None:
         grad_tensors = renamed_gradients(grad_tensors, grad_variables)
-    if create_graph:
-        warn_once(messages.CREATE_GRAPH_CYCLE, stacklevel=3)
     targets = set()
     if inputs is not None:
         inputs = as_list(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots, seeds = begin(as_list(tensors), grad_tensors, create_graph)
+    roots, seeds = begin(as_list(list(tensors) if isinstance(tensors, dict) else tensors), grad_tensors, create_graph)
     if inputs is not None:
         for tensor in inputs:
             check_input(tensor)
@@ -129,7 +129,11 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             targets.add(edge[0] if isinstance(edge, tuple) else edge)
     fit_seeds(roots, seeds)
     retain_graph = create_graph if retain_graph is None else retain_graph
-    run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
+    try:
+        run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
+    finally:
+        if create_graph:
+            warn_once(messages.CREATE_GRAPH_CYCLE, stacklevel=3)
 
 
 def renamed_gradients(grad_tensors, grad_variables):
@@ -158,7 +162,7 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    outputs = as_list(outputs)
+    outputs = as_list(list(outputs) if isinstance(outputs, dict) else outputs)
     keys = list(inputs) if isinstance(inputs, dict) else None
     inputs = list(inputs.values()) if keys is not None else as_list(inputs)
     if not inputs:
@@ -209,7 +213,8 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
             continue
         if not isinstance(caught, Tensor):
             if id(caught) not in made:  # the same array for two inputs: the same tensor, as in PyTorch
-                made[id(caught)] = new_tensor(caught if getattr(caught, "base", None) is None else copy(caught))
+                alone = getattr(caught, "base", None) is None
+                made[id(caught)] = new_tensor(caught if alone else copy_of_gradient(caught))
             caught = made[id(caught)]
         results.append(caught)
     if state.inference:
@@ -235,7 +240,7 @@ def _backward_of_tensor(self, gradient=None, retain_graph=None, create_graph=Fal
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-_backward_of_tensor.__name__ = "backward"
+_backward_of_tensor.__name__, _backward_of_tensor.__qualname__ = "backward", "Tensor.backward"
 Tensor.backward = _backward_of_tensor
 
 

@@ -29,6 +29,11 @@ def check_grad(tensor, grad):
         )
 
 
+def keep_data(tensor):
+    """`del x.data` is refused."""
+    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+
 def store_for_inference(node, grad):
     """What AccumulateGrad does in inference mode: a `.grad` that begins there is an inference tensor."""
     meta = node.variable.meta
@@ -92,11 +97,11 @@ def check_marks(dirty, non_differentiable):
             raise RuntimeError(text)
 
 
-def check_dirty(dirty, inputs, outputs):
-    """What mark_dirty named must be among the inputs (a warning) and among the outputs (RuntimeError)."""
+def check_dirty(dirty, inputs, outputs, recording):
+    """What mark_dirty named must be among the outputs (RuntimeError), and if recorded among the inputs (a warning)."""
     if not all(any(tensor is o for o in outputs) for tensor in dirty):
         raise RuntimeError(messages.DIRTY_NOT_RETURNED)
-    if not all(any(tensor is i for i in inputs) for tensor in dirty):
+    if recording and not all(any(tensor is i for i in inputs) for tensor in dirty):
         warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
 
 

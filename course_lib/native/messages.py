@@ -44,6 +44,10 @@ FILL_TAKES_NUMBERS = (
 )
 INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
 RETAIN_GRAD_OF_PLAIN = "can't retain_grad on Tensor that has requires_grad=False"
+HOOK_NOT_COPIED = (
+    "backward hook {} on tensor will not be serialized.  If this is expected, you can decorate the function with "
+    "@torch.utils.hooks.unserializable_hook to suppress this warning"
+)
 HOOK_ON_PLAIN = "cannot register a hook on a tensor that doesn't require gradient"
 POST_HOOK_ON_NON_LEAF = "post accumulate grad hooks cannot be registered on non-leaf tensors"
 USE_DETACH = (

@@ -13,11 +13,11 @@ from course_lib.native import composites, creation, derivatives_more, indexing, 
 from course_lib.native.arguments import number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
 from course_lib.native.device import contiguous_format, device, preserve_format
-from course_lib.native.memory import at_place, in_storage
+from course_lib.native.memory import at_place
 from course_lib.native.messages import warn_once
 from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
 from course_lib.ops import ROWS
-from course_lib.tensor import Tensor, memory_of, new_tensor, no_edge
+from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor, no_edge
 from course_lib.views import requires_grad
 
 state = grad_mode.state
@@ -407,14 +407,14 @@ def __float__(self):
 
 @method()
 def __int__(self):
-    return int(self._as_scalar())
+    return int(self._as_scalar(warns=False))
 
 
 @method()
-def _as_scalar(self):
+def _as_scalar(self, warns=True):
     if self.array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
-    if self.requires_grad:
+    if warns and state.grad_enabled and self.requires_grad:
         warn_once(messages.SCALAR_OF_GRAD, stacklevel=3)
     return self.item()
 
@@ -623,15 +623,21 @@ Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
 
 @method()
 def __reduce_ex__(self, protocol):
-    array = self.array
-    if isinstance(array, np.ndarray):  # in one file, tensors that share memory share it again
-        whole, *place = in_storage(array)
-        array = np.array(array) if whole is None else array if whole is array else (whole, *place)
+    warn_of_hooks(self)
+    array = np.array(self.array) if isinstance(self.array, np.ndarray) else self.array
     return _rebuild, (type(self), array, requires_grad(self)), self.__dict__ or None
+
+
+def warn_of_hooks(tensor):
+    """A copy of the object is without its hooks. (Of a Parameter's nobody expects anything else.)"""
+    for hook in (tensor.keeps_grad_when_copied and tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(messages.HOOK_NOT_COPIED.format(repr(hook)), stacklevel=3)
 
 
 def _rebuild(cls, array, wants_grad):
     tensor = new_tensor(at_place(*array) if isinstance(array, tuple) else array, cls)
+    counter_of(tensor).value += 1  # PyTorch makes an empty tensor and gives it the memory
     return want_grad(tensor) if wants_grad else tensor
 
 

@@ -13,7 +13,7 @@ from course_lib.native.building import rows
 from course_lib.native.composites import rename_node
 from course_lib.native.kernels_more import floor_quotient
 from course_lib.native.memory import copied_with_storage
-from course_lib.native.methods import keep_form
+from course_lib.native.methods import keep_form, warn_of_hooks
 from course_lib.tensor import Tensor, alias, counter_of, memory_of, meta_of, new_tensor, no_edge
 from course_lib.views import gradient_edge, requires_grad
 
@@ -217,6 +217,7 @@ def __deepcopy__(self, memo):
 
 def __copy__(self):
     """Another leaf on the same memory, with a counter of its own."""
+    warn_of_hooks(self)
     copy = new_tensor(memory_of(self), type(self))
     counter_of(copy).value += self.writes_when_copied
     copy.__dict__.update(self.__dict__)

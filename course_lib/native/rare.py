@@ -4,6 +4,7 @@ PyTorch: aten/src/ATen/native (TensorShape.cpp, TensorAdvancedIndexing.cpp, Line
 """
 
 import builtins
+import io
 import math
 import os
 import pathlib
@@ -27,7 +28,7 @@ from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.indexing import dimension
 from course_lib.native.joining import cat
-from course_lib.native.memory import check_cast, overlaps
+from course_lib.native.memory import check_cast, in_storage, overlaps
 from course_lib.native.messages import OVERLAPS_OPERAND
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS
@@ -630,12 +631,30 @@ def can_cast(from_, to):
 # --- files and threads -------------------------------------------------------------------------------------
 
 
+def reduce_with_storage(tensor):
+    """What a pickle of a tensor is made from, and how it looks at its memory."""
+    rebuild, (cls, array, wants_grad), names = tensor.__reduce_ex__(2)
+    if isinstance(tensor.array, np.ndarray):
+        whole, *place = in_storage(tensor.array)
+        array = array if whole is None else tensor.array if whole is tensor.array else (whole, *place)
+    return rebuild, (cls, array, wants_grad), names
+
+
+class WithStorages(pickle.Pickler):
+    """Writes tensors so that those that share memory share it again. (A plain pickle does not, as in PyTorch.)"""
+
+    def reducer_override(self, obj):
+        return reduce_with_storage(obj) if isinstance(obj, Tensor) else NotImplemented
+
+
 def save(obj, f):
     """Write an object, such as a state dict, to a path or an open file. (PyTorch cannot read it: it is a pickle.)
 
     What stood at the path is replaced when the new file is complete: an error leaves it as it was.
     """
-    data = pickle.dumps(obj)
+    buffer = io.BytesIO()
+    WithStorages(buffer).dump(obj)
+    data = buffer.getvalue()
     if hasattr(f, "write"):
         f.write(data)
         return

@@ -483,6 +483,22 @@ LEAVES = (
         "asked",
     ),
     Row(
+        "hook left behind",
+        r"backward hook .* on tensor will not be serialized",
+        (
+            "A tensor with a hook was pickled or copied by copy.copy; this is a warning.",
+            "A hook is code that lives in this process, and neither a file nor a copy takes it along.",
+            "The copy has the values and no hooks.",
+        ),
+        (
+            "Register the hook again on what was read or copied.",
+            "Nobody will miss it: `hook.__torch_unserializable__ = True` silences the warning.",
+        ),
+        (),
+        13,
+        "asked",
+    ),
+    Row(
         "grad of a non-leaf",
         r"The \.grad attribute of a Tensor that is not a leaf",
         (

@@ -485,7 +485,7 @@ NETWORKS = (
         r"__contains__ only supports|"
         r"mark_dirty can only|mark_non_differentiable only|all inputs have to be Tensors|expected tuple, but hook|"
         r"maximum size for tensor at|mismatch in length of strides|Negative strides|setStorage: sizes|"
-        r"To copy construct from a tensor",
+        r"To copy construct from a tensor|Deleting tensor data is not|Expected output to be a",
         (
             "An argument has a value that makes no sense here.",
             "The message names the argument and what is allowed.",

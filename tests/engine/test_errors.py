@@ -47,6 +47,13 @@ def computed(torch, *values, **options):
     return leaf(torch, *values, **options) + 0
 
 
+def hooked(torch):
+    """A leaf with a hook whose repr is the same everywhere."""
+    x = leaf(torch)
+    x.register_hook(abs)
+    return x
+
+
 def matrix(torch, rows=2, columns=3):
     return torch.arange(float(rows * columns)).reshape(rows, columns)
 
@@ -656,6 +663,8 @@ programs(
     requires_grad_is_not_a_number=lambda torch: setattr(torch.ones(3), "requires_grad", 1),
     numpy_of_a_leaf=lambda torch: leaf(torch).numpy(),
     array_of_a_leaf=lambda torch: np.asarray(leaf(torch)),
+    hook_is_not_copied=lambda torch: copy.copy(hooked(torch)),
+    data_is_deleted=lambda torch: delattr(leaf(torch), "data"),
     deepcopy_of_a_computed_tensor=lambda torch: copy.deepcopy(computed(torch)),
     assigned_number_of_numpy=lambda torch: torch.ones(2).__setitem__(0, np.float32(1)),
     copy_of_a_list=lambda torch: torch.ones(2).copy_([1.0, 2.0]),
@@ -751,6 +760,10 @@ def anomaly_mode_finds_nan(torch):
             (x.sqrt() * torch.tensor([0.0, 1.0])).sum().backward()
 
 
+programs(
+    anomaly_mode_of_a_number=lambda torch: torch.autograd.set_detect_anomaly(1),
+    gradient_of_no_tensor=lambda torch: torch.autograd.grad([3], leaf(torch)),
+)
 programs(anomaly_mode_warns=lambda torch: torch.autograd.detect_anomaly())
 
 

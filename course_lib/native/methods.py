@@ -17,7 +17,7 @@ from course_lib.native.memory import at_place
 from course_lib.native.messages import warn_once
 from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
 from course_lib.ops import ROWS
-from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor, no_edge
+from course_lib.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor, no_edge
 from course_lib.views import requires_grad
 
 state = grad_mode.state
@@ -638,6 +638,8 @@ def warn_of_hooks(tensor):
 def _rebuild(cls, array, wants_grad):
     tensor = new_tensor(at_place(*array) if isinstance(array, tuple) else array, cls)
     counter_of(tensor).value += 1  # PyTorch makes an empty tensor and gives it the memory
+    if state.inference:
+        meta_of(tensor).inference = True
     return want_grad(tensor) if wants_grad else tensor
 
 

@@ -221,4 +221,6 @@ def __copy__(self):
     copy = new_tensor(memory_of(self), type(self))
     counter_of(copy).value += self.writes_when_copied
     copy.__dict__.update(self.__dict__)
+    if state.inference and self.keeps_grad_when_copied:
+        meta_of(copy).inference = True
     return want_grad(copy) if requires_grad(self) else copy

@@ -316,7 +316,7 @@ def roll(input, shifts, dims=()):
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along dim) repeated in its place; of one tensor, each place as often as it says."""
     if repeats is None:
-        return new_tensor(np.repeat(np.arange(input.array.size), input.array))
+        return without_gradient(np.repeat(np.arange(input.array.size), input.array))
     if dim is None:
         input, dim = composites.reshape(input, -1), 0
     dim = dimension(input, dim)

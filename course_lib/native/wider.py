@@ -587,7 +587,7 @@ def cartesian_prod(*tensors):
     """All combinations of one element of each vector, one row each."""
     if len(tensors) == 1:
         return tensors[0]
-    grids = composites_more.meshgrid(*tensors)
+    grids = composites_more.meshgrid(*tensors, indexing="ij")
     return stack([composites.flatten(g) for g in grids], 1)
 
 

@@ -476,3 +476,17 @@ def saved_tensors_read_once_and_then_released(T):
     y = function.apply(x)
     y.sum().backward()
     return [raises(lambda: y.sum().backward()), raises(lambda: y.grad_fn.saved_tensors), x.grad]
+
+
+# --- copies and files in inference mode --------------------------------------------------------------------
+
+
+@program
+def copies_in_inference_mode(T):
+    """What is made there is of that mode, by whatever way; but a copy of a Parameter looks at the same tensor."""
+    x, p = T.ones(2), T.nn.Parameter(T.ones(2))
+    files = pickle.dumps(x), pickle.dumps(p)
+    with T.inference_mode():
+        made = [copy.copy(x), copy.copy(p), copy.deepcopy(x), copy.deepcopy(p), *map(pickle.loads, files)]
+        made += [T.repeat_interleave(T.tensor([1, 2])), T.cartesian_prod(x, x)]
+    return [[t.is_inference(), t.requires_grad, type(t).__name__] for t in made]

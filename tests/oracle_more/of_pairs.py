@@ -198,6 +198,17 @@ def anomaly_mode_in_a_pass_inside_of_a_pass(T):
 
 
 @program
+def anomaly_mode_and_what_has_no_derivative(T):
+    """The nodes that only raise are noted like any others."""
+    with T.autograd.set_detect_anomaly(True):
+        x = leaf(T, [1.0, 2.0])
+        backward = T.autograd.function.once_differentiable(lambda ctx, g: g * 2)
+        (g,) = T.autograd.grad(simple(T, lambda ctx, x: x * 2, backward).apply(x).sum(), x, create_graph=True)
+        y = x.floor_divide(T.tensor([1.0, 2.0]))
+        return [complaints(T, lambda: g.sum().backward()), complaints(T, lambda: y.sum().backward())]
+
+
+@program
 def anomaly_mode_is_of_all_threads(T):
     """A thread that starts inside of the block is in it, and a switch in one thread is seen in the others."""
     seen = []

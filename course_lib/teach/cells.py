@@ -129,7 +129,7 @@ def file_of(target):
         own = [f for f in own if f.__qualname__.startswith(f"{target.__name__}.")]
         files = [f.__code__.co_filename for f in own]
         generated = [name for name in files if name.startswith("<") and name in linecache.cache]
-        if generated:
+        if generated and generated == files:  # of Tensor, some methods have a parser that is generated
             return generated[0]
     if isinstance(target, types.FunctionType):
         return target.__code__.co_filename

@@ -98,7 +98,7 @@ row("sum_dim(self, dim, keepdim=False)", "kernels.total(self, dim, keepdim)", no
     elementwise=False,
     self="expand(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes)")
 row("mean_all(self)", "kernels.mean(self)", node="MeanBackward0", elementwise=False,
-    self="div_number(expand(grad, self_sym_sizes), numel(self_sym_sizes))")
+    self="mean_grad(grad, self_sym_sizes, numel(self_sym_sizes))")
 row("max_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmax, dim, keepdim)",
     node="MaxBackward0", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")

@@ -141,8 +141,7 @@ row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, v
 
 row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", node="MeanBackward1",
     elementwise=False,
-    self="div_number(expand(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes), "
-    "numel(self_sym_sizes, dim))")
+    self="mean_grad(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes, numel(self_sym_sizes, dim))")
 row("max_all(self)", "more.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
 row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,

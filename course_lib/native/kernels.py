@@ -760,6 +760,13 @@ def restore_dim(x, sizes, dim, keepdim):
     return x
 
 
+def mean_grad(grad, sizes, count):
+    """The gradient of a mean: the same for each element, in memory of its own."""
+    result = np.empty(sizes, grad.dtype)
+    result[...] = grad / count
+    return result
+
+
 def unsqueeze(x, dim):
     """The same with another dimension of length 1; on tensors an operation, with a node."""
     return x[(slice(None),) * dim + (None,)]

@@ -168,6 +168,7 @@ ON_TENSORS.update(
     share_among_equals=_share_among_equals,
     put_along=_put_along,
     restore_dim=_restore_dim,
+    mean_grad=lambda grad, sizes, count: rows.div_number(rows.expand(grad, tuple(sizes)), count),
     unsqueeze_to=_unsqueeze_to,
     place=_place,
     place_diagonal=lambda *arguments: rows.diagonal_backward(*arguments),

@@ -55,10 +55,13 @@ def copy_like(grad, like):
     """A copy whose memory layout follows the leaf's, when the leaf's elements fill their memory densely.
 
     RuntimeError for a gradient that cannot be seen in the shape that the leaf has by now. As in PyTorch it keeps its
-    own shape when it is stepped through like the leaf, or when the leaf's elements do not fill their memory.
+    own shape when nobody else sees it and it is stepped through like the leaf, which PyTorch would take over, or when
+    the leaf's elements do not fill their memory.
     """
     if grad.shape != like.shape:
-        if steps_alike(grad, like) or like.size and not is_dense(like):
+        alone = getrefcount(grad) <= UNSHARED + 2  # it came by way of run_with_care, which holds it twice
+        taken_over = alone and not state.grad_enabled and steps_alike(grad, like)
+        if taken_over or like.size and not is_dense(like):
             return np.array(grad)
         grad = broadcast_like(grad, like)
     if like.ndim < 2 or like.flags.c_contiguous:

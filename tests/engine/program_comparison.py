@@ -31,10 +31,14 @@ class Machine:
         return grad if result else None
 
     def note(self, answer):
-        """Keep an answer; the numbers in a text are rounded, as one in the last place may differ."""
+        """Keep an answer; the numbers in a text are rounded, as one in the last place may differ.
+
+        -0 is written like 0, which it equals: in a product of matrices BLAS decides between them.
+        """
         answer = answer if isinstance(answer, float | list | str) else repr(answer)
         if isinstance(answer, str):
             answer = re.sub(r"\d+\.\d{4,}|\d{7,}\.\d*", lambda match: f"{float(match[0]):.4g}", answer)
+            answer = re.sub(r"-(0\.0*)(?![\d.])", r"\1", answer)
         self.noted.append(answer)
 
     def run(self, statement):

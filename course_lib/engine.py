@@ -310,7 +310,7 @@ def run_with_care(task, node, grad):
             grad_inputs = [grad if goes else None for grad, goes in zip(grad_inputs, going, strict=True)]
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     if state.anomaly and state.anomaly_check_nan:
-        check_nan(node, grad_inputs)
+        check_nan(node, grad_inputs, task.retain_graph)
     return grad_inputs
 
 

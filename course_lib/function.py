@@ -29,7 +29,7 @@ from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import messages
 from course_lib.native.arguments import bind_arguments
-from course_lib.native.checks import as_tensor, check_dirty, check_marks
+from course_lib.native.checks import as_tensor, check_dirty, take_marks, take_saved, write_only_flag
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
@@ -56,9 +56,8 @@ class FunctionCtx(Node):
     def __init__(self):
         init_node(self, ())
         self.kept_tensors = None  # list of SavedVariable or None, once forward has returned
-        self.to_save = ()
-        self._dirty = self._non_differentiable = self.needs_input_grad = ()
-        self.materialize_grads, self._freed = True, False
+        self.to_save = self.dirty_tensors = self.non_differentiable = None
+        self.needs_input_grad, self._materialize, self._freed = (), True, False
         self.output_count, self.several_outputs = 1, False
 
     # --- what forward calls --------------------------------------------------------------------------------
@@ -72,15 +71,17 @@ class FunctionCtx(Node):
 
     def mark_dirty(self, *tensors):
         """Say that forward changed these inputs in place; they must be returned."""
-        self._dirty = tensors
+        self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors):
         """Say that these outputs have no gradient: they will not require one."""
-        self._non_differentiable = tensors
+        self.non_differentiable = tensors
 
     def set_materialize_grads(self, value):
         """False: outputs without a gradient give None to backward instead of zeros."""
         self.materialize_grads = value
+
+    materialize_grads = write_only_flag("materialize_grads", "_materialize")
 
     # --- what backward reads -------------------------------------------------------------------------------
 
@@ -138,7 +139,7 @@ class FunctionCtx(Node):
         """One argument of backward: the gradient as a tensor, zeros if nothing arrived; None for no tensor."""
         if grad is not None:
             return as_tensor(grad)
-        if not self.materialize_grads or self._output_forms[position] is None:
+        if not self._materialize or self._output_forms[position] is None:
             return None
         return as_tensor(np.zeros(*self._output_forms[position]))
 
@@ -256,7 +257,7 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
     """
     is_tuple = isinstance(output, tuple)
     outputs = output if is_tuple else (output,)
-    check_marks(ctx._dirty, ctx._non_differentiable)
+    ctx._dirty, ctx._non_differentiable = take_marks(ctx)
     check_dirty(ctx._dirty, inputs, outputs, recording)
     ctx.output_count, ctx.several_outputs = len(outputs), len(outputs) > 1
     ctx._output_forms = [(o.array.shape, o.array.dtype) if isinstance(o, Tensor) else None for o in outputs]
@@ -266,11 +267,12 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
         for output_nr, o in enumerate(outputs)
     )
     note_views(ctx, [o for o in finished if isinstance(o, Tensor)])
-    tensors, ctx.to_save = ctx.to_save, ()  # at once: an error in a pack hook must leave no circle behind
+    tensors = take_saved(ctx)  # at once: an error in a pack hook must leave no circle behind
     if recording:
         pack_saved(ctx, tensors, inputs, outputs, separate_setup)
         if state.recording == 2 and finished:
             instrument(ctx, finished[0])
+    ctx._dirty = ctx._non_differentiable = ()  # results hold ctx, so it may not hold them
     return finished if is_tuple else finished[0]
 
 

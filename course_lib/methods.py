@@ -133,7 +133,8 @@ def _set_data(self, new):
     keep_form(self, new.array)
     self.array = memory_of(new)
     if new.is_inference() or self.is_inference():
-        meta_of(self).inference, self.meta.leaf_edge = new.is_inference(), no_edge
+        kept = self.is_inference() and self.meta.inference  # True: without a counter from the beginning
+        meta_of(self).inference, self.meta.leaf_edge = new.is_inference() and (kept or "counted"), no_edge
 
 
 Tensor.data = property(

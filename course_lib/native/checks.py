@@ -87,14 +87,49 @@ def check_results(hook, result, wanted):
 # --- the marks of a custom Function ------------------------------------------------------------------------
 
 
-def check_marks(dirty, non_differentiable):
-    """RuntimeError when a custom Function marked something that is no tensor. (PyTorch's texts end there.)"""
+def take_marks(ctx):
+    """What a custom Function's forward marked as dirty and as not differentiable, which ctx lets go of.
+
+    RuntimeError for what is no tuple, or no tensor. (PyTorch's texts end there.)
+    """
+    marks = take(ctx, "dirty_tensors"), take(ctx, "non_differentiable")
     for marked, text in (
-        (dirty, "mark_dirty can only accept variables, but argument "),
-        (non_differentiable, "mark_non_differentiable only accepts variable arguments, but got "),
+        (marks[0], "mark_dirty can only accept variables, but argument "),
+        (marks[1], "mark_non_differentiable only accepts variable arguments, but got "),
     ):
         if not all(isinstance(tensor, Tensor) for tensor in marked):
             raise RuntimeError(text)
+    return marks
+
+
+def take_saved(ctx):
+    """What a custom Function's forward wants to keep, of which ctx lets go until it is packed."""
+    return take(ctx, "to_save")
+
+
+def take(ctx, name):
+    """The tuple under a name of ctx, None in its place. RuntimeError for anything else."""
+    value = getattr(ctx, name)
+    if value is None:
+        return ()
+    if not isinstance(value, tuple):
+        raise RuntimeError(f"autograd internal error: {name} attribute is expected to be a tuple but is ")
+    setattr(ctx, name, None)
+    return value
+
+
+def write_only_flag(name, place):
+    """An attribute for True or False that can be set, and is kept under another name."""
+
+    def read(self):
+        raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not readable")
+
+    def write(self, value):
+        if not isinstance(value, bool):
+            raise TypeError(f"set_{name} received an invalid combination of arguments - got (), but expected (bool)")
+        setattr(self, place, value)
+
+    return property(read, write)
 
 
 def check_dirty(dirty, inputs, outputs, recording):
@@ -105,14 +140,16 @@ def check_dirty(dirty, inputs, outputs, recording):
         warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
 
 
-def check_nan(node, grads):
-    """Anomaly mode: RuntimeError when a node made a NaN.
+def check_nan(node, grads, retain_graph):
+    """Anomaly mode: RuntimeError when a node made a NaN. It has run, so what it kept is let go of.
 
     Only the first node that does is told of: a NaN spreads to everything behind it.
     """
     for position, grad in enumerate(grads):
         array = getattr(grad, "array", grad)
         if array is not None and np.isnan(array).any():
+            if not retain_graph:
+                node.release()
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {position}th output.")
 
 

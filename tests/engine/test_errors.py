@@ -1379,6 +1379,29 @@ def _marked(torch, mark):
     Marks.apply(leaf(torch))
 
 
+def _set_on_ctx(torch, name, value):
+    """A Function whose forward sets an attribute of ctx by hand."""
+
+    class Sets(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            setattr(ctx, name, value)
+            return x * 2
+
+    Sets.apply(leaf(torch))
+
+
+def _ask_ctx(torch, name):
+    """A Function whose forward reads an attribute of ctx."""
+
+    class Asks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * getattr(ctx, name)
+
+    Asks.apply(leaf(torch))
+
+
 def _stop(grad):
     raise StopIteration("enough")
 
@@ -1390,6 +1413,9 @@ programs(
     node_prehook_returns_a_list=lambda torch: _hooked(torch, lambda go: [go[0]], "register_prehook", on_node=True),
     mark_dirty_a_number=lambda torch: _marked(torch, "mark_dirty"),
     mark_non_differentiable_a_number=lambda torch: _marked(torch, "mark_non_differentiable"),
+    marks_are_no_tuple=lambda torch: _set_on_ctx(torch, "to_save", [1]),
+    materialize_grads_a_number=lambda torch: _set_on_ctx(torch, "materialize_grads", 3),
+    materialize_grads_is_asked_for=lambda torch: _ask_ctx(torch, "materialize_grads"),
     inputs_of_numbers=lambda torch: torch.autograd.grad(computed(torch).sum(), [1.0]),
     copy_construct=lambda torch: torch.tensor(torch.ones(2)),
 )

@@ -255,6 +255,19 @@ def the_cause_of_a_hooks_own_error_stays(T):
         return [repr(error.__cause__), error.__suppress_context__]
 
 
+@program
+def a_node_that_made_nan_has_run(T):
+    """What it kept is gone as after any run, unless the graph is retained."""
+    out = []
+    for retain in (False, True):
+        with T.autograd.set_detect_anomaly(True):
+            y = leaf(T, [0.0, 4.0]).sqrt()
+            z = y * 0
+            out.append(quiet(lambda z=z, retain=retain: raises(lambda: z.sum().backward(retain_graph=retain))))
+        out.append(raises(lambda y=y: y.grad_fn._saved_result))
+    return out
+
+
 # --- gradients whose elements share a place ----------------------------------------------------------------
 
 
@@ -501,3 +514,62 @@ def copies_in_inference_mode(T):
         made = [copy.copy(x), copy.copy(p), copy.deepcopy(x), copy.deepcopy(p), *map(pickle.loads, files)]
         made += [T.repeat_interleave(T.tensor([1, 2])), T.cartesian_prod(x, x)]
     return [[t.is_inference(), t.requires_grad, type(t).__name__] for t in made]
+
+
+# --- what forward leaves on ctx, and what it marks ---------------------------------------------------------
+
+
+@program
+def marks_on_ctx_have_pytorchs_names(T):
+    """None before forward sets them and after `apply` took them; they may be set by hand."""
+    names, seen = ("dirty_tensors", "non_differentiable", "to_save"), []
+
+    def forward(ctx, x, y):
+        seen.append([getattr(ctx, name) for name in names] + [raises(lambda: ctx.materialize_grads)])
+        ctx.mark_dirty(x)
+        ctx.mark_non_differentiable(y)
+        ctx.save_for_backward(x.add_(1), None)
+        seen.append([len(getattr(ctx, name)) for name in names])
+        return x, y
+
+    x, y = simple(T, forward, lambda ctx, g, h: (g, None)).apply(leaf(T, [1.0]) * 1, leaf(T, [1.0]) * 1)
+    seen += [[getattr(x.grad_fn, name) for name in names], y.requires_grad, x.grad_fn.saved_tensors[0]]
+    for name in (*names, "materialize_grads"):
+        for value in ((), 5, [1], None):
+            function = simple(T, lambda ctx, x, n=name, v=value: setattr(ctx, n, v) or x * 2, lambda ctx, g: g)
+            seen.append(raises(lambda f=function: f.apply(leaf(T, [1.0]))))
+    return seen
+
+
+@program
+def ctx_holds_nothing_that_forward_marked(T):
+    """What was changed in place holds its node: held by it in turn, it would wait for the garbage collector."""
+
+    def forward(ctx, x):
+        ctx.mark_dirty(x.add_(1))
+        ctx.mark_non_differentiable(constant := x * 2)
+        return x, constant
+
+    y, constant = simple(T, forward, lambda ctx, g, h: g).apply(leaf(T, [1.0]) * 1)
+    gc.disable()
+    alive = [weakref.ref(y), weakref.ref(constant)]
+    del constant
+    seen = [[r() is not None for r in alive]]
+    del y
+    seen.append([r() is not None for r in alive])
+    gc.enable()
+    return seen
+
+
+@program
+def data_of_inference_mode_leaves_the_counter(T):
+    """`x.data = ` memory that was made in inference mode: x is of that mode, and counts as before."""
+    with T.inference_mode():
+        made = T.ones(2)
+    seen = []
+    for x in (T.zeros(2).add_(1), leaf(T, [1.0, 2.0]), leaf(T, [1.0, 2.0]) * 2):
+        x.data = made
+        seen.append([x._version, x.is_inference()])
+        x.data = T.zeros(2)
+        seen.append([x._version, x.is_inference()])
+    return seen

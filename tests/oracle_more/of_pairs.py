@@ -406,6 +406,17 @@ def gradcheck_goes_back_through_its_first_result(T):
     return [error[1], error[2][:80], calls]
 
 
+@program
+def gradcheck_calls_its_function_as_often(T):
+    """For its results, each number up and down, and undefined gradients; zeros go through the first results."""
+    x, calls = leaf(T, [1.0, 2.0], "float64"), []
+    for options in ({}, {"check_undefined_grad": False}):
+        for f in (lambda x: x * x, lambda x: (x * 2, x.exp())):
+            T.autograd.gradcheck(lambda x, f=f: calls.append(0) or f(x), x, **options)
+            calls.append(len(calls))
+    return calls
+
+
 programs(data_cannot_be_deleted=lambda T: raises(lambda: delattr(leaf(T, [1.0]), "data")))
 
 

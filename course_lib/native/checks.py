@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib.grad_mode import state
 from course_lib.native import messages
-from course_lib.tensor import Tensor, meta_of, new_tensor
+from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
 
 
 def check_grad(tensor, grad):
@@ -135,6 +135,8 @@ def write_only_flag(name, place):
 def check_dirty(dirty, inputs, outputs, recording):
     """What mark_dirty named must be among the outputs (RuntimeError), and if recorded among the inputs (a warning)."""
     if not all(any(tensor is o for o in outputs) for tensor in dirty):
+        for tensor in dirty:  # they count as written to all the same
+            counter_of(tensor).value += 1
         raise RuntimeError(messages.DIRTY_NOT_RETURNED)
     if recording and not all(any(tensor is i for i in inputs) for tensor in dirty):
         warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)

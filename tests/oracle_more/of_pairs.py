@@ -553,6 +553,15 @@ def marks_on_ctx_have_pytorchs_names(T):
 
 
 @program
+def dirty_counts_even_if_it_is_refused(T):
+    """What mark_dirty named and forward did not return has been written to, too."""
+    function, out = simple(T, lambda ctx, x: ctx.mark_dirty(x) or x * 2, lambda ctx, g: g), []
+    for x in (leaf(T, [1.0]) * 1, T.ones(1)):
+        out.append([raises(lambda x=x: function.apply(x)), x._version])
+    return out
+
+
+@program
 def ctx_holds_nothing_that_forward_marked(T):
     """What was changed in place holds its node: held by it in turn, it would wait for the garbage collector."""
 

@@ -348,8 +348,8 @@ def deviations(x, dim):
 
 def std_grad(grad, x, result, dim, correction, keepdim):
     """The gradient of the standard deviation; 0 where all values are equal."""
-    scale = grad / (result * 2)
-    scale = where(result == 0, zeros_like(scale), scale)
+    scale = grad / mul_number(result, 2)
+    scale = zero_where(result == 0, scale)
     return var_grad(scale, x, dim, correction, keepdim)
 
 
@@ -358,7 +358,12 @@ def var_grad(grad, x, dim, correction, keepdim):
     grad, n = restore_dim(grad, x.shape, dim, keepdim), numel(x.shape, dim) - correction
     if n <= 0 and (dim is None or not x.ndim):
         return grad * no_deviations(x)
-    return (2 / n if n else math.inf) * grad * deviations(x, dim)
+    return mul_number(grad, 2 / n if n else math.inf) * deviations(x, dim)
+
+
+def zero_where(mask, x):
+    """x with 0 where the mask is True."""
+    return np.where(mask, x.dtype.type(0), x)
 
 
 def no_deviations(x):
@@ -370,7 +375,7 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     """The gradient of a vector norm; 0 at 0, where the norm has no slope of its own."""
     grad, result = restore_dim(grad, x.shape, dim, keepdim), restore_dim(result, x.shape, dim, keepdim)
     if ord == 2:
-        return grad * where(result == 0, zeros_like(x), x / result)
+        return grad * zero_where(result == 0, x / result)
     if ord == 1:
         return grad * sign(x)
     if ord == 0:

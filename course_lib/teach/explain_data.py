@@ -483,7 +483,8 @@ NETWORKS = (
         r"Expected p_in|bincount only supports|does not support deleting|info\(\) requires an?|not supported by torch|"
         r"without narrowing|RNG state is|expected a long|expected a torch\.ByteTensor|Autograd not support dtype|"
         r"__contains__ only supports|"
-        r"mark_dirty can only|mark_non_differentiable only|all inputs have to be Tensors|expected tuple, but hook|"
+        r"mark_dirty can only|attribute is expected to be|objects is not readable|"
+        r"mark_non_differentiable only|all inputs have to be Tensors|expected tuple, but hook|"
         r"maximum size for tensor at|mismatch in length of strides|Negative strides|setStorage: sizes|"
         r"To copy construct from a tensor|Deleting tensor data is not|Expected output to be a",
         (

@@ -33,7 +33,7 @@ from course_lib.native.checks import as_tensor, check_dirty, take_marks, take_sa
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
-from course_lib.tensor import Tensor, alias, memory_of, meta_of, no_edge
+from course_lib.tensor import Tensor, memory_of, meta_of, no_edge
 from course_lib.views import check_in_place, count_write, edge_of, make_view, rebase_history, requires_grad, set_history
 
 state = grad_mode.state
@@ -319,7 +319,7 @@ def note_views(ctx, outputs):
 def without_history(tensor, is_input, is_dirty):
     """An output that is not differentiated. An input is never handed out itself: its history is its own."""
     if requires_grad(tensor) and is_input:
-        return alias(tensor)
+        return tensor.detach()
     if requires_grad(tensor):
         return tensor if tensor._is_view() else tensor.detach_()
     return make_view(tensor, memory_of(tensor)) if is_input and not is_dirty else tensor

@@ -133,7 +133,12 @@ def write_only_flag(name, place):
 
 
 def check_dirty(dirty, inputs, outputs, recording):
-    """What mark_dirty named must be among the outputs (RuntimeError), and if recorded among the inputs (a warning)."""
+    """What mark_dirty named must be among the outputs (RuntimeError), and if recorded among the inputs (a warning).
+
+    RuntimeError outside of inference mode also for a tensor made in it: the write cannot be counted.
+    """
+    if not state.inference and any(tensor.meta is not None and tensor.meta.inference is True for tensor in dirty):
+        raise RuntimeError(messages.INFERENCE_IN_PLACE)
     if not all(any(tensor is o for o in outputs) for tensor in dirty):
         for tensor in dirty:  # they count as written to all the same
             counter_of(tensor).value += 1

@@ -924,6 +924,17 @@ def function_does_not_return_what_it_marked_dirty(torch):
 
 
 @program
+def function_marks_an_inference_tensor_dirty(torch):
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x
+
+    with torch.inference_mode():
+        x = torch.ones(3)
+    function(torch, forward).apply(x)
+
+
+@program
 def function_marks_what_was_no_input(torch):
     def forward(ctx, x):
         y = x * 2

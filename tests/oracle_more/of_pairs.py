@@ -3,6 +3,7 @@
 import copy
 import gc
 import io
+import itertools
 import pickle
 import threading
 import warnings
@@ -595,4 +596,41 @@ def data_of_inference_mode_leaves_the_counter(T):
         seen.append([x._version, x.is_inference()])
         x.data = T.zeros(2)
         seen.append([x._version, x.is_inference()])
+    return seen
+
+
+@program
+def functions_of_inference_tensors(T):
+    """What a Function returns in and out of inference mode: an input, written to or not, a view, no derivative."""
+
+    def written(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    def constant(ctx, x):
+        ctx.mark_non_differentiable(x)
+        return x
+
+    def marked(ctx, x):
+        ctx.mark_dirty(x)
+        ctx.mark_non_differentiable(x)
+        return x
+
+    forwards = [written, lambda ctx, x: x, lambda ctx, x: x[:1], constant, marked]
+    modes = [T.inference_mode, T.no_grad, T.enable_grad]
+    seen = []
+    for made, wants, mode, forward in itertools.product([True, False], [True, False], modes, forwards):
+        function = simple(T, forward, lambda ctx, g: g)
+        with T.inference_mode(made):
+            x = T.full((3,), 2.0, requires_grad=wants)
+
+        def facts(x=x, mode=mode, function=function):
+            with mode():
+                y = function.apply(x)
+            return [y.is_inference(), y.requires_grad, y is x, y._is_view(), raises(lambda: y._version)]
+
+        try:
+            seen.append(facts())
+        except RuntimeError as error:
+            seen.append(str(error)[:60])
     return seen

@@ -211,8 +211,8 @@ def write(tensor, values, *operands, uniform=False):
 def count_write(tensor):
     """One more write to the tensor's memory: everything that was saved from it is now out of date.
 
-    All writes end here, but for AccumulateGrad's, which come by the thousand and count by themselves. Whether the
-    values really changed is not asked: t_() and its like, which only change the shape, count too.
+    All writes that are allowed end here, but for AccumulateGrad's, which come by the thousand and count by themselves.
+    Whether the values really changed is not asked: t_() and its like, which only change the shape, count too.
     """
     version = tensor.version or counter_of(tensor)
     version.value += 1

@@ -22,12 +22,14 @@ INSTEAD = {
         "vmap": "Write the loop.",
         **dict.fromkeys(("float16", "half", "bfloat16"), REAL),
         **dict.fromkeys(("complex32", "complex64", "complex128", "cfloat", "cdouble", "chalf"), REAL),
-        **dict.fromkeys(("complex", "polar", "view_as_real", "view_as_complex", "fft"), REAL),
+        **dict.fromkeys(("complex", "polar", "view_as_real", "view_as_complex"), "Keep two tensors, one a part."),
+        "fft": "Use numpy.fft on x.detach().numpy(), without gradients.",
         **dict.fromkeys(("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "short", "int"), WHOLE),
         **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "sparse_coo", "sparse_csr"), DENSE),
         "set_default_dtype": "Give dtype= where a tensor is made.", "set_default_tensor_type": "Give dtype= instead.",
         "set_default_device": HERE, "get_default_device": HERE, "mps": HERE, "xpu": HERE, "accelerator": HERE,
-        "amp": REAL, "autocast": REAL, "distributed": "Train in one process.", "multiprocessing": "Use threads.",
+        **dict.fromkeys(("amp", "autocast"), "Compute in float32."),
+        "distributed": "Train in one process.", "multiprocessing": "Use threads.",
     },  # fmt: skip
     "torch.autograd": {
         "forward_ad": "Use autograd.functional.jvp: this engine goes backward only.",
@@ -35,7 +37,7 @@ INSTEAD = {
     },
     "torch.Tensor": {
         **dict.fromkeys(("to_sparse", "to_sparse_csr", "sparse_mask"), DENSE),
-        **dict.fromkeys(("pin_memory", "share_memory_", "to_mkldnn"), HERE),
+        **dict.fromkeys(("pin_memory", "to_mkldnn"), HERE), "share_memory_": "Use threads: they share all memory.",
         "storage": "Use untyped_storage().",
     },
 }

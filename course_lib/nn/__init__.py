@@ -3,6 +3,7 @@
 PyTorch: torch/nn/__init__.py. Read parameter.py and module.py; the rest is made of them.
 """
 
+from course_lib.native.messages import no_such_name as _no_such_name
 from course_lib.nn import functional, init, modules, utils
 from course_lib.nn.activations import (
     CELU,
@@ -76,10 +77,7 @@ def __getattr__(name):
     if name in layers_more.__all__:
         globals()[name] = getattr(layers_more, name)
         return globals()[name]
-    raise AttributeError(
-        f"course_lib.nn has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib.nn)` lists what "
-        "there is."
-    )
+    raise _no_such_name(__name__, name)
 
 
 def _layers_more():

@@ -17,6 +17,7 @@ from course_lib.native import composites, creation, derivatives_nn, kernels, ker
 from course_lib.native.arguments import broadcast_error, number, promote, rank, type_name
 from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
+from course_lib.native.messages import no_such_name
 from course_lib.native.parsing import asking, asking_later
 from course_lib.tensor import Tensor
 from course_lib.views import requires_grad
@@ -951,10 +952,7 @@ def __getattr__(name):
     if name in functional_more.__all__:
         globals()[name] = asking(getattr(functional_more, name), name, module=__name__)
         return globals()[name]
-    raise AttributeError(
-        f"course_lib.nn.functional has no {name!r}. If PyTorch has it, this engine leaves it out; "
-        "`dir(course_lib.nn.functional)` lists what there is."
-    )
+    raise no_such_name(__name__, name)
 
 
 def __dir__():

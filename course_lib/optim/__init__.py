@@ -3,6 +3,7 @@
 PyTorch: torch/optim/__init__.py.
 """
 
+from course_lib.native.messages import no_such_name as _no_such_name
 from course_lib.optim import lr_scheduler
 from course_lib.optim.algorithms import SGD, Adagrad, Adam, AdamW, RMSprop
 from course_lib.optim.optimizer import Optimizer
@@ -18,10 +19,7 @@ def __getattr__(name):
 
         globals().update(Adadelta=Adadelta, Adamax=Adamax, NAdam=NAdam, RAdam=RAdam)
         return globals()[name]
-    raise AttributeError(
-        f"course_lib.optim has no {name!r}. If PyTorch has it, this engine leaves it out; `dir(course_lib.optim)` "
-        "lists what there is."
-    )
+    raise _no_such_name(__name__, name)
 
 
 def __dir__():

@@ -236,7 +236,7 @@ def test_c07_12_retaining_is_no_cure(torch):
 def test_c07_13_anomaly_mode(torch):
     """Anomaly mode, switched on before the forward pass, names the line that saved the tensor."""
     x = leaf(torch, 4.0, 9.0)
-    told = []
+    told, warned = [], []
     for early in (True, False):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -245,9 +245,12 @@ def test_c07_13_anomaly_mode(torch):
                 a += 1  # the line that writes
                 with torch.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError) as error:
                     a.sum().backward()
-        told.append("\n".join([str(error.value), *(str(warning.message) for warning in caught)]))
+        texts = [str(warning.message) for warning in caught]
+        warned.append(any("a = x.sqrt()" in text for text in texts))
+        told.append("\n".join([str(error.value), *texts]))
 
     assert CHANGED in told[0] and "a = x.sqrt()" in told[0]
     assert CHANGED in told[1] and "a = x.sqrt()" not in told[1]
+    assert [True, False] == warned  # that line is in a warning, on both
     ours = torch.__name__ == "course_lib"
     assert ("a += 1" in told[0]) == ours  # PyTorch does not name the line that wrote

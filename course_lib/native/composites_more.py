@@ -843,19 +843,12 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 def uniform_(input, a=0.0, b=1.0, *, generator=None, **names):
     """Overwrite the tensor with random numbers spread evenly over [a, b)."""
-    low, high = names.get("from", a), names.get("to", b)
-    if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
-    kernels.floats(input.array, "check_uniform_bounds")
-    return rows.uniform_(input, low + (high - low) * creation.numbers(generator).random(input.array.shape))
+    return rows.uniform_(input, creation.even_values(input, names.get("from", a), names.get("to", b), generator))
 
 
 def normal_(input, mean=0.0, std=1.0, *, generator=None):
     """Overwrite the tensor with normal random numbers."""
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    kernels.floats(input.array, "normal_kernel_cpu")
-    return rows.normal_(input, mean + std * creation.numbers(generator).standard_normal(input.array.shape))
+    return rows.normal_(input, creation.normal_values(input, mean, std, generator))
 
 
 def random_(input, *bounds, generator=None):
@@ -864,15 +857,18 @@ def random_(input, *bounds, generator=None):
     low, high = bounds if len(bounds) == 2 else (0, bounds[0] if bounds else largest[input.array.dtype.kind] + 1)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return rows.random_(input, creation.numbers(generator).integers(low, high - 1, input.array.shape, endpoint=True))
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    drawn = draw.whole_numbers(source, like.size, int(low), int(high))
+    return rows.random_(input, draw.in_memory_order(drawn, like))
 
 
 def bernoulli_(input, p=0.5, *, generator=None):
     """Overwrite the tensor with ones, with probability p (a number, or one for each element), and zeros."""
-    chance = p.array if isinstance(p, Tensor) else p
+    chance, kind = (p.array, p.array.dtype) if isinstance(p, Tensor) else (p, np.float64)
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return rows.bernoulli_draw_(input, creation.numbers(generator).random(input.array.shape) < chance)
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    return rows.bernoulli_draw_(input, draw.in_memory_order(draw.fractions(source, like.size, kind), like) < chance)
 
 
 def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
@@ -883,18 +879,19 @@ def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None,
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if size is not None:
-        drawn = mean + std * creation.numbers(generator).standard_normal(creation.sizes_from((size,)))
         kind = creation.floating("normal_kernel_cpu", dtype)
-        return creation.finish(np.asarray(drawn).astype(kind), dtype, requires_grad, device)
+        memory = new_tensor(np.zeros(creation.sizes_from((size,)), kind))
+        return creation.finish(normal_(memory, mean, std, generator=generator).array, None, requires_grad, device)
     shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
-    noise = normal_(new_tensor(np.zeros(shape, dtypes.F32)), generator=generator)
+    kind = (mean if isinstance(mean, Tensor) else std).array.dtype
+    noise = normal_(new_tensor(np.zeros(shape, kind)), generator=generator)
     return (noise * std + mean).detach()
 
 
 def bernoulli(input, p=None, *, generator=None):
     """1 with the probability that each element gives (or, with p, each with that one), else 0."""
     if p is not None:
-        result = bernoulli_(creation.empty_like(input), p, generator=generator)
+        result = bernoulli_(creation.zeros(input.array.shape, dtype=input.dtype), p, generator=generator)
         edge = gradient_edge(input) if state.recording > 0 else None
         if edge is not None:
             result.node = without_derivative("aten::bernoulli", (edge,))
@@ -902,7 +899,9 @@ def bernoulli(input, p=None, *, generator=None):
     kernels.floats(input.array, "bernoulli_tensor_cpu_p_")
     if not ((input.array >= 0) & (input.array <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: each is a probability.")
-    return rows.bernoulli(input, creation.numbers(generator).random(input.array.shape) < input.array)
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    drawn = draw.fractions(source, like.size, like.dtype)
+    return rows.bernoulli(input, drawn.reshape(like.shape) < like)
 
 
 def randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False):

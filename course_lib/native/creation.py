@@ -292,18 +292,37 @@ def empty_like(input, *, dtype=None, device=None, requires_grad=False):
 # --- random ------------------------------------------------------------------------------------------------
 
 
-def numbers(generator=None):
-    """NumPy's generator behind a source, or behind the one that all share."""
+def source_of(generator=None):
+    """The module that draws, and a source of random numbers, or the one that all share."""
     from course_lib.native import generator as sources  # here, because not every program draws
 
-    return sources.numbers(generator)
+    return sources, sources.source_of(generator)
+
+
+def even_values(input, low, high, generator=None):
+    """An array of numbers spread evenly over [low, high), to be written over `input`."""
+    floating("check_uniform_bounds", input.dtype)
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    (draw, source), like = source_of(generator), memory_of(input)
+    low, high = like.dtype.type(low), like.dtype.type(high)
+    return draw.in_memory_order(draw.fractions(source, like.size, like.dtype) * (high - low) + low, like)
+
+
+def normal_values(input, mean, std, generator=None):
+    """An array of normal numbers, to be written over `input`."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    floating("normal_kernel_cpu", input.dtype)
+    (draw, source), like = source_of(generator), memory_of(input)
+    drawn = draw.normals(source, like.size, like.dtype, like.flags.c_contiguous)
+    return draw.in_memory_order(drawn * like.dtype.type(std) + like.dtype.type(mean), like)
 
 
 def manual_seed(seed):
-    """Begin the random numbers of the shared source anew. The numbers themselves are NumPy's, not PyTorch's."""
-    from course_lib.native.generator import default_generator
+    """Begin the random numbers of the shared source anew: the same as PyTorch's, for the same seed."""
+    return source_of()[1].manual_seed(int(seed))
 
-    return default_generator.manual_seed(int(seed))
 
 def floating(kernel, dtype):
     """The NumPy type for random numbers; NotImplementedError for integers, in the words of PyTorch's kernels."""
@@ -316,15 +335,15 @@ def floating(kernel, dtype):
 def randn(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with mean 0 and standard deviation 1."""
     size = shape_from(sizes if size is None else (size,))
-    array = np.asarray(numbers(generator).standard_normal(size)).astype(floating("normal_kernel_cpu", dtype))
-    return finish(array, dtype, requires_grad, device)
+    kind, (draw, source) = floating("normal_kernel_cpu", dtype), source_of(generator)
+    return finish(draw.normals(source, math.prod(size), kind, True).reshape(size), dtype, requires_grad, device)
 
 
 def rand(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers spread evenly over [0, 1)."""
     size = shape_from(sizes if size is None else (size,))
-    array = np.asarray(numbers(generator).random(size)).astype(floating("check_uniform_bounds", dtype))
-    return finish(array, dtype, requires_grad, device)
+    kind, (draw, source) = floating("check_uniform_bounds", dtype), source_of(generator)
+    return finish(draw.fractions(source, math.prod(size), kind).reshape(size), dtype, requires_grad, device)
 
 
 def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
@@ -333,27 +352,28 @@ def randint(low, high=None, size=None, *, generator=None, dtype=None, device=Non
         low, high, size = 0, low, high
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    drawn = numbers(generator).integers(low, high, shape_from((size,)))
+    size, (draw, source) = shape_from((size,)), source_of(generator)
+    drawn = draw.whole_numbers(source, math.prod(size), operator.index(low), operator.index(high)).reshape(size)
     return finish(drawn, dtype or dtypes.int64, requires_grad, device)
 
 
 def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False):
     """The numbers 0 to n - 1 in random order."""
-    drawn = numbers(generator).permutation(*shape_from((n,)))
-    return finish(drawn, dtype or dtypes.int64, requires_grad, device)
+    draw, source = source_of(generator)
+    return finish(draw.permutation(source, *shape_from((n,))), dtype or dtypes.int64, requires_grad, device)
 
 
 def randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Normal random numbers in the shape and type of `input`."""
-    dtype = dtype or input.dtype
-    return randn(
-        size=input.array.shape, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad
-    )
+    """Normal random numbers in the shape and type of `input`, laid out like it."""
+    kind, (draw, source) = floating("normal_kernel_cpu", dtype or input.dtype), source_of(generator)
+    order, like = layout(input), memory_of(input)
+    drawn = draw.normals(source, like.size, kind, order == "C" or like.flags.c_contiguous)
+    return finish(draw.in_memory_order(drawn, like, order), None, requires_grad, device)
 
 
 def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Random numbers in [0, 1) in the shape and type of `input`."""
-    dtype = dtype or input.dtype
-    return rand(size=input.array.shape, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
+    """Random numbers in [0, 1) in the shape and type of `input`, laid out like it."""
+    kind, (draw, source) = floating("check_uniform_bounds", dtype or input.dtype), source_of(generator)
+    like = memory_of(input)
+    drawn = draw.in_memory_order(draw.fractions(source, like.size, kind), like, layout(input))
+    return finish(drawn, None, requires_grad, device)

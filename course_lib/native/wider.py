@@ -26,7 +26,7 @@ from course_lib.native.generator import (  # noqa: F401
 from course_lib.native.indexing import dimension, index_tensors, put_
 from course_lib.native.joining import cat, stack
 from course_lib.native.printing import Size
-from course_lib.tensor import Tensor, counter_of, new_tensor
+from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.views import gradient_edge
 
 
@@ -621,13 +621,16 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if np.any(np.sum(weights, -1) == 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    chances = (weights / np.sum(weights, -1, keepdims=True, dtype=np.float64)).reshape(-1, weights.shape[-1])
-    chances = chances / np.sum(chances, -1, keepdims=True)
-    source = creation.numbers(generator)
-    if replacement:
-        drawn = [source.choice(len(line), num_samples, True, line) for line in chances]
+    draw, source = creation.source_of(generator)
+    lines = weights.reshape(-1, weights.shape[-1])
+    if replacement and num_samples > 1:  # each number falls into one of the steps of the sums
+        sums = np.cumsum(lines, -1)
+        sums /= sums[:, -1:]
+        even = draw.fractions(source, len(lines) * num_samples, np.float64).reshape(len(lines), -1)
+        drawn = [np.searchsorted(steps, places) for steps, places in zip(sums, even, strict=True)]
     else:  # waiting times: the first few that arrive, and what cannot arrive comes last
-        arrivals = chances / source.exponential(size=chances.shape)
+        times = draw.in_memory_order(draw.waiting_times(source, lines.size), weights).astype(lines.dtype)
+        arrivals = lines / times.reshape(lines.shape)
         drawn = np.argsort(-arrivals, axis=-1, kind="stable")[:, :num_samples]
     return without_gradient(np.array(drawn, np.int64).reshape(*weights.shape[:-1], num_samples))
 
@@ -641,7 +644,8 @@ def exponential_(input, lambd=1.0, *, generator=None):
         )
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return rows.uniform_(input, creation.numbers(generator).exponential(1 / lambd, input.array.shape))
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    return rows.uniform_(input, draw.in_memory_order(draw.waiting_times(source, like.size) / lambd, like))
 
 
 # --- torch.linalg ------------------------------------------------------------------------------------------

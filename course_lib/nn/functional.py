@@ -19,7 +19,7 @@ from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
 from course_lib.native.messages import no_such_name
 from course_lib.native.parsing import asking, asking_later
-from course_lib.tensor import Tensor
+from course_lib.tensor import Tensor, memory_of
 from course_lib.views import requires_grad
 
 # --- activations -------------------------------------------------------------------------------------------
@@ -531,6 +531,13 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
+def kept_with_chance(chance, input):
+    """Ones with the given chance, else zeros, in the shape and type of `input`."""
+    (draw, source), like = creation.source_of(), memory_of(input)
+    drawn = draw.in_memory_order(draw.fractions(source, like.size, np.float64), like, creation.layout(input))
+    return creation.finish((drawn < chance).astype(like.dtype))
+
+
 def dropout(input, p=0.5, training=True, inplace=False):
     """Each element set to zero with chance p, the others divided by 1 - p. Does nothing unless training."""
     if not 0 <= p <= 1:
@@ -539,7 +546,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     if p == 0 or not training or input.numel() == 0:
         return input
     check_cast(dtypes.F32, input.array.dtype)
-    keep = (creation.rand_like(input.detach()) >= p).to(input.dtype)
+    keep = kept_with_chance(1 - p, input)
     mask = keep * 0 if p == 1 else keep / (1 - p)
     return rows.mul_(input, mask) if inplace else rows.mul(input, mask)
 

@@ -17,6 +17,7 @@ from course_lib.nn.functional import (
     check_steps,
     check_tensors,
     dropout,
+    kept_with_chance,
     leaky_relu,
     logsigmoid,
     named,
@@ -544,8 +545,9 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return named(leaky_relu(input, (lower + upper) / 2, inplace), f"RreluWithNoiseBackward{int(inplace)}")
-    slope = creation.rand_like(input.detach()) * (upper - lower) + lower
-    slope = composites.where(input.detach() > 0, creation.ones_like(input), slope)
+    slope, (draw, source) = creation.ones_like(input), creation.source_of()
+    leaking = input.array <= 0  # for these only a number is drawn
+    slope.array[leaking] = draw.fractions(source, np.count_nonzero(leaking), np.float64) * (upper - lower) + lower
     return named((rows.mul_ if inplace else rows.mul)(input, slope), f"RreluWithNoiseBackward{int(inplace)}")
 
 
@@ -581,10 +583,10 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not training:
         return input
-    limit = -1.7580993408473766
+    limit = 1.7580993408473766  # below 0
     scale = 0.0 if p == 1 else 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
-    kept = (creation.rand_like(input.detach()) >= p).to(input.dtype)
-    shift = (kept - 1) * (limit * scale) - limit * scale * p
+    kept = kept_with_chance(1 - p, input)
+    shift = (kept - 1) * (limit * scale) + limit * scale * p
     return input.mul_(kept * scale).add_(shift) if inplace else input * (kept * scale) + shift
 
 

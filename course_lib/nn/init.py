@@ -36,14 +36,12 @@ def constant_(tensor, val):
 
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Random numbers spread evenly over [a, b)."""
-    return overwrite(tensor, creation.rand_like(tensor, generator=generator) * (b - a) + a)
+    return overwrite(tensor, creation.even_values(tensor, a, b, generator))
 
 
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal random numbers."""
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    return overwrite(tensor, creation.randn_like(tensor, generator=generator) * std + mean)
+    return overwrite(tensor, creation.normal_values(tensor, mean, std, generator))
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
@@ -61,12 +59,12 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     def draw():
         """Some numbers, and which of them to draw again."""
         if inside > 0.3:
-            values = creation.randn_like(tensor, generator=generator) * std + mean
+            values = normal_(creation.zeros_like(tensor), mean, std, generator)
             return values, (values < a) | (values > b)
-        values = creation.rand_like(tensor, generator=generator) * (b - a) + a
+        values = uniform_(creation.zeros_like(tensor), a, b, generator)
         top = ((max(a, min(mean, b)) - mean) / std) ** 2  # at the densest place
-        kept_as_often = ((top - ((values - mean) / std) ** 2) / 2).exp()
-        return values, creation.rand_like(tensor, generator=generator) > kept_as_often
+        seldom = (top - ((values - mean) / std) ** 2) / 2
+        return values, creation.rand_like(tensor, generator=generator).log() > seldom
 
     values, again = draw()
     while again.any():
@@ -114,7 +112,7 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     """Normal random numbers, of which a share in each column, at random places, is zero."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    values = creation.randn_like(tensor, generator=generator) * std
+    values = normal_(creation.zeros_like(tensor), 0.0, std, generator)
     rows, columns = values.shape
     for column in range(columns):
         values[creation.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0

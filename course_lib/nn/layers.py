@@ -248,7 +248,8 @@ class _Convolution(Module):
         self.kernel_size, self.stride = F.per_dimension(kernel_size, n), F.per_dimension(stride, n)
         self.padding = padding if isinstance(padding, str) else F.per_dimension(padding, n)
         self.dilation, self.output_padding = F.per_dimension(dilation, n), (0,) * n
-        self.weight = make(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype)
+        ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        self.weight = make(ends[0], ends[1] // groups, *self.kernel_size, dtype=dtype)
         if bias:
             self.bias = make(out_channels, dtype=dtype)
         else:

@@ -81,8 +81,6 @@ class _Transposed(_Convolution):
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
         )
         self.output_padding = F.per_dimension(output_padding, self.dimensions)
-        self.weight = make(in_channels, out_channels // groups, *self.kernel_size, dtype=dtype)
-        self.reset_parameters()
 
     def forward(self, input, output_size=None):
         """(N, in_channels, ...) -> (N, out_channels, ...), larger; output_size chooses among the possible ones."""

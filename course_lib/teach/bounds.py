@@ -283,7 +283,7 @@ class CourseLib:
         numbers = generator.default_generator
         settings = {k: list(v) if isinstance(v, list) else v for k, v in vars(grad_mode.state).items()}
         anomaly = grad_mode.state.anomaly, grad_mode.state.anomaly_check_nan
-        return settings, anomaly, (numbers._seed, numbers._numpy), dtypes.default
+        return settings, anomaly, (numbers._seed, numbers._twister, numbers._kept), dtypes.default
 
     @classmethod
     def start(cls, engine):
@@ -292,13 +292,13 @@ class CourseLib:
         type(state).anomaly, type(state).anomaly_check_nan = False, True
         state.saved_tensor_hooks, state.saved_tensor_hooks_disabled = [], None
         state.update()
-        engine.manual_seed(SEED)  # makes a new NumPy generator; the old one is not touched
+        engine.manual_seed(SEED)  # makes a new twister; the old one is not touched
 
     @classmethod
     def restore(cls, engine, saved):
         grad_mode, generator, dtypes = cls.modules()
         numbers = generator.default_generator
-        settings, anomaly, (numbers._seed, numbers._numpy), dtypes.default = saved
+        settings, anomaly, (numbers._seed, numbers._twister, numbers._kept), dtypes.default = saved
         vars(grad_mode.state).update(settings)
         grad_mode.ThreadState.anomaly, grad_mode.ThreadState.anomaly_check_nan = anomaly
         grad_mode.state.update()

@@ -153,7 +153,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 def random_state():
     """Where the stream of random numbers stands."""
-    return creation.numbers().bit_generator.state
+    return creation.source_of()[1].place
 
 
 @contextlib.contextmanager
@@ -162,12 +162,12 @@ def replayed(saved):
     if saved is None:
         yield
         return
-    before = random_state()
-    creation.numbers().bit_generator.state = saved
+    source = creation.source_of()[1]
+    before, source.place = source.place, saved
     try:
         yield
     finally:
-        creation.numbers().bit_generator.state = before
+        source.place = before
 
 
 # --- the form without re-entrance --------------------------------------------------------------------------

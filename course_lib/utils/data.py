@@ -216,7 +216,12 @@ class SequentialSampler(Sampler):
 
 def source_for_one_pass(generator):
     """The source of a pass: the given one, or one of its own, begun with a number from the shared one."""
-    return generator or Generator().manual_seed(creation.randint(0, 2**63 - 1, ()).item())
+    return generator or Generator().manual_seed(a_seed())
+
+
+def a_seed(generator=None):
+    """A number to begin other sources with."""
+    return creation.randint(0, 2**63, (), generator=generator).item()
 
 
 class RandomSampler(Sampler):
@@ -240,10 +245,13 @@ class RandomSampler(Sampler):
     def __iter__(self):
         count, source = len(self.data_source), source_for_one_pass(self.generator)
         if self.replacement:
-            yield from creation.randint(0, count, (self.num_samples,), generator=source).tolist()
+            for _ in range(self.num_samples // 32):
+                yield from creation.randint(0, count, (32,), generator=source).tolist()
+            yield from creation.randint(0, count, (self.num_samples % 32,), generator=source).tolist()
             return
-        for start in range(0, self.num_samples, count):
-            yield from creation.randperm(count, generator=source).tolist()[: self.num_samples - start]
+        for _ in range(self.num_samples // count):
+            yield from creation.randperm(count, generator=source).tolist()
+        yield from creation.randperm(count, generator=source).tolist()[: self.num_samples % count]  # drawn in any case
 
     def __len__(self):
         return self.num_samples
@@ -486,6 +494,7 @@ class LoaderIterator:
         self.loader, self.given, self.length_was_asked = loader, 0, loader._length_was_asked
         self.numbers = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
         self.places = iter(self.numbers)
+        a_seed(loader.generator)  # PyTorch draws one for worker processes; so the numbers after it are the same
         self.samples = iter(loader.dataset) if isinstance(loader.dataset, IterableDataset) else None
 
     def __iter__(self):

@@ -1,6 +1,6 @@
 """course_lib.native.generator: sources of random numbers, and what draws from them.
 
-The numbers are others than PyTorch's; when they repeat, and what may be drawn, is the same.
+The numbers themselves are compared with PyTorch's in tests/oracle_more/of_random.py.
 """
 
 import copy

@@ -1,0 +1,195 @@
+"""Random numbers: the same seed gives the same ones, and what is drawn next is the same too."""
+
+import copy
+
+from kit import program
+
+
+def seeded(T, *draws):
+    """What each draw gives after one seed, and where the shared source stands then."""
+    T.manual_seed(3)
+    return [*(draw() for draw in draws), T.rand(2)]
+
+
+@program
+def even_numbers(T):
+    init = T.nn.init
+    return seeded(
+        T,
+        lambda: [T.rand(5), T.rand(2, 3, dtype=T.float64), T.rand(0), T.rand(())],
+        lambda: [T.zeros(4).uniform_(2, 3), T.zeros(3, 4).t().uniform_(), T.zeros(6, 4)[::2].uniform_(-1, 1)],
+        lambda: [T.rand_like(T.zeros(3, 4).t()), T.rand_like(T.zeros(3), dtype=T.float64)],
+        lambda: T.rand_like(T.zeros(5, 1).expand(5, 6)),
+        lambda: T.rand_like(T.zeros(3, 4).t()).stride(),
+        lambda: [init.uniform_(T.zeros(4), -0.1, 0.3), init.xavier_uniform_(T.zeros(3, 5), 2.0)],
+    )
+
+
+@program
+def normal_numbers(T):
+    return seeded(
+        T,
+        lambda: [T.randn(7), T.randn(5, 9), T.randn(33, dtype=T.float64), T.randn(15), T.randn(16), T.randn(17)],
+        lambda: [T.zeros(4).normal_(1, 2), T.zeros(5, 6).t().normal_(), T.zeros(6, 8)[:, :4].normal_()],
+        lambda: [T.zeros(4, 5, 6).permute(2, 0, 1).normal_(), T.randn_like(T.zeros(5, 1).expand(5, 6))],
+        lambda: [T.normal(2.0, 3.0, (4,)), T.normal(T.arange(20.0), 2.0), T.normal(0.0, 1.0, (20,), dtype=T.float64)],
+        lambda: T.normal(1.0, T.arange(20.0, dtype=T.float64)),
+        lambda: T.normal(T.zeros(3, 1, dtype=T.float64), T.ones(1, 4)),
+        lambda: [T.nn.init.normal_(T.zeros(4), 1, 0.3), T.nn.init.kaiming_normal_(T.zeros(4, 5))],
+    )
+
+
+@program
+def every_second_of_few_normal_numbers_is_kept(T):
+    """It is given out by the next small draw, whatever was drawn in between; a seed forgets it."""
+    found = seeded(T, lambda: [T.randn(3), T.rand(2), T.randn(20), T.randn(0), T.randn(1), T.randn(4)])
+    one, state = T.randn(1), T.get_rng_state()
+    again = [T.randn(3), T.set_rng_state(state), T.randn(3)]
+    source = T.Generator().manual_seed(1)
+    T.randn(1, generator=source)
+    twin = source.clone_state() if hasattr(source, "clone_state") else copy.deepcopy(source)
+    return [
+        found,
+        one,
+        again,
+        T.randn(2, generator=source),
+        T.randn(2, generator=twin),
+        T.manual_seed(3) and T.randn(1),
+    ]
+
+
+@program
+def whole_numbers(T):
+    return seeded(
+        T,
+        lambda: [T.randint(-5, 10, (4,)), T.randint(9, (4,), dtype=T.float32), T.randint(2**40, (4,))],
+        lambda: [T.randint(2**28 - 1, (3,)), T.randint(2**28, (3,)), T.randint(-(2**63), 2**63 - 1, (3,))],
+        lambda: [T.randint_like(T.zeros(3, 4), 9), T.randperm(77), T.randperm(5, dtype=T.float64), T.randperm(0)],
+        lambda: [T.zeros(4).random_(), T.zeros(4, dtype=T.float64).random_(), T.zeros(4, dtype=T.int64).random_()],
+        lambda: [T.zeros(9, dtype=T.bool).random_(), T.zeros(4).random_(7), T.zeros(4).random_(-7, 7)],
+    )
+
+
+@program
+def chances(T):
+    return seeded(
+        T,
+        lambda: [T.bernoulli(T.full((50,), 0.3)), T.bernoulli(T.full((50,), 0.3, dtype=T.float64))],
+        lambda: [T.bernoulli(T.zeros(50), 0.3), T.zeros(50).bernoulli_(0.7), T.zeros(20, dtype=T.bool).bernoulli_()],
+        lambda: [T.zeros(4, 5).bernoulli_(T.full((5,), 0.5)), T.bernoulli(T.full((4, 5), 0.5).t())],
+        lambda: [T.bernoulli(T.full((4, 5), 0.5).t(), 0.5), T.bernoulli(T.full((4, 5), 0.5).t()).stride()],
+        lambda: [T.zeros(4).exponential_(), T.zeros(40, dtype=T.float64).exponential_(3.0)],
+    )
+
+
+@program
+def places_drawn_by_weight(T):
+    weights = T.arange(50.0)
+    return seeded(
+        T,
+        lambda: [
+            T.multinomial(weights, 20),
+            T.multinomial(weights, 20, True),
+            T.multinomial(weights.double(), 9, True),
+        ],
+        lambda: [T.multinomial(T.ones(3, 5), 1), T.multinomial(T.ones(3, 5), 1, True)],
+        lambda: T.multinomial(T.arange(12.0, dtype=T.float64).reshape(3, 4), 3),
+        lambda: [T.multinomial(T.arange(12.0).reshape(3, 4).t(), 2, again) for again in (False, True)],
+    )
+
+
+@program
+def seeds_of_all_sizes(T):
+    draws = [T.rand(2, generator=T.Generator().manual_seed(s)) for s in (0, 1, 2**31, 2**32, 2**32 + 1, 2**63 + 5, -1)]
+    return [*draws, T.rand(2, generator=T.Generator()), T.manual_seed(-3) and T.rand(2)]
+
+
+@program
+def values_that_layers_begin_with(T):
+    n = T.nn
+    layers = (
+        lambda: n.Linear(3, 4), lambda: n.Conv2d(4, 6, 3, groups=2), lambda: n.ConvTranspose2d(4, 6, 3, groups=2),
+        lambda: n.ConvTranspose1d(2, 3, 2, bias=False), lambda: n.Embedding(3, 4, padding_idx=1),
+        lambda: n.LSTM(3, 4, 2, bidirectional=True), lambda: n.GRUCell(3, 4), lambda: n.Bilinear(2, 3, 4),
+        lambda: n.Sequential(n.Conv1d(2, 3, 2), n.BatchNorm1d(3), n.LayerNorm(3), n.PReLU(), n.GroupNorm(1, 3)),
+    )  # fmt: skip
+    return [seeded(T, lambda make=make: list(make().parameters())) for make in layers]
+
+
+@program
+def rarer_starting_values(T):
+    init = T.nn.init
+    return seeded(
+        T,
+        lambda: [init.trunc_normal_(T.zeros(40)), init.trunc_normal_(T.zeros(40), 0, 0.02)],
+        lambda: init.trunc_normal_(T.zeros(40), 0.0, 1.0, 1.5, 2.0),
+        lambda: [init.orthogonal_(T.zeros(4, 5)), init.orthogonal_(T.zeros(5, 2, 2), 1.4)],
+        lambda: init.sparse_(T.zeros(6, 5), 0.3),
+    )
+
+
+@program
+def masks_of_dropout(T):
+    F = T.nn.functional
+    return seeded(
+        T,
+        lambda: [F.dropout(T.ones(40), 0.3), F.dropout(T.ones(5, 6).t(), 0.3), F.dropout(T.ones(9, dtype=T.float64))],
+        lambda: [
+            F.dropout1d(T.ones(3, 4, 2)),
+            F.dropout2d(T.ones(3, 4, 2, 2), 0.3),
+            F.dropout3d(T.ones(3, 4, 1, 2, 2)),
+        ],
+        lambda: [F.alpha_dropout(T.ones(40), 0.3, True), F.rrelu(T.linspace(-2, 2, 20), training=True)],
+        lambda: F.scaled_dot_product_attention(*T.ones(3, 2, 4, 5), dropout_p=0.4),
+        lambda: T.nn.LSTM(2, 3, 2, dropout=0.5)(T.ones(4, 1, 2))[0].detach().clone(),
+    )
+
+
+@program
+def dropped_elements_of_alpha_dropout_are_low(T):
+    """What selu gives for large negative numbers, moved and scaled like all the others."""
+    T.manual_seed(0)
+    y = T.nn.functional.alpha_dropout(T.zeros(1000), 0.4, True)
+    return [y.unique(), abs(y.mean().item()) < 0.1, abs(y.std().item() - 1) < 0.1]
+
+
+@program
+def checkpoints_draw_the_same_again(T):
+    from importlib import import_module
+
+    checkpoint = import_module(T.__name__ + ".utils.checkpoint").checkpoint
+    x = T.ones(30, requires_grad=True)
+    drop = T.nn.Dropout(0.5)
+    return seeded(
+        T, lambda: T.randn(1), lambda: checkpoint(lambda v: drop(v).sum(), x, use_reentrant=False), lambda: T.randn(2)
+    )
+
+
+@program
+def loaders_shuffle_alike(T):
+    """Every pass draws a number for itself, also one in order."""
+    data = T.utils.data
+
+    def passes(**options):
+        loader = data.DataLoader(range(10), 3, **options)
+        return [[batch for batch in loader] for _ in range(2)]
+
+    source = T.Generator().manual_seed(2)
+    return [
+        seeded(T, lambda: passes(shuffle=True), lambda: passes(), lambda: next(iter(data.DataLoader(range(5), 2)))),
+        seeded(T, lambda: passes(shuffle=True, generator=source), lambda: T.rand(1, generator=source)),
+        seeded(T, lambda: [list(part.indices) for part in data.random_split(range(10), [0.3, 0.7])]),
+    ]
+
+
+@program
+def samplers_draw_alike(T):
+    data = T.utils.data
+    source = T.Generator().manual_seed(2)
+    return seeded(
+        T,
+        lambda: [list(data.RandomSampler(range(10), True, 70)), list(data.RandomSampler(range(10), False, 25))],
+        lambda: [list(data.RandomSampler(range(4), generator=source)), T.rand(1, generator=source)],
+        lambda: [list(data.SubsetRandomSampler([4, 5, 6])), list(data.WeightedRandomSampler([1.0, 2, 3, 0], 9))],
+        lambda: list(data.WeightedRandomSampler([1.0, 2, 3, 0], 3, False)),
+    )

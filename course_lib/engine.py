@@ -38,7 +38,7 @@ from course_lib import grad_mode
 from course_lib.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.native import heap
-from course_lib.native.checks import check_nan, check_result, store_for_inference
+from course_lib.native.checks import check_nan, store_for_inference
 from course_lib.native.kernels import named_sizes
 from course_lib.native.sum_to import fit_inputs, fit_to_outputs
 from course_lib.saved import read_slot
@@ -333,10 +333,8 @@ def run_leaf(task, node, grads, is_needed):
             from course_lib.anomaly import note_write
 
             note_write(meta.grad.version)
-    for hook in list((meta.post_accumulate_hooks or {}).values()):
-        if (result := hook(node.variable)) is not None:
-            check_result(hook, result, result)
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    if call_tensor_hooks(meta.post_accumulate_hooks or {}, node.variable) is not node.variable:
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if node.hooks is not None:
         run_posthooks(node, (), grads)
     return ()

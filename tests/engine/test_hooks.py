@@ -185,6 +185,29 @@ def test_post_accumulate_hooks_see_the_accumulated_gradient(torch):
     assert w.grad is None
 
 
+def test_a_post_accumulate_hook_may_return_its_leaf_and_nothing_else(torch):
+    """What one returns goes to the next, is checked like a gradient, and is refused at the end; the leaf is as None."""
+    seen = []
+    refused = {
+        "has changed the size of value": [lambda p: p.grad.sum()],
+        "expected Variable, but hook returned 'int'": [lambda p: p.grad, lambda p: 3],
+        "should return None": [lambda p: p.grad * 7, lambda p: seen.append(p.tolist())],
+    }
+    for message, hooks in refused.items():
+        x = leaf(torch)
+        for hook in hooks:
+            x.register_post_accumulate_grad_hook(hook)
+        with pytest.raises((RuntimeError, TypeError), match=message):
+            x.sum().backward()
+    assert seen == [[7.0, 7.0, 7.0]]
+
+    x = leaf(torch)
+    x.register_post_accumulate_grad_hook(lambda p: p)
+    x.sum().backward()
+
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
 def test_hooks_are_differentiated_with_create_graph(torch):
     """What a hook does to a gradient is part of the recorded pass."""
     x = leaf(torch, 3.0)

@@ -65,6 +65,8 @@ programs(
             lambda p: None,
             lambda p: 3,
             lambda p: p.grad,
+            lambda p: p.grad.sum(),
+            lambda p: p,
             lambda p: p.grad.zero_() and None,
             lambda p: setattr(p, "grad", None),
         )

@@ -186,7 +186,7 @@ def promote_difference(self, other):
 def promote_nothing(self, end, *weight):
     """For an operation whose operands must have the same type already; RuntimeError when they do not."""
     for name, other in zip(("end", "weight"), (end, *weight), strict=False):
-        if rank(other) and other.array.dtype is not self.array.dtype:
+        if rank(other) and other.array.dtype != self.array.dtype:
             kinds = [t.dtype.c_name for t in (self, other)]
             raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
     return promote(self, end, *weight)

@@ -58,7 +58,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
         array = np.array(data.array)
     elif isinstance(data, np.ndarray | np.generic):
         check_steps(data)
-        array = np.array(data)
+        array = with_known_type(np.array(data))
     else:
         array = array_from_python(data, dtype)
     return finish(array, dtype, requires_grad, device)
@@ -145,12 +145,20 @@ def check_steps(array):
         )
 
 
+def with_known_type(array):
+    """The array, its type the very object that this engine compares with: out of a pickle comes an equal one.
+
+    Else each operation with it would find two types and convert. TypeError for types that this engine does not have.
+    """
+    kind = dtypes.of_array(array).numpy
+    return array if array.dtype is kind else array.view(kind)
+
+
 def from_numpy(array):
     """A tensor on the array's own memory: writing to one changes the other, and no version is counted."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    result = new_tensor(array)
-    dtypes.of_array(array)
+    result = new_tensor(with_known_type(array))
     check_steps(array)
     if not array.flags.writeable:
         messages.warn_once(READ_ONLY_ARRAY, stacklevel=2)

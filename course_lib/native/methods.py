@@ -636,7 +636,8 @@ def warn_of_hooks(tensor):
 
 
 def _rebuild(cls, array, wants_grad):
-    tensor = new_tensor(at_place(*array) if isinstance(array, tuple) else array, cls)
+    array = creation.with_known_type(at_place(*array) if isinstance(array, tuple) else array)
+    tensor = new_tensor(array, cls)
     counter_of(tensor).value += 1  # PyTorch makes an empty tensor and gives it the memory
     if state.inference:
         meta_of(tensor).inference = True

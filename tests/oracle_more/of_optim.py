@@ -1,7 +1,10 @@
 """Optimizers and schedulers: arithmetic over several steps, state, groups, refusals."""
 
 import copy
+import io
+import pickle
 
+import numpy as np
 from kit import flags, kind, leaf, program, programs, quiet, raises, warned
 
 
@@ -410,3 +413,54 @@ def training_with_everything(T):
             s.step()
             out.append(loss.item())
     return [out, w, b]
+
+
+@program
+def training_goes_on_from_a_file(T):
+    """With every algorithm the run after loading makes the steps of the run that went on; so do pickles and arrays."""
+
+    def begin(make):
+        T.manual_seed(0)
+        net = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.Tanh(), T.nn.Linear(4, 1))
+        return net, make(net.parameters())
+
+    def step(net, optimizer):
+        optimizer.zero_grad()
+        loss = net(T.arange(6.0).reshape(2, 3)).square().sum()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    def through_file(value):
+        file = io.BytesIO()
+        T.save(value, file)
+        file.seek(0)
+        return T.load(file)
+
+    found = []
+    for name in ("Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "SGD"):
+        options = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
+        make = lambda ps, name=name, options=options: getattr(T.optim, name)(ps, lr=0.01, **options)  # noqa: E731
+        for carry in (through_file, lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy):
+            net, optimizer = begin(make)
+            losses = [step(net, optimizer) for _ in range(2)]
+            other, its_optimizer = begin(make)
+            other.load_state_dict(carry(net.state_dict()))
+            its_optimizer.load_state_dict(carry(optimizer.state_dict()))
+            found.append([losses, step(net, optimizer) == step(other, its_optimizer), step(other, its_optimizer)])
+    return found
+
+
+@program
+def arrays_out_of_a_pickle_are_like_others(T):
+    """NumPy gives them a type that is equal and another object."""
+    array = pickle.loads(pickle.dumps(np.ones((2, 3), np.float32)))
+    shared, copied, t = T.from_numpy(array), T.tensor(array), pickle.loads(pickle.dumps(T.ones(2, 3)))
+    x = T.zeros(2, 3)
+    array[0, 0] = 5
+    return [
+        [x.clone().lerp_(y, 0.5) for y in (shared, copied, t, T.as_tensor(array))],
+        [x.lerp(y, y) for y in (shared, copied, t)],
+        [y.lerp(x, 0.5) for y in (shared, copied, t)],
+        [T.cat([x, y]) @ y.t() for y in (shared, copied, t)],
+    ]

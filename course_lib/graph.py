@@ -16,7 +16,7 @@ import weakref
 from itertools import count
 
 from course_lib.native.kernels import broadcast_like
-from course_lib.native.ownership import copy_like, counter_to_add, may_be_taken_over, no_gradients
+from course_lib.native.ownership import copy_like, counter_of_copy, counter_to_add, may_be_taken_over, no_gradients
 from course_lib.native.sum_to import fit_inputs
 from course_lib.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
 
@@ -205,9 +205,8 @@ class AccumulateGrad(Node):
     The node holds its leaf, and the leaf holds the node only weakly: so the node lives as long as some graph
     leads to the leaf, and two operations on one leaf share one node.
 
-    A gradient and `.grad` are different things. What arrives here is the complete gradient of one pass; `.grad` is
-    the sum over all passes since it was last cleared. The first gradient becomes `.grad` itself if nobody else can
-    see it (native/ownership.py); later ones are added into the same memory.
+    A gradient is not `.grad`. What arrives here is complete for one pass; `.grad` is the sum since it was cleared: the
+    first gradient itself if nobody else sees it (native/ownership.py), into which later ones are added.
     """
 
     __slots__ = ("variable",)
@@ -228,7 +227,8 @@ class AccumulateGrad(Node):
         elif have is None:
             result = allocate(Tensor)
             result.array = grad if may_be_taken_over(grad, array) else copy_like(grad, array)
-            result.node = result.version = result.meta = None
+            result.version = None if result.array is grad else counter_of_copy(array)
+            result.node = result.meta = None
             meta.grad = result
         else:
             version = counter_of(have) if have.meta is None else counter_to_add(have)

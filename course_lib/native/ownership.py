@@ -12,6 +12,7 @@ from course_lib.native import messages
 from course_lib.native.kernels import broadcast_like
 from course_lib.native.memory import UNSHARED, check_overlap, is_dense
 from course_lib.tensor import counter_of
+from course_lib.version import VersionCounter
 
 
 def may_be_taken_over(grad, like):
@@ -72,6 +73,14 @@ def copy_like(grad, like):
         return np.array(grad, order="C")
     copy[...] = grad
     return copy
+
+
+def counter_of_copy(like):
+    """The counter of a gradient that was copied for `.grad`.
+
+    PyTorch makes memory stepped through like the leaf and writes the gradient into it, which counts as a write.
+    """
+    return VersionCounter(1) if like.flags.c_contiguous or is_dense(like) else None
 
 
 def steps_alike(grad, like):

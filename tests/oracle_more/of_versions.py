@@ -430,6 +430,30 @@ def grads_own_version(T):
 
 
 @program
+def a_gradient_that_is_copied_was_written(T):
+    """What others can see is copied into new memory, a write; what nobody else sees becomes `.grad` as it is."""
+    given = T.ones(3)
+
+    def version(act, make=lambda: T.ones(3)):
+        x = make().requires_grad_()
+        act(x)
+        return x.grad._version
+
+    return [
+        version(lambda x: x.sum().backward()),
+        version(lambda x: (x * 2).sum().backward()),
+        version(lambda x: (x + 1).backward(given)),
+        version(lambda x: (x * 2).backward(given)),
+        version(lambda x: x.backward(given)),
+        version(lambda x: (x + 0).mean().backward()),
+        version(lambda x: x.t().exp().sum().backward(), lambda: T.ones(2, 3)),
+        version(lambda x: x.t().sum().backward(), lambda: T.ones(2, 3)),
+        version(lambda x: x.sum().backward(), lambda: T.ones(6).as_strided((3,), (2,))),
+        version(lambda x: (x + T.ones(2, 3)).sum().backward()),
+    ]
+
+
+@program
 def kept_grad_is_changed(T):
     x = leaf(T, [1.0, 2.0])
     (x * 2).sum().backward()

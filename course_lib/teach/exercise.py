@@ -270,11 +270,14 @@ def members(cls):
 
 def fingerprint(code):
     """What a function does, without its name, comments, docstring and place."""
-    steps = [
-        (step.opname, fingerprint(step.argval) if inspect.iscode(step.argval) else repr(step.argval))
-        for step in dis.get_instructions(code)
-    ]
+    steps = [(step.opname, fingerprint_of_argument(step, code)) for step in dis.get_instructions(code)]
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_flags & 0x0C, steps
+
+
+def fingerprint_of_argument(step, code):
+    """What an instruction works on. (Names of keywords: Python 3.11 gives only their place among the constants.)"""
+    value = code.co_consts[step.arg] if step.opname == "KW_NAMES" else step.argval
+    return fingerprint(value) if inspect.iscode(value) else repr(value)
 
 
 def invitation(exercise):

@@ -61,6 +61,15 @@ def test_a_starter_with_real_code_counts_until_its_code_changes(torch):
     assert outcome_of(exercise.starter.replace("return y", "return z"), torch, exercise).outcome == "correct"
 
 
+def test_another_keyword_is_an_attempt(torch):
+    """Two calls that differ only in the name of a keyword are different code."""
+    starter = "def double(x):\n    return x.sum(dim=0, keepdim=True)\n"
+    exercise = changed(DOUBLE, starter=starter, check=lambda answer, torch: not_yet("seen"))
+
+    assert outcome_of(starter, torch, exercise).outcome == "not attempted"
+    assert outcome_of(starter.replace("keepdim", "other"), torch, exercise).outcome == "not yet"
+
+
 def test_a_starter_that_is_a_class_counts_until_a_method_changes(torch):
     """A class is untouched while its methods hold the starter's code."""
     starter = "class Double:\n    rate = 1\n\n    @staticmethod\n    def forward(ctx, x):\n        ...\n"

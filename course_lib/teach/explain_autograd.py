@@ -674,6 +674,8 @@ PASSES = (
         (
             "Let a leaf require grad before the computation, and look whether loss.grad_fn is set.",
             "Walk backwards and print `t.requires_grad`: the line where it becomes False is the cut.",
+            "If it is made of a gradient, ask for that gradient with `create_graph=True`: without, a gradient has no "
+            "history, and a penalty made of it is a constant (lesson 13).",
         ),
         (
             (

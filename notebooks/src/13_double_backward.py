@@ -1,0 +1,442 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 13 · Double backward: how do you train on a gradient?
+#
+# **A penalty on slopes, a step that is itself learned, a Hessian times a vector: in each of them a gradient becomes part of a loss and is differentiated again. What must the first backward pass leave behind for that, and how does it get lost?**
+#
+# It gets lost in silence: the loss falls, the penalty stands in it, and it teaches nothing. At the end you can claim, with a cell that proves it:
+#
+# - **C13.1** With create_graph=True the formulas of the backward pass are recorded as operations, so the gradient has a grad_fn; its value is the same as without.
+# - **C13.2** create_graph=True also retains the graph; retain_graph=True alone gives a gradient that cannot be differentiated.
+# - **C13.3** A second derivative that is zero comes as zeros for relu(x), as an unused input for `w * x`, and as an error about a missing grad_fn for `3 * x`.
+# - **C13.4** The Hessian times v is the gradient of (g * v).sum(), or of g with the weights v: two passes, however large the Hessian is.
+# - **C13.5** A penalty on the slopes of `relu(x @ W1 + b1) @ W2 + b2` for x gives gradients to W1 and W2, zeros to b1 and nothing to b2.
+# - **C13.6** With create_graph=True the first pass releases nothing, and the operations that it records save further tensors.
+# - **C13.7** Without create_graph, or after detach() or `.data`, the penalty is a constant: a loss that contains it runs without an error and trains as if it were not there.
+# - **C13.8** backward(create_graph=True) adds the inner gradient to the `.grad` of every parameter as well, and the second pass adds to that.
+# - **C13.9** backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, which outlives the last name; autograd.grad closes none.
+# - **C13.10** Through `w - lr * g` the outer gradient takes in how g depends on w; with a g that has no history, or an update under no_grad, it is another number and there is no error.
+# - **C13.11** A write in place between the two passes makes the second one raise, if the graph of the gradient has saved what was overwritten.
+# - **C13.12** A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps it, and gradgradcheck tells the two apart.
+#
+# **Minutes** 60; exercise 13.6 is an optional 12 more · **Needs** lessons 00, 03, 04, 06, 07, 09, 11 · **Opens** `course_lib/engine.py` and the generated code of one operation · **Out of scope** forward-mode derivatives, `torch.func`
+
+# %%
+import course_lib as torch
+import numpy as np
+import warnings
+import weakref
+
+from course_lib.teach import draw, expect_error, explain, ledger, lesson, show
+
+L = lesson(13)
+
+# %% [markdown]
+# ## Question
+#
+# ```python
+# x = torch.tensor(2.0, requires_grad=True)
+# y = x**3
+# (first,) = torch.autograd.grad(y, x)
+# (second,) = torch.autograd.grad(first, x)
+# (third,) = torch.autograd.grad(second, x)
+# ```
+#
+# The derivatives of x³ are 3x², 6x and 6. At 2 they are 12, 12 and 6. As it stands, the program stops with an error. Lesson 11 has shown the word that is missing: with `create_graph=True` a backward pass is itself recorded.
+#
+# ## Predict
+#
+# Call the three calls of `grad` 1, 2 and 3. Which of them need `create_graph=True`? Answer with a list of numbers, such as `[3]`, and with no more of them than needed.
+
+# %%
+L.predict("13.p1", None)
+
+# %% [markdown]
+# ## Run
+#
+# First without, although the graph is retained. Then with:
+
+# %% tags=["C13.1", "C13.2"]
+x = torch.tensor(2.0, requires_grad=True)
+y = x**3
+(plain,) = torch.autograd.grad(y, x, retain_graph=True)
+with expect_error(RuntimeError, "does not require grad and does not have a grad_fn"):
+    torch.autograd.grad(plain, x)
+(first,) = torch.autograd.grad(y, x, create_graph=True)
+(second,) = torch.autograd.grad(first, x, create_graph=True)
+(third,) = torch.autograd.grad(second, x)
+for derivative in (plain, first, second, third):
+    print(derivative)
+
+# %% [markdown]
+# ## See
+#
+# The graph behind `y`, and behind its first derivative:
+
+# %%
+draw(y, first)
+
+# %% [markdown]
+# **Notice:**
+#
+# - Node 1 belongs to `y`. It has run, and it still has what it saved.
+# - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x², times the number 3, times the gradient that came in, which was 1.
+# - So `first` is an ordinary result. Its history leads to `x` over arrows of its own and a slot of its own. The 1 has no history: node 4 has no arrow 0.
+# - `third` is what nobody differentiates further. Its pass had no need to be recorded.
+#
+# ## Explain
+#
+# **Two flags, two jobs.** `retain_graph` lets nodes keep what they saved. `create_graph` computes with recorded tensors. Without the second, a gradient is a number with no past, however long the graph of `y` lives. With it, retaining is switched on as well, for a recorded gradient reads much of the old graph again. `ledger` counts the bytes that are kept: `x` has 4, the incoming 1 another 4.
+
+# %% tags=["C13.1", "C13.2"]
+for flags in ({}, {"retain_graph": True}, {"create_graph": True}):
+    with ledger() as held:
+        y = x**3
+        (g,) = torch.autograd.grad(y, x, **flags)
+        print(flags, "- kept:", held.now, "bytes - the gradient:", g)
+
+# %% [markdown]
+# **Where calculus says zero**, the graph says one of three things. `relu` reads its own result in backward, and that leads to `x`: a path, and zeros come along it. The gradient of `w * x` is `w`: a history, which does not lead to `x`. The gradient of `3 * x` is 3: no history at all. `materialize_grads=True` (lesson 03) makes zeros in the second case. For the third, look at `g.requires_grad` before you ask.
+
+# %% tags=["C13.3"]
+w = torch.tensor(5.0, requires_grad=True)
+for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    try:
+        print(g, "->", torch.autograd.grad(g, x, retain_graph=True)[0])
+    except RuntimeError as error:
+        print(g, "->", str(error).split(". ")[0])
+
+# %% [markdown]
+# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves when the numbers in `x` move. For a million weights nobody can store it, but methods that measure curvature need only the table times a vector `v`. Weigh the slopes with `v`, add them up, differentiate that: a second pass, and no table. Weights may also go in as `grad_outputs` (lesson 03).
+
+
+# %% tags=["C13.4"]
+def f(x):
+    return (x**3).sum() + x[0] * x[1]
+
+
+x, v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([1.0, 0.0, -1.0])
+(g,) = torch.autograd.grad(f(x), x, create_graph=True)
+print(torch.autograd.grad((g * v).sum(), x, retain_graph=True)[0], torch.autograd.grad(g, x, v)[0])
+print(torch.autograd.functional.hvp(f, x, v)[1], torch.autograd.functional.hessian(f, x) @ v)
+
+# %% [markdown]
+# **Now open our engine.** Each formula of the table of derivatives is written out twice. `apply` unwraps arrays and calls NumPy: quick, and nothing is left. `apply_to_tensors` says the same with tensors, whose operations are recorded; a saved tensor comes out with its history. One line of the engine chooses, and `run` switches grad mode to `create_graph` for the whole pass. PyTorch has one form, on tensors, and only the switch.
+
+# %% tags=["engine"]
+show(type(x.sin().grad_fn))
+show("engine.GraphTask.apply", max_lines=3)
+
+# %% [markdown]
+# ## Question
+#
+# ```python
+# x = (mix * real + (1 - mix) * fake).requires_grad_()
+# (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+# penalty = ((g.norm(dim=1) - 1) ** 2).mean()
+# loss = critic(fake).mean() - critic(real).mean() + 10 * penalty
+# loss.backward()
+# ```
+#
+# This is how most people meet double backward: the *gradient penalty* of a Wasserstein GAN. A critic gives high scores to real samples and low ones to faked samples. So that its scores do not climb without bounds, the length of its slopes is pulled towards 1, at points `x` between the two kinds. The slopes are derivatives for the *input*. How the penalty changes with the *weights* is a second derivative.
+#
+# (Why `.sum()`: the score of a sample depends on that sample alone, so row i of `g` holds the slopes of score i.)
+#
+# ## Predict
+#
+# Let `critic(x)` be `torch.relu(x @ W1 + b1) @ W2 + b2`, and call `penalty.backward()` alone. What is in `.grad` of `W1`, `b1`, `W2`, `b2`? Answer with a list of four: `"numbers"`, `"zeros"` or `"None"`.
+
+# %%
+L.predict("13.p2", None)
+
+# %% [markdown]
+# ## Run
+#
+# Two samples, two hidden units, and numbers that can be checked by hand:
+
+# %% tags=["C13.5"]
+real, fake, mix = torch.tensor([[2.0, 2.0], [2.0, 0.0]]), torch.tensor([[0.0, 0.0], [0.0, -2.0]]), 0.5
+W1, b1 = torch.tensor([[1.0, 1.0], [2.0, 0.0]], requires_grad=True), torch.zeros(2, requires_grad=True)
+W2, b2 = torch.tensor([[2.0], [1.0]], requires_grad=True), torch.zeros(1, requires_grad=True)
+
+
+def critic(x):
+    return torch.relu(x @ W1 + b1) @ W2 + b2
+
+
+def penalty_of(g):
+    return ((g.norm(dim=1) - 1) ** 2).mean()
+
+
+x = (mix * real + (1 - mix) * fake).requires_grad_()
+(g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+print("slopes", g.tolist(), "of lengths", g.norm(dim=1).tolist())
+penalty_of(g).backward()
+print(W1.grad, b1.grad, W2.grad, b2.grad, sep="\n")
+
+# %% [markdown]
+# ## See
+
+# %%
+draw(g, detail=0)
+
+# %% [markdown]
+# **Notice:**
+#
+# - Nodes 1 to 3 are the critic as far as `relu`. Nodes 4 to 8 are its backward pass, recorded: `W2` goes up through `relu`'s backward (node 6) and meets `W1` in a product (node 8). In words: slopes = W2, where `relu` lets it pass, times W1. That is why both weights get a gradient.
+# - Arrow 1 of node 6 leads to `relu` itself, in the first graph, and on to `b1`. Only zeros travel there: where `relu` is straight, its slope does not move.
+# - `b2` has no box. Adding a constant to all scores changes no slope, so nothing leads to it.
+# - By hand: the first sample's slopes (3, 4) have length 5, which is 4 too long. The mean over two samples pulls with 2 · 4 / 2 = 4 along (0.6, 0.8). Times `W2` = (2, 1), that is `W1.grad`.
+#
+# ## Explain
+#
+# **What it costs.** Lesson 06: memory climbs in forward and falls in backward. A recorded pass does not let it fall, and its own operations save tensors, too: the curve climbs on. Only the second pass lets go, and only of nodes that it runs. The last product of the critic is not among them (`b2` had no box, either): what it kept waits until `scores` is gone.
+
+# %% tags=["C13.6"]
+X, A, B = (torch.ones(shape, requires_grad=True) for shape in ((100, 20), (20, 30), (30, 1)))
+with ledger() as held:
+    scores = torch.tanh(X @ A) @ B
+    print("after forward:       ", held.now, "bytes")
+    (g,) = torch.autograd.grad(scores.sum(), X, create_graph=True)
+    print("after the first pass:", held.now, "bytes")
+    (g * g).sum().backward()
+held.plot()
+
+# %% [markdown]
+# ## Break it
+#
+# **The penalty that teaches nothing.** Leave `create_graph` out, or put a `detach()`, a `.data` or an `.item()` between `g` and the loss. The loss still requires grad, because the scores in it do; so nothing raises, and the printed penalty is right. It is only a constant. Watch the lengths of the slopes over four steps. They should be pulled to 1; without the pull they grow, for longer slopes make the critic's scores better. A penalty *alone* would have raised: test yours alone.
+
+# %% tags=["C13.7"]
+def lengths_after_training(slopes):
+    parameters = [W1, b1, W2, b2]
+    start = [p.detach().clone() for p in parameters]
+    for _ in range(4):
+        g = slopes(critic(x).sum())
+        loss = critic(fake).mean() - critic(real).mean() + 10 * penalty_of(g)
+        for p, step in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+            p.detach().sub_(0.01 * step)
+    for p, value in zip(parameters, start, strict=True):
+        p.detach().copy_(value)  # as before, for the next try
+    return [round(length, 2) for length in g.norm(dim=1).tolist()]
+
+
+# %% tags=["C13.7"]
+print("create_graph:", lengths_after_training(lambda s: torch.autograd.grad(s, x, create_graph=True)[0]))
+print("without:     ", lengths_after_training(lambda s: torch.autograd.grad(s, x)[0]))
+print("detached:    ", lengths_after_training(lambda s: torch.autograd.grad(s, x, create_graph=True)[0].detach()))
+penalty = penalty_of(torch.autograd.grad(critic(x).sum(), x)[0])
+with expect_error(RuntimeError, "does not require grad"):
+    penalty.backward()
+explain(penalty)
+
+# %% [markdown]
+# **backward() is the wrong tool here.** It has the same flag, so people write `critic(x).sum().backward(create_graph=True)` and go on with `x.grad`. Two things go wrong. First, `backward` fills *every* leaf: the slopes of the scores are now in `W1.grad`, `b1.grad` and the rest, and the second pass adds to them (lesson 05). Above, `W1.grad` was [[4.8, 2.4], [6.4, 3.2]].
+#
+# Second, a ring. `W1.grad` has a history now, that history leads back to `W1`, and `W1` holds its `.grad`. PyTorch warns of it. Every step leaves such a ring behind, with all that its graph has saved, unless somebody says `.grad = None`. The picture shows a small one: from `w.grad` over its nodes to the green box, whose `.grad` it is.
+
+# %% tags=["C13.8", "P18"]
+for p in (W1, b1, W2, b2):
+    p.grad = None
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    critic(x).sum().backward(create_graph=True)
+penalty_of(x.grad).backward()
+print(W1.grad)
+for p in (W1, b1, W2, b2, x):
+    p.grad = None  # this opens the rings
+
+
+# %% tags=["C13.9", "P18"]
+def forget(first_pass):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first_pass((w**3).sum(), w)
+    return weakref.ref(w)
+
+
+left = forget(lambda y, w: torch.autograd.grad(y, w, create_graph=True))
+print("autograd.grad:", "gone" if left() is None else "alive, without a name")
+left = forget(lambda y, w: y.backward(create_graph=True))
+print("backward:     ", "gone" if left() is None else "alive, without a name")
+draw(left().grad, names={"w": left()})
+
+# %% [markdown]
+# **A step that is learned.** In meta-learning (MAML) the loss is taken *after* a step, and its gradient goes *through* the step, to the weights before it and to the learning rate. Let w = 2, the inner loss (w − 5)², lr = 0.125. Then g = −6, the new w is 2.75, and the outer loss is its square. Its slope for the old w is 2 · 2.75 · (1 − 2 · 0.125) = 4.125: in brackets, how g depends on w. Miss that, and you get 5.5; it is cheaper, and some do it on purpose. An update in place under `no_grad` misses it too, and `lr` learns nothing at all.
+#
+# **Written over.** With recording on, `fast -= …` is recorded. But it writes into `fast`, and if the inner loss needs the old `fast` (as fast³ does), the graph of `g` has saved it: lesson 07, in the second pass. The cure is the same in both cases, a new tensor: `fast = fast - 0.125 * g`.
+
+# %% tags=["C13.10", "C13.11"]
+w, lr = torch.tensor(2.0, requires_grad=True), torch.tensor(0.125, requires_grad=True)
+(g,) = torch.autograd.grad((w - 5) ** 2, w, create_graph=True)
+print("through the step:", torch.autograd.grad((w - lr * g) ** 2, [w, lr]))
+print("g is a constant: ", torch.autograd.grad((w - lr * g.detach()) ** 2, [w, lr]))
+with torch.no_grad():
+    w -= lr * g
+print("under no_grad:   ", torch.autograd.grad(w**2, [w, lr], allow_unused=True))
+fast = torch.tensor(2.0, requires_grad=True) * 1
+(g,) = torch.autograd.grad(fast**3, fast, create_graph=True)
+fast -= 0.125 * g
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    (fast**2).backward()
+
+# %% [markdown]
+# **Your own Functions.** With `create_graph=True` your `backward` is recorded like any code. If it is made of tensor operations, it can be differentiated. If it asks a library that knows only arrays, the result has the history of `grad` at most. Lesson 11 could only refuse (`@once_differentiable`). The cure is to let `backward` apply a Function, too. Here that is the Function itself, because cos(x) = sin(x + π/2); in general it is a second one, with a backward of its own.
+
+# %% tags=["C13.12"]
+class Sine(torch.autograd.Function):  # as if from a library that knows only arrays
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.from_numpy(np.sin(x.detach().numpy()))
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * torch.from_numpy(np.cos(ctx.saved_tensors[0].detach().numpy()))
+
+
+class Again(Sine):
+    backward = staticmethod(lambda ctx, grad: grad * Again.apply(ctx.saved_tensors[0] + np.pi / 2))
+
+
+# %% tags=["C13.12"]
+x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+for fn in (Sine, Again):
+    right = torch.autograd.gradcheck(fn.apply, x), torch.autograd.gradgradcheck(fn.apply, x, raise_exception=False)
+    print(f"{fn.__name__}: gradcheck and gradgradcheck say {right}")
+    (g,) = torch.autograd.grad((fn.apply(x) ** 2).sum(), x, create_graph=True)  # 2 sin cos
+    print("  second derivative of sin²:", torch.autograd.grad(g.sum(), x)[0])
+print("  wanted, 2 cos² - 2 sin²:  ", 2 * x.detach().cos() ** 2 - 2 * x.detach().sin() ** 2)
+
+# %% [markdown]
+# ## Exercises
+#
+# The checks use random functions and samples, and compare with finite differences.
+#
+# **13.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)`, first line `y = (x**3).sum()`, last line `p.backward()`. `g` is to be the gradient of `y`, and `x.grad` at the end the gradient of `p`, with all that `g` has to do with `x`. Answer with `"fine"`, `"raises now"` (an ordinary line), `"raises at backward"` (`p.backward()`, or another call of `backward` or `grad`) or `"silently wrong"` (no error, another number in `x.grad`).
+#
+# | | between the two lines |
+# | --- | --- |
+# | A | `(g,) = torch.autograd.grad(y, x, retain_graph=True); p = (g * g).sum()` |
+# | B | `(g,) = torch.autograd.grad(y, x, retain_graph=True); p = (g * g).sum() + y` |
+# | C | `y.backward(create_graph=True); g = x.grad; p = (g * g).sum()` |
+# | D | `y.backward(create_graph=True); g = x.grad; x.grad = None; p = (g * g).sum()` |
+# | E | `(g,) = torch.autograd.grad(y, x, create_graph=True); x.detach().mul_(0.5); p = (g * g).sum()` |
+# | F | `(g,) = torch.autograd.grad(y, x, create_graph=True); x -= 0.1 * g; p = (x * x).sum()` |
+# | G | `y = torch.relu(x).sum(); (g,) = torch.autograd.grad(y, x, create_graph=True); p = (g * g).sum()` |
+# | H | `y = (3 * x).sum(); (g,) = torch.autograd.grad(y, x, create_graph=True); p = (g * g).sum()` |
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("13.1", happens)
+
+# %% [markdown]
+# **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: the mean square of the slopes at the real samples. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and leaves no ring behind.
+#
+# **13.3 · A Hessian times a vector** (6 minutes; the second cell below). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching `x.grad`. If all second derivatives are zero, because `f` is straight, return zeros.
+
+
+# %%
+def critic_loss(torch, critic, real, fake, weight):
+    x = real.clone().requires_grad_()
+    scores = critic(x)
+    scores.sum().backward(retain_graph=True)
+    penalty = (x.grad**2).sum(dim=1).mean()
+    return critic(fake).mean() - scores.mean() + weight * penalty
+
+
+L.check("13.2", critic_loss)
+
+
+# %%
+def hessian_times(torch, f, x, v):
+    return v
+
+
+L.check("13.3", hessian_times)
+
+# %% [markdown]
+# **13.4 · Diagnose** (5 minutes). Six reports. Which change cures each? Choose from `"create_graph=True"`, `"retain_graph=True"`, `"autograd.grad"` (instead of `backward`), `"materialize_grads=True"`, `"a new tensor"` (instead of a write in place) and `"a Function"` (applied in `backward`).
+#
+# - A "I call `loss.backward(create_graph=True)` and make a regulariser of the `.grad`s. Every step takes some more memory, and it never comes back."
+# - B "The penalty is in the loss, ten times. I print it: 8.0, 8.8, 9.7. A factor of 1000 changes nothing. No error."
+# - C "My inner step is `with torch.no_grad(): w -= lr * g`, `g` is recorded. `lr.grad` stays None."
+# - D "I sum the squares of second derivatives over all pairs of weights. Some pairs say 'appears to not have been used in the graph'. Zero would be right."
+# - E "Our layer calls a C library. gradcheck is content. With a penalty behind the layer, training goes wrong, without an error."
+# - F "I need the slopes of one score for `x`, and in a later line for `W`, as plain numbers. The second line says 'backward through the graph a second time'. Memory is short."
+#
+# **13.5 · Learn the learning rate** (8 minutes; the second cell below). The function takes some steps on `inner` and returns the loss `outer` of what they lead to; both map a tensor to one number. Posted with "`lr.grad` is None". Repair it so that the result has the right gradients for the caller's `w` (a leaf) and `lr` (a tensor, one number), and the caller's `w` keeps its values.
+#
+# **13.6 · Arrays inside** (8 minutes, optional; the third cell). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error.
+
+# %%
+cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
+
+L.check("13.4", cures)
+
+
+# %%
+def after_training(torch, w, lr, inner, outer, steps):
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(inner(w), w)
+        with torch.no_grad():
+            w -= lr * g
+    return outer(w)
+
+
+L.check("13.5", after_training)
+
+
+# %%
+class Reciprocal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.r = 1 / x.detach().numpy()
+        return torch.from_numpy(ctx.r)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.from_numpy(-grad.detach().numpy() * ctx.r * ctx.r)
+
+
+L.check("13.6", Reciprocal)
+
+# %% [markdown]
+# ## What you can now claim
+#
+# | claim | its cell says | test |
+# | --- | --- | --- |
+# | C13.1 formulas are recorded | 12 without, 12 with `MulBackward0` | `test_c13_1` |
+# | C13.2 two flags, two jobs | 0, 4 and 8 bytes; the error in Run | `test_c13_2` |
+# | C13.3 three kinds of zero | zeros, not used, no grad_fn | `test_c13_3` |
+# | C13.4 Hessian times v | 6, 1, −18, four times | `test_c13_4` |
+# | C13.5 who feels the penalty | numbers, zeros, numbers, None | `test_c13_5` |
+# | C13.6 nothing is released | 22520 climbs to 46524 | `test_c13_6` |
+# | C13.7 a constant penalty | 1.5 with, 5.64 without; an error alone | `test_c13_7` |
+# | C13.8 the inner gradient is added | 6.8 for 4.8 | `test_c13_8` |
+# | C13.9 the ring | gone; alive | `test_c13_9` |
+# | C13.10 through the step | 4.125; 5.5 twice; None | `test_c13_10` |
+# | C13.11 written over in between | version 1 for 0, explained | `test_c13_11` |
+# | C13.12 arrays cut the history | False, then True | `test_c13_12` |
+#
+# The tests are in `tests/claims/test_claims_13.py`. They run on our engine and on real PyTorch.
+#
+# **A habit.** Ask `g.requires_grad` before you build on `g`, take `autograd.grad` and not `backward`, and try the penalty alone.
+#
+# **Different, or left out, compared with PyTorch.** Our garbage collector finds the ring of C13.9. PyTorch's graph is made in C++, where Python's collector does not look: there it is a leak. PyTorch can also push derivatives forward (`torch.func.jvp`), which makes a Hessian times a vector cheaper, and `torch.func.grad` may be nested without a flag. If a layer mixes samples, as batch normalisation does, row i of `g` is no longer the slopes of score i alone.
+#
+# **Read next in our engine:** Note [What flows along the edges] in `course_lib/engine.py`. **Next lesson:** what to do when the bytes of this one are too many: checkpointing.

@@ -30,7 +30,7 @@
 # - **C13.11** A write in place between the two passes makes the second one raise, if the graph of the gradient has saved what was overwritten.
 # - **C13.12** A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps it, and gradgradcheck tells the two apart.
 #
-# **Minutes** 60; exercise 13.6 is an optional 12 more · **Needs** lessons 00, 03, 04, 06, 07, 09, 11 · **Opens** `course_lib/engine.py` and the generated code of one operation · **Out of scope** forward-mode derivatives, `torch.func`
+# **Minutes** 60; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03, 04, 06, 07, 09, 11 · **Opens** `course_lib/engine.py` and the generated code of one operation · **Out of scope** forward-mode derivatives, `torch.func`
 
 # %%
 import course_lib as torch
@@ -91,7 +91,7 @@ draw(y, first)
 # **Notice:**
 #
 # - Node 1 belongs to `y`. It has run, and it still has what it saved.
-# - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x², times the number 3, times the gradient that came in, which was 1.
+# - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that came in, which was 1 (node 4).
 # - So `first` is an ordinary result. Its history leads to `x` over arrows of its own and a slot of its own. The 1 has no history: node 4 has no arrow 0.
 # - `third` is what nobody differentiates further. Its pass had no need to be recorded.
 #
@@ -124,7 +124,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
 
 # %% tags=["C13.4"]
 def f(x):
-    return (x**3).sum() + x[0] * x[1]
+    return (x**3).sum() + x[0] * x[1]  # the Hessian: 6x on the diagonal, 1 at [0, 1] and [1, 0]
 
 
 x, v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([1.0, 0.0, -1.0])
@@ -195,7 +195,8 @@ draw(g, detail=0)
 # %% [markdown]
 # **Notice:**
 #
-# - Nodes 1 to 3 are the critic as far as `relu`. Nodes 4 to 8 are its backward pass, recorded: `W2` goes up through `relu`'s backward (node 6) and meets `W1` in a product (node 8). In words: slopes = W2, where `relu` lets it pass, times W1. That is why both weights get a gradient.
+# - `penalty.backward()` has run: hence the sentence on top, and the numbers in the green boxes.
+# - Nodes 1 to 3 are the critic as far as `relu`. Nodes 4 to 8 are its backward pass, recorded. Read it upwards from `g`: a product (node 8) of `W1` (transposed, node 7) and of what passed through `relu`'s backward (node 6), which is `W2` (nodes 5 and 4). In words: slopes = W2, where `relu` lets it pass, times W1. So both weights get a gradient.
 # - Arrow 1 of node 6 leads to `relu` itself, in the first graph, and on to `b1`. Only zeros travel there: where `relu` is straight, its slope does not move.
 # - `b2` has no box. Adding a constant to all scores changes no slope, so nothing leads to it.
 # - By hand: the first sample's slopes (3, 4) have length 5, which is 4 too long. The mean over two samples pulls with 2 · 4 / 2 = 4 along (0.6, 0.8). Times `W2` = (2, 1), that is `W1.grad`.
@@ -217,7 +218,7 @@ held.plot()
 # %% [markdown]
 # ## Break it
 #
-# **The penalty that teaches nothing.** Leave `create_graph` out, or put a `detach()`, a `.data` or an `.item()` between `g` and the loss. The loss still requires grad, because the scores in it do; so nothing raises, and the printed penalty is right. It is only a constant. Watch the lengths of the slopes over four steps. They should be pulled to 1; without the pull they grow, for longer slopes make the critic's scores better. A penalty *alone* would have raised: test yours alone.
+# **The penalty that teaches nothing.** Leave `create_graph` out, or put a `detach()`, a `.data` or an `.item()` between `g` and the loss. The loss still requires grad, because the scores in it do; so nothing raises, and the printed penalty is right. It is only a constant. Watch the lengths of the slopes over four steps. They should be pulled to 1; without the pull they grow, for a steeper critic tells real from fake with a lower loss. A penalty *alone* would have raised: test yours alone.
 
 # %% tags=["C13.7"]
 def lengths_after_training(slopes):
@@ -250,9 +251,11 @@ explain(penalty)
 # %% tags=["C13.8", "P18"]
 for p in (W1, b1, W2, b2):
     p.grad = None
+torch.set_warn_always(True)  # some warnings come once in a session
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     critic(x).sum().backward(create_graph=True)
+print("Warning:", str(said[0].message).split(". ")[0])
 penalty_of(x.grad).backward()
 print(W1.grad)
 for p in (W1, b1, W2, b2, x):
@@ -272,7 +275,7 @@ left = forget(lambda y, w: torch.autograd.grad(y, w, create_graph=True))
 print("autograd.grad:", "gone" if left() is None else "alive, without a name")
 left = forget(lambda y, w: y.backward(create_graph=True))
 print("backward:     ", "gone" if left() is None else "alive, without a name")
-draw(left().grad, names={"w": left()})
+draw(left().grad, names={"w": left(), "w.grad": left().grad})
 
 # %% [markdown]
 # **A step that is learned.** In meta-learning (MAML) the loss is taken *after* a step, and its gradient goes *through* the step, to the weights before it and to the learning rate. Let w = 2, the inner loss (w − 5)², lr = 0.125. Then g = −6, the new w is 2.75, and the outer loss is its square. Its slope for the old w is 2 · 2.75 · (1 − 2 · 0.125) = 4.125: in brackets, how g depends on w. Miss that, and you get 5.5; it is cheaper, and some do it on purpose. An update in place under `no_grad` misses it too, and `lr` learns nothing at all.
@@ -345,7 +348,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("13.1", happens)
 
 # %% [markdown]
-# **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: the mean square of the slopes at the real samples. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and leaves no ring behind.
+# **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: at the real samples, the squared length of each sample's slopes, and the mean of these. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and leaves no ring behind.
 #
 # **13.3 · A Hessian times a vector** (6 minutes; the second cell below). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching `x.grad`. If all second derivatives are zero, because `f` is straight, return zeros.
 
@@ -430,7 +433,7 @@ L.check("13.6", Reciprocal)
 # | C13.8 the inner gradient is added | 6.8 for 4.8 | `test_c13_8` |
 # | C13.9 the ring | gone; alive | `test_c13_9` |
 # | C13.10 through the step | 4.125; 5.5 twice; None | `test_c13_10` |
-# | C13.11 written over in between | version 1 for 0, explained | `test_c13_11` |
+# | C13.11 written over in between | version 1 for 0 | `test_c13_11` |
 # | C13.12 arrays cut the history | False, then True | `test_c13_12` |
 #
 # The tests are in `tests/claims/test_claims_13.py`. They run on our engine and on real PyTorch.

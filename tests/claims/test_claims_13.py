@@ -203,6 +203,12 @@ def test_c13_4_hessian_times_vector(torch):
     assert [passes(n, two_calls) for n in (3, 30)] == [2, 2]
     assert passes(30, torch.autograd.functional.hessian) == 31
 
+    if torch.__name__ == "torch":  # what the last section says of PyTorch: forward, and nested without a flag
+        forward = torch.func.jvp(torch.func.grad(f), (x.detach(),), (v,))[1]
+        nested = torch.func.grad(lambda x: (torch.func.grad(f)(x) * v).sum())(x.detach())
+        for product in (forward, nested):
+            assert near(product.tolist(), by_sum.tolist(), 1e-12)
+
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)  # the lesson's numbers
     (g,) = torch.autograd.grad((x**3).sum() + x[0] * x[1], x, create_graph=True)
     assert torch.autograd.grad(g, x, torch.tensor([1.0, 0.0, -1.0]))[0].tolist() == [6.0, 1.0, -18.0]

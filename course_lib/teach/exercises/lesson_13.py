@@ -929,7 +929,7 @@ def trained(torch, inner, outer, steps, w, lr):
 
 
 def check_13_5(answer, torch):
-    for steps in (1, 3, 2):
+    for steps in (3, 1, 2):
         w, lr = array(torch, 3, low=0.2, high=0.9, requires_grad=True), leaf(torch, 0.07, torch.float64)
         inner, outer = inner_and_outer(torch, array(torch, 3), array(torch, 3))
         before = flat(w)

@@ -30,7 +30,7 @@
 # - **C13.11** A write in place between the two passes makes the second one raise, if the graph of the gradient has saved what was overwritten.
 # - **C13.12** A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps it, and gradgradcheck tells the two apart.
 #
-# **Minutes** 60; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03, 04, 06, 07, 09, 11 · **Opens** `course_lib/engine.py` and the generated code of one operation · **Out of scope** forward-mode derivatives, `torch.func`
+# **Minutes** 60; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03 to 07, 09, 11 · **Opens** `course_lib/engine.py` and the generated code of one operation · **Out of scope** forward-mode derivatives, `torch.func`
 
 # %%
 import course_lib as torch
@@ -97,7 +97,7 @@ draw(y, first)
 #
 # ## Explain
 #
-# **Two flags, two jobs.** `retain_graph` lets nodes keep what they saved. `create_graph` computes with recorded tensors. Without the second, a gradient is a number with no past, however long the graph of `y` lives. With it, retaining is switched on as well, for a recorded gradient reads much of the old graph again. `ledger` counts the bytes that are kept: `x` has 4, the incoming 1 another 4.
+# **Two flags, two jobs.** `retain_graph` lets nodes keep what they saved. `create_graph` computes with recorded tensors. Without the second, a gradient is a number with no past, however long the graph of `y` lives. With it, retaining is switched on as well, because the new graph may lead on into the old one (a picture further down shows it). `ledger` counts the bytes that are kept: `x` has 4, the incoming 1 another 4.
 
 # %% tags=["C13.1", "C13.2"]
 for flags in ({}, {"retain_graph": True}, {"create_graph": True}):
@@ -119,7 +119,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
         print(g, "->", str(error).split(". ")[0])
 
 # %% [markdown]
-# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves when the numbers in `x` move. For a million weights nobody can store it, but methods that measure curvature need only the table times a vector `v`. Weigh the slopes with `v`, add them up, differentiate that: a second pass, and no table. Weights may also go in as `grad_outputs` (lesson 03).
+# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves when the numbers in `x` move. For a million weights nobody can store it, but methods that measure curvature need only the table times a vector `v`. Weigh the slopes with `v`, add them up, differentiate that: a second pass, and no table. Or hand `v` to `grad` as weights (lesson 03). The last line measures it: the slopes half a `v` ahead, minus those half a `v` behind.
 
 
 # %% tags=["C13.4"]
@@ -131,6 +131,8 @@ x, v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([1.0, 0.0
 (g,) = torch.autograd.grad(f(x), x, create_graph=True)
 print(torch.autograd.grad((g * v).sum(), x, retain_graph=True)[0], torch.autograd.grad(g, x, v)[0])
 print(torch.autograd.functional.hvp(f, x, v)[1], torch.autograd.functional.hessian(f, x) @ v)
+ahead, behind = (torch.autograd.grad(f(p), p)[0] for p in (x + v / 2, x - v / 2))
+print(ahead - behind)
 
 # %% [markdown]
 # **Now open our engine.** Each formula of the table of derivatives is written out twice. `apply` unwraps arrays and calls NumPy: quick, and nothing is left. `apply_to_tensors` says the same with tensors, whose operations are recorded; a saved tensor comes out with its history. One line of the engine chooses, and `run` switches grad mode to `create_graph` for the whole pass. PyTorch has one form, on tensors, and only the switch.
@@ -426,7 +428,7 @@ L.check("13.6", Reciprocal)
 # | C13.1 formulas are recorded | 12 without, 12 with `MulBackward0` | `test_c13_1` |
 # | C13.2 two flags, two jobs | 0, 4 and 8 bytes; the error in Run | `test_c13_2` |
 # | C13.3 three kinds of zero | zeros, not used, no grad_fn | `test_c13_3` |
-# | C13.4 Hessian times v | 6, 1, −18, four times | `test_c13_4` |
+# | C13.4 Hessian times v | 6, 1, −18, five times | `test_c13_4` |
 # | C13.5 who feels the penalty | numbers, zeros, numbers, None | `test_c13_5` |
 # | C13.6 nothing is released | 22520 climbs to 46524 | `test_c13_6` |
 # | C13.7 a constant penalty | 1.5 with, 5.64 without; an error alone | `test_c13_7` |

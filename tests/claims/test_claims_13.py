@@ -213,7 +213,10 @@ def test_c13_4_hessian_times_vector(torch):
 
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)  # the lesson's numbers
     (g,) = torch.autograd.grad((x**3).sum() + x[0] * x[1], x, create_graph=True)
-    assert torch.autograd.grad(g, x, torch.tensor([1.0, 0.0, -1.0]))[0].tolist() == [6.0, 1.0, -18.0]
+    v = torch.tensor([1.0, 0.0, -1.0])
+    assert torch.autograd.grad(g, x, v)[0].tolist() == [6.0, 1.0, -18.0]
+    ends = [torch.autograd.grad((p**3).sum() + p[0] * p[1], p)[0] for p in (x + v / 2, x - v / 2)]
+    assert (ends[0] - ends[1]).tolist() == [6.0, 1.0, -18.0]  # exact: slopes of a cube are squares
 
 
 def test_c13_5_who_feels_the_penalty(torch):
@@ -339,6 +342,15 @@ def test_c13_8_the_inner_gradient_is_added(torch):
         wanted = first if q.grad is None else first + q.grad
         assert near(p.grad.reshape(-1).tolist(), wanted.reshape(-1).tolist())
     assert near(critic.W1.grad[0].tolist(), [6.8, 4.4])
+
+    w = leaf(torch, 2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            (w**3).backward(create_graph=True)
+    assert w.grad.item() == 24.0  # what is added has a history, too
+    assert torch.autograd.grad(w.grad, w)[0].item() == 24.0
+    w.grad = None
     for p in (*critic.parameters, critic.x):
         p.grad = None
 

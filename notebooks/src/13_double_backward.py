@@ -119,7 +119,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
         print(g, "->", str(error).split(". ")[0])
 
 # %% [markdown]
-# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves when the numbers in `x` move. For a million weights nobody can store it, but most methods need only the table times a vector `v`. Weigh the slopes with `v`, add, differentiate: a second pass, no table. Or hand `v` to `grad` as weights (lesson 03). The last line measures it: slopes half a `v` ahead, minus half a `v` behind.
+# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves with the numbers in `x`. For a million weights nobody can store it; most methods need only the table times a vector `v`. Weigh the slopes with `v`, add, differentiate: a second pass, no table. Or hand `v` to `grad` as weights (lesson 03). The last line measures it: slopes half a `v` ahead, minus those half a `v` behind.
 
 
 # %% tags=["C13.4"]
@@ -246,9 +246,9 @@ with expect_error(RuntimeError, "does not require grad"):
 explain(penalty)
 
 # %% [markdown]
-# **backward() is the wrong tool here.** It has the same flag, so people write `critic(x).sum().backward(create_graph=True)` and go on with `x.grad`. Two things go wrong. First, `backward` fills *every* leaf: the slopes of the scores are now in `W1.grad`, `b1.grad` and the rest, and the second pass adds to them (lesson 05). Above, `W1.grad` was [[4.8, 2.4], [6.4, 3.2]].
+# **backward() is the wrong tool here.** It has the same flag, so people write `critic(x).sum().backward(create_graph=True)` and go on with `x.grad`. Two things go wrong. First, `backward` fills *every* leaf: the gradients of the scores are now in `W1.grad`, `b1.grad` and the rest, and the second pass adds to them (lesson 05). Above, `W1.grad` was [[4.8, 2.4], [6.4, 3.2]].
 #
-# Second, a ring. `W1.grad` has a history now, that history leads back to `W1`, and `W1` holds its `.grad`. PyTorch warns of it. Every step leaves such a ring behind, with all that its graph has saved, unless somebody says `.grad = None`. The picture shows a small one: from `w.grad` over its nodes to the green box, whose `.grad` it is.
+# Second, a ring. `W1.grad` has a history now, that history leads back to `W1`, and `W1` holds its `.grad`. PyTorch warns of it, once a session. Every step leaves such a ring behind, with all that its graph has saved, unless somebody says `.grad = None`. The picture shows a small one: from `w.grad` over its nodes to the green box, whose `.grad` it is.
 
 # %% tags=["C13.8", "P18"]
 for p in (W1, b1, W2, b2):

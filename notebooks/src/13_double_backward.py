@@ -119,7 +119,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
         print(g, "->", str(error).split(". ")[0])
 
 # %% [markdown]
-# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves with the numbers in `x`. For a million weights nobody can store it; most methods need only the table times a vector `v`. Weigh the slopes with `v`, add, differentiate: a second pass, no table. Or hand `v` to `grad` as weights (lesson 03). The last line measures it: slopes half a `v` ahead, minus those half a `v` behind.
+# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves with `x`. For a million weights nobody can store it; most methods need only the table times a vector `v`. Weigh the slopes with `v`, add, differentiate: a second pass, no table. Or hand `v` to `grad` as weights (lesson 03). The last line measures it: slopes half a `v` ahead, minus those half a `v` behind.
 
 
 # %% tags=["C13.4"]

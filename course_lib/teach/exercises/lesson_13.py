@@ -295,7 +295,7 @@ EX1 = Exercise(
         "Ask first: has g a history? Then: has p one, if g has none?",
         "C and D: what is in x.grad before p.backward() adds to it?",
         "E and F: what has the graph of g saved, and which of the two writes is refused on the spot?",
-        "G and H: look at the two kinds of zero in the lesson's third cell of proofs.",
+        "G and H: the lesson has shown three kinds of zero, under 'Where calculus says zero'.",
     ),
     solution=outcome_table("happens", HAPPENS),
     why="A and B have a plain g: alone it raises, beside y it is a constant and nobody notices. In C the first "

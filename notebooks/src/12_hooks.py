@@ -312,7 +312,7 @@ with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return
 # | --- | --- | --- |
 # | A | `x.register_hook(print); y = x * 3` | `[3, 3]` |
 # | B | `x.register_hook(lambda g: g.norm()); y = x * 3` | `[3, 3]` |
-# | C | `h = x * 3; h.register_hook(lambda g: g.mul_(0)); y = h + x` | `[1, 1]` |
+# | C | `h = x * 3; h.register_hook(lambda g: g.mul_(0)); y = (h + x) * 2` | `[2, 2]` |
 # | D | `h = x * 1; h.register_hook(lambda g: g.clamp(max=1)); h.mul_(10); y = h * 1` | `[10, 10]` |
 # | E | `h = x.detach() * 3; h.register_hook(print); y = h + x` | `[1, 1]` |
 # | F | `x.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(c)); y = x * 3` | `[0, 3]` |

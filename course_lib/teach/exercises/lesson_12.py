@@ -1,5 +1,7 @@
 """Exercises of lesson 12: hooks of tensors, nodes, leaves and modules: when, with what, and what they may return."""
 
+import functools
+import inspect
 import math
 import random
 
@@ -20,6 +22,25 @@ def leaf_like(torch, *shape, low=0.5, high=2.0):
     """A random float64 leaf that requires grad."""
     values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(*shape)
     return values.detach().requires_grad_()
+
+
+def hooks_in_words(check):
+    """A check that says of an error which a learner's hook raised in a pass that it was the hook."""
+
+    @functools.wraps(check)
+    def careful(answer, torch):
+        try:
+            return check(answer, torch)
+        except Exception as error:
+            code, step, met = inspect.unwrap(answer).__code__, error.__traceback__, []
+            while step is not None:
+                met.append(step.tb_frame.f_code)
+                step = step.tb_next
+            if code in met or not any(each.co_filename == code.co_filename for each in met):
+                raise
+            return not_yet(f"When the pass called your hook, it raised {type(error).__name__}: {error}.")
+
+    return careful
 
 
 # --- 12.p1 ----------------------------------------------------------------------------------------
@@ -765,6 +786,7 @@ def gradient_norms(torch, model, loss):
 # --- 12.4 -----------------------------------------------------------------------------------------
 
 
+@hooks_in_words
 def check_12_4(answer, torch):
     for which in range(4):
         strength, shape = random.uniform(0.3, 3.0), ((3,), (2, 3), (4,), (1, 2))[which]
@@ -936,6 +958,7 @@ def frozen_case(torch):
     return leaf_like(torch, height, width), rows, leaf_like(torch, height, width).detach()
 
 
+@hooks_in_words
 def check_12_5(answer, torch):
     for which in range(4):
         weight, rows, c = frozen_case(torch)
@@ -1077,18 +1100,17 @@ EX5 = Exercise(
 
 
 def stepping_case(torch):
-    """Three parameters of a small network, one that takes no part, and its input."""
-    parameters = [leaf_like(torch, *shape) for shape in ((2, 3), (3,), (3,))]
-    return parameters, leaf_like(torch, 2), leaf_like(torch, 4, 2)
+    """Three parameters of a small network, one of the same shape that takes no part, and its input."""
+    return [leaf_like(torch, 3, 3) for _ in range(3)], leaf_like(torch, 3, 3), leaf_like(torch, 4, 3)
 
 
 def network(torch, parameters, x):
-    """Uses its second weight twice, so that a step on half its gradient would show."""
-    first, bias, second = parameters
-    h = (x @ first + bias) * second
-    return ((h @ second) ** 2).mean()
+    """Uses its last weight twice, so that a step on half its gradient would show."""
+    first, second, last = parameters
+    return ((x @ first @ last + x @ second @ last) ** 2).mean()
 
 
+@hooks_in_words
 def check_12_6(answer, torch):
     for _ in range(3):
         parameters, idle, x = stepping_case(torch)

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 12 · Hooks: who is called when, with what, and what does a return value change?
 #
-# **A hook is a function of yours that somebody else's backward pass calls on its way. People use hooks to log gradients, to clip or mask them, to find where NaN begins, to step a weight as soon as its gradient is there. There are five kinds. When is each of them called, what is it given, and what happens to what it returns?**
+# **A hook is a function of yours that a backward pass calls on its way. People use hooks to log gradients, to clip or mask them, to find where NaN begins, to step a weight as soon as its gradient is there. There are several kinds. When is each called, what is it given, and what happens to what it returns?**
 #
-# At the end you know the whole order by heart, and why the most common hook of all, a clip in one line, can spoil the gradient of a neighbour. You can claim, with a cell that proves it:
+# At the end you know their order, and why the most common hook of all, a clip in one line, can spoil the gradient of a neighbour. You can claim, with a cell that proves it:
 #
 # - **C12.1** A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration; what one returns is given to the next and on, and None leaves it as it is.
 # - **C12.2** A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a tensor of its own.
@@ -31,7 +31,7 @@
 # - **C12.12** A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not at registration.
 # - **C12.13** A handle in a `with` statement takes its hook away at the end, also when the pass failed.
 #
-# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07 · **Opens** `course_lib/engine.py`, `course_lib/hooks.py` · **Out of scope** hooks on saved tensors (lesson 14), hooks in double backward (lesson 13)
+# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07, 11 · **Opens** `course_lib/engine.py`, `course_lib/hooks.py` · **Out of scope** hooks on saved tensors (lesson 14), hooks in double backward (lesson 13)
 
 # %%
 import course_lib as torch
@@ -88,7 +88,7 @@ for hook in (print, lambda grad: grad.clamp(-0.5, 0.5)):
 # %% [markdown]
 # ## See
 #
-# Once more, one node at a time. Look for the words *hooks made that of*.
+# Once more, one node at a time. Hooks have no box in this picture; look for them in the words of step 4.
 
 # %%
 x, f, loss = block(lambda grad: grad.clamp(-0.5, 0.5))
@@ -97,10 +97,10 @@ step(loss)
 # %% [markdown]
 # **Notice:**
 #
-# - In the picture, `f` says *1 hook*. A hook stands on the tensor for which it was registered.
-# - The addition sends `[1, 2]` along both arrows. One of them ends at `x` at once; no hook stands there.
-# - When the turn of `f`'s node comes, it runs on `[0.5, 0.5]`. It multiplies by 3: its hook came *before* it.
-# - So `x` gets `[1, 2]` + `[1.5, 1.5]`.
+# - Node 1 is the product, and its result is `f`. Node 2 is the addition.
+# - In step 3 the addition sends `[1, 2]` along both arrows. One leads past node 1 to `x`, where no hook waits.
+# - In step 4 node 1 is about to run. First the hook of its result is called: it makes `[0.5, 0.5]` of `[1, 2]`. *Then* the node multiplies by 3.
+# - So `x` gets `[1, 2]` + `[1.5, 1.5]` in step 5.
 #
 # ## Explain
 #
@@ -116,7 +116,7 @@ h.register_hook(lambda grad: print("the third hook gets", grad))
 print("x.grad is", x.grad)
 
 # %% [markdown]
-# **It changes everything behind it.** *Gradient reversal*: features `h` should help one head, and mislead another. (That is how networks are made not to see from which camera a picture came.) The gradient of the second head is turned round. A hook on `h` itself turns both, since it gets their sum. A branch that is to be changed alone needs a tensor of its own; multiplying by one is enough.
+# **It changes everything behind it.** *Gradient reversal*: two heads, the last parts of a network, read the features `h`. They should serve the first and mislead the second. (That is how a network learns not to see which camera took a picture.) The gradient from the second is turned round. A hook on `h` turns the sum of both, 5 + 3. A branch that is to be changed alone needs a tensor of its own; times one is enough.
 
 # %% tags=["C12.2"]
 w = torch.tensor(1.0, requires_grad=True)
@@ -124,11 +124,11 @@ for own in (False, True):
     w.grad, h = None, w * 2
     r = h * 1 if own else h  # what the second head reads
     r.register_hook(lambda grad: -grad)
-    (h * 5 + r * 3).backward()  # the loss of the first head, and of the second
+    (h * 5 + r * 3).backward()  # the losses of the two heads
     print("a tensor of its own:", own, "- w.grad is", w.grad)
 
 # %% [markdown]
-# **It stays with the value.** A hook on a result is kept by the node that made it. An in-place edit gives the tensor a new node (lesson 07), and the hook stays behind with the old one: it gets the gradient of the *old* value, which the ReLU below has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, so it moves along. A leaf keeps its hooks itself, for every pass to come.
+# **It stays with the value.** A hook on a result is kept by the node that made it. An in-place edit gives the tensor a new node (lesson 07), and the hook stays behind with the old one: it gets the gradient of the *old* value, which the ReLU below has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. A leaf keeps its hooks itself, for every pass.
 
 # %% tags=["C12.3"]
 x = torch.tensor([1.0, -1.0], requires_grad=True)
@@ -154,7 +154,7 @@ print("retain_grad kept: ", h.grad)
 # y.backward()
 # ```
 #
-# Nodes take hooks as well: a prehook is called just before the node runs, as in lesson 04, and a hook just after. A leaf has one more kind, named after the moment when it is called.
+# Nodes take hooks as well: a prehook is called just before the node runs, as in lesson 04, and a hook just after. And a leaf takes one more kind, named after the moment at which it is called.
 #
 # ## Predict
 #
@@ -191,12 +191,13 @@ picture
 # %% [markdown]
 # **Notice:**
 #
-# - Hooks of tensors stand on values, hooks of nodes on nodes. B and D were *called* with the same kind of thing, one gradient; C and E with tuples.
-# - A printed `tensor(3., requires_grad=True)`. That is `w`, and not its gradient.
+# - Hooks of tensors stand on values, hooks of nodes on nodes. B and D were given one gradient, C and E tuples.
+# - At each place the tensor's own hooks come first, B and D: they decide what the gradient is. Then the node, or the accumulator, works on it, with a prehook before and a hook behind.
+# - A printed `tensor(3., requires_grad=True)`. That is `w`, and not its gradient, which was in `w.grad` by then.
 #
 # ## Explain
 #
-# **A node's hooks.** C is given two tuples. The first holds what goes on, one gradient for each arrow: None for `x`, which is data. The second holds what came. What C returns takes the place of the first tuple, what E returns that of its only one. Below, the gradient 1 is doubled, kept, multiplied by 10 and, behind the node, raised by a half. And here `autograd.grad` asks. It calls hooks on its way, and D at the end; but it adds to no `.grad`, so nobody calls A.
+# **A node's hooks.** C is given two tuples: what goes on, one gradient for each arrow (None for `x`, which is data), and what came. A tuple that C returns takes the place of the first; one from E, that of what came. Below, the gradient 1 is doubled, kept by `retain_grad()`, multiplied by 10 and, behind the node, raised by a half. `autograd.grad` calls hooks on its way, also D. It fills no `.grad`: A is not called.
 
 # %% tags=["C12.4", "C12.5", "C12.8", "P20"]
 w.grad, y = None, w * x  # w still has its hooks, and the new y has none
@@ -207,7 +208,7 @@ y.grad_fn.register_hook(lambda goes_on, came: (goes_on[0] + 0.5, None))
 print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 
 # %% [markdown]
-# **A step in the middle of the pass.** A post-accumulate hook gets the parameter, so it can do all that an optimizer does, at once: step, and let the gradient go. Then no two layers hold their gradients at the same time, which saves as much memory as the weights take. Is the write not too early (lesson 07)? Whoever kept `w2` to make the gradient of `h` also owes `w2` a gradient. That one was complete, so all of them had run.
+# **A step in the middle of the pass.** A post-accumulate hook can do an optimizer's work at once: step, and let the gradient go. So no two layers hold a gradient at the same time; that saves about as much memory as the weights take. Is the write too early (lesson 07)? Whoever kept `w2`, for the gradient of the other factor, owes `w2` a gradient, too. That one was complete, so they have all run.
 
 # %% tags=["C12.7", "P20"]
 def step_now(p):
@@ -221,7 +222,7 @@ handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.value
 print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 
 # %% [markdown]
-# **Modules: forward hooks.** A module takes hooks around its call: `net(x)` runs them, `net.forward(x)` is only the function inside. A forward hook is given the module, a tuple of the arguments, and the output. This is how activations are read out of a network that somebody else wrote; `detach()` what you keep, or each one keeps its graph. What the hook returns takes the output's place, unless it is None. (`update` returns None. What would `setdefault` do?)
+# **Modules: forward hooks.** They are called around the call of a module: by `net(x)`, not by `net.forward(x)`. One is given the module, the tuple of arguments, and the output. So activations are read out of a network that somebody else wrote; `detach()` what you keep, or it keeps its graph. What a hook returns takes the output's place, unless it is None. (`update` returns None. Does `setdefault`?) Registering gives a *handle*; `with` takes the hook away at the end.
 
 # %% tags=["C12.9"]
 relu, x, seen = torch.nn.ReLU(), torch.tensor([[1.0, -2.0]], requires_grad=True), {}
@@ -234,7 +235,7 @@ with relu.register_forward_hook(lambda module, args, out: out * 10):
     print("replaced:", relu(x))
 
 # %% [markdown]
-# **Modules: full backward hooks.** For one, the module puts a custom Function around itself, the identity, before its inputs and behind its output: nodes 1 and 4 below. There the gradients are picked up that come to the output and go on to the inputs. Those of weights travel by other arrows, and the hook does not see them: hooks of parameters do. A tuple that it returns takes `grad_input`'s place. If no input requires grad, as for a first layer, it gets None (and PyTorch warns).
+# **Modules: full backward hooks.** For these the module puts itself between two identities, custom Functions: nodes 1 and 4 below. There it picks up the gradients that go on to the inputs and those that came to the output. The weight's travels by another arrow (3, 2, `weight`); a hook of the parameter sees it. A tuple that is returned takes the place of `grad_input`. If no input requires grad, that is None, with a warning.
 
 # %% tags=["C12.10"]
 layer = torch.nn.Linear(2, 1, bias=False)
@@ -247,7 +248,7 @@ y.sum().backward()
 picture
 
 # %% [markdown]
-# **Now open our engine.** This is the end of every path, a leaf, and half of what you saw in Run. `variable` is the leaf, `meta.hooks` are its hooks, `node.hooks` those of the accumulator. `is_needed` is false when `autograd.grad` wants just this gradient: then it is kept aside (`capture`), and nothing else happens. All other nodes with hooks go through `run_with_care`, above it in the same file. Nodes without any never come here.
+# **Now open our engine.** The end of every path: a leaf, and half of what you saw in Run. `variable` is the leaf, `meta.hooks` are its own hooks, `node.hooks` those of its accumulator. `is_needed` is false when `autograd.grad` wants just this gradient: then it is put aside (`capture`), and that is all. Other nodes with hooks go through `run_with_care`, above it in the same file; nodes without hooks do not pay for any of this.
 
 # %% tags=["engine"]
 show("engine.run_leaf")
@@ -255,7 +256,7 @@ show("engine.run_leaf")
 # %% [markdown]
 # ## Break it
 #
-# **One character too many.** The block from the beginning, with `clamp` and with `clamp_`. The second changes the gradient itself, and the addition had sent this very tensor along both arrows: what was meant for the branch is cut off for `x` as well. No error, no warning; 2.5 and 3.5 became 2. The rule: a hook may return another gradient, and may not write into the one that it is given.
+# **One character too many.** The block from the beginning, with `clamp` and with `clamp_`. The second writes into the gradient that it is given, and the addition had sent this very tensor along both arrows: what was meant for the branch is cut off for the connection as well. No error; 2.5 and 3.5 have become 2. The rule: a hook may return another gradient, and may not change the one it is given. (Right behind a `sum()` the write would be refused: that gradient is one number, repeated.)
 #
 # **What is no gradient.** A lambda returns its last value, so a one-line logger may hand back a number without meaning to. It is found when the pass calls the hook. Before that, nothing is checked but this: a tensor that requires no grad takes no hook, for nobody would ever call it.
 
@@ -273,11 +274,11 @@ with expect_error(TypeError, "expected Variable, but hook returned 'float'"):
 explain(loss)
 
 # %% [markdown]
-# **Where does NaN begin?** The root is wanted of positive numbers only, `where` sees to that, and the values are fine. The gradient is not. A guard on each tensor raises at the first number that is not finite, and so stops the pass at the source: `root` got 1 and 0, `x` gets NaN. So the node between them made it: 0, divided by twice the root of 0. The cure is to keep the 0 away from the root.
+# **Where does NaN begin?** The root is wanted of positive numbers only, `where` sees to that, and the values are fine. The gradient is not. A guard on each tensor raises at the first number that is not finite, and so stops the pass at the source: `root` got 1 and 0, `x` gets NaN. So the node between them made it: 0 / (2 · √0). The cure keeps the 0 away from the root.
 #
-# What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The hooks would stay, too. Registering returns a *handle*: `handle.remove()` takes the hook away, and in a `with` statement that happens at the end by itself, error or not.
+# What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The hooks would stay, too. `handle.remove()` takes one away; in a `with` statement that happens at the end, error or not.
 #
-# **And the other kind.** The last hook takes its argument for a gradient and wants to return a smaller one. It was given the parameter, and there is nothing left to replace: the gradient has been added. It may write to `p.grad` instead, and return nothing.
+# **And the other kind.** The last hook takes its argument for a gradient and wants to return half of it. It was given the parameter, and there is nothing left to replace: the gradient has been added. It may write to `p.grad` and return nothing. (The parameter itself may come back, so `lambda p: p.sub_(0.1 * p.grad)` is let through.)
 
 # %% tags=["C12.6", "C12.13", "P20"]
 def guard(name, tensor):
@@ -415,8 +416,8 @@ L.check("12.6", step_in_backward)
 #
 # The tests are in `tests/claims/test_claims_12.py`. They run on our engine and on real PyTorch.
 #
-# **Which hook for what.** A gradient on its way, to look, clip, mask, turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks. A node that no name leads to: hooks of the node.
+# **Which hook for what.** A gradient on its way, to log, clip, mask, turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks, of which `register_forward_pre_hook` may replace the arguments. A node whose result has no name: hooks of the node. Behind a module with a full backward hook in-place edits are refused (lesson 08): its output is a view that a custom Function made.
 #
-# **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring; our collector finds it, PyTorch's result stays in memory for good. Refer to `h.detach()`. Its documentation puts `retain_grad()` behind prehooks of the node; it stands before, here and there. When `autograd.grad` is asked for `h` and also for something behind it, `h` is noted *before* its hooks, here and there. Out of reach here: hooks on several tensors at once are in `torch.autograd.graph.register_multi_grad_hook`.
+# **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and also for something behind it notes `h` *before* its hooks. PyTorch has hooks that wait for several tensors at once (`torch.autograd.graph.register_multi_grad_hook`); so do we.
 #
 # **Read next in our engine:** `course_lib/hooks.py`, a page, and `run_with_care` in `engine.py`. **Next lesson:** gradients of gradients.

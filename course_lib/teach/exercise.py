@@ -37,6 +37,7 @@ KINDS = (
     "repair",
     "write a row",
     "write a Function",
+    "write a hook",
     "edges",
     "cause this error",
     "order the queue",

@@ -31,7 +31,7 @@
 # - **C12.12** A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not at registration.
 # - **C12.13** A handle in a `with` statement takes its hook away at the end, also when the pass failed.
 #
-# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07, 11 · **Opens** `course_lib/engine.py`, `course_lib/hooks.py` · **Out of scope** hooks on saved tensors (lesson 14), hooks in double backward (lesson 13)
+# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07, 11 · **Opens** `course_lib/engine.py` · **Out of scope** hooks on saved tensors (lesson 14), hooks in double backward (lesson 13)
 
 # %%
 import course_lib as torch
@@ -342,7 +342,7 @@ L.check("12.2", cures)
 # %% [markdown]
 # **12.3 · Repair the logger** (8 minutes). It should run the pass and return the norm of the gradient that *this pass* brings to each parameter: a dictionary, name to number, without those that no gradient reaches. Some parameters may be frozen, or have a `.grad` already. The gradients must be added to `.grad` as ever. Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails; its error goes to the caller. (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
 #
-# **12.4 · Reverse one branch** (8 minutes; the second cell below). `turn_round(torch, h, strength)` returns a tensor with the values of `h`, for the head that is to be misled: of its gradient, `-strength` times as much goes on to `h`. What else is computed from `h` must not notice, nor any gradient but this one. In evaluation `h` may require no grad.
+# **12.4 · Reverse one branch** (8 minutes; the second cell below). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`. Whatever else is computed from `h`, or added to your tensor, must not notice. In evaluation `h` may require no grad.
 
 
 # %%
@@ -359,8 +359,7 @@ L.check("12.3", gradient_norms)
 
 # %%
 def turn_round(torch, h, strength):
-    h.register_hook(lambda grad: -strength * grad)
-    return h
+    ...
 
 
 L.check("12.4", turn_round)

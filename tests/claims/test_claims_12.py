@@ -276,6 +276,18 @@ def test_c12_10_full_backward_hooks(torch):
     assert grad_input == (None,) and grad_output[0].tolist() == [[1.0]]
     assert "no inputs require gradients" in str(caught[0].message)
 
+    class Gate(torch.nn.Module):
+        def forward(self, h, mask, factor):
+            return h * mask * factor
+
+    gate = Gate()
+    gate.register_full_backward_hook(lambda m, gi, go: log.append((gi, go)))
+    log.clear()
+    gate(x, torch.ones(1, 2), 3.0).sum().backward()
+    ((grad_input, _),) = log
+    assert grad_input[0].tolist() == [[3.0, 3.0]] and grad_input[2] is None
+    assert grad_input[1].tolist() == [[0.0, 0.0]]  # not None, as long as another input requires grad
+
     layer = torch.nn.Linear(2, 1, bias=False)
     layer.register_full_backward_hook(lambda m, gi, go: (gi[0] * 0,))
     x.grad = None

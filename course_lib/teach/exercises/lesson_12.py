@@ -872,8 +872,7 @@ def reversal_of_plain(answer, torch):
 
 STARTER_4 = """\
 def turn_round(torch, h, strength):
-    h.register_hook(lambda grad: -strength * grad)
-    return h"""
+    ..."""
 
 
 def turned(*lines):
@@ -884,7 +883,7 @@ GUARDED = "if r.requires_grad:"
 HOOK_4 = "    r.register_hook(lambda grad: -strength * grad)"
 
 EX4 = Exercise(
-    id="12.4", kind="repair", title="Reverse one branch", minutes=8, difficulty=2, puzzles=(),
+    id="12.4", kind="write a hook", title="Reverse one branch", minutes=8, difficulty=2, puzzles=(),
     question="Return a tensor with the values of h whose gradient goes on to h times -strength; nobody else may "
     "notice.",
     name="turn_round", starter=STARTER_4,
@@ -915,9 +914,9 @@ def turn_round(torch, h, strength):
     ),
     mistakes=(
         Mistake("both heads",
-                "You hand out a tensor of its own, and the hook is on h: what comes from the other head is turned "
-                "round, too.",
-                turned("if h.requires_grad:", "    h.register_hook(lambda grad: -strength * grad)", "return h * 1")),
+                "Your hook is on h: what comes from the other head is turned round, too. The branch that is to be "
+                "turned needs a tensor of its own, with the hook on that one.",
+                turned("if h.requires_grad:", "    h.register_hook(lambda grad: -strength * grad)", "return h")),
         Mistake("values turned",
                 "The head must read the values of h. You changed them, and not only the gradient.",
                 turned("return h * -strength")),

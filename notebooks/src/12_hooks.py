@@ -17,7 +17,7 @@
 #
 # At the end you know their order, and why the most common hook of all, a clip in one line, can spoil the gradient of a neighbour. You can claim, with a cell that proves it:
 #
-# - **C12.1** A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration; what one returns is given to the next and on, and None leaves it as it is.
+# - **C12.1** A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration; each gets what the one before returned, and None leaves the gradient as it is.
 # - **C12.2** A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a tensor of its own.
 # - **C12.3** A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad() moves along and keeps that of the new one.
 # - **C12.4** The order is: hooks of the tensor, retain_grad(), prehooks of its node, the node, hooks of the node; at a leaf: hooks of the tensor, prehooks of the accumulator, the accumulation, post-accumulate hooks, hooks of the accumulator.
@@ -417,6 +417,6 @@ L.check("12.6", step_in_backward)
 #
 # **Which hook for what.** A gradient on its way, to log, clip, mask, turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks, of which `register_forward_pre_hook` may replace the arguments. A node whose result has no name: hooks of the node. Behind a module with a full backward hook in-place edits are refused (lesson 08): its output is a view that a custom Function made.
 #
-# **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and also for something behind it notes `h` *before* its hooks. PyTorch has hooks that wait for several tensors at once (`torch.autograd.graph.register_multi_grad_hook`); so do we.
+# **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and for something behind it gives the gradient of `h` from *before* its hooks. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #
-# **Read next in our engine:** `course_lib/hooks.py`, a page, and `run_with_care` in `engine.py`. **Next lesson:** gradients of gradients.
+# **Read next in our engine:** `course_lib/hooks.py`, a page, and `run_with_care` in `engine.py`. **Next:** lesson 13, gradients of gradients, in which hooks are differentiated, too.

@@ -23,7 +23,7 @@ def noting(log, name, result=None):
 
 def test_c12_1_once_in_order(torch):
     """A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration;
-    what one returns is given to the next and on, and None leaves it as it is.
+    each gets what the one before returned, and None leaves the gradient as it is.
     """
     for make in (lambda x: x * 3, lambda x: x):  # a result, and a leaf
         seen, x = [], leaf(torch, 2.0)

@@ -415,7 +415,7 @@ L.check("12.6", step_in_backward)
 #
 # The tests are in `tests/claims/test_claims_12.py`. They run on our engine and on real PyTorch.
 #
-# **Which hook for what.** A gradient on its way, to log, clip, mask, turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks, of which `register_forward_pre_hook` may replace the arguments. A node whose result has no name: hooks of the node. Behind a module with a full backward hook in-place edits are refused (lesson 08): its output is a view that a custom Function made.
+# **Which hook for what.** A gradient on its way, to log, clip, mask, turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. (`backward(inputs=[w])` stores in `w.grad`, and so calls it.) What goes into a layer or comes out of it: module hooks, of which `register_forward_pre_hook` may replace the arguments. A node whose result has no name: hooks of the node. Behind a module with a full backward hook in-place edits are refused (lesson 08): its output is a view that a custom Function made.
 #
 # **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and for something behind it gives the gradient of `h` from *before* its hooks. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #

@@ -4,6 +4,7 @@ import functools
 import inspect
 import math
 import random
+import re
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
@@ -25,7 +26,7 @@ def leaf_like(torch, *shape, low=0.5, high=2.0):
 
 
 def hooks_in_words(check):
-    """A check that says of an error which a learner's hook raised in a pass that it was the hook."""
+    """A check that says of an error in a pass that a learner's hook raised it, or that it returned what is refused."""
 
     @functools.wraps(check)
     def careful(answer, torch):
@@ -36,7 +37,11 @@ def hooks_in_words(check):
             while step is not None:
                 met.append(step.tb_frame.f_code)
                 step = step.tb_next
-            if code in met or not any(each.co_filename == code.co_filename for each in met):
+            if code in met:
+                raise
+            if re.search(r"hook '.*' has|hook returned|hooks should return", str(error)):
+                return not_yet(f"The pass refuses what your hook returned: {error}.")
+            if not any(each.co_filename == code.co_filename for each in met):
                 raise
             return not_yet(f"When the pass called your hook, it raised {type(error).__name__}: {error}.")
 
@@ -1224,8 +1229,8 @@ EX6 = Exercise(
                 ".grad.",
                 stepping("p.sub_(lr * p)", NONE)),
         Mistake("only the last",
-                "No parameter in use has moved: your hooks all step the p of the loop, which is the last one by the "
-                "time they run. Use what the hook is given.",
+                "No parameter in use has moved. If your hooks step the p of the loop: by the time they run, that is the "
+                "last one. Use what the hook is given.",
                 stepping(*("if p.grad is not None:", f"    {SUB}", f"    {NONE}"),
                          register="p.register_post_accumulate_grad_hook(lambda grad: step(p))")),
         Mistake("something returned",

@@ -1229,8 +1229,8 @@ EX6 = Exercise(
                 ".grad.",
                 stepping("p.sub_(lr * p)", NONE)),
         Mistake("only the last",
-                "No parameter in use has moved. If your hooks step the p of the loop: by the time they run, that is the "
-                "last one. Use what the hook is given.",
+                "No parameter in use has moved. If your hooks step the p of the loop: by the time they run, that is "
+                "the last one. Use what the hook is given.",
                 stepping(*("if p.grad is not None:", f"    {SUB}", f"    {NONE}"),
                          register="p.register_post_accumulate_grad_hook(lambda grad: step(p))")),
         Mistake("something returned",

@@ -31,7 +31,7 @@
 # - **C12.12** A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not at registration.
 # - **C12.13** A handle in a `with` statement takes its hook away at the end, also when the pass failed.
 #
-# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07, 11 · **Opens** `course_lib/engine.py` · **Out of scope** hooks on saved tensors (lesson 14), hooks in double backward (lesson 13)
+# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07, 11 · **Opens** `course_lib/engine.py` · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
 
 # %%
 import course_lib as torch
@@ -419,4 +419,4 @@ L.check("12.6", step_in_backward)
 #
 # **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and for something behind it gives the gradient of `h` from *before* its hooks. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #
-# **Read next in our engine:** `course_lib/hooks.py`, a page, and `run_with_care` in `engine.py`. **Next:** lesson 13, gradients of gradients, in which hooks are differentiated, too.
+# **Read next in our engine:** `course_lib/hooks.py`, a page, and `run_with_care` in `engine.py`. **Next:** lesson 13, gradients of gradients. In a pass with `create_graph=True` what a hook does is recorded like the rest.

@@ -2,7 +2,7 @@
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import as_number, nodes_behind
+from course_lib.teach.exercises.shared import TooManyLines, as_names, as_number, nodes_behind, within_lines
 
 # --- what the checks measure --------------------------------------------------------------------------------
 
@@ -10,6 +10,11 @@ from course_lib.teach.exercises.shared import as_number, nodes_behind
 def node_name(node):
     """The name a node's class carries, the same in both engines."""
     return type(node).__name__
+
+
+def short_name(given):
+    """A node's name as it was given; `node.name()` has a longer one for accumulators."""
+    return str(given).removeprefix("torch::autograd::")
 
 
 def arrows_behind(y):
@@ -59,9 +64,9 @@ def check_00_p3(answer, torch):
     """Compare with the chain of names read off the program's own graph."""
     x = torch.tensor(3.0, requires_grad=True)
     truth = [node_name(node) for node in nodes_behind(x + x + x) if node.next_functions]
-    if not isinstance(answer, list | tuple) or not all(isinstance(name, str) for name in answer):
+    given = as_names(answer)
+    if given is None:
         return not_yet('A list of strings is wanted, for example ["MulBackward0", "SinBackward0"].')
-    given = list(answer)
     if given == truth:
         return correct("The loop leaves one node for each time it ran, and the `if` leaves nothing.")
     if given == truth[:1]:
@@ -74,6 +79,8 @@ def check_00_p3(answer, torch):
         return almost("accumulator left in")
     if [name.lower().removesuffix("0").removesuffix("backward") for name in given] == ["add", "add"]:
         return almost("forward names")
+    if [name.rstrip("0123456789") for name in given] == ["AddBackward", "AddBackward"]:
+        return almost("counted")
     if given == ["MulBackward0"]:
         return almost("the mathematics")
     return not_yet(f"{given} is not what hangs behind the result. Write down each operation as it runs.")
@@ -116,7 +123,7 @@ def check_00_2(answer, torch):
     b = torch.tensor(5.0)
     truth = arrows_behind((a * b + a).exp())
     try:
-        given = sorted((str(start), str(end)) for start, end in answer)
+        given = sorted((short_name(start), short_name(end)) for start, end in answer)
     except (TypeError, ValueError):
         return not_yet('A list of pairs is wanted, such as [("AddBackward0", "ExpBackward0")].')
     if given == truth:
@@ -140,11 +147,11 @@ def check_00_2(answer, torch):
     missing, extra = list(truth), []
     for arrow in given:
         missing.remove(arrow) if arrow in missing else extra.append(arrow)
-    return not_yet(f"You gave {len(given)} arrows. {len(missing)} are missing, and {len(extra)} too many.")
+    return not_yet(f"Arrows that are missing: {len(missing)}. Arrows that are not behind `y`: {len(extra)}.")
 
 
 def check_00_3(answer, torch):
-    """Try the walk on a chain, a diamond, a graph with a plain operand, and one too deep for recursion."""
+    """Try the walk on a chain, a diamond, a plain operand, a graph with a million paths and a very deep one."""
     import random
 
     x = torch.tensor(random.uniform(0.5, 2.0), requires_grad=True)
@@ -172,6 +179,13 @@ def check_00_3(answer, torch):
     for y in (square + square.exp(), square.exp() + square):
         if _names(answer, y) != sorted(node_name(node) for node in nodes_behind(y)):
             return almost("one entry per path")
+    y = x
+    for _ in range(20):
+        y = y + y
+    try:
+        within_lines(lambda: answer(y))
+    except TooManyLines:
+        return almost("every path")
     y = x
     for _ in range(3000):
         y = y + 1
@@ -373,7 +387,7 @@ EXERCISES = [
         ),
         solution='answer = ["AddBackward0", "AddBackward0"]\n',
         why="Two additions ran and nothing else; the graph does not know that a loop ran them.",
-        alternatives=('answer = ("AddBackward0",) * 2\n',),
+        alternatives=('answer = ("AddBackward0",) * 2\n', 'answer = "AddBackward0, AddBackward0"\n'),
         mistakes=(
             Mistake(
                 "one box for the loop",
@@ -394,6 +408,11 @@ EXERCISES = [
                 "forward names",
                 "The right operations, but not their nodes' full names: operation, then `Backward`, then a 0.",
                 'answer = ["Add", "Add"]\n',
+            ),
+            Mistake(
+                "counted",
+                "Two additions, right. But the digit does not count them: each of the two nodes is an AddBackward0.",
+                'answer = ["AddBackward1", "AddBackward0"]\n',
             ),
             Mistake(
                 "accumulator left in",
@@ -436,7 +455,7 @@ EXERCISES = [
             ),
             Mistake(
                 "a number",
-                "That is a Python number: with `.item()` the value left the graph behind. Return the tensor.",
+                "That is a Python number: it has a value and no node, as after `.item()`. Return the tensor.",
                 MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x.exp().item()\n",
             ),
             Mistake(
@@ -487,6 +506,8 @@ EXERCISES = [
         alternatives=(
             'm, a, c = "MulBackward0", "AddBackward0", "AccumulateGrad"\n'
             'edges = {(m, c), (a, c), (a, m), ("ExpBackward0", a)}\n',
+            'm, a, c = "MulBackward0", "AddBackward0", "torch::autograd::AccumulateGrad"\n'
+            'edges = [["ExpBackward0", a], [a, m], [a, c], [m, c]]\n',
         ),
         mistakes=(
             Mistake(
@@ -596,8 +617,30 @@ EXERCISES = [
             + "        below = {n for node in row for n, _ in node.next_functions if n is not None}\n"
             + "        row = below - seen\n"
             + "    return [type(node).__name__ for node in seen]\n",
+            WALK
+            + "    names = {y.grad_fn: type(y.grad_fn).__name__}\n"
+            + "    waiting = [y.grad_fn]\n"
+            + "    for node in waiting:  # grows as it goes\n"
+            + "        for below, _ in node.next_functions:\n"
+            + "            if below is not None and below not in names:\n"
+            + "                names[below] = type(below).__name__\n"
+            + "                waiting.append(below)\n"
+            + "    return list(names.values())\n",
         ),
         mistakes=(
+            Mistake(
+                "every path",
+                "Each node is listed once, but you still visit it once for each path: twenty times `y = y + y` has "
+                "few nodes and a million paths. Do not go on from a node that you have seen.",
+                WALK
+                + "    seen, waiting = set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is not None:\n"
+                + "            seen.add(node)\n"
+                + "            waiting += [n for n, _ in node.next_functions]\n"
+                + "    return [type(node).__name__ for node in seen]\n",
+            ),
             Mistake(
                 "one entry per path",
                 "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you have seen, and "

@@ -6,13 +6,12 @@ import html
 import math
 import random
 import re
-import sys
 import weakref
 
 from course_lib.teach.draw import draw
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import as_names, nodes_behind
+from course_lib.teach.exercises.shared import TooManyLines, as_names, as_number, flat, nodes_behind, within_lines
 
 # --- graphs as data -----------------------------------------------------------------------------------------
 
@@ -129,13 +128,14 @@ def first_program(torch):
 
 
 def check_01_p1(answer, torch):
-    if isinstance(answer, bool) or not isinstance(answer, (int, float)):
+    value = as_number(answer)
+    if value is None:
         return not_yet("A whole number is wanted: how many nodes?")
-    if answer == len(nodes_behind(first_program(torch)["y"])):
+    if value == len(nodes_behind(first_program(torch)["y"])):
         return correct("three operations were recorded, and one leaf waits for a gradient.")
     named = {3: "no leaf", 5: "x + 1 too", 6: "everything", 9: "the paper", 2: "one product"}
-    if answer in named:
-        return almost(named[answer])
+    if value in named:
+        return almost(named[value])
     return not_yet("Go through the operations one by one: does any operand require grad? Then count the "
         "leaves that do.")
 
@@ -150,7 +150,7 @@ P1 = Exercise(
     ),
     solution="answer = 4",
     why="w * x, p * p and the addition are recorded, x + 1 is not; w has an accumulator, plain x has none.",
-    alternatives=("answer = 4.0",),
+    alternatives=("answer = 4.0", "answer = torch.tensor(4)"),
     mistakes=(
         Mistake("no leaf", "Three operations are recorded, that is right. The leaf's accumulator is a node as well.",
                 "answer = 3"),
@@ -207,8 +207,9 @@ P2 = Exercise(
     mistakes=(
         Mistake("the leaf itself", "w is the end of the way. It has no grad_fn: nothing computed it, so "
                 "there is nothing to start at.", 'answer = ["w", "p", "y"]'),
-        Mistake("q meets w in y", "q and w meet in y, but arrows lead back from y to both, and never from "
-                "one operand to the other.", 'answer = ["p", "q", "y"]'),
+        Mistake("q meets w in y", "q has no grad_fn: nothing that went into it requires grad. That q and w meet "
+                "in y makes no way between them; arrows lead from a result to its operands.",
+                'answer = ["p", "q", "y"]'),
         Mistake("partners", "x is w's partner in a product; that does not connect the two. Arrows lead from "
                 "the product to its operands.", 'answer = ["x", "p", "y"]'),
         Mistake("forwards", "You follow the values: from w onwards. The arrows in memory run the other way.",
@@ -251,12 +252,12 @@ def check_01_p3(answer, torch):
         return almost("the unused one")
     if found == truth[:2]:
         return almost("the old h")
-    if found and "AccumulateGrad" in found[-1]:
+    if found and found[:-1] == truth and "AccumulateGrad" in found[-1]:
         return almost("accumulator")
+    if [name.lower().removesuffix("0").removesuffix("backward") for name in found] == ["div", "add", "mul"]:
+        return almost("forward names")
     if [name.rstrip("0123456789") for name in found] == [name.rstrip("0123456789") for name in truth]:
         return almost("counted")
-    if [name.lower().removesuffix("0").removesuffix("backward") for name in found] in (["div", "add", "mul"],):
-        return almost("forward names")
     return not_yet("Begin with the operation that made y, then the one that made its first operand, and so on.")
 
 
@@ -361,9 +362,11 @@ def arrows_of(program, torch):
 
 
 def target(entry):
-    """Where an arrow leads, however it was written: 3, "3" and the pair (3, 0) are one target."""
+    """Where an arrow leads, however it was written: 3, "3" and the pair (3, 0) are one target; "None" is None."""
     if isinstance(entry, (list, tuple)) and len(entry) == 2 and entry[1] == 0:
         entry = entry[0]
+    if isinstance(entry, str) and entry.strip() in ("None", "nothing"):
+        return None
     return int(entry) if isinstance(entry, str) and entry.isdigit() else entry
 
 
@@ -409,6 +412,7 @@ EX1 = Exercise(
     "is plain, so the product's second arrow leads to nothing.",
     alternatives=('arrows = {1: ("a", None), 2: (1,), 3: ("b", 2), 4: (3, 1)}',
                   'arrows = {1: ["a", None], 2: 1, 3: ["b", 2], 4: [3, 1]}',
+                  'arrows = {1: ["a", "None"], 2: [1], 3: ["b", 2], 4: [3, 1]}',
                   'arrows = {4: [(3, 0), (1, 0)], 3: [("b", 0), (2, 0)], 2: [("1", 0)], 1: [("a", 0), (None, 0)]}'),
     mistakes=(
         Mistake("turned round", "You list for each box who leads *to* it. An arrow belongs to the box it "
@@ -717,30 +721,6 @@ USES = {  # what a case is about: was t used for y
 }
 USED = {about for about, (truth, _) in USES.items() if truth}
 LEAF_CASES = {about for about in USED if about.endswith("leaf")} | {"past nothing"}
-MOST_LINES = 50_000  # lines of Python for 20 sums; a walk that sees each node once needs some hundreds
-
-
-class TooManyLines(BaseException):
-    """A walk that visits a node once for each path to it."""
-
-
-def within_lines(call):
-    """What `call()` gives; TooManyLines when it runs more than MOST_LINES lines of Python."""
-    ran = 0
-
-    def trace(frame, event, argument):
-        nonlocal ran
-        ran += 1
-        if ran > MOST_LINES:
-            raise TooManyLines
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        return call()
-    finally:
-        sys.settrace(before)
 
 
 def cases_of_use(torch):
@@ -774,6 +754,18 @@ def cases_of_use(torch):
         ("forwards", k, y),
         ("output", third, one),
         ("output", third, two),
+    ]
+
+
+def harder_cases(torch):
+    """(name of a mistake, y, t) where y was computed from t and that mistake says it was not."""
+    one, _, three = torch.tensor(numbers(3), requires_grad=True).unbind()
+    both = one * three  # two arrows into one node, one for each result
+    x = torch.tensor(numbers(1)[0], requires_grad=True)
+    return [
+        ("one visit a node", both, one),
+        ("one visit a node", both, three),
+        ("a slope of 0", (x * 0).exp(), x),
     ]
 
 
@@ -812,15 +804,20 @@ def what_went_wrong(wrong):
 
 def check_01_5(answer, torch):
     wrong, used_up = set(), False
-    for _ in range(2):
+    for stored in (None, 7.0):  # what is in .grad of the leaves beforehand
         cases = cases_of_use(torch)
+        leaves = [t for _, _, t in cases if t.is_leaf and t.requires_grad]
+        for t in leaves:
+            t.grad = None if stored is None else torch.full_like(t, stored)
         for about, y, t in cases:
             found = answer(torch, y, t)
             if found is None:
                 return not_yet("Return True or False.")
             if bool(found) != USES[about][0]:
                 wrong.add(about)
-        if any(t.grad is not None for _, _, t in cases if t.is_leaf):
+        if any(t.grad is None for t in leaves) if stored else any(t.grad is not None for t in leaves):
+            return almost("gradients thrown away" if stored else "gradients left behind")
+        if stored and any(number != stored for t in leaves for number in flat(t.grad)):
             return almost("gradients left behind")
         try:
             cases[0][1].backward()
@@ -830,6 +827,9 @@ def check_01_5(answer, torch):
         return almost("used up")
     if wrong:
         return what_went_wrong(wrong)
+    for mistake, y, t in harder_cases(torch):
+        if not answer(torch, y, t):
+            return almost(mistake)
     x, other = (torch.tensor(1.0, requires_grad=True) for _ in range(2))
     y = x
     for _ in range(3000):
@@ -899,6 +899,20 @@ EX5 = Exercise(
         Mistake("which output", "Of an operation with several results you say yes to each. One node, but "
                 "the second half of the arrow tells them apart.",
                 DEPENDS + WALK + LEAF + RESULT.replace(" and output == t.output_nr", "") + FOLLOW),
+        Mistake("one visit a node", "Two results of one operation can both be on the way. Your walk sees their node "
+                "once and skips it the second time; what was seen is an arrow's end, a node and an output.",
+                DEPENDS + WALK.replace("(node, output) in seen", "node in seen").replace(
+                "seen.add((node, output))", "seen.add(node)") + LEAF + RESULT + FOLLOW),
+        Mistake("a slope of 0", "You take a slope of 0 for no way. y can be computed from t and stand still just "
+                "there; the arrows do not ask for values.",
+                DEPENDS + "    if not t.requires_grad:\n        return False\n"
+                "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
+                "    return slope is not None and bool((slope != 0).any())\n"),
+        Mistake("gradients thrown away", "The answers are right, but a gradient that was in .grad before is gone. "
+                "Looking must not change anything.",
+                DEPENDS + "    if not t.requires_grad:\n        return False\n    t.grad = None\n"
+                "    y.backward(inputs=[t], retain_graph=True)\n    used = t.grad is not None\n    t.grad = None\n"
+                "    return used\n"),
         Mistake("nothing is nothing", "You say that a plain tensor was used: its grad_fn is None, and so is "
                 "the node of an arrow to nothing.",
                 DEPENDS + WALK.replace("node is None or ", "").replace("node, output = waiting.pop()\n",

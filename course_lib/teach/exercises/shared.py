@@ -6,6 +6,7 @@ What belongs to one exercise stands in its lesson's file; what the tables of "wh
 import inspect
 import math
 import random
+import sys
 
 # --- data to try an answer on -------------------------------------------------------------------------------
 
@@ -112,3 +113,29 @@ def nodes_behind(y):
         met.append(node)
         waiting += [after for after, _ in reversed(node.next_functions)]
     return met
+
+
+MOST_LINES = 50_000  # lines of Python for 20 sums; a walk that sees each node once needs some hundreds
+
+
+class TooManyLines(BaseException):
+    """A walk that visits a node once for each path to it."""
+
+
+def within_lines(call):
+    """What `call()` gives; TooManyLines when it runs more than MOST_LINES lines of Python."""
+    ran = 0
+
+    def trace(frame, event, argument):
+        nonlocal ran
+        ran += 1
+        if ran > MOST_LINES:
+            raise TooManyLines
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return call()
+    finally:
+        sys.settrace(before)

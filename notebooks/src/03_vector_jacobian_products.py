@@ -227,7 +227,7 @@ for t, e in ((x, d), (x.float(), d.float())):
     print(f"{measured.item():.6f} measured, {(gradient * d).sum().item():.6f} gradient times d")
 
 # %% [markdown]
-# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (BLAS multiplies matrices fast; `fit_tensor` is for lesson 13.)
+# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (`sum_of_columns` does the same faster for the commonest case, a bias; `fit_tensor` is for lesson 13.)
 
 # %% tags=["engine"]
 for name in ("exp", "mul", "mv"):
@@ -240,7 +240,7 @@ show("native.sum_to.summed_dims")
 #
 # Weights are not broadcast: a shape that is not that of the outputs is refused. Nor does anybody sum for you when you write a gradient by hand. Assigning `G` to `c.grad` raises, but `c - 0.1 * G` broadcasts, and your bias has become a matrix. The third error is about an input that the outputs never used: ask for None instead, or for zeros.
 #
-# In the last cell, something that our engine lacks: with `is_grads_batched`, PyTorch runs one pass for a whole stack of weights.
+# The second cell shows something that our engine lacks: with `is_grads_batched`, PyTorch runs one pass for a whole stack of weights.
 
 # %% tags=["C03.10", "C03.11"]
 y = A @ B + c

@@ -5,7 +5,7 @@ import warnings
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import called, near, numbers, set_of_names
+from course_lib.teach.exercises.shared import as_number, called, near, numbers, set_of_names
 
 
 def stored(tensor):
@@ -133,17 +133,18 @@ def check_02_p3(answer, torch):
     loss.requires_grad = True
     loss.backward()
     truth = [None if each is None else each.item() for each in (w.grad, loss.grad)]
-    if any(isinstance(each, (bool, str)) for each in answer):
+    if any(isinstance(each, str) or each is not None and as_number(each) is None for each in answer):
         return not_yet("A number, or None without quotes, is wanted for each of the two.")
-    if list(answer) == truth:
+    answer = [None if each is None else as_number(each) for each in answer]
+    if answer == truth:
         return correct("the error is gone, and so is the learning.")
     named = {(0, 1): "zero", (0, 0): "zero", (None, None): "nothing at all", (1, None): "passed on", (1, 1): "through"}
     first, second = answer
     if (first, second) in named:
         return almost(named[first, second])
-    if isinstance(first, (int, float)) and second in (None, 1):
+    if first is not None and second in (None, 1):
         return almost("through")
-    if first is None and isinstance(second, (int, float)):
+    if first is None:
         return almost("its own slope")
     return not_yet("Begin at the loss, with slope 1. Is there an arrow? And which tensor stores what arrives?")
 
@@ -160,7 +161,7 @@ P3 = Exercise(
     solution="answer = [None, 1.0]",
     why="loss has no node. The flag makes it a leaf that requires grad, so the 1 that backward starts with "
     "is stored in loss itself; no arrow leads to w.",
-    alternatives=("answer = (None, 1)",),
+    alternatives=("answer = (None, 1)", "answer = [None, torch.tensor(1.0)]"),
     mistakes=(
         Mistake("zero", "Zero would mean that a gradient arrived at w, and was zero. None means that none "
                 "arrived: there is no way from this loss to w.", "answer = [0.0, 1.0]"),
@@ -213,6 +214,8 @@ def check_02_1(answer, torch):
     if given["f"] != truth["f"]:
         return almost("float made a copy")
     if given["d"] != truth["d"]:
+        if given["d"] == [True, False, True]:
+            return almost("stored without the flag")
         return almost("every result is no leaf" if not given["d"][0] else "plain")
     if given["e"] != truth["e"]:
         return almost("flag on a result")
@@ -257,6 +260,8 @@ EX1 = Exercise(
                 "recorded. A leaf is what no *recorded* operation computed.", state_but(d=[False, False, False])),
         Mistake("plain", "d is a leaf, right. But b does not require grad, so b * b does not either.",
                 state_but(d=[True, True, True])),
+        Mistake("stored without the flag", "d is a leaf without the flag, right. But a gradient is stored where both "
+                "come together, leaf and flag.", state_but(d=[True, False, True])),
         Mistake("flag on a result", "When e was given the flag it was a plain leaf, for b * 0.1 was not "
                 "recorded. And the sum was computed from it.", state_but(e=[False, True, False])),
         Mistake("float made a copy", "a is float32 already, so f is a itself: the same leaf, the same gradient.",
@@ -513,7 +518,14 @@ def check_02_4(answer, torch):
             return almost("the forum's line")
         if w.grad is not None:
             return almost("backward inside")
-        loss.backward()
+        if w.tolist() != start:
+            return almost("a step inside")
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            if "a second time" not in str(error):
+                raise
+            return almost("backward inside")
         if w.grad is None:
             return almost("a leaf of errors")
         if near(w.grad.tolist(), [slope / 2 for slope in wanted], 1e-3):
@@ -576,7 +588,10 @@ EX4 = Exercise(
                 SOLVED.replace("error * error", "error * error.item()")),
         Mistake("the flag left in", "The loss has a history now, and a result refuses the flag. Is the line still "
                 "needed?", SOLVED.replace("    return loss", FLAG + "    return loss")),
-        Mistake("backward inside", "A gradient is in w.grad before the caller has called backward. Return the loss, "
+        Mistake("a step inside", "The gradient is right, but w has other values than before: your function makes a "
+                "step. It was asked for a loss; steps are for the caller.",
+                SOLVED.replace("    return loss", "    w.data -= 0.1\n    return loss")),
+        Mistake("backward inside", "Your function calls backward by itself, before the caller does. Return the loss, "
                 "and leave that to the caller.",
                 SOLVED.replace("    return loss", "    loss.backward()\n    return loss")),
         Mistake("a sum", "The value is the sum of the squares, where it was the mean.",

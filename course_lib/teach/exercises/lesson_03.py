@@ -466,18 +466,11 @@ SHAPES = (  # of x and of m
 )
 
 
-def summed_to(grad, like):
-    """`grad` added along every dimension in which `like` was broadcast."""
-    while grad.dim() > like.dim():
-        grad = grad.sum(0)
-    for d, size in enumerate(like.shape):
-        if size == 1:
-            grad = grad.sum(d, keepdim=True)
-    return grad
+SIZES_ALIKE = (((3,), (3, 3)), ((3, 1), (3, 3, 3)))
 
 
 def check_03_3(answer, torch):
-    for x_shape, m_shape in SHAPES:
+    for x_shape, m_shape in SHAPES + SIZES_ALIKE:
         x, m = torch.tensor(numbers(*x_shape)), torch.tensor(numbers(*m_shape))
         leaf = x.clone().requires_grad_()
         product = leaf * m
@@ -492,6 +485,8 @@ def check_03_3(answer, torch):
             if not untouched(given, [x.tolist(), m.tolist(), grad.tolist()]):
                 return almost("written over")
             continue
+        if (x_shape, m_shape) in SIZES_ALIKE:
+            return almost("sizes alike")
         copies = math.prod(shape) // math.prod(x_shape)
         if x_shape == (3,):
             if found.shape == (2, 3) and agree(found, grad * m):
@@ -546,6 +541,13 @@ EX3 = Exercise(
             "        g = g.sum(d, keepdim=True)",
             "return g.reshape(x.shape)",
         ),
+        mul_rule(
+            "g = grad * m",
+            "for d in range(1, x.dim() + 1):",
+            "    if x.shape[-d] != g.shape[-d]:",
+            "        g = g.sum(-d, keepdim=True)",
+            "return g.sum(list(range(g.dim() - x.dim()))) if g.dim() > x.dim() else g",
+        ),
         mul_rule("leaf = x.detach().clone().requires_grad_()",
                  "return torch.autograd.grad(leaf.expand(grad.shape), leaf, grad * m)[0]"),
     ),
@@ -575,6 +577,10 @@ EX3 = Exercise(
                 "depends on the shape of x: with (2, 1) it is the last.", mul_rule("return (grad * m).sum(0)")),
         Mistake("leading only", "Dimensions that were put in front are taken back. A dimension of size 1 that was "
                 "stretched is not: x of shape (2, 1) stands in every column.", mul_rule(*LEAD, "return g")),
+        Mistake("sizes alike", "Right as long as the sizes differ. With x of shape (3,) and a product (3, 3), sizes do "
+                "not tell which dimension was put in front: shapes are laid side by side from the right.",
+                mul_rule("g = grad * m", "for d in range(x.dim()):", "    if x.shape[d] != g.shape[d]:",
+                         "        g = g.sum(d, keepdim=x.shape[d] == 1)", "return g if x.dim() else g.sum()")),
         Mistake("shape lost", "The numbers are right, the shape is not: a dimension of size 1 must stay.",
                 mul_rule(*LEAD, "for d in range(x.dim() - 1, -1, -1):", "    if x.shape[d] == 1:",
                          "        g = g.sum(d)", "return g")),
@@ -827,6 +833,8 @@ def check_03_6(answer, torch):
         return almost("one direction only")
     if backwards == truth["backwards"] - last * last * SIZES[-2] or forwards == truth["forwards"] - first * 2000:
         return almost("first step free")
+    if backwards == forwards:
+        return almost("one price")
     if backwards == truth["forwards"] or forwards == truth["backwards"]:
         return almost("exchanged")
     return not_yet("How many passes are needed for the whole table, in each direction? Each costs the same.")
@@ -858,6 +866,8 @@ EX6 = Exercise(
                 "added.", cost_but(one_pass=2000000)),
         Mistake("exchanged", "The other way round: a backward pass serves one output, and there are only 2 of them; a "
                 "forward pass serves one input, and there are 100.", cost_but(backwards=211000, forwards=4220)),
+        Mistake("one price", "A pass costs the same in both directions, but the number of passes is another: one "
+                "for each output backwards, one for each input forwards.", cost_but(forwards=4220)),
         Mistake("one output only", "One backward pass gives one row. The chain has two outputs, so the Jacobian has "
                 "two rows.", cost_but(backwards=2110)),
         Mistake("one direction only", "One forward pass tells what one input does. There are 100.",

@@ -7,6 +7,7 @@ from collections import Counter
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.shared import TooManyLines, within_lines
 
 # --- toy graphs: {node: [(node its gradient goes to, slope), ...]}, a leaf has no edges -------------------
 
@@ -30,6 +31,7 @@ class TooDeep(Exception):
     """A toy engine calls itself for each node on the way."""
 
 
+LONG = 6000  # nodes of the long chain; searching lists that long is slow, but no reason to refuse an answer
 DEEPEST = 3000  # calls within calls: more than Python allows by itself, fewer than the long chain has nodes
 
 
@@ -71,6 +73,14 @@ def shuffled(graph):
 def doublings(n):
     """h = h + h, n times."""
     return {f"h{k}": [(f"h{k - 1}", 1.0)] * 2 for k in range(n, 0, -1)} | {"h0": []}
+
+
+def ladder(n):
+    """h = h + h * 0.5, n times: to each h lead ways of many lengths."""
+    rungs = {}
+    for k in range(n, 0, -1):
+        rungs |= {f"h{k}": [(f"h{k - 1}", 1.0), (f"m{k}", 1.0)], f"m{k}": [(f"h{k - 1}", 0.5)]}
+    return rungs | {"h0": []}
 
 
 def long_chain(n):
@@ -646,6 +656,7 @@ def at(answer, graph, root, node):
     return grads.get(node) if isinstance(grads, dict) else None
 
 
+SHORT_WAY = {"r": [("h", 1.0), ("p", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []}
 SHARED = (  # r uses h twice and p uses it once; the three arrows are listed in two ways
     {"r": [("h", 1.0), ("h", 1.0), ("p", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []},
     {"r": [("p", 1.0), ("h", 1.0), ("h", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []},
@@ -681,10 +692,19 @@ def judge_04_3(answer, torch):
         return almost("hasty" if five < 316 else "sent again")
     if not near(at(answer, backwards(FIVE), "e", "x"), 316.0):
         return almost("as written down")
+    if near(at(answer, SHORT_WAY, "r", "x"), 1.0):
+        return almost("the first way")
     if any(near(at(answer, graph, "r", "x"), 2.0) for graph in SHARED):
         return almost("two arrows as one")
+    return doubled_04_3(answer) or judge_programs_04_3(answer, torch)
+
+
+def doubled_04_3(answer):
+    """Does an engine get by where there are many paths, and many lengths of them? A verdict, or None."""
     try:
-        last = at(answer, doublings(30), "h30", "h0")
+        last = within_lines(lambda: at(answer, doublings(30), "h30", "h0"))
+    except TooManyLines:
+        return almost("every path")
     except TooOften:
         try:
             answer(guarded(doublings(30), 200), "h30")
@@ -693,6 +713,14 @@ def judge_04_3(answer, torch):
         raise
     if not near(last, 2.0**30):
         return not_yet("Thirty doublings should give 2 to the power of 30.")
+    try:
+        last = at(answer, ladder(40), "h40", "h0")
+    except TooOften:
+        return almost("sent in parts")
+    return None if near(last, 1.5**40) else not_yet("Forty times h + h * 0.5 should give 1.5 to the power of 40.")
+
+
+def judge_programs_04_3(answer, torch):
     given = guarded(FIVE)
     grads, truth = answer(given, "e"), gradients(FIVE, "e")
     if wrong := [node for node in grads if node in truth and not near(grads[node], truth[node])]:
@@ -711,11 +739,11 @@ def judge_04_3(answer, torch):
             if not near(grads.get(name), leaf.grad.item()):
                 return not_yet("On a random program, a leaf gets another gradient than backward() gives.")
     try:
-        last = at(answer, long_chain(20_000), 20_000, 0)
+        last = at(answer, backwards(long_chain(LONG)), LONG, 0)
     except RecursionError:
         return almost("too deep")
     if not near(last, 1.0):
-        return not_yet("A chain of 20,000 nodes with slope 1 should hand its 1 through.")
+        return not_yet(f"A chain of {LONG:,} nodes with slope 1 should hand its 1 through.")
     return correct("each node once, on its sum: 30 doublings cost 31 runs, and depth is no limit.")
 
 
@@ -786,6 +814,36 @@ EX3 = Exercise(
         "    return grads\n",
         # buffers apart from results
         COUNTED.replace("ready.pop()", "ready.pop(0)").replace("waits[to] == 0", "not waits[to]"),
+        # each node collects from its consumers, as soon as they are done
+        "def backward(graph, root):\n"
+        "    uses = {node: [] for node in graph}\n"
+        "    for node, edges in graph.items():\n"
+        "        for to, slope in edges:\n"
+        "            uses[to].append((node, slope))\n"
+        "    grads, todo = {root: 1.0}, list(graph)\n"
+        "    while todo:\n"
+        "        missing = [use for use, _ in uses[todo[-1]] if use not in grads]\n"
+        "        if missing and todo[-1] not in grads:\n"
+        "            todo += missing\n"
+        "            continue\n"
+        "        node = todo.pop()\n"
+        "        if node not in grads:\n"
+        "            grads[node] = sum(slope * grads[use] for use, slope in uses[node])\n"
+        "    return grads\n",
+        # found and counted as in the lesson's cell
+        "def backward(graph, root):\n"
+        "    found, waits = [root], {root: 0}\n"
+        "    for node in found:\n"
+        "        for to, slope in graph[node]:\n"
+        "            found += [to] if to not in found else []\n"
+        "            waits[to] = waits.get(to, 0) + 1\n"
+        "    grads, ready = {root: 1.0}, [root]\n"
+        "    for node in ready:\n"
+        "        for to, slope in graph[node]:\n"
+        "            grads[to] = grads.get(to, 0.0) + slope * grads[node]\n"
+        "            waits[to] -= 1\n"
+        "            ready += [] if waits[to] else [to]\n"
+        "    return grads\n",
     ),
     mistakes=(
         Mistake("every path",
@@ -809,6 +867,37 @@ EX3 = Exercise(
                 "Some gradients are counted twice: a node that gets more sends its whole sum again, although "
                 "a part of it has been sent before.",
                 STARTER_3.replace("visit(to, slope * grad)", "visit(to, slope * grads[node])")),
+        Mistake("the first way",
+                "Your nodes run in the order in which the first way to each was found. When a short way and a long one "
+                "lead to a node, and the short one is found first, it runs before the long one has delivered. The "
+                "lesson's graph lists its long ways first; that is luck.",
+                "def backward(graph, root):\n"
+                "    order, todo = [], [root]\n"
+                "    while todo:\n"
+                "        node = todo.pop()\n"
+                "        if node not in order:\n"
+                "            order.append(node)\n"
+                "            todo += [to for to, slope in reversed(graph[node])]\n"
+                "    grads = dict.fromkeys(order, 0.0)\n"
+                "    grads[root] = 1.0\n"
+                "    for node in order:\n"
+                "        for to, slope in graph[node]:\n"
+                "            grads[to] += slope * grads[node]\n"
+                "    return grads\n"),
+        Mistake("sent in parts",
+                "The numbers are right, and no path is walked by itself. But a node sends on each part of its gradient "
+                "as it comes, once for each length of way that leads there: in forty times h + h * 0.5 its arrows are "
+                "looked at up to forty times. Wait for all parts, and send their sum.",
+                "def backward(graph, root):\n"
+                "    grads, parts = dict.fromkeys(graph, 0.0), {root: 1.0}\n"
+                "    while parts:\n"
+                "        sent = {}\n"
+                "        for node, part in parts.items():\n"
+                "            grads[node] += part\n"
+                "            for to, slope in graph[node]:\n"
+                "                sent[to] = sent.get(to, 0.0) + slope * part\n"
+                "        parts = sent\n"
+                "    return grads\n"),
         Mistake("looks too often",
                 "Every node is run once, but to find out which is ready, the arrows of the whole graph are looked at "
                 "again and again. Count once; then each delivery lowers one count.",
@@ -869,7 +958,7 @@ EX3 = Exercise(
                 "    return grads\n"),
         Mistake("too deep",
                 "Each node once, and all numbers right. But a function that calls itself for each node on the "
-                "way ends with a RecursionError on a chain of 20,000.",
+                "way ends with a RecursionError on a chain of some thousands.",
                 "def backward(graph, root):\n"
                 "    order = []\n"
                 "    done = set()\n\n"

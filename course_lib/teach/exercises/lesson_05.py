@@ -86,6 +86,9 @@ def check_05_1(answer, torch):
     if not isinstance(answer, dict) or set(answer) != set(truth):
         return not_yet(f"Keep the dictionary with the keys {', '.join(truth)}.")
     given = {key: as_list(value) for key, value in answer.items()}
+    for key in ("p.grad", "q.grad", "r.grad"):
+        if given[key] is not None and not isinstance(given[key], list | tuple):
+            return not_yet(f"Give {key} as a list of two numbers, or None.")
     if agree(given["p.grad"], [3, 3]):
         return almost("overwritten")
     if given["q.grad"] is None:
@@ -106,7 +109,7 @@ def check_05_1(answer, torch):
 
 def check_05_6(answer, torch):
     """Keep everything that arrives at x and compare memories; then count, with nobody watching."""
-    times = 3
+    times = 3  # as in the question; and then 2
     x, g = torch.ones(2, requires_grad=True), _column(torch)
     arrived, wanted = [], g.tolist()
     x.register_hook(arrived.append)  # kept alive, so that equal places mean one memory
@@ -122,7 +125,7 @@ def check_05_6(answer, torch):
     if len(places) != times:
         return almost("one pass for all")
     for before in (None, [[random.uniform(1, 2)], [random.uniform(1, 2)]]):
-        x, g = torch.ones(2, requires_grad=True), _column(torch)
+        x, g, times = torch.ones(2, requires_grad=True), _column(torch), 3 if before is None else 2
         x.grad = None if before is None else torch.tensor(before).view(2)
         wanted = g.tolist()
         answer(torch, x, g, times)
@@ -146,8 +149,8 @@ def _column(torch):
 
 
 def place(tensor):
-    """Where the whole memory of a tensor begins."""
-    return tensor.untyped_storage().data_ptr()
+    """Where the numbers of a tensor begin in memory."""
+    return tensor.data_ptr()
 
 
 WHICH = {
@@ -262,8 +265,12 @@ def check_05_3(answer, torch):
             if late:
                 return almost("retained")
             continue
-        if not arrivals and got == torch.tensor(before).item():
+        if not arrivals:
+            if agree(got, truth):
+                return almost("by hand")
             return not_yet("Nothing arrived at w: is there a backward for each part?")
+        if agree(got, truth) and len(arrivals) > len(parts):
+            return almost("more than one for a part")
         named = (
             (truth, "one big graph"),
             (before + sum(means) / len(means), "mean of means"),
@@ -329,7 +336,7 @@ def check_05_4(answer, torch):
         return not_yet(f"In this order the loop stops with {type(error).__name__}: {str(error)[:80]}")
     if sorted(order) == sorted(LINES) and agree(names["w"].tolist(), expected):
         return correct("Cleared before or after, but never between the backward and the update.")
-    if "A" not in place:
+    if sorted(order) == ["B", "C", "D"]:
         return almost("never cleared")
     if len(order) != 4:
         return not_yet("Each of the four lines is wanted exactly once.")
@@ -690,6 +697,11 @@ EXERCISES = [
             + "    for (x, y), n in zip(parts, sizes):\n"
             + "        share = n / sum(sizes)\n"
             + "        (((x * w - y) * (x * w - y)).mean() * share).backward()\n",
+            ACC
+            + "    weight = 1 / sum(map(len, (x for x, _ in parts)))\n"
+            + "    for x, y in parts:\n"
+            + "        errors = x * w - y\n"
+            + "        (errors * errors).backward(torch.full_like(x, weight))\n",
         ),
         mistakes=(
             Mistake(
@@ -768,6 +780,25 @@ EXERCISES = [
                 + "    losses = [((x * w - y) ** 2).sum() / count for x, y in parts]\n"
                 + "    for loss in losses:\n"
                 + "        loss.backward()\n",
+            ),
+            Mistake(
+                "by hand",
+                "The number is right, but no backward brought it: you differentiated the formula yourself. With a "
+                "network in the place of x * w nobody can.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    for x, y in parts:\n"
+                + "        w.grad += (2 * x * (x * w.detach() - y)).sum() / count\n",
+            ),
+            Mistake(
+                "more than one for a part",
+                "The number is right, but backward runs more often than there are parts. Each part was to have one, "
+                "for all of its samples together.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    for x, y in parts:\n"
+                + "        for a, b in zip(x, y):\n"
+                + "            ((a * w - b) ** 2 / count).backward()\n",
             ),
             Mistake(
                 "one big graph",
@@ -862,7 +893,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "rebinds names",
-                "p did not change: `p = …` only gives a new tensor that name inside the function.",
+                "p did not change. A line that begins with `p = …` only gives a new tensor that name inside the "
+                "function; something has to write into p.",
                 STEP
                 + "    if p.grad is None:\n"
                 + "        return\n"
@@ -1051,6 +1083,7 @@ EXERCISES = [
             PASSES + LOOP + "        (x.view(-1, 1) * g).sum().backward()\n",
             PASSES + LOOP + "        (x * 1.0).view(-1, 1).backward(g)\n",
             PASSES + LOOP + "        x.backward((g + 0).view(-1))\n",
+            PASSES + "    for copy in g.repeat(times, 1, 1):\n        x.view(-1, 1).backward(copy)\n",
         ),
         mistakes=(
             Mistake(

@@ -4,7 +4,7 @@ import math
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import flat, leaf, near, nodes_behind, numbers, set_of_names
+from course_lib.teach.exercises.shared import as_number, flat, leaf, near, nodes_behind, numbers, set_of_names
 from course_lib.teach.ledger import ledger
 
 # --- what is asked about tensors, by looking at them ----------------------------------------------
@@ -28,9 +28,8 @@ def as_numbers(answer, count):
     """The answer as a list of `count` floats; None when it is something else."""
     if not isinstance(answer, (list, tuple)) or len(answer) != count:
         return None
-    if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in answer):
-        return None
-    return [float(number) for number in answer]
+    numbers = [as_number(number) for number in answer]
+    return None if None in numbers else numbers
 
 
 # --- 06.p1 ----------------------------------------------------------------------------------------
@@ -532,8 +531,9 @@ def check_06_3(answer, torch):
     for size, count in ((3, 4), (2, 5)):
         values, plain = numbers(size, 0.0, 1.0), [numbers(size) for _ in range(count)]
         w = leaf(torch, values)
+        batches = [torch.tensor(batch) for batch in plain]
         try:
-            reads = max(reads, run_counted(answer, torch, w, [torch.tensor(batch) for batch in plain]))
+            reads = max(reads, run_counted(answer, torch, w, batches))
         except RuntimeError as error:
             if "a second time" in str(error):
                 return almost("still shared")
@@ -542,6 +542,10 @@ def check_06_3(answer, torch):
             raise
         if w.grad is None:
             return almost("cut")
+        if not all(near(flat(tensor), batch) for tensor, batch in zip(batches, plain, strict=True)):
+            return almost("the caller's batches")
+        if not near(flat(w), values):
+            return not_yet("w has other values afterwards. Only its gradient is asked for.")
 
         def summed(batches, values=values):
             columns = zip(*batches, strict=True)
@@ -554,8 +558,8 @@ def check_06_3(answer, torch):
             return not_yet("w.grad is not the sum of the batches' gradients.")
     if reads > 1:
         return almost("retain")
-    if reads < 0:
-        return not_yet("The numbers are right, but no node has kept a tensor for them. Let backward passes find them.")
+    if reads < 1:
+        return almost("no pass")
     return correct("every saved tensor was read by one pass, so each pass could let go of what it used.")
 
 
@@ -607,6 +611,12 @@ def collect(torch, w, batches):
     scale.backward(edge.grad)
     return w.grad
 """,
+        """\
+def collect(torch, w, batches):
+    for batch in batches:
+        w.exp().backward(batch)
+    return w.grad
+""",
     ),
     mistakes=(
         Mistake("retain",
@@ -621,6 +631,15 @@ def collect(torch, w, batches):
                 "Nothing is missing any more, because nothing leads to w any more: the loss has no way back. "
                 "The error about a second pass is gone, and so is the gradient.",
                 STARTER_3.replace("w.exp()", "w.exp().detach()")),
+        Mistake("no pass",
+                "The numbers are right, but no backward pass has read a saved tensor for them: you differentiated the "
+                "formula yourself. Let backward passes find the gradient.",
+                "def collect(torch, w, batches):\n    w.grad = (w.exp() * sum(batches)).detach()\n    return w.grad\n"),
+        Mistake("the caller's batches",
+                "A batch has other values than before: an in-place addition wrote into a tensor that belongs to the "
+                "caller, and so changed the next epoch's data.",
+                "def collect(torch, w, batches):\n    total = batches[0]\n    for batch in batches[1:]:\n"
+                "        total += batch\n    (w.exp() * total).sum().backward()\n    return w.grad\n"),
         Mistake("last only",
                 "Only the last batch is in w.grad. Passes add into .grad by themselves; something in your "
                 "loop throws the earlier ones away.", """\
@@ -799,16 +818,19 @@ def check_06_5(answer, torch):
         if loss.grad_fn is None:
             return almost("cut")
         slots = [tensor for node in nodes_behind(loss) for tensor in saved_tensors_of(node, torch)]
-        memories = {tensor.untyped_storage().data_ptr() for tensor in slots if tensor.numel() == size}
+        storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in slots}
+        memories = sum(storages.values()) / (4 * size)  # of the size of x
         written = any(tensor._version for tensor in slots)
         loss.backward()
         slopes = [f * math.cos(v * f) for v, f in zip(values, factors, strict=True)]
         if x.grad is None or not near(flat(x.grad), slopes):
             return almost("another gradient")
-    if len(memories) <= 2:
+    if memories <= 2:
         return correct("plain factors are multiplied first, without a node, and only their product is kept.")
-    if len(memories) == 3:
+    if memories <= 3:
         return almost("half way")
+    if all(tensor.numel() == 1 for tensor in slots):
+        return almost("one by one")
     return almost("in place" if written else "names")
 
 
@@ -849,12 +871,17 @@ EX5 = Exercise(
                 "Value and gradient are right, and the same tensors are kept as before. Names are not what keeps "
                 "them: with each step on x a node keeps its factor.",
                 loss_source("return (((x * mask) * weight) / scale).sin().sum()")),
+        Mistake("one by one",
+                "Element by element, every factor is kept all the same: a slot with one element of `mask` holds all of "
+                "its memory.",
+                loss_source("parts = zip(x, mask, weight, scale)",
+                            "return torch.stack([(a * m * w / s).sin() for a, m, w, s in parts]).sum()")),
         Mistake("in place",
                 "In-place operations are recorded too, and keep their factors like the others. You saved "
                 "intermediates that no node had kept anyway.",
                 loss_source("h = x * mask", "h.mul_(weight).div_(scale)", "return h.sin().sum()")),
         Mistake("half way",
-                "Three memories are left. One more step on x can be had without x.",
+                "Three memories are left. Two will do: what sin is given, and one plain factor.",
                 loss_source("h = x * (mask * weight)", "h = h / scale", "return h.sin().sum()")),
         Mistake("cut",
                 "Nothing is kept any more, because nothing leads to x any more: the loss has no way back.",

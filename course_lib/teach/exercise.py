@@ -360,6 +360,8 @@ def result_of_error(exercise, answer, error, calls, seconds):
         return Result(exercise.id, ERROR, NO_RETURN)
     given = f"your function gave {short(calls.last)}" if calls.count else f"your answer is {short(answer)}"
     text = f"{given}, and the check could not go on with that ({error_text(error)})."
+    if "backward through the graph a second time" in text:
+        return Result(exercise.id, NOT_YET, text, ["Does your code call backward itself? Leave that to the check."])
     return Result(exercise.id, NOT_YET, text, ["Does it have the form that the question asks for?"])
 
 
@@ -465,6 +467,21 @@ HELP = (
         RuntimeError,
         "does not require grad",
         "Nothing leads from here back to a leaf that requires grad: was the chain cut, or never recorded?",
+    ),
+    (
+        RuntimeError,
+        "can only change requires_grad flags",
+        "The flag of a result follows from its operands; only a leaf has one of its own. Lesson 02 says more.",
+    ),
+    (
+        RuntimeError,
+        "support the deepcopy protocol",
+        "A deep copy of a result would need a copy of its history. clone() copies the numbers.",
+    ),
+    (
+        RuntimeError,
+        "Boolean value of Tensor",
+        "An if wants one answer, and this tensor has several elements: .any() or .all() makes one of them.",
     ),
     (RuntimeError, "only for scalar outputs", "backward() without an argument starts from a single number."),
     (RuntimeError, "Can't call numpy", "An array has no history: .detach() first says that you give it up."),

@@ -7,6 +7,7 @@ from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_ye
 from course_lib.teach.exercises.outcomes import check_table, happens
 from course_lib.teach.exercises.shared import (
     as_names,
+    as_number,
     called,
     finite_differences,
     flat,
@@ -257,7 +258,7 @@ AT = {"x": 0, "v": 8, "d": 8, "q": 3, "c": 1}
 
 
 def check_07_1(answer, torch):
-    if not isinstance(answer, dict) or any(type(answer.get(name)) is not int for name in AT):
+    if not isinstance(answer, dict) or not {as_number(answer.get(name)) for name in AT} <= set(range(100)):
         return not_yet("Put a whole number in the place of each None; keep the five names.")
     space = {"torch": torch}
     exec(COUNTERS, space)
@@ -529,6 +530,7 @@ EX3 = Exercise(
     alternatives=(
         STARTER_3.replace("    q = p\n    q.sub_(0.5)", "    q = p - 0.5"),
         STARTER_3.replace("q.sub_(0.5)", "q = q.sub(0.5)"),
+        STARTER_3.replace("q = p\n", "q = torch.empty_like(p).copy_(p)\n"),
     ),
     mistakes=(
         Mistake("hidden write",
@@ -676,11 +678,12 @@ def check_07_5(answer, torch):
     x, t, parameters = small_network(torch, torch.float64)
     names, tensors = list(parameters), list(parameters.values())
     mask = torch.tensor(MASK, dtype=torch.float64)
+    lent = [x.clone(), t.clone(), mask.clone()]
     old = [tensor.detach().clone() for tensor in tensors]
     gradients = finite_differences(torch, lambda *values: loss_of(torch, x, t, values, mask), old)
     gradients = [flat(gradient) for gradient in gradients]
     try:
-        returned = answer(torch, x, t, *tensors, mask)
+        returned = answer(torch, lent[0], lent[1], *tensors, lent[2])
     except (RuntimeError, TypeError) as error:
         if IN_PLACE in str(error):
             return almost("decay too early" if "[2, 1]" in str(error) else "mask in place")
@@ -689,28 +692,52 @@ def check_07_5(answer, torch):
         raise
     if isinstance(returned, torch.Tensor):
         return not_yet("The loss should come back as a Python number: loss.item().")
+    if any(flat(one) != flat(given) for one, given in zip(lent, (x, t, mask), strict=True)):
+        return almost("the caller's mask")
     if not isinstance(returned, float) or not near([returned], [loss_of(torch, x, t, old, mask)]):
         return not_yet("The loss that is returned is not that of the masked network at the old parameters.")
     moves = [flat(new.detach() - was) for new, was in zip(tensors, old, strict=True)]
+    if not any(map(any, (moves[names.index(name)] for name in ("W1", "b1", "b2")))):
+        return almost("names moved")
+    hidden = [unmasked(torch, x, t, old, mask), [slope / 2 for slope in gradients[0]]]  # 2 is what the mask lets in
     for name, move, was, slopes in zip(names, moves, old, gradients, strict=True):
-        wanted = [-0.1 * slope for slope in slopes]
-        if name == "W2":
-            late = [0.99 * (w + m) - w for w, m in zip(flat(was), wanted, strict=True)]
-            wanted = [m - 0.01 * w for w, m in zip(flat(was), wanted, strict=True)]
-            if near(move, late, 1e-6) and not near(wanted, late, 1e-6):
-                return almost("decay too late")
-        if near(move, wanted, 1e-6):
-            continue
-        if name != "W2" and near(move, [m - 0.01 * w for w, m in zip(flat(was), wanted, strict=True)], 1e-6):
-            return almost("all decayed")
-        if name == "W2" and near(move, [-0.1 * slope for slope in slopes], 1e-6):
-            return almost("no decay")
-        if name == "W1":
-            decayed = near(move, [0.99 * m for m in wanted], 1e-6)
-            return almost("uncounted decay" if decayed else "uncounted mask")
-        return not_yet(f"{name} did not move by what the question asks for.")
-    return correct("everything that backward reads is read before it is written, and every gradient is "
-    "exact.")
+        found = judge_move(name, move, flat(was), slopes, hidden)
+        if found:
+            return found
+    return correct("everything that backward reads is read before it is written, and every gradient is exact.")
+
+
+def unmasked(torch, x, t, values, mask):
+    """The gradient for W1 of a step whose mask changes the numbers and not their slopes."""
+    W1, b1, W2, b2 = (value.clone().requires_grad_() for value in values)
+    h = torch.relu(x @ W1 + b1)
+    h = h + (h * mask - h).detach()
+    return flat(torch.autograd.grad(((h @ W2 + b2 - t) ** 2).mean(), W1)[0])
+
+
+def judge_move(name, move, was, slopes, hidden):
+    """What is wrong with the way that one parameter has gone: a verdict, or None.
+
+    hidden: gradients for W1 of steps that hide the mask from backward.
+    """
+    step = [-0.1 * slope for slope in slopes]
+    decayed = [m - 0.01 * w for w, m in zip(was, step, strict=True)]
+    late = [0.99 * (w + m) - w for w, m in zip(was, step, strict=True)]
+    if near(move, decayed if name == "W2" else step, 1e-6):
+        return None
+    if near(move, [-m for m in step], 1e-6):
+        return almost("uphill")
+    if name != "W2" and near(move, decayed, 1e-6):
+        return almost("all decayed")
+    if name == "W2" and near(move, late, 1e-6):
+        return almost("decay too late")
+    if name == "W2" and near(move, step, 1e-6):
+        return almost("no decay")
+    if name == "W1" and near(move, [0.99 * m for m in step], 1e-6):
+        return almost("uncounted decay")
+    if name == "W1" and any(near(move, [-0.1 * slope for slope in other], 1e-6) for other in hidden):
+        return almost("uncounted mask")
+    return not_yet(f"{name} did not move by what the question asks for.")
 
 
 STARTER_5 = """\
@@ -752,6 +779,9 @@ EX5 = Exercise(
         .replace(EARLY, "    loss.backward()\n")
         .replace("        for p in", "        W2 -= 0.01 * W2\n        for p in"),
         MASKED.replace(EARLY, "    loss.backward()\n    W2.detach().mul_(0.99)\n"),
+        SOLVED.replace("    loss.backward()\n", "    slopes = torch.autograd.grad(loss, (W1, b1, W2, b2))\n")
+        .replace("for p in (W1, b1, W2, b2)", "for p, slope in zip((W1, b1, W2, b2), slopes)")
+        .replace("0.1 * p.grad", "0.1 * slope"),
     ),
     mistakes=(
         Mistake("mask in place",
@@ -773,6 +803,17 @@ EX5 = Exercise(
                 "0.99 · (W2 - 0.1 · gradient).",
                 MASKED.replace(EARLY, "    loss.backward()\n")
                 .replace("    return", "        W2 *= 0.99\n    return")),
+        Mistake("the caller's mask",
+                "A tensor that was only to be read, x, t or mask, holds other numbers now: something was written into "
+                "it in place.",
+                STARTER_5.replace("h *= mask", "mask *= h\n    h = mask").replace(EARLY, ORDERED)),
+        Mistake("names moved",
+                "W1, b1 and b2 are where they were: a line such as p = p - … moves the name p to a new tensor. The "
+                "caller's parameters must be written to.",
+                SOLVED.replace("p -= 0.1", "p = p - 0.1")),
+        Mistake("uphill",
+                "A parameter goes the right length in the wrong direction: descent subtracts the gradient.",
+                SOLVED.replace("p -= 0.1", "p += 0.1")),
         Mistake("cut",
                 "The first layer gets no gradient any more: h was cut from the graph, which silences the "
                 "error and stops the learning.",

@@ -470,6 +470,12 @@ HELP = (
     ),
     (
         RuntimeError,
+        "returns multiple views",
+        "Several views from one call (unbind, split, chunk, a for loop over a tensor) may not be written to while "
+        "operations are recorded. Index instead, or work out of place: lesson 08.",
+    ),
+    (
+        RuntimeError,
         "can only change requires_grad flags",
         "The flag of a result follows from its operands; only a leaf has one of its own. Lesson 02 says more.",
     ),

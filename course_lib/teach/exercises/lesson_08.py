@@ -5,7 +5,7 @@ import random
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import called, flat, leaf, near, numbers
+from course_lib.teach.exercises.shared import as_number, called, flat, leaf, near, numbers
 
 LEAF_VIEW = "a view of a leaf Variable"
 MODIFIED = "modified by an inplace operation"
@@ -65,7 +65,7 @@ P1 = Exercise(
     solution='answer = ["a", "b", "c", "g"]',
     why="A row, a transposed matrix, the six in a row and a slice are all read in even steps from t's memory. The "
     "transposed rows end to end are not, a list or a mask may pick anything, and clone copies on purpose.",
-    alternatives=('answer = ("g", "c", "b", "a")', 'answer = "A, B, C, G"'),
+    alternatives=('answer = ("g", "c", "b", "a")', 'answer = "A, B, C, G"', 'answer = "abcg"'),
     mistakes=(
         Mistake("clone", "f: clone() is made to copy. Its memory is its own, and t keeps its zeros.",
                 'answer = ["a", "b", "c", "f", "g"]'),
@@ -96,13 +96,11 @@ P1 = Exercise(
 
 
 def check_08_p2(answer, torch):
-    given = answer.tolist() if isinstance(answer, torch.Tensor) else answer
+    given = answer.tolist() if hasattr(answer, "tolist") else answer
     if not isinstance(given, str):
-        if not isinstance(given, (list, tuple)) or len(given) != 3:
+        given = [as_number(number) for number in given] if isinstance(given, (list, tuple)) else []
+        if len(given) != 3 or None in given:
             return not_yet('Give a list of three numbers, or "error".')
-        if not all(isinstance(number, (int, float)) for number in given):
-            return not_yet('Give a list of three plain numbers, or "error".')
-        given = [float(number) for number in given]
     x = leaf(torch, [1.0, 2.0, 3.0])
     y = x * 2
     v = y[1:]
@@ -185,7 +183,7 @@ def check_08_1(answer, torch):
         return not_yet("t is a list of two lists, each with three numbers.")
     if [len(row) for row in given] != [3, 3]:
         return not_yet("t is a list of two lists, each with three numbers.")
-    if any(type(answer[name]) is not int for name in COUNTS):
+    if not {as_number(answer[name]) for name in COUNTS} <= set(range(100)):
         return not_yet("A version is a whole number.")
     space = {"torch": torch}
     exec(WRITES, space)
@@ -202,7 +200,7 @@ def check_08_1(answer, torch):
         }
         named = wrong.get(tuple(tuple(row) for row in given))
         return almost(named) if named else not_yet("t is not right. Go line by line: whose memory is written to?")
-    t, a, d = (answer[name] for name in COUNTS)
+    t, a, d = (as_number(answer[name]) for name in COUNTS)
     if (t, a, d) == tuple(space[name[0]]._version for name in COUNTS):
         return correct("you know who shares the memory, and that the counter belongs to it.")
     if d == 0:
@@ -482,7 +480,7 @@ def check_08_3(answer, torch):
     space = {"x": leaf(torch, numbers(3))}
     exec(HISTORY, space)
     truth = {name: walk(space[name]) for name in WALKS}
-    given = {name: [str(node).strip() for node in answer[name]] for name in WALKS}
+    given = {name: [str(node).strip().removeprefix("torch::autograd::") for node in answer[name]] for name in WALKS}
     if given == truth:
         return correct("you can rewrite a history by hand, and you know which views were told.")
     if all(given[name] == truth[name][::-1] for name in WALKS):
@@ -536,7 +534,10 @@ EX3 = Exercise(
     why="The write through the slice puts CopySlices on the product, y.add_ puts an ordinary AddBackward0 on that. "
     "old was made before, so it is given AsStridedBackward0 on top of y as it is now; new was made after, and keeps "
     "the node it was made with.",
-    alternatives=(f"walks = { {name: tuple(nodes) for name, nodes in WALKS.items()}!r}",),
+    alternatives=(
+        f"walks = { {name: tuple(nodes) for name, nodes in WALKS.items()}!r}",
+        f"walks = {WALKS!r}".replace("CopySlices", "torch::autograd::CopySlices"),
+    ),
     mistakes=(
         Mistake("mul for CopySlices",
                 "The multiplication reached only a part. Its node is packed inside CopySlices, which is what y's "
@@ -637,6 +638,7 @@ EX4 = Exercise(
         STARTER_4.replace("b.view", "b.detach().view") + "\n",
         STARTER_4.replace("    rows[", "    with torch.no_grad():\n        rows[") + "\n",
         STARTER_4.replace("    rows =", "    b.requires_grad_(False)\n    rows =") + "\n    b.requires_grad_(True)\n",
+        STARTER_4.split("    rows")[0] + "    with torch.no_grad():\n        b[4 :: len(b) // anchors] += prior\n",
     ),
     mistakes=(
         Mistake("still recorded",
@@ -655,8 +657,8 @@ EX4 = Exercise(
                 "No error, and b is as it was: the numbers were added to a copy, which is thrown away.",
                 STARTER_4.replace("-1)", "-1).clone()")),
         Mistake("another tensor",
-                "b is as it was. What you changed is another tensor with memory of its own; the optimizer holds the "
-                "old one.",
+                "b is as it was. If a tensor was changed, it was another one, with memory of its own; the optimizer "
+                "holds b.",
                 STARTER_4.split("    rows")[0] + "    extra = torch.zeros(anchors, b.numel() // anchors)\n"
                 "    extra[:, 4] = prior\n    b = b + extra.view(-1)\n"),
         Mistake("uncounted",
@@ -752,6 +754,7 @@ EX5 = Exercise(
         STARTER_5.replace("    a, b = h.chunk(2, dim=1)",
                           "    half = h.shape[1] // 2\n    a, b = h[:, :half], h[:, half:]"),
         STARTER_5.replace("    b.sigmoid_()\n", "").replace("(a * b)", "(a * torch.sigmoid(b))"),
+        "def gated(torch, h):\n    return torch.nn.functional.glu(h, 1).sum()\n",
     ),
     mistakes=(
         Mistake("still split",
@@ -816,6 +819,8 @@ def check_08_6(answer, torch):
             return almost("copied too early" if "expected version 0" in str(error) else "copied too late")
         wanted_x0 = sum(k * factor**t for t, k in enumerate(weights))
         wanted_w = sum(k * t * start * factor ** max(t - 1, 0) for t, k in enumerate(weights))
+        if out.is_leaf:
+            return almost("a new leaf")
         if w.grad is None:
             whole = x0.grad is not None and near(flat(x0.grad), [wanted_x0], 1e-3)
             return almost("w cut" if whole else "unrecorded")
@@ -861,6 +866,7 @@ EX6 = Exercise(
                           "        new[t + 1] = out[t] * w\n        out = new"),
         STARTER_6.replace("    out[0] = x0", "    state = out[0] = x0")
         .replace("        out[t + 1] = out[t] * w", "        state = state * w\n        out[t + 1] = state"),
+        "def simulate(torch, x0, w, steps):\n    return x0 * w ** torch.arange(steps + 1)\n",
     ),
     mistakes=(
         Mistake("copied too late",
@@ -880,6 +886,11 @@ EX6 = Exercise(
         Mistake("unrecorded",
                 "No error, but w gets no gradient: the products are written into the buffer and nobody "
                 "records it.", STARTER_6.replace("out[t + 1] =", "out.data[t + 1] =")),
+        Mistake("a new leaf",
+                "The states are right, and the result is a leaf that your function made: the gradient ends there, and "
+                "no arrow leads on to x0 and w.",
+                "def simulate(torch, x0, w, steps):\n    states = [(x0 * w**t).item() for t in range(steps + 1)]\n"
+                "    return torch.tensor(states, requires_grad=True)\n"),
         Mistake("w cut",
                 "No error, and x0 gets its gradient, but w gets none: it takes part in the products as a mere number.",
                 STARTER_6.replace("out[t] * w", "out[t] * w.detach()")),

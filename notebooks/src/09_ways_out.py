@@ -29,8 +29,8 @@
 # - **C09.9** `detach` cuts only the path it stands on; every other path carries its gradient as before.
 # - **C09.10** `eval()` changes what layers compute, and switches off neither recording nor counting.
 #
-# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/tensor.py` · **Out of scope**
-# views in general (lesson 08), optimizer classes (lesson 10)
+# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/tensor.py`, `course_lib/methods.py` ·
+# **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
 
 # %%
 import course_lib as torch
@@ -168,7 +168,7 @@ print("under eval():", torch.nn.Dropout(0.5).eval()(x * x))
 # %% [markdown]
 # **Open our engine.** The whole difference between the two is which counter the new tensor is given:
 # `alias`, which `detach()` calls, hands over the source's own; `.data` makes a fresh one: `new_tensor` begins
-# at version 0.
+# at version 0. (The lines about inference are for tensors that have no counter.)
 
 # %% tags=["engine"]
 show("tensor.alias")

@@ -223,6 +223,8 @@ def check_09_3(answer, torch):
             raise
         if not hasattr(last, "tolist"):
             return not_yet(f"Return the last state, a tensor; this is {last!r}.")
+        if w.tolist() != torch.tensor([start]).tolist():
+            return almost("a step inside")
         h, truth, full, carried, chain = 0.0, [], 0.0, 0.0, start
         for x in inputs:
             before, h = h, math.tanh(chain * h + x)
@@ -230,9 +232,9 @@ def check_09_3(answer, torch):
             carried = (1 - h * h) * (before + chain * carried)
             full += 2 * h * carried
         if not agree(last.tolist(), [h]):
-            if len(arrivals) == length:
+            if agree(last.tolist(), [math.tanh(inputs[-1])]):
                 return almost("forgets the state")
-            return not_yet(f"There are {length} steps, and w was reached by {len(arrivals)} backward passes.")
+            return not_yet(f"The last state should be {h:.4f}, and {last.tolist()} came back.")
         got = 0.0 if w.grad is None else w.grad.item()
         if length > 1 and len(arrivals) == length and agree(arrivals, truth) and agree(got, truth[-1]):
             return almost("last step only")
@@ -326,7 +328,7 @@ def check_09_5(answer, torch):
         return almost("backward in validation")
     if hasattr(total, "requires_grad"):
         return almost("returns the graph" if total.requires_grad else "returns a tensor")
-    value = as_number(total)
+    value = None if isinstance(total, str) else as_number(total)
     if value is None:
         return not_yet(f"A number is wanted, and this is {total!r}.")
     if agree(value, truth / len(batches)):
@@ -687,6 +689,7 @@ EXERCISES = [
             + LOOP
             + STATE
             + "        (h * h).sum().backward()\n        h = torch.tensor([h.item()])\n    return h\n",
+            TRAIN + LOOP + STATE + "        (h * h).sum().backward()\n        h.detach_()\n    return h\n",
         ),
         mistakes=(
             Mistake(
@@ -719,6 +722,15 @@ EXERCISES = [
                 + LOOP
                 + STATE
                 + "        (h * h).sum().backward()\n        last, h = h, torch.zeros(1)\n    return last\n",
+            ),
+            Mistake(
+                "a step inside",
+                "w has other values than before. Your loop moves it, and so the later states are other states; only "
+                "gradients are asked for.",
+                TRAIN
+                + LOOP
+                + STATE.replace("w * h", "w * h.detach()")
+                + "        (h * h).sum().backward()\n        w.data -= 0.1 * w.grad\n    return h\n",
             ),
             Mistake(
                 "last step only",
@@ -796,6 +808,14 @@ EXERCISES = [
             + "    (of_g,) = torch.autograd.grad(-(d * (g * z)), [g])\n"
             + "    with torch.no_grad():\n"
             + "        g.sub_(lr * of_g)\n",
+            GAN
+            + "    of_d, of_g = torch.optim.SGD([d], lr=lr), torch.optim.SGD([g], lr=lr)\n"
+            + "    of_d.zero_grad()\n"
+            + "    (d * (g * z).detach() - d * real).backward()\n"
+            + "    of_d.step()\n"
+            + "    of_g.zero_grad()\n"
+            + "    (-(d.detach() * g * z)).backward()\n"
+            + "    of_g.step()\n",
         ),
         mistakes=(
             Mistake(
@@ -906,7 +926,8 @@ EXERCISES = [
             ),
             Mistake(
                 "generator without graph",
-                "The fake was made without recording, so there is no graph through which g could learn.",
+                "A loss requires no grad: what it is made of was not recorded, or was cut off, so there is no graph "
+                "through which a player could learn.",
                 GAN
                 + "    with torch.no_grad():\n"
                 + "        fake = g * z\n"

@@ -430,7 +430,7 @@ HELP = (
     (RecursionError, "", "A function calls itself without end: is there a case in which it stops?"),
     (MemoryError, "", "Your code asked for more memory than there is: look at the sizes."),
     (SystemExit, "", "exit() would end the notebook's kernel. A function ends with `return`."),
-    (NotImplementedError, "", "Something that you use is not there yet; the message says what."),
+    (NotImplementedError, "", "Something here does not exist yet; the line, or the message, says what."),
     (UnboundLocalError, "", "The name gets its value further down, or in a branch that did not run."),
     (NameError, "", "Is it spelled as where it was made? A function sees its arguments and earlier cells."),
     (TypeError, "positional argument", ARGUMENTS),

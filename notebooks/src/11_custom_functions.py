@@ -57,7 +57,7 @@ L = lesson(11)
 # h.mul_(10)                    # somebody uses the memory again
 # ```
 #
-# Lesson 06 ended with a *result* that was kept in these two ways. Now it is an *input*, and before backward somebody writes into it.
+# Two ways to keep the same tensor for backward. Both keep it by reference, as in lesson 06. And before backward somebody writes into it.
 #
 # ## Predict
 #
@@ -229,7 +229,7 @@ for backward in (short, number, small):
         Wrong.apply(two, y, 4.0).sum().backward()
 
 # %% [markdown]
-# **Now open our engine.** What `apply` does with what you noted, when `forward` is over. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read (lesson 06). Everything else is kept as it is: for an input that includes its history, for `w` there was none to keep. (The RuntimeError is a rule for `setup_context`, below.) The TypeError comes here, not in your line: the print shows that `forward` has ended.
+# **Now open our engine.** What `apply` does with what you noted, when `forward` is over. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read (lesson 06). Everything else is kept as it is: for an input that includes its history, for `w` there was none to keep. (`SavedWritten` is for a view that forward wrote into; the RuntimeError is a rule for `setup_context`, below.) The TypeError comes here, not in your line: the print shows that `forward` has ended.
 
 # %% tags=["engine", "C11.2"]
 show("function.pack_saved")
@@ -495,4 +495,4 @@ L.check("11.7", Spikes)
 #
 # **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. What `pack_saved` does here stands there in `python_function.cpp`, what `apply` does with outputs in `custom_function.cpp`.
 #
-# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/function.py`, some 40 lines together. **Next lesson:** hooks, for looking into a backward pass that is not yours.
+# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/function.py`, some 40 lines together. **Next**, in a later edition: hooks, for looking into a backward pass that is not yours.

@@ -156,8 +156,8 @@ def number_or_word(part):
     """A number, also one written as text; any other text in lower case."""
     try:
         return float(part)
-    except ValueError:
-        return part.strip().lower()
+    except (TypeError, ValueError):
+        return str(part).strip().lower()
 
 
 P1 = Exercise(
@@ -648,7 +648,7 @@ WRONG_CURES = {
 def check_11_2(answer, torch):
     if not isinstance(answer, dict) or any(not isinstance(answer.get(letter), str) for letter in CURES):
         return not_yet("Put the name of a method, as text, in the place of each None.")
-    given = {letter: answer[letter].removeprefix("ctx.").strip("@() ") for letter in CURES}
+    given = {letter: answer[letter].split("(")[0].strip("@ ").removeprefix("ctx.") for letter in CURES}
     strange = [letter for letter, method in given.items() if method not in METHODS]
     if strange:
         return not_yet(f"For {', '.join(strange)}, choose one of: {', '.join(METHODS)}.")
@@ -677,7 +677,10 @@ EX2 = Exercise(
     why="A is a ring through ctx, and G a tensor on ctx whose version nobody noted: one slot cures both. B and F are "
     "about outputs: one should have no gradient, the others should cost nothing when unused. C is a write the engine "
     "was not told of. D asks about an input. E turns a wrong number into an error.",
-    alternatives=(f"cures = dict({', '.join(f'{k}={v!r}' for k, v in reversed(CURES.items()))})",),
+    alternatives=(
+        f"cures = dict({', '.join(f'{k}={v!r}' for k, v in reversed(CURES.items()))})",
+        f"cures = { {k: f'ctx.{v}(…)' for k, v in CURES.items()}!r}",
+    ),
     mistakes=(
         Mistake("zeros for a ring",
                 "A: the zeros are made in backward and soon gone. What waits for the collector is a ring: the result "
@@ -798,6 +801,8 @@ def check_11_3(answer, torch):
         return almost("on ctx")
     if any(shares(slot, image) for slot in slots_of(pooled.grad_fn)):
         return almost("image kept")
+    if any(slot.numel() > labels.numel() for slot in slots_of(pooled.grad_fn)):
+        return almost("table kept")
     if graph_of_gradient(torch, pooled, (image,)) == "nothing":
         return almost("cut off")
     return correct("gradcheck agrees: a mean spreads its gradient evenly over its own pixels.")
@@ -844,6 +849,8 @@ EX3 = Exercise(
             "return ((grad / size) @ member.T).reshape(*grad.shape[:2], *labels.shape), None",
         ),
         pooling(UNPACK_3, "return grad[:, :, labels] / size[labels], None"),
+        pooling(UNPACK_3, "member = (labels.unsqueeze(-1) == torch.arange(len(size))).to(grad.dtype)",
+                "return torch.einsum('nck,hwk->nchw', grad / size, member), None"),
         pooling(UNPACK_3, "return torch.tensor((grad / size).tolist())[:, :, labels].to(grad.dtype), None")
         .replace("    @staticmethod\n    def backward",
                  "    @staticmethod\n    @torch.autograd.function.once_differentiable\n    def backward"),
@@ -877,6 +884,13 @@ EX3 = Exercise(
                 "does not depend on it.",
                 pooling("labels, size, _ = ctx.saved_tensors", "return (grad / size)[:, :, labels], None").replace(
                     "(labels, size)", "(labels, size, image)")),
+        Mistake("table kept",
+                "The gradients are right. But you keep the table of pixels and regions, K numbers for each pixel. The "
+                "labels hold the same in one.",
+                pooling("member, size, labels = ctx.saved_tensors",
+                        "spread = (grad / size) @ member.T",
+                        "return spread.reshape(*grad.shape[:2], *labels.shape), None").replace(
+                    "(labels, size)", "(member, size, labels)")),
         Mistake("cut off",
                 "The gradients are right, but they have no history: something in backward leaves the graph (detach, "
                 "no_grad, NumPy, a gradient asked for without create_graph), and second derivatives lose this Function "
@@ -933,6 +947,8 @@ def check_11_4(answer, torch):
     direct = answer.forward(x, y, z)
     if not near(direct.detach(), out):
         return not_yet("forward, called on its own, should give the same result.")
+    if not direct.requires_grad:
+        return almost("forward cut off")
     return correct("computing and keeping are apart, and all that is kept has a history.")
 
 
@@ -1009,6 +1025,8 @@ EX4 = Exercise(
             "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n        w = x * ctx.z\n",
         ).replace("ctx.z + x * ctx.z)", "ctx.z + w)"),
         SETUP_4.replace("return x * y + y * z + x * y * z", "return (x + z + x * z) * y"),
+        SETUP_4.replace("ctx.save_for_backward(x, y)", "ctx.save_for_backward(x, y, output)")
+        .replace("x, y = ctx.saved", "x, y, out = ctx.saved").replace("(x + ctx.z + x * ctx.z)", "out / y"),
         SETUP_4.replace(
             "        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None",
             "        with torch.enable_grad():\n"
@@ -1029,6 +1047,10 @@ EX4 = Exercise(
                 "does not release them. Only the number belongs there.",
                 SETUP_4.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
                                 "ctx.x, ctx.y, ctx.z = inputs").replace("ctx.saved_tensors", "ctx.x, ctx.y")),
+        Mistake("forward cut off",
+                "apply is right. But called on its own, forward should be recorded like any other code, and its result "
+                "has no history: a detach or a no_grad in forward does nothing for apply.",
+                SETUP_4.replace("return x * y + y * z + x * y * z", "return (x * y + y * z + x * y * z).detach()")),
         Mistake("one method",
                 "All derivatives are right. Still asked: forward without ctx, and setup_context for the keeping.",
                 STARTER_4.replace("        w = x * z\n        ctx.save_for_backward(x, y, w)",
@@ -1108,6 +1130,8 @@ def check_11_5(answer, torch):
     sums, _ = answer.apply(x, place, rank)
     if tensors_on(sums.grad_fn, torch):
         return almost("rows on ctx")
+    if any(shares(slot, x) for slot in slots_of(sums.grad_fn)):
+        return almost("x kept")
     if graph_of_gradient(torch, sums, (x,)) == "nothing":
         return almost("cut off")
     return correct("each row reads its own cell's gradient, and nobody can train on the places by accident.")
@@ -1162,6 +1186,14 @@ EX5 = Exercise(
             "        before = torch.cat((torch.zeros(1, dtype=torch.int64), ends[:-1].cumsum(0)))\n"
             "        return grad[before], None, None",
         ),
+        MARKED_5.replace(
+            OLD_5,
+            "        rows, cell = [], 0\n"
+            "        for is_last in kept.tolist():\n"
+            "            rows.append(cell)\n"
+            "            cell += is_last\n"
+            "        return grad[rows], None, None",
+        ),
     ),
     mistakes=(
         Mistake("marked only",
@@ -1205,6 +1237,10 @@ EX5 = Exercise(
                 "releases it.",
                 MARKED_5.replace("ctx.save_for_backward(kept)", "ctx.kept = kept")
                 .replace("(kept,) = ctx.saved_tensors", "kept = ctx.kept").replace(OLD_5, ROWS_5)),
+        Mistake("x kept",
+                "The gradients are right. But you keep x, the largest tensor here, and no slope of a sum needs it.",
+                MARKED_5.replace("save_for_backward(kept)", "save_for_backward(kept, x)")
+                .replace("(kept,) =", "kept, x =").replace(OLD_5, ROWS_5)),
         Mistake("cut off",
                 "The gradients are right, but they have no history: with detach or no_grad in backward, second "
                 "derivatives lose this Function without an error.",
@@ -1528,6 +1564,8 @@ def name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepnes
     for name, slope in slope_of.items():
         if all(map(near, found, through_filter(torch, x, weight, grad * slope))):
             return "true slope" if name == "slope of the spikes" else name
+    if all(map(near, found, through_filter(torch, x, weight, steepness * s * (1 - s)))):
+        return "weights forgotten"
     if near(found[1], wanted[1]) or near(found[0], wanted[0]):
         return "half right"
     if all(map(near, found, through_filter(torch, x, weight, grad * steepness * s * (1 - s), ahead=True))):
@@ -1586,7 +1624,12 @@ EX7 = Exercise(
     "the engine gives its exact gradients; by hand it is a convolution with the weight turned round, and one of the "
     "inputs with the gradient. threshold and steepness are plain numbers: on ctx, and None at the end. u is an "
     "intermediate without a history: @once_differentiable says so.",
-    alternatives=(spikes(SMOOTH, *BY_HAND),),
+    alternatives=(
+        spikes(SMOOTH, *BY_HAND),
+        spikes((), *RERUN, "    s = torch.sigmoid(ctx.steepness * (again - ctx.threshold))",
+               "return *torch.autograd.grad(s, (x, weight), grad), None, None").replace("(x, weight, u)", "(x, weight)")
+        .replace("x, weight, u =", "x, weight ="),
+    ),
     mistakes=(
         Mistake("true slope",
                 "That is the step's true slope: 0 everywhere. It is honest, and nothing learns.",
@@ -1600,6 +1643,10 @@ EX7 = Exercise(
         Mistake("no threshold",
                 "The smooth step stands at 0. It must stand at the threshold, where the hard step is.",
                 spikes(("s = torch.sigmoid(ctx.steepness * u)", SMOOTH[1]), *RERUN, GRADS)),
+        Mistake("weights forgotten",
+                "That is the slope alone, as if every spike counted once. backward is handed a weight for each of "
+                "them, grad, and it must be in the gradient of u.",
+                spikes((SMOOTH[0], "grad_u = ctx.steepness * s * (1 - s)"), *RERUN, GRADS)),
         Mistake("only where it fired",
                 "Neurons that did not fire get no gradient. Those just below the threshold are the ones that should "
                 "learn most.",

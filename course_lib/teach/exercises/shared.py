@@ -30,7 +30,7 @@ def as_number(answer):
         return None
     try:
         return float(answer)
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError, OverflowError):
         return None
 
 

@@ -38,6 +38,7 @@
 # | backward after `y = x * 2; y.add_(1)`; after `y = x.exp(); y.add_(1)` | first fine, second raises | 07 |
 # | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, `x` was 3 | no error, 60 where 6 is right | 09 |
 #
+# (A *loss* is the number that training makes small.)
 # One idea explains all four: *behind every result hangs a small graph, and you can look at it.*
 #
 # ### How the lessons work
@@ -62,7 +63,7 @@
 # | **09** ways out | which exit costs what? | 60 |
 # | **11** custom Functions | what must you say when you write the rule? | 60 |
 #
-# Read them in this order; the gaps are for later editions. Your instruments on the way:
+# Read them in this order; the gaps are for later editions. Your instruments:
 #
 # | you write | you see |
 # | --- | --- |

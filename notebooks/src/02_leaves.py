@@ -52,7 +52,8 @@ import warnings
 # loss.backward()
 # ```
 #
-# Three layers. `W1` and `W3` require grad; the one in the middle came from somewhere else and is to stay as it is.
+# Three layers of a network, each a product with a matrix of weights, the numbers to be learned. `W1` and `W3` require
+# grad; the one in the middle came from somewhere else and is to stay as it is.
 #
 # ## Predict
 #
@@ -64,7 +65,7 @@ L.predict("02.p1", None)
 # %% [markdown]
 # ## Run
 #
-# The forward pass. Biases and activations would change nothing here, so the layers are bare products.
+# The forward pass. What networks add and bend between the products (biases, activations) would change nothing here.
 
 # %%
 x = torch.tensor([[1.0, 2.0]])
@@ -201,7 +202,8 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 #
 # **First the values, then the flag.** Finish computing while all is plain, then say `requires_grad_()`: the last
 # tensor is the leaf. If you need the gradient of a *result*, to look at it, ask before backward:
-# `retain_grad()`. It is no cure for `v`, which stays a result: an optimizer refuses it (see Break it).
+# `retain_grad()`. It is no cure for `v`, which stays a result: an optimizer, the object that moves weights,
+# refuses it (see Break it).
 
 # %% tags=["C02.8", "C02.9"]
 good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()

@@ -227,7 +227,7 @@ for t, e in ((x, d), (x.float(), d.float())):
     print(f"{measured.item():.6f} measured, {(gradient * d).sum().item():.6f} gradient times d")
 
 # %% [markdown]
-# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (`sum_of_columns` does the same faster for the commonest case, a bias; `fit_tensor` is for lesson 13.)
+# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (`sum_of_columns` does the same, faster; `fit_tensor` is for lesson 13.)
 
 # %% tags=["engine"]
 for name in ("exp", "mul", "mv"):

@@ -222,9 +222,10 @@ print(w.grad)
 log.only("freed", "accumulated")
 
 # %% [markdown]
-# **The same rule, unwanted.** Forget to clear, and every step adds its gradient to all earlier ones. On w²/2 with
-# rate 0.5 each honest step halves w. The forgetful loop overshoots and swings instead, and nothing raises. The
-# last two numbers of a line are what `.grad` holds and the sum of all five slopes (the slope of w²/2 is w itself).
+# **The same rule, unwanted.** In each step, *gradient descent* subtracts the gradient times a rate. Forget to
+# clear, and every step adds its gradient to all earlier ones. On w²/2 with rate 0.5 each honest step halves w. The
+# forgetful loop overshoots and swings instead, and nothing raises. The last two numbers of a line are what `.grad`
+# holds and the sum of all five slopes (the slope of w²/2 is w itself).
 
 # %% tags=["C05.7", "P12"]
 for forget in (False, True):
@@ -237,7 +238,7 @@ for forget in (False, True):
     print("forgot: " if forget else "cleared:", path, w.grad.item(), "of", sum(path[:-1]))
 
 # %% [markdown]
-# **Zero is not rest.** SGD with momentum keeps a velocity, here `v`. A first step with gradient 1
+# **Zero is not rest.** Gradient descent with momentum keeps a velocity, here `v`. A first step with gradient 1
 # brings w from 1 to 0. A gradient of *zero* then lets the velocity roll on, to -0.9. None means skip: w
 # stays. Freeze a layer by zeroing its gradients and it drifts; set them to None and it rests.
 

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 06 · Saved tensors and memory: what does a graph keep, and when does it let go?
 #
-# **After the forward pass your activations stay in memory although nobody uses them any more. Who holds them, which ones exactly, and what makes them go away?**
+# **After the forward pass your activations, the results in between, stay in memory although nobody uses them any more. Who holds them, which ones exactly, and what makes them go away?**
 #
 # Training runs out of memory in the forward pass, and "Trying to backward through the graph a second time" appears in the backward pass. Both have one cause: nodes keep tensors for later, and let go of them once. At the end you can claim, with a cell that proves it:
 #
@@ -60,7 +60,7 @@ L.predict("06.p1", None)
 # %% [markdown]
 # ## Run
 #
-# A node shows what it keeps in attributes that begin with `_saved_`. They are named after the operation's own parameters: `self` is the first operand, `other` the second, `result` what came out. The little function lists the slots of a node that hold a tensor.
+# A node shows what it keeps in attributes that begin with `_saved_`. They are named after the operation's own parameters: `self` is the first operand, `other` the second, `result` what came out. The little function lists the slots of a node that hold a tensor. (`relu` puts 0 in the place of negative numbers.)
 
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)

@@ -171,7 +171,7 @@ print("everything else ran")
 # loss.backward()
 # ```
 #
-# This is how engineers meet the error: a network, a step, and an update between forward and backward. Decay, clipping of weights, a second optimizer: all of them write into parameters.
+# This is how engineers meet the error: a network, a step, and an update between forward and backward. Decay (weights shrink a little in each step), clipping of weights, a second optimizer: all of them write into parameters.
 #
 # ## Predict
 #

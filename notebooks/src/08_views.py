@@ -266,7 +266,7 @@ print(y, plain)
 #
 # **A view with a gap in its history.** A view made under `no_grad` has no node that says which part it is, so a recorded write through it is refused. Make both inside the block, or both outside. (A view made outside may be written to inside. That is counted and not recorded.)
 #
-# **A relative: hooks and in-place ReLU.** A module with a full backward hook sends its result through a custom Function, which hands out a view. An in-place ReLU behind it is refused in the same way. Use the ReLU that is not in place.
+# **A relative: hooks and in-place ReLU.** A module (a layer, such as `nn.Linear`) with a full backward hook sends its result through a custom Function, which hands out a view. An in-place ReLU behind it is refused in the same way. Use the ReLU that is not in place.
 #
 # **A stale view.** The nastiest one raises only at backward. `sin` saved `rest`; then somebody wrote to `first`, a *different* part. One counter serves the whole memory, so the saved view counts as changed. The message names a node that you never called, `AsStrided`: the one that a view gets after a write. When you read it, look for a write to any part of the tensor that the view was cut from. (If the whole was saved and a part written, it says `CopySlices`.) This is how a loop `out[t + 1] = out[t] * w` fails. Give the saved part memory of its own. In the picture, taken before the backward that fails, `rest` still holds 2 and 3, and yet the slot is STALE.
 

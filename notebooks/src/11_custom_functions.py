@@ -229,7 +229,7 @@ for backward in (short, number, small):
         Wrong.apply(two, y, 4.0).sum().backward()
 
 # %% [markdown]
-# **Now open our engine.** What `apply` does with what you noted, when `forward` is over. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read (lesson 06). Everything else is kept as it is: for an input that includes its history, for `w` there was none to keep. (`SavedWritten` is for a view that forward wrote into; the RuntimeError is a rule for `setup_context`, below.) The TypeError comes here, not in your line: the print shows that `forward` has ended.
+# **Now open our engine.** What `apply` does with what you noted, when `forward` is over. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read (lesson 06). Everything else is kept as it is: for an input that includes its history, for `w` there was none to keep. (`SavedWritten` is for views, the RuntimeError for `setup_context`, below.) The TypeError comes here, not in your line: the print shows that `forward` has ended.
 
 # %% tags=["engine", "C11.2"]
 show("function.pack_saved")

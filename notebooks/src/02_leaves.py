@@ -79,6 +79,9 @@ print(h1, h2, loss)
 
 # %% [markdown]
 # ## See
+#
+# A graph that would be too wide is drawn downwards: nodes on the left, tensors in the middle, what nodes keep on the
+# right.
 
 # %%
 draw(loss)

@@ -93,7 +93,7 @@ compare(before, draw(a))
 # **Notice:**
 #
 # - The edit itself was recorded: `AddBackward0` is new, and `a` hangs on it now. Addition needs no old value, so this part is in order.
-# - The saved tensor is STALE: saved at version 0, its memory is now at version 1. Only what the root kept of its own result is spoilt.
+# - The saved tensor is STALE: saved at version 0, its memory is now at version 1. Only what `sqrt` kept of its own result is spoilt.
 # - No arrow was lost and nothing was freed. One number went from 0 to 1.
 #
 # Now the message is plain text:

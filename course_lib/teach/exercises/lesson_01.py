@@ -402,8 +402,8 @@ EX1 = Exercise(
     "number, a leaf's name in quotes, or None for an arrow to nothing.",
     name="arrows", starter="arrows = {4: None, 3: None, 2: None, 1: None}",
     hints=(
-        "Only black arrows count, and each has its operand's number at the end where it begins. Blue ones "
-        "are the paper.",
+        "Only black arrows count. Where there are two operands, an arrow has its operand's number at the end where it "
+        "begins. Blue ones are the paper.",
         "How many operands does a subtraction have, a division, an exp, a product? If an arrow is missing "
         "in the picture, whose place is it?",
     ),

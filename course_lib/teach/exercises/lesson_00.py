@@ -258,6 +258,7 @@ WRONG_HAPPENS = {
     ("B", "raises at backward"): "before the pass",
     ("C", "silently wrong"): "computed twice",
     ("D", "fine"): "added up",
+    ("D", "raises at backward"): "one pass for ever",
     ("E", "fine"): "too late",
     ("E", "raises now"): "the line itself",
     ("F", "raises at backward"): "the other branch",
@@ -864,6 +865,12 @@ EXERCISES = [
                 "added up",
                 "D: two graphs, two passes, one accumulator: 6 arrives, and then 6 more is added to it.",
                 happens_but("D", "fine"),
+            ),
+            Mistake(
+                "one pass for ever",
+                "D: a second pass through the *same* graph can raise (lesson 06). Here the line ran again before it, "
+                "and left a new one.",
+                happens_but("D", "raises at backward"),
             ),
             Mistake(
                 "too late",

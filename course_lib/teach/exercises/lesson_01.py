@@ -447,17 +447,17 @@ WRONG_PROGRAMS = {
 
 
 def choices(answer):
-    """The program numbers in one entry of an answer: one number, or several where several are right; or []."""
+    """The programs in one entry of an answer: one number, or several where several are right; [] for anything else."""
     several = list(answer) if isinstance(answer, (list, tuple, set)) else [answer]
-    several = [int(each) if isinstance(each, str) and each.isdigit() else each for each in several]
-    return several if all(type(each) is int for each in several) else []
+    several = [as_number(each) for each in several]
+    return [int(each) for each in several] if all(each in PROGRAMS for each in several) else []
 
 
 def check_01_2(answer, torch):
     if not isinstance(answer, dict) or set(answer) != set("ABCDE"):
         return not_yet("Keep the dictionary with the letters A to E.")
     given_numbers = {letter: choices(answer[letter]) for letter in "ABCDE"}
-    strange = [letter for letter, chosen in given_numbers.items() if not chosen or not set(chosen) <= set(PROGRAMS)]
+    strange = [letter for letter, chosen in given_numbers.items() if not chosen]
     if strange:
         return not_yet(f"For {', '.join(strange)}, give the number of a program, 1 to 12.")
     wrong = []  # (letter, number)
@@ -500,7 +500,7 @@ EX2 = Exercise(
     why="A: one node with two arrows into it. B: two products with c, each with an arrow to nothing. C: "
     "minus is a node of its own. D: a loop is what its body ran. E: z is not behind y, and program 11 "
     "leaves the same graph.",
-    alternatives=(matched_but(E=11), matched_but(E=[10, 11]), matched_but(A="1")),
+    alternatives=(matched_but(E=11), matched_but(E=[10, 11]), matched_but(A="1"), matched_but(A=1.0)),
     mistakes=(
         Mistake("computed twice", "A: program 2 computes a * b twice and leaves three products. In the "
                 "picture two arrows run into one box.", matched_but(A=2)),

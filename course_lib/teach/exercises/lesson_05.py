@@ -252,7 +252,7 @@ def check_05_3(answer, torch):
 
         w.register_hook(arrived)
         with torch.autograd.graph.saved_tensors_hooks(note, lambda kept: kept.tensor):
-            answer(torch, w, parts)
+            answer(torch, w, [(x.clone(), y.clone()) for x, y in parts])
         if w.grad is None:
             return not_yet("Afterwards w.grad is None.")
         if w.item() != torch.tensor(start).item():
@@ -286,7 +286,7 @@ def check_05_3(answer, torch):
             if agree(got, value):
                 return almost(name)
         return not_yet(f"With parts of sizes {sizes}, w.grad is {got:.4f}, and the full batch gives {truth:.4f}.")
-    return correct("Every sample weighs the same, whatever part it was in, and each graph died before the next.")
+    return correct("Every sample weighs the same, whatever part it was in, and what one part kept was gone by the next.")
 
 
 class Held:

@@ -419,6 +419,8 @@ HAPPENS = {
 WRONG_HAPPENS = {
     ("A", "raises at backward"): "every second pass fails",
     ("B", "fine"): "nothing is released",
+    ("B", "raises now"): "a backward is a backward",
+    ("E", "raises now"): "a backward is a backward",
     ("C", "fine"): "the second pass replaces",
     ("C", "raises at backward"): "retain does nothing",
     ("D", "fine"): "reading is free",
@@ -476,6 +478,9 @@ EX2 = Exercise(
         Mistake("nothing is released",
                 "B: the product kept x, and the first pass released it. Setting x.grad to None "
                 "empties the gradient; it does not fill the slot again.", happens_but("B", "fine")),
+        Mistake("a backward is a backward",
+                "It does raise, and in a call of backward. “Raises now” stands for any other line.",
+                happens_but("B", "raises now")),
         Mistake("the second pass replaces",
                 "C: both passes run, and the second one adds. x.grad ends up at twice the "
                 "gradient, and nothing says so.", happens_but("C", "fine")),

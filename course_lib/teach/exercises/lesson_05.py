@@ -286,7 +286,7 @@ def check_05_3(answer, torch):
             if agree(got, value):
                 return almost(name)
         return not_yet(f"With parts of sizes {sizes}, w.grad is {got:.4f}, and the full batch gives {truth:.4f}.")
-    return correct("Every sample weighs the same, whatever part it was in, and what one part kept was gone by the next.")
+    return correct("Every sample weighs the same, whatever part it was in, and what a part kept was gone by the next.")
 
 
 class Held:

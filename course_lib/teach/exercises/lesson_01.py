@@ -821,7 +821,9 @@ def check_01_5(answer, torch):
             return almost("gradients left behind")
         try:
             cases[0][1].backward()
-        except RuntimeError:
+        except RuntimeError as error:
+            if "a second time" not in str(error):
+                raise
             used_up = True
     if used_up:
         return almost("used up")
@@ -960,8 +962,8 @@ EX5 = Exercise(
                 "            return True\n"
                 "        return any(visit(n, o) for n, o in node.next_functions)\n"
                 "    return visit(y.grad_fn, y.output_nr)\n"),
-        Mistake("used up", "The answers are right, but afterwards backward fails: your question has used up "
-                "what the nodes had kept.",
+        Mistake("used up", "After your question backward fails: it has used up what the nodes had kept. Whoever "
+                "asks should leave the graph as it was.",
                 DEPENDS + "    if not t.requires_grad:\n        return False\n    try:\n"
                 "        (slope,) = torch.autograd.grad(y, t, allow_unused=True)\n    except RuntimeError:\n"
                 "        return True\n    return slope is not None\n"),

@@ -264,10 +264,10 @@ def check_09_4(answer, torch):
             hook = g.register_hook(reached.append)
             try:
                 answer(torch, g, d, torch.tensor(z), torch.tensor(real), lr)
-            except TypeError:
-                if g.grad is None:
-                    return almost("detached for g")
-                raise
+            except TypeError as error:
+                if "NoneType" not in str(error):
+                    raise
+                return almost("detached for g" if g.grad is None else "no gradient for d")
             except RuntimeError as error:
                 if "modified by an inplace operation" in str(error):
                     return almost("stale score")
@@ -842,6 +842,20 @@ EXERCISES = [
                 + "    with torch.no_grad():\n"
                 + "        d -= lr * d.grad\n"
                 + "    (-(d * fake.detach())).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "no gradient for d",
+                "d gets no gradient from its own loss: something is cut off in its branch. What may be cut there is "
+                "the fake, not the score.",
+                GAN
+                + "    fake = g * z\n"
+                + "    (d.detach() * (fake - real)).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-(d * fake)).backward()\n"
                 + "    with torch.no_grad():\n"
                 + "        g -= lr * g.grad\n"
                 + "    g.grad = d.grad = None\n",

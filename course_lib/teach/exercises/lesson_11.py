@@ -1413,7 +1413,7 @@ EX6 = Exercise(
                 "The values are right, but what apply returns is not h itself: unmarked, a returned input becomes a "
                 "view, and h keeps its old history.", scaled_once((SAVE_6, "x.mul_(k)", "return x"), BACK_6)),
         Mistake("not in place",
-                "h has not changed: x * k makes a new tensor. Asked is a write into x.",
+                "h has not changed. (x * k, for one, makes a new tensor.) Asked is a write into x.",
                 scaled_once((SAVE_6, "return x * k"), BACK_6)),
         Mistake("saved after the write",
                 "The gradient of k is too large by k itself: what you kept is x after the write. Keep a copy made "

@@ -349,7 +349,8 @@ def result_of_error(exercise, answer, error, calls, seconds):
         return Result(exercise.id, ERROR, "it was interrupted before it ended.", place)
     if isinstance(error, bounds.TimeUp):
         text = f"it was still running after {seconds:g} seconds and was stopped."
-        return Result(exercise.id, ERROR, text, place + ["Look for a loop, or a wait, that takes far too long."])
+        advice = "Look for a loop, or a wait, that never ends or takes far too long."
+        return Result(exercise.id, ERROR, text, [*place, advice])
     if place:
         details = place + wrap(help_for(error, exercise), first="", rest="").splitlines()
         return Result(exercise.id, ERROR, error_text(error), details)

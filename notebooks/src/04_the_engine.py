@@ -351,7 +351,7 @@ def backward(graph, root):
 L.check("04.3", backward)
 
 # %% [markdown]
-# **04.4 · Repair the second pass** (6 minutes, optional). Here the order is given: `order` lists the nodes, the root first, each after all its consumers. `grad` is a dictionary that lives on from call to call. This engine uses it as its buffers, too, and the second call goes wrong. Repair it, so that each call adds the right gradient to the entry of each leaf behind the root, makes the entry if there is none, and leaves nothing else in `grad`. (A leaf is a node without arrows.)
+# **04.4 · Repair the second pass** (6 minutes, optional). Here the order is given: `order` lists the nodes, the root first, each after all its consumers. `grad` is a dictionary that lives on from call to call. This engine uses it as its buffers, too, and the second call goes wrong. Repair it, so that each call adds the right gradient to the entry of each leaf behind the root, makes the entry if there is none, and leaves nothing else of its own in `grad`. (A leaf is a node without arrows.)
 
 
 # %%

@@ -807,6 +807,7 @@ def check_01_5(answer, torch):
     for stored in (None, 7.0):  # what is in .grad of the leaves beforehand
         cases = cases_of_use(torch)
         leaves = [t for _, _, t in cases if t.is_leaf and t.requires_grad]
+        plain = [t for _, _, t in cases if not t.requires_grad]
         for t in leaves:
             t.grad = None if stored is None else torch.full_like(t, stored)
         for about, y, t in cases:
@@ -815,6 +816,8 @@ def check_01_5(answer, torch):
                 return not_yet("Return True or False.")
             if bool(found) != USES[about][0]:
                 wrong.add(about)
+        if any(t.requires_grad for t in plain):
+            return almost("a flag set")
         if any(t.grad is None for t in leaves) if stored else any(t.grad is not None for t in leaves):
             return almost("gradients thrown away" if stored else "gradients left behind")
         if stored and any(number != stored for t in leaves for number in flat(t.grad)):
@@ -910,6 +913,11 @@ EX5 = Exercise(
                 DEPENDS + "    if not t.requires_grad:\n        return False\n"
                 "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
                 "    return slope is not None and bool((slope != 0).any())\n"),
+        Mistake("a flag set", "A plain tensor requires grad after your question: you set its flag, to be able to ask. "
+                "Looking must not change anything.",
+                DEPENDS + "    if t.is_leaf:\n        t.requires_grad_()\n"
+                "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
+                "    return slope is not None\n"),
         Mistake("gradients thrown away", "The answers are right, but a gradient that was in .grad before is gone. "
                 "Looking must not change anything.",
                 DEPENDS + "    if not t.requires_grad:\n        return False\n    t.grad = None\n"

@@ -520,6 +520,8 @@ def check_02_4(answer, torch):
             return almost("backward inside")
         if w.tolist() != start:
             return almost("a step inside")
+        if [row.tolist() for row in rows] != xs:
+            return almost("the caller's data")
         try:
             loss.backward()
         except RuntimeError as error:
@@ -591,6 +593,9 @@ EX4 = Exercise(
         Mistake("a step inside", "The gradient is right, but w has other values than before: your function makes a "
                 "step. It was asked for a loss; steps are for the caller.",
                 SOLVED.replace("    return loss", "    w.data -= 0.1\n    return loss")),
+        Mistake("the caller's data", "The loss is right, but a tensor of `xs` has other values than before: an "
+                "in-place operation wrote into the caller's data.",
+                SOLVED.replace("(w * x).sum()", "x.mul_(w).sum()")),
         Mistake("backward inside", "Your function calls backward by itself, before the caller does. Return the loss, "
                 "and leave that to the caller.",
                 SOLVED.replace("    return loss", "    loss.backward()\n    return loss")),

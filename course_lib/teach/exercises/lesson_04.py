@@ -1003,6 +1003,10 @@ def check_04_4(answer, torch):
         return almost("added too often")
     if not near(twice, 5.0):
         return not_yet(f"Two arrows with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
+    given, order = {node: list(edges) for node, edges in FIVE.items()}, consumers_first(FIVE, "e")
+    answer(given, order, {})
+    if given != FIVE or order != consumers_first(FIVE, "e"):
+        return almost("taken apart")
     once, again = (after(answer, FIVE, "e", {}, passes).get("x") for passes in (1, 2))
     if not near(once, 316.0):
         return not_yet(f"One pass over the lesson's graph should leave 316 for x, and leaves {once}.")
@@ -1089,6 +1093,10 @@ EX4 = Exercise(
                 "The second pass is too large: its buffers began with what was stored, so the leaf's entry is added "
                 "to itself. Buffers begin empty.",
                 BUFFERED.replace("buffers = {order[0]: 1.0}", "buffers = grad | {order[0]: 1.0}")),
+        Mistake("taken apart",
+                "The graph or the order that you were given is no longer what it was. The next pass is given the same "
+                "two, and would find nothing to do.",
+                BUFFERED.replace("    for node in order:\n", "    while order:\n        node = order.pop(0)\n")),
         Mistake("never reached",
                 "A leaf that is not behind this root has got an entry. Nothing arrived there: its entry should be "
                 "missing, as a .grad stays None.",
@@ -1227,10 +1235,13 @@ def wrong_counts(graph, root):
 
 def judge_counts(answer, graph, root):
     """What is wrong with a learner's counts for one graph: a verdict, or None."""
+    given = guarded(graph, 5)
     try:
-        waits = answer(guarded(graph, 5), root)
+        waits = answer(given, root)
     except TooOften:
         return almost("paths counted")
+    if given != graph:
+        return almost("places lost")
     if not isinstance(waits, dict) or not all(type(n) is int for n in waits.values()):
         return not_yet("Return a dictionary {node: how many gradients it waits for}, with whole numbers.")
     truth = behind(graph, root)
@@ -1380,6 +1391,13 @@ EX5 = Exercise(
                 "                    found.add(to)\n"
                 "                    waits[to] = waits.get(to, 0) + 1\n"
                 "    return waits\n"),
+        Mistake("places lost",
+                "You took arrows out of the graph itself. An arrow to nothing keeps the place of an operand, and the "
+                "pass that comes after the counting needs the graph as it was.",
+                "def count(graph, root):\n"
+                "    for node in graph:\n"
+                "        graph[node] = [arrow for arrow in graph[node] if arrow[0] is not None]\n"
+                + WALKED.split("\n", 1)[1].replace("            if to is not None:\n", "            if True:\n")),
         Mistake("edges to nothing",
                 "None has a count in your dictionary. An arrow to nothing is there to keep the place of an "
                 "operand; nothing waits at its end.",

@@ -213,8 +213,9 @@ def check_09_3(answer, torch):
         start = random.uniform(0.3, 0.9)
         w, arrivals = torch.tensor([start], requires_grad=True), []
         w.register_hook(lambda grad, arrivals=arrivals: arrivals.append(grad.item()))
+        lent = [torch.tensor([x]) for x in inputs]
         try:
-            last = answer(torch, w, [torch.tensor([x]) for x in inputs])
+            last = answer(torch, w, list(lent))
         except RuntimeError as error:
             if "second time" in str(error):
                 return almost("still attached")
@@ -225,6 +226,8 @@ def check_09_3(answer, torch):
             return not_yet(f"Return the last state, a tensor; this is {last!r}.")
         if w.tolist() != torch.tensor([start]).tolist():
             return almost("a step inside")
+        if any(one.tolist() != torch.tensor([x]).tolist() for one, x in zip(lent, inputs, strict=True)):
+            return almost("written into the inputs")
         h, truth, full, carried, chain = 0.0, [], 0.0, 0.0, start
         for x in inputs:
             before, h = h, math.tanh(chain * h + x)
@@ -722,6 +725,14 @@ EXERCISES = [
                 + LOOP
                 + STATE
                 + "        (h * h).sum().backward()\n        last, h = h, torch.zeros(1)\n    return last\n",
+            ),
+            Mistake(
+                "written into the inputs",
+                "The states are right, but the inputs hold other numbers now: an in-place operation wrote into the "
+                "caller's data, and the next epoch would train on that.",
+                TRAIN
+                + LOOP
+                + "        h = torch.tanh(x.add_(w * h.detach()))\n        (h * h).sum().backward()\n    return h\n",
             ),
             Mistake(
                 "a step inside",

@@ -258,7 +258,6 @@ def check_05_3(answer, torch):
         if w.item() != torch.tensor(start).item():
             return not_yet("w itself has changed. Only its gradient is asked for; stepping is somebody else's work.")
         got, truth = w.grad.item(), before + sum(map(sum, terms)) / count
-        means = [sum(term) / len(term) for term in terms]
         if agree(got, truth) and len(arrivals) == len(parts):
             if max(at_once) > 1:
                 return almost("all built first")
@@ -271,22 +270,27 @@ def check_05_3(answer, torch):
             return not_yet("Nothing arrived at w: is there a backward for each part?")
         if agree(got, truth) and len(arrivals) > len(parts):
             return almost("more than one for a part")
-        named = (
-            (truth, "one big graph"),
-            (before + sum(means) / len(means), "mean of means"),
-            (before + sum(means), "sum of means"),
-            (before + sum(map(sum, terms)), "never divided"),
-            (truth - before, "erased what was there"),
-            (means[-1] * sizes[-1] / count, "last part only"),
-            ((before + sum(map(sum, terms))) / count, "divides what was there"),
-            (before + sum(means) / count, "divided twice"),
-            (before + sum(map(sum, terms)) / len(parts), "parts counted for samples"),
-        )
-        for value, name in named:
-            if agree(got, value):
-                return almost(name)
+        if name := name_of_gradient(got, truth, before, terms):
+            return almost(name)
         return not_yet(f"With parts of sizes {sizes}, w.grad is {got:.4f}, and the full batch gives {truth:.4f}.")
     return correct("Every sample weighs the same, whatever part it was in, and what a part kept was gone by the next.")
+
+
+def name_of_gradient(got, truth, before, terms):
+    """The mistake that leaves `got` in w.grad, or None; before: what was there; terms: the slopes, part by part."""
+    means, sums, count = [sum(term) / len(term) for term in terms], sum(map(sum, terms)), sum(map(len, terms))
+    named = (
+        (truth, "one big graph"),
+        (before + sum(means) / len(means), "mean of means"),
+        (before + sum(means), "sum of means"),
+        (before + sums, "never divided"),
+        (truth - before, "erased what was there"),
+        (sum(terms[-1]) / count, "last part only"),
+        ((before + sums) / count, "divides what was there"),
+        (before + sum(means) / count, "divided twice"),
+        (before + sums / len(terms), "parts counted for samples"),
+    )
+    return next((name for value, name in named if agree(got, value)), None)
 
 
 class Held:

@@ -1301,7 +1301,8 @@ def check_11_6(answer, torch):
                     return almost("saved after the write")
                 return not_yet(f"The gradient of {'k' if leaf is k else 'x'} differs from finite differences.")
     shown = correct("in place, marked, checked, refused twice, and without a copy that nobody reads.")
-    return when_k_is_zero(answer, torch) or when_k_is_overwritten(answer, torch) or shown
+    return (when_k_is_zero(answer, torch) or when_k_is_overwritten(answer, torch) or
+            when_k_has_a_dimension(answer, torch) or shown)
 
 
 def scale_slopes(torch, x, k, weights, needs_x):
@@ -1330,6 +1331,18 @@ def when_k_is_zero(answer, torch):
     if not near(found.reshape(()), x.detach().sum()):
         return almost("divided")
     return None if graph_of_gradient(torch, h, (x, k)) == "an error" else almost("twice")
+
+
+def when_k_has_a_dimension(answer, torch):
+    """The verdict on a k of shape (1,), which has one element too; or None."""
+    x, k = array(torch, 4, low=0.5, requires_grad=True), torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
+    try:
+        (found,) = torch.autograd.grad(answer.apply(x * 1, k).sum(), k)
+    except RuntimeError as error:
+        if SHAPE not in str(error):
+            raise
+        return almost("the shape of k")
+    return None if near(found, x.detach().sum().reshape(1)) else not_yet("With k of shape (1,) its gradient is wrong.")
 
 
 def when_k_is_overwritten(answer, torch):
@@ -1376,7 +1389,7 @@ def scaled_once(forward, backward):
     return scaled(forward, backward).replace(FIRST_6, REFUSED_6)
 
 
-BACK_6 = ("before, k = ctx.saved_tensors", "return grad * k, None if before is None else (grad * before).sum()")
+BACK_6 = ("before, k = ctx.saved_tensors", "return grad * k, None if before is None else grad * before")
 SAVE_6 = "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, k)"
 WRITE_6 = ("x.mul_(k)", "ctx.mark_dirty(x)", "return x")
 EX6 = Exercise(
@@ -1393,8 +1406,9 @@ EX6 = Exercise(
     ),
     solution=scaled_once((SAVE_6, *WRITE_6), BACK_6),
     why="mark_dirty moves x itself on to the new node. The old values are copied only when k needs a gradient, since "
-    "only then they are read. k is in a slot, so a later write into it is noticed. The copy is an intermediate without "
-    "a history, so second derivatives would lack a term, and are refused.",
+    "only then they are read; grad * before is wider than k, and the engine sums it to the shape of k. k is in a slot, "
+    "so a later write into it is noticed. The copy is an intermediate without a history, so second derivatives would "
+    "lack a term, and are refused.",
     alternatives=(
         scaled_once(
             ("before = x.clone() if ctx.needs_input_grad[1] else None", "x *= k", "ctx.mark_dirty(x)",
@@ -1453,6 +1467,11 @@ EX6 = Exercise(
                 "When k is overwritten, the gradient is still right, because you keep a copy of its value. Asked is an "
                 "error, at the price of no copy: keep k itself in a slot.",
                 scaled_once((SAVE_6.replace(", k)", ", k.clone())"), *WRITE_6), BACK_6)),
+        Mistake("the shape of k",
+                "Right for a k without dimensions. With k of shape (1,), which has one element too, the gradient must "
+                "have that shape: what is wider than k is summed for you, what is smaller is refused.",
+                scaled_once((SAVE_6, *WRITE_6),
+                            (BACK_6[0], "return grad * k, None if before is None else (grad * before).sum()"))),
         Mistake("twice",
                 "First derivatives are right, and checked. But the copy of the old values has no history, so second "
                 "derivatives lack a term without an error. Let them be refused.",

@@ -4,7 +4,8 @@ Nothing here is about lessons. `run(work)` calls `work()` and always comes back,
 what went wrong, what was printed, and every global setting as it was before.
 
 What cannot be stopped from inside one Python process: a single call into C that never looks up, such as
-`sum(range(10**15))`. Restarting the kernel ends that.
+`sum(range(10**15))`; and a function that catches everything and then calls itself again, for at the end of
+Python's stack there is no room for whoever wants to stop it. Restarting the kernel ends both.
 """
 
 import contextlib

@@ -260,6 +260,7 @@ AT = {"x": 0, "v": 8, "d": 8, "q": 3, "c": 1}
 def check_07_1(answer, torch):
     if not isinstance(answer, dict) or not {as_number(answer.get(name)) for name in AT} <= set(range(100)):
         return not_yet("Put a whole number in the place of each None; keep the five names.")
+    answer = {name: as_number(answer[name]) for name in AT}
     space = {"torch": torch}
     exec(COUNTERS, space)
     truth = {name: space[name]._version for name in AT}
@@ -301,7 +302,10 @@ EX1 = Exercise(
     solution=f"versions = {AT!r}",
     why="x, its view and its detach share a counter: 4 + 2 + 2 writes. .data counts its own three, the "
     "clone its own one. The last line gives the name x to a new tensor, at version 0.",
-    alternatives=(f"versions = dict({', '.join(f'{k}={n}' for k, n in reversed(AT.items()))})",),
+    alternatives=(
+        f"versions = dict({', '.join(f'{k}={n}' for k, n in reversed(AT.items()))})",
+        f"versions = { {name: str(count) for name, count in AT.items()}!r}",
+    ),
     mistakes=(
         Mistake("own counters",
                 "You gave x, the view and the detach() counters of their own. They look at one memory, "

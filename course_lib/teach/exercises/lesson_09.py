@@ -820,13 +820,13 @@ EXERCISES = [
             + "    with torch.no_grad():\n"
             + "        g.sub_(lr * of_g)\n",
             GAN
-            + "    of_d, of_g = torch.optim.SGD([d], lr=lr), torch.optim.SGD([g], lr=lr)\n"
-            + "    of_d.zero_grad()\n"
+            + "    g.grad = d.grad = None\n"
             + "    (d * (g * z).detach() - d * real).backward()\n"
-            + "    of_d.step()\n"
-            + "    of_g.zero_grad()\n"
+            + "    with torch.no_grad():\n"
+            + "        d.sub_(d.grad, alpha=lr)\n"
             + "    (-(d.detach() * g * z)).backward()\n"
-            + "    of_g.step()\n",
+            + "    with torch.no_grad():\n"
+            + "        g.copy_(g - lr * g.grad)\n",
         ),
         mistakes=(
             Mistake(

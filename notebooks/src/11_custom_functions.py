@@ -495,4 +495,4 @@ L.check("11.7", Spikes)
 #
 # **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. What `pack_saved` does here stands there in `python_function.cpp`, what `apply` does with outputs in `custom_function.cpp`.
 #
-# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/function.py`, some 40 lines together. **Next**, in a later edition: hooks, for looking into a backward pass that is not yours.
+# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/function.py`, some 40 lines together. **Next:** lesson 12, hooks, for looking into a backward pass that is not yours.

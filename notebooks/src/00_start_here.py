@@ -62,8 +62,10 @@
 # | **08** views share memory | what if the value was written elsewhere? | 60 |
 # | **09** ways out | which exit costs what? | 60 |
 # | **11** custom Functions | what must you say when you write the rule? | 60 |
+# | **12** hooks | who is called on the way back? | 60 |
+# | **13** double backward | what is the slope of a slope? | 60 |
 #
-# Read them in this order; the gaps are for later editions. Your instruments:
+# Read them in this order; the gap will be filled. Your instruments:
 #
 # | you write | you see |
 # | --- | --- |
@@ -268,7 +270,8 @@ assert other.grad_fn.next_functions[0][0].variable is x  # no AddBackward0 on th
 # *added* to what is there: lesson 05.
 
 # %% tags=["C00.5"]
-first, second = x * x, x * x
+first = x * x
+second = x * x
 assert first.grad_fn is not second.grad_fn  # new nodes each time
 assert first.grad_fn.next_functions[0][0] is second.grad_fn.next_functions[0][0]  # one accumulator
 first.backward()

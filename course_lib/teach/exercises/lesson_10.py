@@ -1,0 +1,1219 @@
+"""Exercises of lesson 10: a training loop, who reads what and who writes what."""
+
+import copy
+import itertools
+import math
+import random
+import re
+import warnings
+
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercises.outcomes import check_table, happens, outcome_table
+from course_lib.teach.exercises.shared import agree, as_names, as_number, flat, near, numbers, set_of_names
+
+# --- what the checks train ----------------------------------------------------------------------------------
+
+
+def fresh(torch, lr=0.1, **settings):
+    """The lesson's network, two layers of one weight each, both 1, and its optimizer."""
+    model = torch.nn.Sequential(torch.nn.Linear(1, 1, bias=False), torch.nn.Linear(1, 1, bias=False))
+    for p in model.parameters():
+        torch.nn.init.ones_(p)
+    return model, torch.optim.SGD(model.parameters(), lr=lr, **settings)
+
+
+def random_tensor(torch, *shape):
+    """A tensor of random numbers, away from zero, of either sign."""
+    values = [random.choice((-1, 1)) * value for value in numbers(math.prod(shape))]
+    return torch.tensor(values).reshape(shape)
+
+
+def values_of(tensors):
+    """The numbers of some tensors; None where there is none."""
+    return [None if tensor is None else flat(tensor) for tensor in tensors]
+
+
+def tables_but(name, table):
+    """A function that gives the source of a table of answers, with one of them changed."""
+    return lambda letter, said: f"{name} = {table | {letter: said}!r}"
+
+
+# --- 10.p1 --------------------------------------------------------------------------------------------------
+
+ORDERS = tuple("".join(order) for order in itertools.permutations("ZBS"))
+
+
+def outcome_of_order(torch, order):
+    """The losses of four rounds, or None for an order that raises."""
+    model, optimizer = fresh(torch)
+    x, t, losses = torch.ones(1, 1), torch.full((1, 1), 3.0), []
+    try:
+        for _ in range(4):
+            loss = torch.nn.MSELoss()(model(x), t)
+            losses.append(loss.item())
+            for letter in order:
+                {"Z": optimizer.zero_grad, "B": loss.backward, "S": optimizer.step}[letter]()
+    except RuntimeError:
+        return None
+    return losses
+
+
+def check_10_p1(answer, torch):
+    names = as_names(answer)
+    given = None if names is None else {name.upper() for name in names}
+    if given is None or not given <= set(ORDERS):
+        return not_yet('Give a list with some of the orders "ZBS", "ZSB", "BZS", "BSZ", "SZB" and "SBZ".')
+    ran = {order: outcome_of_order(torch, order) for order in ORDERS}
+    truth = {order for order, losses in ran.items() if losses == ran["ZBS"]}
+    if given == truth:
+        return correct("backward before step, and no clearing between them. The one that raises is in the next cell.")
+    for order, name in (("BZS", "cleared before"), ("SZB", "the second round"), ("ZSB", "step first"),
+                        ("SBZ", "step first")):
+        if order in given:
+            return almost(name)
+    if not given:
+        return almost("none")
+    return almost("one order" if "ZBS" in given else "cleared late only")
+
+
+P1 = Exercise(
+    id="10.p1", kind="predict", title="Six orders", minutes=2, difficulty=1, puzzles=(12,),
+    question="zero_grad (Z), backward (B) and step (S) follow the forward pass in one of six orders. Which of them "
+    "train the network as they should?",
+    name="answer", starter="answer = None",
+    hints=(
+        "What does step need to find, and which line puts it there?",
+        "The lines form a ring: what comes last in one round comes before the first line of the next.",
+    ),
+    solution='answer = ["ZBS", "BSZ"]',
+    why="step must find what backward has just put there; clearing may come anywhere else. SZB raises, in its second "
+    "round: step then has gradients to use, and writes between the forward pass and backward.",
+    alternatives=('answer = {"BSZ", "ZBS"}', 'answer = "zbs, bsz"'),
+    mistakes=(
+        Mistake("one order",
+                "There is a second one. In the ring of rounds, clearing at the end of one is clearing at the start of "
+                "the next.", 'answer = ["ZBS"]'),
+        Mistake("cleared late only",
+                "That one trains. So does the order in which the loop of the question was written.",
+                'answer = ["BSZ"]'),
+        Mistake("cleared before",
+                "In BZS the gradients are cleared after backward and before step. step finds None everywhere, and "
+                "nothing moves.", 'answer = ["ZBS", "BSZ", "BZS"]'),
+        Mistake("step first",
+                "In an order with Z just before S, or at the end of a round that begins with S, step never finds a "
+                "gradient.", 'answer = ["ZBS", "BSZ", "SBZ"]'),
+        Mistake("the second round",
+                "SZB uses the gradients of the round before, and writes the weights after the forward pass has kept "
+                "them. Which comparison fails then?", 'answer = ["ZBS", "BSZ", "SZB"]'),
+        Mistake("none",
+                "An empty list: then no loop would ever train. The order of the question is a good one.",
+                "answer = []"),
+    ),
+    check=check_10_p1,
+)  # fmt: skip
+
+
+# --- 10.p2 --------------------------------------------------------------------------------------------------
+
+
+def early_stopping(torch):
+    """What the question's program prints."""
+    model, optimizer = fresh(torch, lr=0.25)
+    x, t, best = torch.ones(1, 1), torch.full((1, 1), 3.0), {"loss": math.inf}
+    for _ in range(4):
+        optimizer.zero_grad()
+        torch.nn.MSELoss()(model(x), t).backward()
+        optimizer.step()
+        loss = torch.nn.MSELoss()(model(x), t).item()
+        if loss < best["loss"]:
+            best = {"loss": loss, "state": model.state_dict()}
+    model.load_state_dict(best["state"])
+    return best["loss"], torch.nn.MSELoss()(model(x), t).item()
+
+
+def check_10_p2(answer, torch):
+    if "error" in str(answer).lower():
+        return almost("refused")
+    if isinstance(answer, str):
+        answer = re.findall(r"[\d.]+", answer)
+    given = [as_number(value) for value in answer] if isinstance(answer, (list, tuple)) else []
+    if len(given) != 2 or None in given:
+        return not_yet("Give a pair of numbers: the best loss that was noted, and the loss after load_state_dict.")
+    if near(given, early_stopping(torch)):
+        return correct("a state that nobody copied is the model itself, whatever epoch you took it from.")
+    wrong = {(1, 1): "a snapshot", (4, 4): "both from the end", (4, 1): "the other way round"}
+    named = wrong.get(tuple(given))
+    return almost(named) if named else not_yet("The losses are 1, 4, 1, 4, and the last line prints two of them.")
+
+
+P2 = Exercise(
+    id="10.p2", kind="predict", title="The best epoch", minutes=2, difficulty=2,
+    question="The loss after the four epochs is 1, 4, 1, 4. Which two numbers are printed?",
+    name="answer", starter="answer = None",
+    hints=(
+        "loss is a number, and a number does not change afterwards. Is a dictionary of tensors like that?",
+        "A step writes in place. Who looks at the memory that it writes to?",
+    ),
+    solution="answer = (1, 4)",
+    why="The loss was noted as a number. The state is a dictionary of tensors in the model's memory, and every later "
+    "step wrote there; load_state_dict copied the weights onto themselves.",
+    alternatives=("answer = [1.0, 4.0]", 'answer = "1, 4"'),
+    mistakes=(
+        Mistake("a snapshot",
+                "So it is meant. It would be so if the dictionary held copies; but step writes in place, and whose "
+                "memory does state_dict() hand out?", "answer = (1, 1)"),
+        Mistake("both from the end",
+                "The loss was noted as a number, by item(), when it was 1. Nothing writes to a number.",
+                "answer = (4, 4)"),
+        Mistake("the other way round",
+                "The first number is the smallest loss that was seen; look again at what `if` lets through.",
+                "answer = (4, 1)"),
+        Mistake("refused",
+                "Nothing raises. load_state_dict copies numbers into parameters, and numbers may also be copied onto "
+                "themselves.", 'answer = (1, "error")'),
+    ),
+    check=check_10_p2,
+)  # fmt: skip
+
+
+# --- 10.1 ---------------------------------------------------------------------------------------------------
+
+KINDS = ("parameters", "gradients", "buffers", "state", "rates")
+LINES = {
+    "A": "optimizer.zero_grad()",
+    "B": "loss = mse(model(x), t)",
+    "C": "loss.backward()",
+    "D": "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)",
+    "E": "optimizer.step()",
+    "F": "scheduler.step()",
+}
+WRITES = {
+    "A": ["gradients"],
+    "B": ["buffers"],
+    "C": ["gradients"],
+    "D": ["gradients"],
+    "E": ["parameters", "state"],
+    "F": ["rates"],
+}
+WRONG_WRITES = {  # (letter, what is wrongly there or missing) -> the mistake
+    ("A", "state"): "cleared memory",
+    ("B", "buffers"): "forward only reads",
+    ("B", "gradients"): "forward makes gradients",
+    ("C", "parameters"): "backward steps",
+    ("C", "buffers"): "buffers learn",
+    ("D", "parameters"): "clipped weights",
+    ("D", "gradients"): "clip only looks",
+    ("E", "gradients"): "step clears",
+    ("E", "state"): "nothing remembered",
+    ("E", "rates"): "step sets rates",
+    ("E", "buffers"): "step averages",
+    ("F", "parameters"): "the scheduler steps",
+    ("F", "state"): "rates in the state",
+    ("F", "rates"): "nothing scheduled",
+}
+
+
+def contents(model, optimizer):
+    """Everything that a line of the loop could change, as numbers."""
+    return {
+        "parameters": values_of(model.parameters()),
+        "gradients": values_of(p.grad for p in model.parameters()),
+        "buffers": values_of(buffer.to(dtype=model[0].weight.dtype) for buffer in model.buffers()),
+        "state": {i: {k: flat(v) for k, v in of.items()} for i, of in optimizer.state_dict()["state"].items()},
+        "rates": [group["lr"] for group in optimizer.param_groups],
+    }
+
+
+def writes_of_lines(torch):
+    """{letter: what the line changed}, found by running the loop and comparing."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    space = {"torch": torch, "model": model, "optimizer": optimizer, "mse": nn.MSELoss()}
+    space["scheduler"] = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1)
+    found = {}
+    for _ in range(3):
+        space |= {"x": random_tensor(torch, 5, 2), "t": 10 + random_tensor(torch, 5, 1)}
+        for letter, line in LINES.items():
+            before = contents(model, optimizer)
+            exec(line, space)
+            after = contents(model, optimizer)
+            found[letter] = {kind for kind in KINDS if before[kind] != after[kind]}
+    return found
+
+
+def check_10_1(answer, torch):
+    if not isinstance(answer, dict) or not set(LINES) <= set(answer):
+        return not_yet("Keep the dictionary with its six letters, and put a list in the place of each None.")
+    given = {letter: set_of_names(answer[letter]) for letter in LINES}
+    for letter, names in given.items():
+        if names is None or not names <= set(KINDS):
+            return not_yet(f"For {letter}, give a list with some of: {', '.join(KINDS)}. It may be empty.")
+    truth = writes_of_lines(torch)
+    wrong = [(letter, kind) for letter in LINES for kind in sorted(given[letter] - truth[letter])]
+    wrong += [(letter, kind) for letter in LINES for kind in sorted(truth[letter] - given[letter])]
+    if not wrong:
+        return correct("you know what each line of a loop changes, and so what you may put between them.")
+    for one in wrong:
+        if one in WRONG_WRITES:
+            return almost(WRONG_WRITES[one])
+    letter, kind = wrong[0]
+    return not_yet(f"Look again at {letter} and {kind}.")
+
+
+writes_but = tables_but("writes", WRITES)
+EX1 = Exercise(
+    id="10.1", kind="predict state", title="Who writes what?", minutes=5, difficulty=1,
+    question="Which of parameters, gradients, buffers, state and rates does each line of the loop change?",
+    name="writes", starter="writes = {" + ", ".join(f'"{letter}": None' for letter in LINES) + "}",
+    hints=(
+        "Read each line as in the lesson: what does it need to find, and where does it leave its result?",
+        "One line changes two of the five. And one changes something although it is not meant to change anything.",
+    ),
+    solution=f"writes = {WRITES!r}",
+    why="zero_grad, backward and clipping write gradients; step reads those, and writes parameters and what it "
+    "remembers; the scheduler writes rates. The forward pass moves the averages of batch norm.",
+    alternatives=(
+        f"writes = { {letter: tuple(reversed(kinds)) for letter, kinds in WRITES.items()}!r}",
+        f"writes = { {letter: ', '.join(kinds) for letter, kinds in WRITES.items()}!r}",
+    ),
+    mistakes=(
+        Mistake("cleared memory",
+                "A: zero_grad lets go of gradients. The momentum of earlier steps stays with the optimizer.",
+                writes_but("A", ["gradients", "state"])),
+        Mistake("forward only reads",
+                "B: a forward pass in train mode writes, too: batch norm moves its running averages.",
+                writes_but("B", [])),
+        Mistake("forward makes gradients",
+                "B: the forward pass builds a graph, and no gradient arrives before backward.",
+                writes_but("B", ["buffers", "gradients"])),
+        Mistake("backward steps",
+                "C: backward brings gradients to the parameters and changes none of them. Another line does that.",
+                writes_but("C", ["gradients", "parameters"])),
+        Mistake("buffers learn",
+                "C: no gradient ever goes to a buffer. What changes it is a forward pass.",
+                writes_but("C", ["gradients", "buffers"])),
+        Mistake("clipped weights",
+                "D: parameters() only names them. What is shortened is what stands in their .grad.",
+                writes_but("D", ["parameters"])),
+        Mistake("clip only looks",
+                "D: it returns the norm, but the _ at the end of its name says that it writes. Into what?",
+                writes_but("D", [])),
+        Mistake("step clears",
+                "E: step only reads .grad. The gradients are still there afterwards; another line clears them.",
+                writes_but("E", ["gradients", "parameters", "state"])),
+        Mistake("nothing remembered",
+                "E: with momentum, a step also changes the sum that the next step will begin with.",
+                writes_but("E", ["parameters"])),
+        Mistake("step sets rates",
+                "E: step reads the rate of each group. Writing it is another object's work.",
+                writes_but("E", ["parameters", "rates", "state"])),
+        Mistake("step averages",
+                "E: the optimizer was given parameters(), and buffers are not among them.",
+                writes_but("E", ["buffers", "parameters", "state"])),
+        Mistake("the scheduler steps",
+                "F: in spite of its name, this step moves no parameter. It prepares the next one that does.",
+                writes_but("F", ["parameters", "rates"])),
+        Mistake("rates in the state",
+                "F: rates stand in the groups. What an optimizer remembers of each parameter stands in its state.",
+                writes_but("F", ["rates", "state"])),
+        Mistake("nothing scheduled",
+                "F: the scheduler does change something, with step_size=1 each time.", writes_but("F", [])),
+    ),
+    check=check_10_1,
+)  # fmt: skip
+
+
+# --- 10.2 ---------------------------------------------------------------------------------------------------
+
+PROGRAMS = {
+    "A": ("loss = loss_of()", "loss.backward(retain_graph=True)", "optimizer.step()", "loss.backward()"),
+    "B": (
+        "step()",
+        "before = [p.item() for p in model.parameters()]",
+        "loss = loss_of()",
+        "torch.optim.SGD(model[0].parameters(), lr=0.1).step()",
+        "optimizer.zero_grad()",
+        "loss.backward()",
+    ),
+    "C": ("kept = model.state_dict()", "step()", "model.load_state_dict(kept)"),
+    "D": (
+        "kept = {name: value.clone() for name, value in model.state_dict().items()}",
+        "step()",
+        "model.load_state_dict(kept)",
+    ),
+    "E": ("model[1] = torch.nn.Linear(1, 1, bias=False)", "before = [p.item() for p in model.parameters()]", "step()"),
+    "F": ("model.double()", "step()"),
+    "G": ("step()", "before = [p.item() for p in model.parameters()]", "model[1].requires_grad_(False)",
+          "optimizer.step()"),
+    "H": ("optimizer = torch.optim.SGD([p.double() for p in model.parameters()], lr=0.1)", "step()"),
+}  # fmt: skip
+
+
+def slopes_right(now, space):
+    """Are the gradients those of (uvx - t)² at the weights that computed the loss?"""
+    (u, v), t = space["before"], space["t"].item()
+    return near([p.grad.item() for p in space["model"].parameters()], [2 * (u * v - t) * v, 2 * (u * v - t) * u])
+
+
+RIGHT = {  # (the weights now, the space) -> was it what the comment wanted?
+    "A": lambda now, space: True,
+    "B": slopes_right,
+    "C": lambda now, space: now == [1.0, 1.0],
+    "D": lambda now, space: now == [1.0, 1.0],
+    "E": lambda now, space: all(a != b for a, b in zip(now, space["before"], strict=True)),
+    "F": lambda now, space: all(value != 1.0 for value in now),
+    "G": lambda now, space: now[1] == space["before"][1],
+    "H": lambda now, space: all(value != 1.0 for value in now),
+}
+HAPPENS = {
+    "A": "raises at backward",
+    "B": "fine",
+    "C": "silently wrong",
+    "D": "fine",
+    "E": "silently wrong",
+    "F": "fine",
+    "G": "silently wrong",
+    "H": "raises now",
+}
+WRONG_HAPPENS = {
+    ("A", "fine"): "retained is enough",
+    ("A", "silently wrong"): "old slope at new weights",
+    ("A", "raises now"): "the step is refused",
+    ("B", "raises at backward"): "any write",
+    ("B", "silently wrong"): "wrong slopes",
+    ("C", "fine"): "a copy",
+    ("D", "silently wrong"): "clones change",
+    ("E", "fine"): "the name counts",
+    ("E", "raises now"): "it complains",
+    ("E", "raises at backward"): "it complains",
+    ("F", "silently wrong"): "new parameters",
+    ("F", "raises now"): "the type changed",
+    ("F", "raises at backward"): "the type changed",
+    ("G", "fine"): "frozen rests",
+    ("G", "raises now"): "frozen refuses",
+    ("H", "silently wrong"): "results taken",
+    ("H", "fine"): "results learn",
+    ("H", "raises at backward"): "results later",
+}
+
+
+def run_10_2(torch, letter):
+    """Run one program and say which of the four outcomes it has."""
+    model, optimizer = fresh(torch, momentum=0.9)
+    t = random.uniform(2.5, 3.5)
+    space = {"torch": torch, "model": model, "optimizer": optimizer, "t": torch.full((1, 1), t)}
+
+    def loss_of():
+        dtype = model[0].weight.dtype
+        return torch.nn.MSELoss()(model(torch.ones(1, 1, dtype=dtype)), space["t"].to(dtype))
+
+    def step():
+        space["optimizer"].zero_grad()
+        loss_of().backward()
+        space["optimizer"].step()
+
+    space |= {"loss_of": loss_of, "step": step}
+
+    def right(space):
+        return RIGHT[letter]([p.item() for p in model.parameters()], space)
+
+    return happens(PROGRAMS[letter], space, right, (RuntimeError, ValueError))
+
+
+def check_10_2(answer, torch):
+    return check_table(
+        answer, PROGRAMS, lambda letter: run_10_2(torch, letter), WRONG_HAPPENS,
+        shown="of three loops that say nothing and do something else you can say why.",
+    )  # fmt: skip
+
+
+def happens_but(letter, outcome):
+    return outcome_table("happens", HAPPENS, {letter: outcome})
+
+
+EX2 = Exercise(
+    id="10.2", kind="which happens", title="Which happens?", minutes=8, difficulty=2, puzzles=(8,),
+    question="Eight programs around the lesson's network: fine, raises now, raises at backward or silently wrong?",
+    name="happens", starter="happens = {" + ", ".join(f'"{letter}": None' for letter in HAPPENS) + "}",
+    hints=(
+        "For A and B: which of the two weights does backward still have to read, and was that one written to?",
+        "For C to F: do two names mean one memory, and do the optimizer and the model mean the same tensors?",
+        "For G: what does a step look at, and what is still there?",
+    ),
+    solution=outcome_table("happens", HAPPENS),
+    why="A writes a weight that backward has to read; B writes the one that it does not. C keeps no copy, D does. In "
+    "E the optimizer holds the old layer, in F the model has its old parameters with new values. In G an old gradient "
+    "is used once more, and H offers results.",
+    alternatives=(
+        f"happens = dict({', '.join(f'{k}={v!r}' for k, v in reversed(HAPPENS.items()))})",
+        f"happens = { {letter: f' {phrase.capitalize()} ' for letter, phrase in HAPPENS.items()}!r}",
+    ),
+    mistakes=(
+        Mistake("retained is enough",
+                "A: retain_graph keeps the slots, not the values in them. The step wrote to the last weight, which the "
+                "second pass must read.", happens_but("A", "fine")),
+        Mistake("old slope at new weights",
+                "A: that is what the check of versions prevents: an error, and no wrong number.",
+                happens_but("A", "silently wrong")),
+        Mistake("the step is refused",
+                "A: a step between two passes is allowed. The trouble comes when somebody reads.",
+                happens_but("A", "raises now")),
+        Mistake("any write",
+                "B: a write harms only where somebody kept that tensor. The input is plain, so the first weight was "
+                "kept by nobody.", happens_but("B", "raises at backward")),
+        Mistake("wrong slopes",
+                "B: the slopes are made of the error, the last weight and what the first layer gave. Has any of these "
+                "been written to?", happens_but("B", "silently wrong")),
+        Mistake("a copy",
+                "C: a dictionary of its own, but not of copies: its tensors lie in the model's memory, where the step "
+                "has written.", happens_but("C", "fine")),
+        Mistake("clones change",
+                "D: clone() has memory of its own. What the step writes does not arrive there.",
+                happens_but("D", "silently wrong")),
+        Mistake("the name counts",
+                "E: the model finds the new layer by its place, but the optimizer holds the tensors of the old one.",
+                happens_but("E", "fine")),
+        Mistake("it complains",
+                "E: nobody compares the model with the optimizer. A parameter without gradient is skipped in silence.",
+                happens_but("E", "raises now")),
+        Mistake("new parameters",
+                "F: double() changes the type inside the parameters. The optimizer holds the very same objects.",
+                happens_but("F", "silently wrong")),
+        Mistake("the type changed",
+                "F: the step computes with the parameter and its gradient, and both are double by now.",
+                happens_but("F", "raises now")),
+        Mistake("frozen rests",
+                "G: the flag keeps new gradients away. The old one is still in .grad, and a step asks for no more.",
+                happens_but("G", "fine")),
+        Mistake("frozen refuses",
+                "G: nothing is refused. A step runs under no_grad, and a frozen tensor may be written to.",
+                happens_but("G", "raises now")),
+        Mistake("results taken",
+                "H: not silently. An optimizer looks at what it is given, and p.double() is a result, no leaf.",
+                happens_but("H", "silently wrong")),
+        Mistake("results learn",
+                "H: p.double() is a result, computed from p. Steps would change the result, and the model would never "
+                "see it; so it is refused.", happens_but("H", "fine")),
+        Mistake("results later",
+                "H: it does raise, but not so late: the optimizer looks at its parameters when it is made.",
+                happens_but("H", "raises at backward")),
+    ),
+    check=check_10_2,
+)  # fmt: skip
+
+
+# --- 10.3 ---------------------------------------------------------------------------------------------------
+
+DEVIATIONS = {  # what a loop can do otherwise: (the choice that is asked for, others), each with a mistake's name
+    "clear": ("batch", {"part": "only the last part", "never": "never cleared"}),
+    "share": ("parts", {"one": "sum of means", "batches": "divided by something else"}),
+    "clip": ("batch", {"part": "clipped too often", "never": "not clipped"}),
+    "rate": ("late", {"early": "first rate skipped", "part": "a rate for each part", "never": "rate never changed"}),
+}
+
+
+def run_loop(torch, model, batches, most, clear="batch", share="parts", clip="batch", rate="late"):
+    """The parameters after the loop of exercise 10.3, or of one that deviates from it; and the norms on the way."""
+    model, norms = copy.deepcopy(model), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+
+    def shorten():
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), most).item())
+
+    for parts in batches:
+        if clear == "batch":
+            optimizer.zero_grad()
+        for x, t in parts:
+            if clear == "part":
+                optimizer.zero_grad()
+            by = {"parts": len(parts), "one": 1, "batches": len(batches)}[share]
+            (torch.nn.MSELoss()(model(x), t) / by).backward()
+            if clip == "part":
+                shorten()
+            if rate == "part":
+                scheduler.step()
+        if clip == "batch":
+            shorten()
+        if rate == "early":
+            scheduler.step()
+        optimizer.step()
+        if rate == "late":
+            scheduler.step()
+    return [flat(p) for p in model.parameters()], norms
+
+
+def worlds():
+    """The ways to deviate in up to three places, few first: (the settings, the name of the first mistake in them)."""
+    every = [[(key, right, None)] + [(key, other, name) for other, name in others.items()]
+             for key, (right, others) in DEVIATIONS.items()]  # fmt: skip
+    found = []
+    for choice in itertools.product(*every):
+        names = [name for _, _, name in choice if name]
+        if 1 <= len(names) <= 3:
+            found.append((len(names), {key: value for key, value, _ in choice}, names[0]))
+    return [(settings, name) for _, settings, name in sorted(found, key=lambda one: one[0])]
+
+
+def task_10_3(torch):
+    """A random network with three batches of micro-batches, and a norm that some batches exceed and some do not."""
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
+    while True:
+        batches = [
+            [(random_tensor(torch, 4, 2).double(), random_tensor(torch, 4, 1).double() * scale) for _ in range(parts)]
+            for parts, scale in random.sample([(2, 0.5), (3, 4.0), (4, 2.0)], 3)
+        ]
+        _, norms = run_loop(torch, model, batches, 1e9)
+        small, middle, _ = sorted(norms)
+        if small * 1.5 < middle:
+            return model, batches, (small + middle) / 2
+
+
+def check_10_3(answer, torch):
+    for _ in range(2):
+        with warnings.catch_warnings():  # the wrong order of scheduler and optimizer warns; the check says more
+            warnings.simplefilter("ignore")
+            model, batches, most = task_10_3(torch)
+            wanted, _ = run_loop(torch, model, batches, most)
+            mine, sizes = copy.deepcopy(model), []
+            mine.register_forward_hook(lambda module, inputs, result, sizes=sizes: sizes.append(len(result)))
+            optimizer = torch.optim.SGD(mine.parameters(), lr=0.2)
+            scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+            answer(torch, mine, optimizer, scheduler, batches, most)
+            got = [flat(p) for p in mine.parameters()]
+            if max(sizes, default=0) > 4:
+                return almost("one big batch")
+            if all(near(a, b, 1e-9) for a, b in zip(got, wanted, strict=True)):
+                continue
+            if got == [flat(p) for p in model.parameters()]:
+                return almost("cleared before the step")
+            for settings, name in worlds():
+                found, _ = run_loop(torch, model, batches, most, **settings)
+                if all(near(a, b, 1e-9) for a, b in zip(got, found, strict=True)):
+                    return almost(name)
+        return not_yet("The parameters are not those of one step for each batch, as the question describes it.")
+    return correct("the gradient is complete, then shortened once, then used at the rate that holds, then cleared.")
+
+
+FIT = """\
+def fit(torch, model, optimizer, scheduler, batches, most):
+    mse = torch.nn.MSELoss()
+    for parts in batches:
+{}"""
+CLIP = "torch.nn.utils.clip_grad_norm_(model.parameters(), most)"
+
+
+def fit_source(text):
+    """The source of an answer with this body of the outer loop, four spaces further in for each `>`."""
+    lines = text.replace("CLIP", CLIP).replace("BACK", "(mse(model(x), t) / len(parts)).backward()").split("; ")
+    return FIT.format("".join("    " * (2 + line.count(">")) + line.lstrip(">") + "\n" for line in lines))
+
+
+EX3 = Exercise(
+    id="10.3", kind="repair", title="Repair the loop", minutes=10, difficulty=2, puzzles=(14,),
+    question="For each batch, a list of micro-batches of equal size: one step, with the gradient of the mean loss over "
+    "the whole batch, clipped to the norm `most`, at the rate set so far; then the scheduler goes on by one.",
+    name="fit",
+    starter=fit_source("for x, t in parts:; >optimizer.zero_grad(); >mse(model(x), t).backward(); >CLIP; "
+                       "scheduler.step(); optimizer.step()"),
+    hints=(
+        "Say of each line how often it should run: for each micro-batch, or for each batch?",
+        "mse averages over one micro-batch. What do the averages of all parts add up to?",
+        "When is the gradient complete? What may come between that moment and the step?",
+    ),
+    solution=fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); scheduler.step()"),
+    why="Each part sends its share, one over the number of parts, and they add up in .grad. Then the gradient is "
+    "complete: clip it, step, set the next rate. Cleared is before the first part, or after the step.",
+    alternatives=(
+        fit_source("for x, t in parts:; >BACK; CLIP; optimizer.step(); scheduler.step(); model.zero_grad()"),
+        fit_source("optimizer.zero_grad(); for x, t in parts:; >mse(model(x), t).backward(); "
+                   "for p in model.parameters():; >p.grad /= len(parts); CLIP; optimizer.step(); scheduler.step()"),
+    ),
+    mistakes=(
+        Mistake("only the last part",
+                "Only the last micro-batch of each batch counts: zero_grad throws the others away as they come.",
+                fit_source("for x, t in parts:; >optimizer.zero_grad(); >BACK; CLIP; optimizer.step(); "
+                           "scheduler.step()")),
+        Mistake("never cleared",
+                "The gradients of all earlier batches are still there: nothing clears them.",
+                fit_source("for x, t in parts:; >BACK; CLIP; optimizer.step(); scheduler.step()")),
+        Mistake("cleared before the step",
+                "Nothing has moved: the gradients are cleared between backward and step.",
+                fit_source("for x, t in parts:; >BACK; CLIP; optimizer.zero_grad(); optimizer.step(); "
+                           "scheduler.step()")),
+        Mistake("sum of means",
+                "The parts' means are added and not averaged, so the gradient is too long wherever it is not clipped.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >mse(model(x), t).backward(); CLIP; "
+                           "optimizer.step(); scheduler.step()")),
+        Mistake("divided by something else",
+                "You divide by the number of batches. A mean over one batch has as many shares as that batch has "
+                "parts.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >(mse(model(x), t) / len(batches)).backward(); "
+                           "CLIP; optimizer.step(); scheduler.step()")),
+        Mistake("clipped too often",
+                "Half a sum is shortened when each part is clipped, and the direction is another one afterwards.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; >CLIP; optimizer.step(); "
+                           "scheduler.step()")),
+        Mistake("not clipped",
+                "Some batches take a longer step than allowed: the clipping is missing, or it comes when the step has "
+                "already used the gradients.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; optimizer.step(); CLIP; "
+                           "scheduler.step()")),
+        Mistake("first rate skipped",
+                "The scheduler goes on before the step, so the first rate is never used, and each step takes the "
+                "rate of the next.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; scheduler.step(); "
+                           "optimizer.step()")),
+        Mistake("a rate for each part",
+                "The scheduler goes on with every micro-batch. It should count steps of the optimizer.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; >scheduler.step(); CLIP; "
+                           "optimizer.step()")),
+        Mistake("rate never changed",
+                "The rate stays what it was: nobody calls the scheduler.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step()")),
+        Mistake("one big batch",
+                "The numbers would be right, but the whole batch goes through the model at once. Micro-batches are "
+                "there because it does not fit.",
+                fit_source("optimizer.zero_grad(); x, t = (torch.cat(part) for part in zip(*parts)); "
+                           "mse(model(x), t).backward(); CLIP; optimizer.step(); scheduler.step()")),
+    ),
+    check=check_10_3,
+)  # fmt: skip
+
+
+# --- 10.4 ---------------------------------------------------------------------------------------------------
+
+
+class Hand:
+    """Adam for one number, by hand, and the usual slips of a pen."""
+
+    def __init__(self, start, slip=""):
+        self.p, self.m, self.s, self.n, self.slip = start, 0.0, 0.0, 0, slip
+
+    def step(self, g, lr, b1, b2, eps):
+        slip = self.slip
+        if g is None and slip != "None as zero":
+            return
+        g, self.n = g or 0.0, self.n + 1
+        if slip == "betas exchanged":
+            b1, b2 = b2, b1
+        self.m = b1 * self.m + (1 if slip == "no share" else 1 - b1) * g
+        self.s = b2 * self.s + (1 - b2) * (abs(g) if slip == "not squared" else g * g)
+        first, second = (1, 1) if slip == "no correction" else (1 - b1**self.n, 1 - b2**self.n)
+        if slip == "eps under the root":
+            size = math.sqrt(self.s / second + eps)
+        elif slip == "no root":
+            size = self.s / second + eps
+        elif slip == "root before correction":
+            size = math.sqrt(self.s) / second + eps
+        else:
+            size = math.sqrt(self.s / second) + eps
+        self.p -= (-1 if slip == "uphill" else 1) * lr * self.m / first / size
+
+
+SLIPS = ("no correction", "eps under the root", "no root", "root before correction", "betas exchanged", "no share",
+         "not squared", "uphill", "None as zero")  # fmt: skip
+NAMES = {"step", "exp_avg", "exp_avg_sq"}
+
+
+def check_10_4(answer, torch):
+    start = [[random.uniform(1, 2) for _ in range(2)] for _ in range(3)]
+    params = [torch.tensor(values, dtype=torch.float64, requires_grad=True) for values in start]
+    hands = {slip: [[Hand(v, slip) for v in values] for values in start] for slip in ("", *SLIPS)}
+    state, b1, b2, eps = {}, 0.8, 0.9, 0.05
+    plans = [(1, 1, None), (1, None, None), (1, None, None), (None, 1, None), (0, 1, None), (1, 1, None)]
+    for lr, plan in zip((0.1, 0.1, 0.2, 0.05, 0.1, 0.1), plans, strict=True):
+        gradients = [None if size is None else [size * g for g in numbers(2)] for size in plan]
+        given = [None if g is None else torch.tensor(g, dtype=torch.float64) for g in gradients]
+        for p, g in zip(params, given, strict=True):
+            p.grad = g
+        where, marks = [p.data_ptr() for p in params], [p._version for p in params]
+        try:
+            answer(torch, params, state, lr, b1, b2, eps)
+        except RuntimeError as error:
+            if "leaf Variable" in str(error):
+                return almost("recorded")
+            raise
+        except (TypeError, AttributeError):
+            if None in gradients:
+                return almost("None is not handled")
+            raise
+        for slip in hands:
+            for hand, g in zip(hands[slip], gradients, strict=True):
+                for one, value in zip(hand, [None, None] if g is None else g, strict=True):
+                    one.step(value, lr, b1, b2, eps)
+        if verdict := judged(params, state, hands, given, gradients, where, marks):
+            return verdict
+    if any(not p.requires_grad or p.grad_fn is not None for p in params):
+        return not_yet("Afterwards the parameters should still be leaves that require grad.")
+    return correct("two averages and a count for each parameter: this is what a checkpoint has to carry along.")
+
+
+def judged(params, state, hands, given, gradients, where, marks):
+    """The verdict about one step, or None when it is right."""
+    if any(g is not None and (p.grad is not g or not near(flat(g), values))
+           for p, g, values in zip(params, given, gradients, strict=True)):  # fmt: skip
+        return almost("gradient changed")
+    got = [flat(p) for p in params]
+    if [p.data_ptr() for p in params] != where:
+        return almost("new memory")
+    right = [[one.p for one in hand] for hand in hands[""]]
+    if any(value != value or math.isinf(value) for values in got for value in values):
+        return almost("counted late")
+    if not all(near(a, b, 1e-7) for a, b in zip(got, right, strict=True)):
+        if all(p._version == mark for p, mark in zip(params, marks, strict=True)):
+            return almost("names moved")
+        for slip in SLIPS:
+            if all(near(flat(p), [one.p for one in hand], 1e-7) for p, hand in zip(params, hands[slip], strict=True)):
+                return almost(slip)
+        return not_yet(f"A parameter that should be {rounded(right)} now is {rounded(got)}.")
+    if any(p._version == mark for p, mark, g in zip(params, marks, given, strict=True) if g is not None):
+        return almost("behind the counter's back")
+    for place, (p, hand) in enumerate(zip(params, hands[""], strict=True)):
+        known = state.get(p)
+        if not hand[0].n:
+            if isinstance(known, dict) and not as_number(known.get("step")):
+                return almost("remembered too early")
+            continue
+        if not isinstance(known, dict) or not set(known) >= NAMES:
+            return not_yet("`state` should have, under each parameter that was stepped, a dictionary with the keys "
+                           '"step", "exp_avg" and "exp_avg_sq".')  # fmt: skip
+        if as_number(known["step"]) == hand[0].n + 1:
+            return almost("None counts")
+        if as_number(known["step"]) != hand[0].n:
+            return not_yet(f'The "step" of a parameter that was stepped {hand[0].n} times is {known["step"]}.')
+        if not agree(known["exp_avg"], [one.m for one in hand], 1e-7):
+            exchanged = hands["betas exchanged"][place]
+            return almost("betas exchanged" if agree(known["exp_avg"], [one.m for one in exchanged], 1e-7)
+                          else "corrected in place")  # fmt: skip
+        if known["exp_avg"].requires_grad or known["exp_avg_sq"].requires_grad:
+            return almost("averages with a history")
+    return None
+
+
+def rounded(lists):
+    return [[round(value, 4) for value in values] for values in lists]
+
+
+ADAM = """\
+def adam(torch, params, state, lr, b1, b2, eps):
+    with torch.no_grad():
+        for p in params:
+            if p.grad is None:
+                continue
+            if p not in state:
+                state[p] = {"step": 0, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
+            mine = state[p]
+            mine["step"] += 1
+            mine["exp_avg"].mul_(b1).add_(p.grad, alpha=1 - b1)
+            mine["exp_avg_sq"].mul_(b2).add_(p.grad**2, alpha=1 - b2)
+            m = mine["exp_avg"] / (1 - b1 ** mine["step"])
+            s = mine["exp_avg_sq"] / (1 - b2 ** mine["step"])
+            p.sub_(lr * m / (s.sqrt() + eps))
+"""
+
+
+def adam_but(*changes):
+    """The solution with some of its text replaced."""
+    text = ADAM
+    for old, new in changes:
+        if old not in text:
+            raise ValueError(f"the solution has no {old!r}")
+        text = text.replace(old, new)
+    return text
+
+
+MAKE = "            if p not in state:\n    "
+SKIP = "            if p.grad is None:\n                continue\n"
+EX4 = Exercise(
+    id="10.4", kind="write a row", title="Write Adam", minutes=10, difficulty=3,
+    question="One step of Adam for all `params`, in place, by the formulas of the text. `state` comes back each time.",
+    name="adam", starter="def adam(torch, params, state, lr, b1, b2, eps):\n    ...\n",
+    hints=(
+        "Under what must a step run, so that leaves may be written to?",
+        "The first three formulas change what is remembered, in place or not. The fourth uses corrected copies of it.",
+        "What should happen to the count of a parameter that has no gradient this time?",
+    ),
+    solution=ADAM,
+    why="Everything runs under no_grad, None is skipped before anything is remembered, and the corrected averages are "
+    "new tensors, so that the running ones stay as they are.",
+    alternatives=(
+        """\
+@torch.no_grad()
+def adam(torch, params, state, lr, b1, b2, eps):
+    for p in params:
+        if p.grad is not None:
+            old = state.get(p, {"step": torch.tensor(0.0), "exp_avg": 0 * p, "exp_avg_sq": 0 * p})
+            n, g = old["step"] + 1, p.grad
+            m, s = b1 * old["exp_avg"] + (1 - b1) * g, b2 * old["exp_avg_sq"] + (1 - b2) * g * g
+            state[p] = {"step": n, "exp_avg": m, "exp_avg_sq": s}
+            p -= lr * (m / (1 - b1 ** n.item())) / ((s / (1 - b2 ** n.item())).sqrt() + eps)
+""",
+    ),
+    mistakes=(
+        Mistake("recorded",
+                "A leaf is written to while operations are recorded. What does step() of every optimizer run under?",
+                adam_but(("with torch.no_grad():", "if True:"))),
+        Mistake("None is not handled",
+                "A parameter without gradient came, and None was computed with. It should be skipped.",
+                adam_but((SKIP, ""))),
+        Mistake("None as zero",
+                "None was treated as zero: the averages shrank, the count went up and the parameter moved.",
+                adam_but((SKIP, ""), ("p.grad,", "(p.grad if p.grad is not None else torch.zeros_like(p)),"),
+                         ("p.grad**2", "(p.grad if p.grad is not None else torch.zeros_like(p)) ** 2"))),
+        Mistake("None counts",
+                "A parameter without gradient was not moved, but its step was counted. Its next correction is wrong.",
+                adam_but((SKIP, ""), ('            mine["exp_avg"].mul_', SKIP + '            mine["exp_avg"].mul_'))),
+        Mistake("no correction",
+                "The averages begin at 0 and are too small at first. The two divisors are missing.",
+                adam_but((' / (1 - b1 ** mine["step"])', ""), (' / (1 - b2 ** mine["step"])', ""))),
+        Mistake("counted late",
+                "Something is infinite or no number. When the first step is corrected, the count must be 1: with 0 "
+                "both divisors are zero.",
+                adam_but(('            mine["step"] += 1\n', ""),
+                         ("+ eps))\n", '+ eps))\n            mine["step"] += 1\n'))),
+        Mistake("eps under the root",
+                "eps stands under the root. It is added to the root, where it keeps the divisor away from zero.",
+                adam_but(("(s.sqrt() + eps)", "(s + eps).sqrt()"))),
+        Mistake("no root",
+                "Without the root the average of squares divides a gradient: one power too many.",
+                adam_but(("s.sqrt()", "s"))),
+        Mistake("root before correction",
+                "The root is taken of the uncorrected average; the divisor belongs under it as well.",
+                adam_but((' / (1 - b2 ** mine["step"])', ""),
+                         ("s.sqrt()", 's.sqrt() / (1 - b2 ** mine["step"])'))),
+        Mistake("betas exchanged",
+                "b1 and b2 have changed places: b1 belongs to the average of the gradient.",
+                adam_but(("    with torch", "    b1, b2 = b2, b1\n    with torch"))),
+        Mistake("no share",
+                "The whole gradient is added to its average. In an average it has the share 1 - b1.",
+                adam_but(("add_(p.grad, alpha=1 - b1)", "add_(p.grad)"))),
+        Mistake("not squared",
+                "The second average is one of squares; yours is one of absolute values.",
+                adam_but(("p.grad**2", "p.grad.abs()"))),
+        Mistake("uphill",
+                "The sign is the other way round: the parameter goes up the slope.",
+                adam_but(("p.sub_(", "p.add_("))),
+        Mistake("corrected in place",
+                "The parameter is right, the remembered average is not: the corrected one was written into it, or it "
+                "is not kept.", adam_but(('m = mine["exp_avg"] / (1', 'm = mine["exp_avg"].clone() / (1'),
+                                         ("+ eps))\n", '+ eps))\n            mine["exp_avg"] = m\n'))),
+        Mistake("remembered too early",
+                "A parameter that was never stepped has something in `state`. It should appear with its first step.",
+                adam_but((SKIP, ""), ("            mine = state[p]\n", SKIP + "            mine = state[p]\n"))),
+        Mistake("gradient changed",
+                ".grad is only to be read: after your step it holds something else.",
+                adam_but(("p.grad**2", "p.grad.pow_(2)"))),
+        Mistake("new memory",
+                "The parameter has another memory now. The model, and everything that shares it, would not notice.",
+                adam_but(("p.sub_(lr * m / (s.sqrt() + eps))", "p.data = p - lr * m / (s.sqrt() + eps)"))),
+        Mistake("behind the counter's back",
+                "The numbers are right, but the write was not counted: a graph that still needs the old values would "
+                "not find out.", adam_but(("p.sub_(", "p.data.sub_("))),
+        Mistake("names moved",
+                "No parameter has changed. p = p - … makes a new tensor, and gives it the name p inside the loop only.",
+                adam_but(("p.sub_(lr * m / (s.sqrt() + eps))", "p = p - lr * m / (s.sqrt() + eps)"))),
+        Mistake("averages with a history",
+                "What is remembered requires grad. It was computed from a parameter while operations were recorded, "
+                "and would keep graphs alive.",
+                adam_but(("with torch.no_grad():", "if True:"), ("torch.zeros_like(p), ", "p * 0, "),
+                         ('mine["exp_avg"].mul_(b1).add_(p.grad, alpha=1 - b1)',
+                          'mine["exp_avg"] = mine["exp_avg"] * b1 + (1 - b1) * p.grad'),
+                         ("p.sub_(lr", "p.detach().sub_(lr"))),
+    ),
+    check=check_10_4,
+)  # fmt: skip
+
+
+# --- 10.5 ---------------------------------------------------------------------------------------------------
+
+
+class Epochs:
+    """A random task for `keep_best`: a network, batches, and a loss whose course over the epochs is laid down."""
+
+    def __init__(self, torch):
+        nn = torch.nn
+        self.torch, self.calls, self.states = torch, [], {}
+        self.model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.2), nn.Linear(3, 1))
+        self.parts = [(random_tensor(torch, 4, 2), random_tensor(torch, 4, 1)) for _ in range(2)]
+        self.test = random_tensor(torch, 5, 2), random_tensor(torch, 5, 1)
+        best, *others = sorted(numbers(5))
+        self.losses = random.sample(others, 4)
+        self.best = random.choice((1, 2, 3))
+        self.losses.insert(self.best, best)
+
+    def epoch(self):
+        """How many epochs have been trained, less one."""
+        return sum(not call[0] for call in self.calls) // len(self.parts) - 1
+
+    def loss_of(self, model, batch):
+        """The loss of one batch; for the test batch the one that is laid down for this epoch."""
+        testing = batch is self.test
+        self.calls.append((testing, model.training, self.torch.is_grad_enabled()))
+        if testing:
+            self.states[self.epoch()] = {name: flat(value) for name, value in model.state_dict().items()}
+        loss = self.torch.nn.MSELoss()(model(batch[0]), batch[1])
+        return loss * 0 + self.losses[self.epoch()] if testing else loss
+
+
+def check_10_5(answer, torch):
+    for _ in range(2):
+        task = Epochs(torch)
+        optimizer = torch.optim.SGD(task.model.parameters(), lr=0.1)
+        returned = answer(torch, task.model, optimizer, task.loss_of, task.parts, task.test, 5)
+        verdict = judged_run(torch, task, returned)
+        if verdict:
+            return verdict
+    return correct("a copy of the best state, buffers too, tested without a graph and without a trace.")
+
+
+def judged_run(torch, task, returned):
+    """The verdict about one run, or None when it was as it should be."""
+    tests, trains = ([call for call in task.calls if call[0] == which] for which in (True, False))
+    if len(trains) != 5 * len(task.parts) or set(task.states) != set(range(5)):
+        return not_yet("Each of the epochs should train with every part once, and then be tested.")
+    if task.states[0]["0.weight"] == task.states[4]["0.weight"]:
+        return not_yet("The model has not been trained.")
+    if isinstance(returned, torch.Tensor):
+        return almost("a tensor returned")
+    if any(call[1] for call in tests):
+        return almost("tested in train mode")
+    if not all(call[1] for call in trains):
+        return almost("trained in eval mode")
+    if any(call[2] for call in tests):
+        return almost("a graph for the test")
+    if not isinstance(returned, float):
+        return not_yet("The best test loss should come back as a number.")
+    if not near([returned], [task.losses[task.best]]):
+        return not_yet(f"The smallest test loss was {min(task.losses):.4f}; what came back is {returned:.4f}.")
+    return not_the_best(task.model, task.states[task.best])
+
+
+def not_the_best(model, state):
+    """The verdict about a model that should be in this state, or None when it is."""
+    now = model.state_dict()
+    wrong = [name for name in state if flat(now[name]) != state[name]]
+    if not wrong:
+        return None
+    if not {name for name, _ in model.named_parameters()} & set(wrong):
+        return almost("buffers forgotten")
+    return almost("the last epoch")
+
+
+BEST = """\
+def keep_best(torch, model, optimizer, loss_of, parts, test, epochs):
+    best = float("inf")
+    for _ in range(epochs):
+        for part in parts:
+            optimizer.zero_grad()
+            loss_of(model, part).backward()
+            optimizer.step()
+        loss = loss_of(model, test)
+        if loss < best:
+            best, kept = loss, model.state_dict()
+    model.load_state_dict(kept)
+    return best
+"""
+TESTED = "        model.eval()\n        with torch.no_grad():\n            loss = loss_of(model, test).item()\n"
+SOLVED_5 = (
+    BEST.replace("        for part", "        model.train()\n        for part")
+    .replace("        loss = loss_of(model, test)\n", TESTED)
+    .replace("model.state_dict()", "copy.deepcopy(model.state_dict())")
+    .replace("def keep", "import copy\n\n\ndef keep")
+)
+COPIED = "copy.deepcopy(model.state_dict())"
+EX5 = Exercise(
+    id="10.5", kind="repair", title="The best epoch", minutes=8, difficulty=2,
+    question="Afterwards the model must be what it was when the test loss was lowest, buffers and all, and that loss "
+    "comes back as a number. Training wants train mode; testing wants eval mode and no graph.",
+    name="keep_best", starter=BEST,
+    hints=(
+        "Go through it line by line and ask what it writes. Which line writes into the state that was kept?",
+        "The test is a forward pass. What does that write in train mode, and what does it keep?",
+        "eval() stays until somebody calls train(). Where does the next epoch begin?",
+    ),
+    solution=SOLVED_5,
+    why="The state is copied when it is the best; the test runs in eval mode, under no_grad, and gives a number; and "
+    "every epoch begins with train().",
+    alternatives=(
+        SOLVED_5.replace(COPIED, "{name: value.clone() for name, value in model.state_dict().items()}"),
+        SOLVED_5.replace("            best, kept = loss, " + COPIED,
+                         "            best = loss\n            kept = [copy.deepcopy(model.state_dict())]")
+        .replace("load_state_dict(kept)", "load_state_dict(kept.pop())")
+        .replace("        model.train()\n", "")
+        .replace("        if loss", "        model.train()\n        if loss"),
+    ),
+    mistakes=(
+        Mistake("the last epoch",
+                "The model is not in its best state. Was the state copied, or does it share the memory that later "
+                "steps write to?", SOLVED_5.replace(COPIED, "dict(model.state_dict())")),
+        Mistake("buffers forgotten",
+                "The parameters are those of the best epoch, the running averages of batch norm are not. They belong "
+                "to the state, too.",
+                SOLVED_5.replace(COPIED, "[p.detach().clone() for p in model.parameters()]")
+                .replace("    model.load_state_dict(kept)\n", "    with torch.no_grad():\n"
+                         "        for p, old in zip(model.parameters(), kept):\n            p.copy_(old)\n")),
+        Mistake("tested in train mode",
+                "The test runs in train mode: batch norm uses the test batch, and moves its averages by it.",
+                SOLVED_5.replace("        model.eval()\n", "")),
+        Mistake("trained in eval mode",
+                "After the first test the model stays in eval mode, and the later epochs train without dropout.",
+                SOLVED_5.replace("        model.train()\n", "")),
+        Mistake("a graph for the test",
+                "The test builds a graph that nobody will use. eval() does not switch recording off.",
+                SOLVED_5.replace("        with torch.no_grad():\n            loss", "        loss")),
+        Mistake("a tensor returned",
+                "A tensor comes back, perhaps with a graph behind it. A number was asked for.",
+                SOLVED_5.replace(".item()", "")),
+    ),
+    check=check_10_5,
+)  # fmt: skip
+
+
+# --- 10.6 ---------------------------------------------------------------------------------------------------
+
+CURES = {
+    "A": "hand over the new parameters",
+    "B": "load the optimizer's state",
+    "C": "all backwards before any step",
+    "D": "zero_grad() with None",
+    "E": "once an epoch",
+    "F": "eval()",
+    "G": "train()",
+    "H": "copy the state",
+}
+WRONG_CURES = {
+    ("A", "copy the state"): "copied for new",
+    ("A", "load the optimizer's state"): "a state for a stranger",
+    ("A", "train()"): "mode for new",
+    ("A", "zero_grad() with None"): "None for new",
+    ("B", "copy the state"): "copied for resumed",
+    ("B", "train()"): "mode for resumed",
+    ("B", "once an epoch"): "rate for resumed",
+    ("C", "zero_grad() with None"): "cleared for order",
+    ("C", "copy the state"): "copied for order",
+    ("D", "copy the state"): "copied for drift",
+    ("D", "hand over the new parameters"): "handed over for drift",
+    ("D", "eval()"): "mode for drift",
+    ("D", "train()"): "mode for drift",
+    ("E", "load the optimizer's state"): "state for rate",
+    ("E", "zero_grad() with None"): "cleared for rate",
+    ("E", "hand over the new parameters"): "handed over for rate",
+    ("E", "train()"): "mode for rate",
+    ("F", "train()"): "modes exchanged",
+    ("G", "eval()"): "modes exchanged",
+    ("F", "zero_grad() with None"): "cleared for mode",
+    ("G", "copy the state"): "copied for mode",
+    ("G", "load the optimizer's state"): "state for mode",
+    ("H", "load the optimizer's state"): "state for copy",
+    ("H", "eval()"): "mode for copy",
+}
+PLAIN = {cure.replace("'", "").lower(): cure for cure in CURES.values()}
+
+
+def check_10_6(answer, torch):
+    if not isinstance(answer, dict):
+        return not_yet("Keep the dictionary, and put a cure in the place of each None.")
+    waiting = [letter for letter in CURES if answer.get(letter) is None]
+    if waiting:
+        return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
+    tidy = {letter: " ".join(str(answer[letter]).replace("'", "").replace("’", "").lower().split()) for letter in CURES}
+    strange = [letter for letter, said in tidy.items() if said not in PLAIN]
+    if strange:
+        return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(sorted(PLAIN.values()))}.")
+    wrong = [(letter, PLAIN[said]) for letter, said in tidy.items() if PLAIN[said] != CURES[letter]]
+    if not wrong:
+        return correct("eight reports that come in every week, and you need one look for each.")
+    for one in wrong:
+        if one in WRONG_CURES:
+            return almost(WRONG_CURES[one])
+    return not_yet(f"{len(CURES) - len(wrong)} of {len(CURES)} are right. Look again at {wrong[0][0]}.")
+
+
+cures_but = tables_but("cures", CURES)
+EX6 = Exercise(
+    id="10.6", kind="diagnose", title="Diagnose", minutes=6, difficulty=2, puzzles=(8, 13),
+    question="Eight bug reports; choose the cure of each. Each cures one.",
+    name="cures", starter="cures = {" + ", ".join(f'"{letter}": None' for letter in CURES) + "}",
+    hints=(
+        "Ask of each report: what does not change although it should, or changes although it should not? Who writes "
+        "that?",
+        "Two reports are about modes: in one the first mode is missing, in the other the way back.",
+        "For E, compute how often the rate has been divided after fifty batches.",
+    ),
+    solution=f"cures = {CURES!r}",
+    why="A: the optimizer holds the old layer. B: momentum and averages start again. C: a step between two backward "
+    "passes. D: gradients of zero with momentum or decay. E: the scheduler runs with every batch. F and G: one mode "
+    "forgotten, and the way back. H: a state that shares the model's memory.",
+    alternatives=(f"cures = dict({', '.join(f'{k}={v!r}' for k, v in reversed(CURES.items()))})",),
+    mistakes=(
+        Mistake("copied for new",
+                "A: nothing was lost here. The new layer has never been stepped; who would have had to know of it?",
+                cures_but("A", "copy the state")),
+        Mistake("a state for a stranger",
+                "A: the optimizer cannot remember anything of tensors that it was never given.",
+                cures_but("A", "load the optimizer's state")),
+        Mistake("mode for new",
+                "A: modes change what layers compute. The others learn; who steps the new one?",
+                cures_but("A", "train()")),
+        Mistake("None for new",
+                "A: the new layer does get gradients. Nobody reads them.",
+                cures_but("A", "zero_grad() with None")),
+        Mistake("copied for resumed",
+                "B: the weights are right, by the reporter's own comparison. What else did the first run carry along?",
+                cures_but("B", "copy the state")),
+        Mistake("mode for resumed",
+                "B: a wrong mode would not recover by itself within a few hundred steps.", cures_but("B", "train()")),
+        Mistake("rate for resumed",
+                "B: what recovers by itself is not the schedule. Something builds up again that had been lost.",
+                cures_but("B", "once an epoch")),
+        Mistake("cleared for order",
+                "C: clearing writes to no parameter. The message speaks of a weight that was written to too early.",
+                cures_but("C", "zero_grad() with None")),
+        Mistake("copied for order",
+                "C: copying the weights would silence it and take the gradient at weights that are no longer used.",
+                cures_but("C", "copy the state")),
+        Mistake("copied for drift",
+                "D: the drift comes from steps with gradients of zero. Why are there gradients at all?",
+                cures_but("D", "copy the state")),
+        Mistake("handed over for drift",
+                "D: the optimizer has the encoder's parameters; it even moves them when it should not.",
+                cures_but("D", "hand over the new parameters")),
+        Mistake("mode for drift",
+                "D: a mode changes what a layer computes. It is step() that moves these weights.",
+                cures_but("D", "eval()")),
+        Mistake("state for rate",
+                "E: nothing was restarted. Count how often the rate has been divided by then.",
+                cures_but("E", "load the optimizer's state")),
+        Mistake("cleared for rate",
+                "E: for fifty batches the loop works. What becomes smaller and smaller meanwhile?",
+                cures_but("E", "zero_grad() with None")),
+        Mistake("handed over for rate",
+                "E: for fifty batches everything moves, so the optimizer has its parameters.",
+                cures_but("E", "hand over the new parameters")),
+        Mistake("mode for rate",
+                "E: modes have no counter that runs out after fifty batches. A schedule has.",
+                cures_but("E", "train()")),
+        Mistake("modes exchanged",
+                "F and G: a batch that matters for one picture is train mode; missing dropout is eval mode. Which "
+                "call ends which?", cures_but("F", "train()")),
+        Mistake("cleared for mode",
+                "F: predictions need no gradients. What does batch norm use in train mode?",
+                cures_but("F", "zero_grad() with None")),
+        Mistake("copied for mode",
+                "G: validation has changed the model's mode, not its weights.", cures_but("G", "copy the state")),
+        Mistake("state for mode",
+                "G: the optimizer has lost nothing. Which call before the validation is still in force?",
+                cures_but("G", "load the optimizer's state")),
+        Mistake("state for copy",
+                "H: what is put back is the model's state. Was it still the one of the best epoch?",
+                cures_but("H", "load the optimizer's state")),
+        Mistake("mode for copy",
+                "H: the score is exactly that of the last epoch, so these are its weights.", cures_but("H", "eval()")),
+    ),
+    check=check_10_6,
+)  # fmt: skip
+
+
+EXERCISES = [P1, P2, EX1, EX2, EX3, EX4, EX5, EX6]

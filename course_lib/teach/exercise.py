@@ -38,6 +38,7 @@ KINDS = (
     "write a row",
     "write a Function",
     "write a hook",
+    "write it yourself",
     "edges",
     "cause this error",
     "order the queue",

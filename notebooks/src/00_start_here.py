@@ -61,11 +61,12 @@
 # | **07** version counters | who notices an overwritten value? | 60 |
 # | **08** views share memory | what if the value was written elsewhere? | 60 |
 # | **09** ways out | which exit costs what? | 60 |
+# | **10** a training loop | which line reads, and which writes? | 60 |
 # | **11** custom Functions | what must you say when you write the rule? | 60 |
 # | **12** hooks | who is called on the way back? | 60 |
 # | **13** double backward | what is the slope of a slope? | 60 |
 #
-# Read them in this order; the gap will be filled. Your instruments:
+# Read them in this order. Your instruments:
 #
 # | you write | you see |
 # | --- | --- |

@@ -432,5 +432,5 @@ for name, leave in ways.items():
 # `x.data = other` gives it another memory; both make it hard to say who shares what with whom. Inference mode
 # is meant for speed, which an engine in Python cannot show.
 #
-# **Next:** lesson 11, where an operation of your own decides what is saved and what gets a gradient. Or take a
-# training loop of your own, `draw` its loss before and after the step, and see what you can now read.
+# **Next:** lesson 10, a training loop: which of its lines reads, which writes, and which order is an error or,
+# worse, none. `draw` the loss of a loop of your own before and after the step, and see what you can now read.

@@ -130,7 +130,7 @@ for _ in range(5):
 print("equal:", p.tolist() == q.tolist(), "- version", p._version, "- a leaf:", p.is_leaf, "- node:", p.grad_fn)
 
 # %% [markdown]
-# **What it remembers.** Weight decay d adds d · p to the gradient. Momentum m keeps a sum, m · sum + gradient, begun with the first gradient, and steps by the sum. Adam keeps running averages of the gradient and of its square, and divides one by the root of the other: its first step is the rate, however large the gradient. All this stands in `optimizer.state`, for each parameter, from its first step on. Rates and the like stand in `param_groups`: other parameters, other rates.
+# **What it remembers.** Weight decay d adds d · p to the gradient. Momentum m steps by a sum: m · sum + gradient, begun with the first gradient. Adam averages the gradient and its square over the steps, and divides one by the root of the other: its first step is the rate, however large the gradient. These memories stand in `optimizer.state`, for each parameter, from its first step on; rates and other settings stand in `param_groups`, one set for each group of parameters.
 
 # %% tags=["C10.2", "C10.3"]
 p, w = torch.tensor([1.0], requires_grad=True), torch.tensor([1.0, 1.0], requires_grad=True)
@@ -143,7 +143,7 @@ for _ in range(2):
 print(list(adam.state[w]), adam.state[w]["step"], "rate", adam.param_groups[0]["lr"])
 
 # %% [markdown]
-# **None is skipped; zero is not.** Lesson 05 showed it by hand for momentum, and the same holds for weight decay and Adam. `zero_grad()` sets None, so a layer that takes no part rests; `zero_grad(set_to_none=False)` writes zeros, and it drifts. Freezing is no protection either: `step()` never asks for `requires_grad`, only for `.grad`. An old gradient is used again and again. After one step with gradient 1, the second step finds None, zero, or the old 1 and a frozen parameter:
+# **None is skipped; zero is not.** Lesson 05 did it by hand for momentum; weight decay and Adam are the same. `zero_grad()` sets None, so a layer that takes no part rests; `zero_grad(set_to_none=False)` writes zeros, and it drifts. Freezing is no protection: `step()` asks for `.grad`, never for `requires_grad`, and uses an old gradient again and again. Below, after one step with gradient 1, the second finds None, zero, or a frozen parameter with the old 1.
 
 # %% tags=["C10.4", "C10.5", "P13"]
 for settings in ({}, {"momentum": 0.9}, {"weight_decay": 0.5}):
@@ -242,7 +242,7 @@ again.load_state_dict(saved["model"]), its.load_state_dict(saved["optimizer"])
 print("both:         ", train(again, its), "- not interrupted:", train(model, optimizer))
 
 # %% [markdown]
-# **An optimizer holds tensors, not names.** Put in a new layer, and it goes on with the old one, whose `.grad` is None for ever. Look whether it holds what the model uses; `add_param_group` adds what is missing, with a rate of its own if you like. The same holds for a layer that you left out because it was frozen, and unfreeze later. What only changes *values* is harmless: `load_state_dict` copies, and `double()` changes the type inside the same parameters.
+# **An optimizer holds tensors, not names.** Put in a new layer, and it goes on with the old one, whose `.grad` is None for ever. Look whether it holds what the model uses; `add_param_group` adds what is missing, with its own rate if you like. The same for a layer left out because it was frozen, and unfrozen later. What only changes *values* is harmless: `load_state_dict` copies, and `double()` changes the type inside the same parameters.
 
 # %% tags=["C10.11"]
 model, optimizer = fresh()
@@ -377,7 +377,7 @@ def adam(torch, params, state, lr, b1, b2, eps):
 L.check("10.4", adam)
 
 # %% [markdown]
-# **10.5 · The best epoch** (8 minutes). Repair this, too: afterwards the model must be what it was when the test loss was lowest, buffers and all, and that loss comes back as a number. `loss_of(model, batch)` runs the model. Training wants train mode; testing wants eval mode and no graph, and must change nothing.
+# **10.5 · The best epoch** (8 minutes). Repair this, too: afterwards the model must be what it was when the test loss was lowest, buffers and all, and that loss comes back as a number. `train_epoch(model)` takes some steps, `test_loss(model)` returns a tensor; both run the model in the mode in which they find it. Training wants train mode; testing wants eval mode and no graph, and must change nothing.
 #
 # **10.6 · Diagnose** (6 minutes; the second cell below). Eight reports. Choose the cure of each: `"copy the state"`, `"load the optimizer's state"`, `"hand over the new parameters"`, `"all backwards before any step"`, `"zero_grad() with None"`, `"once an epoch"`, `"train()"`, `"eval()"`. Each cures one.
 #
@@ -391,14 +391,11 @@ L.check("10.4", adam)
 # - H "I stop early and put back the state with the best validation loss. The score is that of the last epoch."
 
 # %%
-def keep_best(torch, model, optimizer, loss_of, parts, test, epochs):
+def keep_best(torch, model, train_epoch, test_loss, epochs):
     best = float("inf")
     for _ in range(epochs):
-        for part in parts:
-            optimizer.zero_grad()
-            loss_of(model, part).backward()
-            optimizer.step()
-        loss = loss_of(model, test)
+        train_epoch(model)
+        loss = test_loss(model)
         if loss < best:
             best, kept = loss, model.state_dict()
     model.load_state_dict(kept)
@@ -441,7 +438,7 @@ L.check("10.6", cures)
 
 # %%
 torch.manual_seed(0)  # first values and dropout: the same in every run
-net = torch.nn.Sequential(torch.nn.Linear(1, 16), torch.nn.BatchNorm1d(16), torch.nn.Dropout(0.1), torch.nn.Linear(16, 1))
+net = torch.nn.Sequential(torch.nn.Linear(1, 9), torch.nn.BatchNorm1d(9), torch.nn.Dropout(0.1), torch.nn.Linear(9, 1))
 optimizer = torch.optim.AdamW(net.parameters(), lr=0.05)
 scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10, gamma=0.5)
 xs = torch.linspace(-1, 1, 16).reshape(16, 1)

@@ -20,8 +20,8 @@ NOTEBOOKS = ROOT / "notebooks"
 # An appendix (a number from 90 up) has no template, claims or exercises; all else here holds for it, too.
 REQUIRED = {
     "00_start_here", "01_computation_graph", "02_leaves", "03_vector_jacobian_products", "04_the_engine",
-    "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "08_views", "09_ways_out", "11_custom_functions",
-    "12_hooks", "13_double_backward",
+    "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "08_views", "09_ways_out", "10_training_loop",
+    "11_custom_functions", "12_hooks", "13_double_backward",
 }  # fmt: skip
 APPENDICES = {"90_gallery"}
 FOUND = build_notebooks.everything_named(NOTEBOOKS)

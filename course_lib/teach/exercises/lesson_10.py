@@ -827,7 +827,7 @@ def adam_but(*changes):
 MAKE = "            if p not in state:\n    "
 SKIP = "            if p.grad is None:\n                continue\n"
 EX4 = Exercise(
-    id="10.4", kind="write a row", title="Write Adam", minutes=10, difficulty=3,
+    id="10.4", kind="write it yourself", title="Write Adam", minutes=10, difficulty=3,
     question="One step of Adam for all `params`, in place, by the formulas of the text. `state` comes back each time.",
     name="adam", starter="def adam(torch, params, state, lr, b1, b2, eps):\n    ...\n",
     hints=(
@@ -930,38 +930,43 @@ def adam(torch, params, state, lr, b1, b2, eps):
 
 
 class Epochs:
-    """A random task for `keep_best`: a network, batches, and a loss whose course over the epochs is laid down."""
+    """A random task for `keep_best`: a network, and test losses whose course over the epochs is laid down."""
 
     def __init__(self, torch):
         nn = torch.nn
-        self.torch, self.calls, self.states = torch, [], {}
+        self.torch, self.trained, self.tested, self.states = torch, [], [], {}
         self.model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.2), nn.Linear(3, 1))
-        self.parts = [(random_tensor(torch, 4, 2), random_tensor(torch, 4, 1)) for _ in range(2)]
-        self.test = random_tensor(torch, 5, 2), random_tensor(torch, 5, 1)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
         best, *others = sorted(numbers(5))
         self.losses = random.sample(others, 4)
         self.best = random.choice((1, 2, 3))
         self.losses.insert(self.best, best)
 
-    def epoch(self):
-        """How many epochs have been trained, less one."""
-        return sum(not call[0] for call in self.calls) // len(self.parts) - 1
+    def run(self, model):
+        """The loss of the model on a random batch."""
+        return self.torch.nn.functional.mse_loss(model(random_tensor(self.torch, 4, 2)), random_tensor(self.torch, 4, 1))
 
-    def loss_of(self, model, batch):
-        """The loss of one batch; for the test batch the one that is laid down for this epoch."""
-        testing = batch is self.test
-        self.calls.append((testing, model.training, self.torch.is_grad_enabled()))
-        if testing:
-            self.states[self.epoch()] = {name: flat(value) for name, value in model.state_dict().items()}
-        loss = self.torch.nn.MSELoss()(model(batch[0]), batch[1])
-        return loss * 0 + self.losses[self.epoch()] if testing else loss
+    def train_epoch(self, model):
+        """Two steps, in the mode in which the model is."""
+        for _ in range(2):
+            self.optimizer.zero_grad()
+            with self.torch.enable_grad():
+                self.run(model).backward()
+            self.optimizer.step()
+        self.trained.append(model.training)
+
+    def test_loss(self, model):
+        """A forward pass, in the mode in which the model is; its loss is the one laid down for this epoch."""
+        epoch = len(self.trained) - 1
+        self.tested.append((epoch, model.training, self.torch.is_grad_enabled()))
+        self.states[epoch] = {name: flat(value) for name, value in model.state_dict().items()}
+        return self.run(model) * 0 + self.losses[epoch]
 
 
 def check_10_5(answer, torch):
     for _ in range(2):
         task = Epochs(torch)
-        optimizer = torch.optim.SGD(task.model.parameters(), lr=0.1)
-        returned = answer(torch, task.model, optimizer, task.loss_of, task.parts, task.test, 5)
+        returned = answer(torch, task.model, task.train_epoch, task.test_loss, 5)
         verdict = judged_run(torch, task, returned)
         if verdict:
             return verdict
@@ -970,19 +975,16 @@ def check_10_5(answer, torch):
 
 def judged_run(torch, task, returned):
     """The verdict about one run, or None when it was as it should be."""
-    tests, trains = ([call for call in task.calls if call[0] == which] for which in (True, False))
-    if len(trains) != 5 * len(task.parts) or set(task.states) != set(range(5)):
-        return not_yet("Each of the epochs should train with every part once, and then be tested.")
-    if task.states[0]["0.weight"] == task.states[4]["0.weight"]:
-        return not_yet("The model has not been trained.")
+    if len(task.trained) != 5 or set(task.states) != set(range(5)):
+        return not_yet("Each of the epochs should train once, and then be tested.")
+    if any(training for _, training, _ in task.tested):
+        return almost("tested in train mode")
+    if not all(task.trained):
+        return almost("trained in eval mode")
+    if any(recording for _, _, recording in task.tested):
+        return almost("a graph for the test")
     if isinstance(returned, torch.Tensor):
         return almost("a tensor returned")
-    if any(call[1] for call in tests):
-        return almost("tested in train mode")
-    if not all(call[1] for call in trains):
-        return almost("trained in eval mode")
-    if any(call[2] for call in tests):
-        return almost("a graph for the test")
     if not isinstance(returned, float):
         return not_yet("The best test loss should come back as a number.")
     if not near([returned], [task.losses[task.best]]):
@@ -1002,23 +1004,20 @@ def not_the_best(model, state):
 
 
 BEST = """\
-def keep_best(torch, model, optimizer, loss_of, parts, test, epochs):
+def keep_best(torch, model, train_epoch, test_loss, epochs):
     best = float("inf")
     for _ in range(epochs):
-        for part in parts:
-            optimizer.zero_grad()
-            loss_of(model, part).backward()
-            optimizer.step()
-        loss = loss_of(model, test)
+        train_epoch(model)
+        loss = test_loss(model)
         if loss < best:
             best, kept = loss, model.state_dict()
     model.load_state_dict(kept)
     return best
 """
-TESTED = "        model.eval()\n        with torch.no_grad():\n            loss = loss_of(model, test).item()\n"
+TESTED = "        model.eval()\n        with torch.no_grad():\n            loss = test_loss(model).item()\n"
 SOLVED_5 = (
-    BEST.replace("        for part", "        model.train()\n        for part")
-    .replace("        loss = loss_of(model, test)\n", TESTED)
+    BEST.replace("        train_epoch", "        model.train()\n        train_epoch")
+    .replace("        loss = test_loss(model)\n", TESTED)
     .replace("model.state_dict()", "copy.deepcopy(model.state_dict())")
     .replace("def keep", "import copy\n\n\ndef keep")
 )

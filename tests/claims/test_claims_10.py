@@ -1,0 +1,417 @@
+"""The claims of lesson 10, on our engine and on real PyTorch."""
+
+import copy
+import io
+import itertools
+import random
+import warnings
+
+import pytest
+
+IN_PLACE = "modified by an inplace operation"
+
+
+def leaf(torch, *values):
+    """A leaf that requires grad."""
+    return torch.tensor(list(values), requires_grad=True)
+
+
+def fresh(torch, lr=0.1, layers=2, **settings):
+    """The lesson's network: layers of one weight each, all 1; and its optimizer."""
+    model = torch.nn.Sequential(*(torch.nn.Linear(1, 1, bias=False) for _ in range(layers)))
+    for p in model.parameters():
+        torch.nn.init.ones_(p)
+    return model, torch.optim.SGD(model.parameters(), lr=lr, **settings)
+
+
+def loss_of(torch, model, dtype=None):
+    """(uv - 3)², the loss of the lesson."""
+    x, t = torch.ones(1, 1, dtype=dtype), torch.full((1, 1), 3.0, dtype=dtype)
+    return torch.nn.MSELoss()(model(x), t)
+
+
+def train(torch, model, optimizer, order="ZBS", rounds=3):
+    """The losses of some rounds with the three calls in this order."""
+    losses = []
+    for _ in range(rounds):
+        loss = loss_of(torch, model, model[0].weight.dtype)
+        losses.append(loss.item())
+        for letter in order:
+            {"Z": optimizer.zero_grad, "B": loss.backward, "S": optimizer.step}[letter]()
+    return losses
+
+
+def stepped(torch, optimizer, p, *gradients):
+    """The values of `p` after a step with each of these gradients."""
+    values = []
+    for gradient in gradients:
+        p.grad = None if gradient is None else torch.tensor([gradient])
+        optimizer.step()
+        values.append(round(p.item(), 5))
+    return values
+
+
+def test_c10_1_a_step_writes_in_place(torch):
+    """`step()` reads `.grad` and writes the parameters in place under no_grad: the same tensors afterwards, without a
+    node, and with a higher version.
+    """
+    writes = {"SGD": 1, "Adam": 1, "AdamW": 2, "RMSprop": 1, "Adagrad": 1}
+    for name, count in writes.items():
+        p, gradient = leaf(torch, 1.0, 2.0), torch.tensor([3.0, 4.0])
+        p.grad, memory = gradient, p.data_ptr()
+        model_and_others = [p]
+        getattr(torch.optim, name)(model_and_others, lr=0.1).step()
+
+        assert model_and_others[0] is p and p.data_ptr() == memory and p.tolist() != [1.0, 2.0]
+        assert p.is_leaf and p.grad_fn is None and p.requires_grad
+        assert p._version == count
+        assert p.grad is gradient and gradient.tolist() == [3.0, 4.0] and gradient._version == 0
+
+    model, optimizer = fresh(torch)
+    loss = loss_of(torch, model)
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    with pytest.raises(RuntimeError, match=IN_PLACE):  # the write is counted
+        loss.backward()
+
+
+def test_c10_2_sgd_by_hand(torch):
+    """Plain SGD is `p.add_(p.grad, alpha=-lr)`; weight decay first adds its multiple of p to the gradient, and momentum
+    puts a running sum in the gradient's place.
+    """
+    for settings in ({}, {"weight_decay": 0.3}, {"momentum": 0.9}, {"momentum": 0.9, "weight_decay": 0.3}):
+        start = [random.uniform(-2, 2) for _ in range(16)]
+        p, q = leaf(torch, *start), torch.tensor(start)
+        optimizer, total = torch.optim.SGD([p], lr=0.1, **settings), None
+        for _ in range(4):
+            p.grad = gradient = torch.tensor([random.uniform(-2, 2) for _ in range(16)])
+            optimizer.step()
+            if "weight_decay" in settings:
+                gradient = gradient.add(q, alpha=0.3)
+            if "momentum" in settings:
+                total = gradient = gradient.clone() if total is None else total.mul_(0.9).add_(gradient)
+            q.add_(gradient, alpha=-0.1)
+
+            assert p.tolist() == q.tolist(), settings  # to the last digit
+
+    p = leaf(torch, 1.0)
+    optimizer = torch.optim.SGD([p], lr=0.1, momentum=0.9, weight_decay=0.5)
+    assert stepped(torch, optimizer, p, 2.0, 2.0) == [0.75, 0.2875]  # the numbers of the lesson
+
+    fast, slow = leaf(torch, 1.0), leaf(torch, 1.0)
+    fast.grad, slow.grad = torch.ones(1), torch.ones(1)
+    torch.optim.SGD([{"params": [fast]}, {"params": [slow], "lr": 0.01}], lr=0.1).step()
+    assert [round(p.item(), 5) for p in (fast, slow)] == [0.9, 0.99]  # other parameters, other rates
+
+
+def test_c10_3_what_is_remembered(torch):
+    """What an optimizer remembers of a parameter stands in `optimizer.state` and appears with that parameter's first
+    step: a sum for momentum; two averages and a count of steps for Adam.
+    """
+    wanted = {
+        "SGD": ({}, []),
+        "SGD with momentum": ({"momentum": 0.9}, ["momentum_buffer"]),
+        "Adam": ({}, ["step", "exp_avg", "exp_avg_sq"]),
+    }
+    for name, (settings, keys) in wanted.items():
+        p, idle = leaf(torch, 1.0, 1.0), leaf(torch, 1.0)
+        optimizer = getattr(torch.optim, name.split()[0])([p, idle], lr=0.1, **settings)
+        assert dict(optimizer.state) == {}
+        for count in (1, 2):
+            p.grad = torch.tensor([0.001, 1000.0])
+            optimizer.step()
+
+            assert list(optimizer.state[p] if keys else []) == keys
+            assert all(key is not idle for key in optimizer.state)
+            if name == "Adam":
+                assert optimizer.state[p]["step"].item() == count
+                assert [round(value, 4) for value in p.tolist()] == [1 - 0.1 * count] * 2  # whatever the gradient
+
+
+def test_c10_4_none_and_zero(torch):
+    """`step()` skips a parameter whose `.grad` is None; a gradient of zero still moves it, by momentum or weight
+    decay.
+    """
+    makers = {
+        "plain": lambda p: torch.optim.SGD([p], lr=0.1),
+        "momentum": lambda p: torch.optim.SGD([p], lr=0.1, momentum=0.9),
+        "decay": lambda p: torch.optim.SGD([p], lr=0.1, weight_decay=0.5),
+        "Adam": lambda p: torch.optim.Adam([p], lr=0.1),
+    }
+    for name, make in makers.items():
+        p = leaf(torch, 1.0)
+        optimizer = make(p)
+        first, second = stepped(torch, optimizer, p, 1.0, None)
+        assert first == second
+        if name == "Adam":
+            assert optimizer.state[p]["step"].item() == 1  # not even counted
+        (third,) = stepped(torch, optimizer, p, 0.0)
+        assert (third == first) == (name == "plain")
+
+    for set_to_none in (True, False):
+        model, optimizer = fresh(torch, momentum=0.9)
+        train(torch, model, optimizer, rounds=1)
+        before = model[0].weight.item()
+        optimizer.zero_grad(set_to_none=set_to_none)
+        optimizer.step()
+        assert (model[0].weight.grad is None) == set_to_none
+        assert (model[0].weight.item() == before) == set_to_none
+
+
+def test_c10_5_frozen_and_stepped(torch):
+    """`requires_grad_(False)` does not stop `step()`: a gradient that is still there is used again."""
+    p = leaf(torch, 1.0)
+    optimizer = torch.optim.SGD([p], lr=0.25)
+    p.sum().backward()
+    p.requires_grad_(False)
+    values = []
+    for _ in range(3):
+        optimizer.step()
+        values.append(p.item())
+
+    assert values == [0.75, 0.5, 0.25]
+    optimizer.zero_grad()
+    optimizer.step()
+    assert p.item() == 0.25
+    p.requires_grad_(True)  # unfrozen: it is still in its group, and learns
+    p.sum().backward()
+    optimizer.step()
+    assert p.item() == 0.0
+
+
+def test_c10_6_six_orders(torch):
+    """After the forward pass, zero_grad, backward, step trains, and so does backward, step, zero_grad; three of the
+    other orders never move a parameter, and step, zero_grad, backward raises in the second round if backward reads
+    a parameter.
+    """
+    for order in map("".join, itertools.permutations("ZBS")):
+        model, optimizer = fresh(torch)
+        if order == "SZB":
+            assert train(torch, model, optimizer, order, rounds=1) == [4.0]
+            with pytest.raises(RuntimeError, match=IN_PLACE):
+                train(torch, model, optimizer, order, rounds=1)
+            continue
+        losses = [round(loss, 4) for loss in train(torch, model, optimizer, order)]
+        trains = order in ("ZBS", "BSZ")
+        assert losses == ([4.0, 1.0816, 0.0196] if trains else [4.0, 4.0, 4.0])
+        assert [p._version for p in model.parameters()] == ([5, 5] if trains else [2, 2])  # 2: their first values
+
+    for order, wanted in (("ZBS", [1.0, 1.4, 1.72, 1.976]), ("SZB", [1.0, 1.0, 1.4, 1.8])):
+        model, optimizer = fresh(torch, layers=1)  # backward reads no parameter
+        seen = []
+        for _ in range(4):
+            seen.append(round(train(torch, model, optimizer, order, rounds=1)[0] ** 0.5, 4))
+        assert seen == [round(3 - w, 4) for w in wanted]  # no error, and one round late
+
+
+def test_c10_7_clip_once(torch):
+    """`clip_grad_norm_` multiplies all gradients in place by one factor and returns the norm they had; after each
+    micro-batch instead of after the last it gives another direction.
+    """
+    p, q = leaf(torch, 0.0, 0.0), leaf(torch, 0.0)
+    p.grad, q.grad = torch.tensor([1.0, 2.0]), torch.tensor([2.0])
+    grads = [p.grad, q.grad]
+    norm = torch.nn.utils.clip_grad_norm_([p, q], 1.5)
+
+    assert norm.item() == 3.0
+    assert [round(value, 4) for value in (*p.grad.tolist(), *q.grad.tolist())] == [0.5, 1.0, 1.0]
+    assert p.grad is grads[0] and q.grad is grads[1] and [g._version for g in grads] == [1, 1]
+    assert p._version == q._version == 0 and p.tolist() == [0.0, 0.0]
+
+    p.grad = torch.tensor([3.0, 4.0])
+    assert torch.nn.utils.clip_grad_norm_([p], 10.0).item() == 5.0  # short enough: the numbers stay
+    assert p.grad.tolist() == [3.0, 4.0]
+
+    results = {}
+    for after in ("last", "each"):
+        w = leaf(torch, 0.0, 0.0)
+        for number, part in enumerate(torch.tensor([[3.0, 0.0], [0.0, 4.0]])):
+            (w * part).sum().backward()
+            if after == "each" or number == 1:
+                torch.nn.utils.clip_grad_norm_([w], 1.0)
+        results[after] = [round(value, 4) for value in w.grad.tolist()]
+    assert results == {"last": [0.6, 0.8], "each": [0.2425, 0.9701]}
+
+
+def test_c10_8_a_scheduler_writes_rates(torch):
+    """`scheduler.step()` writes `lr` in the optimizer's groups, and no parameter and no gradient; called before
+    `optimizer.step()` it skips the first rate, with a warning.
+    """
+    moves = {}
+    for late in (True, False):
+        p = leaf(torch, 0.0)
+        optimizer = torch.optim.SGD([{"params": [p]}, {"params": [leaf(torch, 0.0)], "lr": 1.0}], lr=0.5)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+        p.grad, moved = torch.tensor([-1.0]), []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                before = p.item()
+                if not late:
+                    scheduler.step()
+                optimizer.step()
+                moved.append(p.item() - before)
+                if late:
+                    facts = p._version, p.grad._version, p.item(), p.grad.item(), dict(optimizer.state)
+                    scheduler.step()
+                    assert facts == (p._version, p.grad._version, p.item(), p.grad.item(), dict(optimizer.state))
+        moves[late] = moved, [str(one.message)[:73] for one in caught]
+        assert [group["lr"] for group in optimizer.param_groups] == [0.0625, 0.125]
+
+    warning = "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTo"
+    assert moves == {True: ([0.5, 0.25, 0.125], []), False: ([0.25, 0.125, 0.0625], [warning])}
+
+    with pytest.raises(ValueError, match="optimizer got an empty parameter list"):
+        parameters = fresh(torch)[0].parameters()
+        assert len(list(parameters)) == 2
+        torch.optim.SGD(parameters, lr=0.1)
+
+
+def test_c10_9_a_state_is_no_copy(torch):
+    """`state_dict()` hands out the model's own memory: a best state that was not copied changes with every step."""
+    model, optimizer = fresh(torch, lr=0.25)
+    given, copied = model.state_dict(), copy.deepcopy(model.state_dict())
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    shallow = dict(given)
+    assert given["0.weight"].data_ptr() == model[0].weight.data_ptr()
+    assert not given["0.weight"].requires_grad and given["0.weight"]._version == model[0].weight._version
+    train(torch, model, optimizer, rounds=1)
+
+    assert model[0].weight.item() == given["0.weight"].item() == shallow["0.weight"].item() == 2.0
+    assert given["0.weight"]._version == model[0].weight._version
+    assert copied["0.weight"].item() == 1.0
+    model.load_state_dict(given)
+    assert loss_of(torch, model).item() == 1.0  # still that after the step
+    model.load_state_dict(copied)
+    assert loss_of(torch, model).item() == 4.0
+    file.seek(0)
+    assert torch.load(file)["0.weight"].item() == 1.0
+
+    losses = [4.0]
+    for _ in range(4):
+        train(torch, model, optimizer, rounds=1)
+        losses.append(loss_of(torch, model).item())
+    assert losses == [4.0, 1.0, 4.0, 1.0, 4.0]
+
+
+def test_c10_10_what_a_checkpoint_needs(torch):
+    """With the states of model and optimizer, training goes on to the last digit as if never interrupted; without the
+    optimizer's, momentum starts again, and nothing raises.
+    """
+
+    def adam(model):
+        return torch.optim.Adam(model.parameters(), lr=0.05)
+
+    for make in (None, adam):
+        model, optimizer = fresh(torch, lr=0.02, momentum=0.9)
+        optimizer = make(model) if make else optimizer
+        train(torch, model, optimizer)
+        saved = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
+        wanted = train(torch, model, optimizer)
+        seen = []
+        for whole in (True, False):
+            again, its = fresh(torch, lr=0.02, momentum=0.9)
+            its = make(again) if make else its
+            again.load_state_dict(saved[0])
+            if whole:
+                its.load_state_dict(copy.deepcopy(saved[1]))
+            seen.append(train(torch, again, its))
+
+        assert seen[0] == wanted
+        assert seen[1] != wanted and seen[1][0] == wanted[0]
+
+    model, optimizer = fresh(torch)  # the rate and what a scheduler counts are part of it
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    optimizer.step()
+    scheduler.step()
+    _, its = fresh(torch)
+    later = torch.optim.lr_scheduler.StepLR(its, step_size=2, gamma=0.5)
+    its.load_state_dict(optimizer.state_dict())
+    later.load_state_dict(scheduler.state_dict())
+    its.step()
+    later.step()
+    assert its.param_groups[0]["lr"] == 0.05
+
+
+def test_c10_11_an_optimizer_holds_tensors(torch):
+    """An optimizer steps the tensors it was given: a layer that is put in later does not learn, and nothing raises;
+    `load_state_dict` and `model.double()` keep the parameters the same objects.
+    """
+    model, optimizer = fresh(torch)
+    model[1] = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.constant_(model[1].weight, 0.5)
+    train(torch, model, optimizer)
+
+    assert model[1].weight.item() == 0.5 and model[1].weight.grad is not None
+    assert model[0].weight.item() != 1.0
+    optimizer.add_param_group({"params": model[1].parameters(), "lr": 0.01})
+    train(torch, model, optimizer, rounds=1)
+    assert model[1].weight.item() != 0.5
+
+    model, optimizer = fresh(torch)
+    parameters = list(model.parameters())
+    model.load_state_dict(copy.deepcopy(model.state_dict()))
+    model.double()
+    model.float().double()
+    assert all(a is b for a, b in zip(model.parameters(), parameters, strict=True))
+    train(torch, model, optimizer, rounds=1)
+    assert [p.item() != 1.0 for p in model.parameters()] == [True, True]
+    model.load_state_dict(copy.deepcopy(model.state_dict()), assign=True)  # this one does exchange them
+    assert not any(a is b for a, b in zip(model.parameters(), parameters, strict=True))
+
+
+def test_c10_12_forward_writes_averages(torch):
+    """In train mode the forward pass of batch norm writes its running averages, under no_grad too, and their versions
+    stay; in eval mode it writes nothing.
+    """
+    norm, batch = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]])
+    averages = norm.running_mean, norm.running_var
+    versions = [average._version for average in averages]
+    seen = []
+    for training, recording in itertools.product((True, False), (True, False)):
+        norm.train(training)
+        with torch.set_grad_enabled(recording):
+            norm(batch)
+        seen.append([*(round(average.item(), 4) for average in averages), norm.num_batches_tracked.item()])
+
+    assert seen == [[0.2, 1.1, 1], [0.38, 1.19, 2], [0.38, 1.19, 2], [0.38, 1.19, 2]]
+    assert [average._version for average in averages] == versions
+    with torch.no_grad():
+        assert norm.eval()(batch).tolist() != norm.train()(batch).tolist()
+
+    drop, ones = torch.nn.Dropout(0.5), torch.ones(50)
+    masks = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        masks.append(drop(ones).tolist())
+    assert masks[0] == masks[1] != drop(ones).tolist()
+    assert drop.eval()(ones).tolist() == ones.tolist()
+
+
+def test_c10_13_read_all_then_write(torch):
+    """When two losses come from one forward pass, a step between their backward passes raises if the second still has
+    to read a weight that was stepped.
+    """
+
+    def two(layers, early):
+        """The trunk's and the heads' weights after one round."""
+        trunk, (actor, critic) = fresh(torch, layers=layers)[0], fresh(torch)[0]
+        first = torch.optim.SGD([*trunk.parameters(), *actor.parameters()], lr=0.1)
+        second = torch.optim.SGD(critic.parameters(), lr=0.1)
+        h, t = trunk(torch.ones(1, 1)), torch.full((1, 1), 3.0)
+        loss_a, loss_c = ((head(h) - t).square().mean() for head in (actor, critic))
+        loss_a.backward(retain_graph=True)
+        if early:
+            first.step()
+        loss_c.backward()
+        if not early:
+            first.step()
+        second.step()
+        return [round(p.item(), 4) for part in (trunk, actor, critic) for p in part.parameters()]
+
+    with pytest.raises(RuntimeError, match=IN_PLACE):
+        two(layers=2, early=True)
+    assert two(layers=2, early=False) == [1.8, 1.8, 1.4, 1.4]
+    assert two(layers=1, early=True) == [1.4, 1.4, 1.4]  # the trunk's weight is kept by nobody: no error
+    assert two(layers=1, early=False) == [1.8, 1.4, 1.4]

@@ -627,12 +627,16 @@ class Reader:
         """The value on the same elements and counter: a kept result is a second tensor."""
         where = place(tensor)
         same = [i for i in self.by_place.get(where, ()) if self.alike(self.tensors[i], tensor)]
-        same.sort(key=lambda i: (self.values[i].node != node, self.values[i].node is None, i))
+        same.sort(key=lambda i: (self.values[i].node != node, self.values[i].node is None, self.is_plain(i, tensor), i))
         if same:
             return same[0]
         named = [t for t in self.named_at.get(where, ()) if self.alike(t, tensor)]
         named.sort(key=lambda t: ask(t, "grad_fn") is None)
         return self.value(named[0]) if named else None
+
+    def is_plain(self, i, tensor):
+        """True for a value that is no part of the history that the tensor has: `w.detach()`, when `w.t()` was saved."""
+        return self.has_history(tensor) and not self.values[i].requires_grad
 
     @staticmethod
     def alike(a, b):

@@ -260,6 +260,16 @@ def test_old_view_of_a_base_written_later(torch):
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
+def test_a_detached_tensor_is_not_taken_for_the_operand(torch):
+    """What was saved of a transposed weight is the weight, though a state that shares its memory is drawn, too."""
+    weight, x = torch.ones(1, 1, requires_grad=True), torch.ones(1, 1, requires_grad=True)
+    state = weight.detach()
+    text = draw(state, x @ weight.t(), names=["state", "y"]).text
+
+    assert "saved mat2 = weight: v0, now v0" in text
+    assert re.search(r"y +\[\[1.\]\]; v0; from x, weight;", text)
+
+
 def test_nothing_to_draw():
     """An empty call says what to give."""
     with pytest.raises(TypeError, match=r"draw\(\) needs at least one tensor: draw\(loss\)"):

@@ -611,7 +611,7 @@ def fit_source(text):
 
 
 EX3 = Exercise(
-    id="10.3", kind="repair", title="Repair the loop", minutes=10, difficulty=2, puzzles=(14,),
+    id="10.3", kind="repair", title="Repair the loop", minutes=10, difficulty=2,
     question="For each batch, a list of micro-batches of equal size: one step, with the gradient of the mean loss over "
     "the whole batch, clipped to the norm `most`, at the rate set so far; then the scheduler goes on by one.",
     name="fit",
@@ -944,7 +944,8 @@ class Epochs:
 
     def run(self, model):
         """The loss of the model on a random batch."""
-        return self.torch.nn.functional.mse_loss(model(random_tensor(self.torch, 4, 2)), random_tensor(self.torch, 4, 1))
+        x, t = random_tensor(self.torch, 4, 2), random_tensor(self.torch, 4, 1)
+        return self.torch.nn.functional.mse_loss(model(x), t)
 
     def train_epoch(self, model):
         """Two steps, in the mode in which the model is."""

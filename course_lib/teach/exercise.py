@@ -146,6 +146,9 @@ def judge(exercise, answer, torch, seconds=bounds.SECONDS):
     """The Result for one answer, with `torch` (our engine or PyTorch) given to the check. Never raises."""
     calls = Calls()
     engines = loaded_engines(torch)
+    prepare = getattr(exercise.check, "prepare", None)
+    if prepare is not None:  # what a library does once, and for seconds, is no time of the learner's
+        prepare(torch)
     ran = bounds.run(lambda: verdict_of(exercise, answer, torch, calls), engines, seconds)
 
     def in_words():  # bounded as well: a learner's own __repr__ or error class may be asked for its text

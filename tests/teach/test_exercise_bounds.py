@@ -12,7 +12,7 @@ import pytest
 from exercise_samples import DOUBLE, changed
 
 from course_lib.teach import bounds
-from course_lib.teach.exercise import define, judge
+from course_lib.teach.exercise import correct, define, judge, not_yet
 
 LOOPS = {
     "plain": "while True:\n        pass",
@@ -56,6 +56,22 @@ def test_an_endless_loop_is_stopped(body):
     assert result.outcome == "error in your code"
     assert result.text == "it was still running after 0.2 seconds and was stopped."
     assert result.details[0].startswith("line ")
+
+
+def test_what_a_check_prepares_is_no_time_of_the_learners():
+    """A check's `prepare` runs before the clock does: PyTorch's first optimizer imports for seconds."""
+
+    def check(answer, torch):
+        return correct("prepared") if prepared == [None] else not_yet("not prepared")
+
+    def prepare(torch):
+        time.sleep(0.3)
+        prepared.append(torch)
+
+    prepared, check.prepare = [], prepare
+    result = judge(changed(DOUBLE, check=check), define(DOUBLE.solution, "double", None), None, 0.2)
+
+    assert result.outcome == "correct"
 
 
 @pytest.mark.parametrize("body", [body for name, body in LOOPS.items() if name != "sleep"])

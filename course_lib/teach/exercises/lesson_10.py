@@ -22,6 +22,12 @@ def fresh(torch, lr=0.1, **settings):
     return model, torch.optim.SGD(model.parameters(), lr=lr, **settings)
 
 
+def trains(check):
+    """A check that makes optimizers. PyTorch's first one imports for seconds, so one is made before the clock runs."""
+    check.prepare = fresh
+    return check
+
+
 def random_tensor(torch, *shape):
     """A tensor of random numbers, away from zero, of either sign."""
     values = [random.choice((-1, 1)) * value for value in numbers(math.prod(shape))]
@@ -58,6 +64,7 @@ def outcome_of_order(torch, order):
     return losses
 
 
+@trains
 def check_10_p1(answer, torch):
     names = as_names(answer)
     given = None if names is None else {name.upper() for name in names}
@@ -131,6 +138,7 @@ def early_stopping(torch):
     return best["loss"], torch.nn.MSELoss()(model(x), t).item()
 
 
+@trains
 def check_10_p2(answer, torch):
     if "error" in str(answer).lower():
         return almost("refused")
@@ -242,10 +250,12 @@ def writes_of_lines(torch):
     return found
 
 
+@trains
 def check_10_1(answer, torch):
     if not isinstance(answer, dict) or not set(LINES) <= set(answer):
         return not_yet("Keep the dictionary with its six letters, and put a list in the place of each None.")
     given = {letter: set_of_names(answer[letter]) for letter in LINES}
+    given = {letter: names and {name.lower() for name in names} for letter, names in given.items()}
     for letter, names in given.items():
         if names is None or not names <= set(KINDS):
             return not_yet(f"For {letter}, give a list with some of: {', '.join(KINDS)}. It may be empty.")
@@ -421,6 +431,7 @@ def run_10_2(torch, letter):
     return happens(PROGRAMS[letter], space, right, (RuntimeError, ValueError))
 
 
+@trains
 def check_10_2(answer, torch):
     return check_table(
         answer, PROGRAMS, lambda letter: run_10_2(torch, letter), WRONG_HAPPENS,
@@ -545,13 +556,13 @@ def run_loop(torch, model, batches, most, clear="batch", share="parts", clip="ba
 
 
 def worlds():
-    """The ways to deviate in up to three places, few first: (the settings, the name of the first mistake in them)."""
+    """The ways to deviate, in few places first: (the settings, the name of the first mistake in them)."""
     every = [[(key, right, None)] + [(key, other, name) for other, name in others.items()]
              for key, (right, others) in DEVIATIONS.items()]  # fmt: skip
     found = []
     for choice in itertools.product(*every):
         names = [name for _, _, name in choice if name]
-        if 1 <= len(names) <= 3:
+        if names:
             found.append((len(names), {key: value for key, value, _ in choice}, names[0]))
     return [(settings, name) for _, settings, name in sorted(found, key=lambda one: one[0])]
 
@@ -570,29 +581,61 @@ def task_10_3(torch):
             return model, batches, (small + middle) / 2
 
 
+def run_answer(answer, torch, model, batches, most):
+    """The parameters after the learner's loop, and what was seen on the way: sizes, graphs at a time, steps."""
+    mine, sizes, arrived, seen = copy.deepcopy(model), [], [], {"graphs": 0, "steps": 0}
+
+    def ran(module, inputs, result):
+        sizes.append(len(result))
+        seen["graphs"] = max(seen["graphs"], len(sizes) - len(arrived))
+
+    def stepped(*_):
+        seen["steps"] += 1
+
+    mine.register_forward_hook(ran)
+    mine[2].bias.register_hook(arrived.append)  # called once for each backward pass
+    optimizer = torch.optim.SGD(mine.parameters(), lr=0.2)
+    optimizer.register_step_post_hook(stepped)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+    answer(torch, mine, optimizer, scheduler, batches, most)
+    return [flat(p) for p in mine.parameters()], seen | {"sizes": sizes}
+
+
+def same_lists(one, other):
+    return all(near(a, b, 1e-9) for a, b in zip(one, other, strict=True))
+
+
+def judged_loop(answer, torch):
+    """The verdict about one random task, or None when it was solved."""
+    model, batches, most = task_10_3(torch)
+    wanted, _ = run_loop(torch, model, batches, most)
+    got, seen = run_answer(answer, torch, model, batches, most)
+    if sum(seen["sizes"]) != sum(len(x) for parts in batches for x, _ in parts):
+        return not_yet("Each micro-batch should go through the model once.")
+    if max(seen["sizes"]) > 4:
+        return almost("one big batch")
+    if seen["graphs"] > 1:
+        return almost("all graphs at once")
+    if same_lists(got, wanted):
+        return None
+    if got == [flat(p) for p in model.parameters()]:
+        return almost("cleared before the step") if seen["steps"] else not_yet("No step was taken.")
+    if seen["steps"] > len(batches):
+        return almost("a step for each part")
+    for settings, name in worlds():
+        if same_lists(got, run_loop(torch, model, batches, most, **settings)[0]):
+            return almost(name)
+    return not_yet("The parameters are not those of one step for each batch, as the question describes it.")
+
+
+@trains
 def check_10_3(answer, torch):
     for _ in range(2):
         with warnings.catch_warnings():  # the wrong order of scheduler and optimizer warns; the check says more
             warnings.simplefilter("ignore")
-            model, batches, most = task_10_3(torch)
-            wanted, _ = run_loop(torch, model, batches, most)
-            mine, sizes = copy.deepcopy(model), []
-            mine.register_forward_hook(lambda module, inputs, result, sizes=sizes: sizes.append(len(result)))
-            optimizer = torch.optim.SGD(mine.parameters(), lr=0.2)
-            scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
-            answer(torch, mine, optimizer, scheduler, batches, most)
-            got = [flat(p) for p in mine.parameters()]
-            if max(sizes, default=0) > 4:
-                return almost("one big batch")
-            if all(near(a, b, 1e-9) for a, b in zip(got, wanted, strict=True)):
-                continue
-            if got == [flat(p) for p in model.parameters()]:
-                return almost("cleared before the step")
-            for settings, name in worlds():
-                found, _ = run_loop(torch, model, batches, most, **settings)
-                if all(near(a, b, 1e-9) for a, b in zip(got, found, strict=True)):
-                    return almost(name)
-        return not_yet("The parameters are not those of one step for each batch, as the question describes it.")
+            verdict = judged_loop(answer, torch)
+        if verdict:
+            return verdict
     return correct("the gradient is complete, then shortened once, then used at the rate that holds, then cleared.")
 
 
@@ -672,6 +715,16 @@ EX3 = Exercise(
         Mistake("rate never changed",
                 "The rate stays what it was: nobody calls the scheduler.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step()")),
+        Mistake("a step for each part",
+                "There is a step for every micro-batch. One for the whole batch was asked for, when all parts have "
+                "arrived.",
+                fit_source("for x, t in parts:; >optimizer.zero_grad(); >mse(model(x), t).backward(); >CLIP; "
+                           ">optimizer.step(); scheduler.step()")),
+        Mistake("all graphs at once",
+                "The numbers would be right, but the losses are added up first, so the graphs of all micro-batches "
+                "are alive together. A backward for each part frees its graph before the next begins.",
+                fit_source("optimizer.zero_grad(); loss = sum(mse(model(x), t) for x, t in parts) / len(parts); "
+                           "loss.backward(); CLIP; optimizer.step(); scheduler.step()")),
         Mistake("one big batch",
                 "The numbers would be right, but the whole batch goes through the model at once. Micro-batches are "
                 "there because it does not fit.",
@@ -700,7 +753,8 @@ class Hand:
             b1, b2 = b2, b1
         self.m = b1 * self.m + (1 if slip == "no share" else 1 - b1) * g
         self.s = b2 * self.s + (1 - b2) * (abs(g) if slip == "not squared" else g * g)
-        first, second = (1, 1) if slip == "no correction" else (1 - b1**self.n, 1 - b2**self.n)
+        first = 1 if slip in ("no correction", "no first") else 1 - b1**self.n
+        second = 1 if slip in ("no correction", "no second") else 1 - b2**self.n
         if slip == "eps under the root":
             size = math.sqrt(self.s / second + eps)
         elif slip == "no root":
@@ -712,11 +766,12 @@ class Hand:
         self.p -= (-1 if slip == "uphill" else 1) * lr * self.m / first / size
 
 
-SLIPS = ("no correction", "eps under the root", "no root", "root before correction", "betas exchanged", "no share",
-         "not squared", "uphill", "None as zero")  # fmt: skip
+SLIPS = ("no correction", "no first", "no second", "eps under the root", "no root", "root before correction",
+         "betas exchanged", "no share", "not squared", "uphill", "None as zero")  # fmt: skip
 NAMES = {"step", "exp_avg", "exp_avg_sq"}
 
 
+@trains
 def check_10_4(answer, torch):
     start = [[random.uniform(1, 2) for _ in range(2)] for _ in range(3)]
     params = [torch.tensor(values, dtype=torch.float64, requires_grad=True) for values in start]
@@ -743,14 +798,14 @@ def check_10_4(answer, torch):
             for hand, g in zip(hands[slip], gradients, strict=True):
                 for one, value in zip(hand, [None, None] if g is None else g, strict=True):
                     one.step(value, lr, b1, b2, eps)
-        if verdict := judged(params, state, hands, given, gradients, where, marks):
+        if verdict := judged(params, state, hands, given, gradients, where, marks, start):
             return verdict
     if any(not p.requires_grad or p.grad_fn is not None for p in params):
         return not_yet("Afterwards the parameters should still be leaves that require grad.")
     return correct("two averages and a count for each parameter: this is what a checkpoint has to carry along.")
 
 
-def judged(params, state, hands, given, gradients, where, marks):
+def judged(params, state, hands, given, gradients, where, marks, start):
     """The verdict about one step, or None when it is right."""
     if any(g is not None and (p.grad is not g or not near(flat(g), values))
            for p, g, values in zip(params, given, gradients, strict=True)):  # fmt: skip
@@ -762,12 +817,12 @@ def judged(params, state, hands, given, gradients, where, marks):
     if any(value != value or math.isinf(value) for values in got for value in values):
         return almost("counted late")
     if not all(near(a, b, 1e-7) for a, b in zip(got, right, strict=True)):
-        if all(p._version == mark for p, mark in zip(params, marks, strict=True)):
+        if got == start:
             return almost("names moved")
         for slip in SLIPS:
             if all(near(flat(p), [one.p for one in hand], 1e-7) for p, hand in zip(params, hands[slip], strict=True)):
-                return almost(slip)
-        return not_yet(f"A parameter that should be {rounded(right)} now is {rounded(got)}.")
+                return almost("no correction" if slip in ("no first", "no second") else slip)
+        return not_yet(f"The parameters should be {rounded(right)} by now, and they are {rounded(got)}.")
     if any(p._version == mark for p, mark, g in zip(params, marks, given, strict=True) if g is not None):
         return almost("behind the counter's back")
     for place, (p, hand) in enumerate(zip(params, hands[""], strict=True)):
@@ -866,7 +921,7 @@ def adam(torch, params, state, lr, b1, b2, eps):
                 "A parameter without gradient was not moved, but its step was counted. Its next correction is wrong.",
                 adam_but((SKIP, ""), ('            mine["exp_avg"].mul_', SKIP + '            mine["exp_avg"].mul_'))),
         Mistake("no correction",
-                "The averages begin at 0 and are too small at first. The two divisors are missing.",
+                "The averages begin at 0 and are too small at first. A divisor is missing, or both are.",
                 adam_but((' / (1 - b1 ** mine["step"])', ""), (' / (1 - b2 ** mine["step"])', ""))),
         Mistake("counted late",
                 "Something is infinite or no number. When the first step is corrected, the count must be 1: with 0 "
@@ -964,6 +1019,7 @@ class Epochs:
         return self.run(model) * 0 + self.losses[epoch]
 
 
+@trains
 def check_10_5(answer, torch):
     for _ in range(2):
         task = Epochs(torch)
@@ -1047,7 +1103,8 @@ EX5 = Exercise(
     mistakes=(
         Mistake("the last epoch",
                 "The model is not in its best state. Was the state copied, or does it share the memory that later "
-                "steps write to?", SOLVED_5.replace(COPIED, "dict(model.state_dict())")),
+                "steps write to? And was it put back into this model?",
+                SOLVED_5.replace(COPIED, "dict(model.state_dict())")),
         Mistake("buffers forgotten",
                 "The parameters are those of the best epoch, the running averages of batch norm are not. They belong "
                 "to the state, too.",

@@ -226,7 +226,7 @@ draw(*three, names=["the weight", "kept", "copied"])
 #
 # - `kept`, from the "best" state, lies in one memory with the weight of the model and has the same counter: `state_dict()` hands out what `detach()` would.
 # - So each `step` wrote into the best state, too, and `load_state_dict` copied the weights onto themselves. (It counts as a write all the same.)
-# - `copied` has a memory of its own, at version 0. It came too late: a copy must be made when the state is the best.
+# - `copied` has a memory and a counter of its own. It came too late: a copy must be made when the state is the best.
 #
 # ## Explain
 #
@@ -256,7 +256,7 @@ model.load_state_dict(fresh()[0].state_dict())
 print("0.weight is still held:", model.double()[0].weight in held)
 
 # %% [markdown]
-# **Forward writes, too.** Besides parameters, a model can have *buffers*: tensors that no gradient changes. In train mode, batch norm uses mean and variance of the batch and moves running averages towards them; in eval mode, it uses those. `no_grad` does not stop this: only `eval()` does. And `eval()` stays until you call `train()`. Dropout has no buffers, but draws random numbers in train mode: `torch.manual_seed` before a run makes it repeatable.
+# **Forward writes, too.** A model can have *buffers*, tensors that no gradient changes. In train mode, batch norm uses mean and variance of the batch and moves running averages towards them; in eval mode, it uses those. `no_grad` does not stop this, `eval()` does, and stays until you call `train()`. These writes are not counted, so two forward passes may come before one backward. Dropout has no buffers, but draws random numbers in train mode: `torch.manual_seed` makes a run repeatable.
 
 # %% tags=["C10.12"]
 norm, batch = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]])  # mean 2, variance 2

@@ -394,6 +394,11 @@ def test_c10_12_forward_writes_averages(torch):
     with torch.no_grad():
         assert norm.eval()(batch).tolist() != norm.train()(batch).tolist()
 
+    net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.BatchNorm1d(1))
+    first, second = (net(batch).square().sum() for _ in range(2))
+    first.backward()  # two forward passes before one backward: nothing is stale
+    second.backward()
+
     drop, ones = torch.nn.Dropout(0.5), torch.ones(50)
     masks = []
     for _ in range(2):

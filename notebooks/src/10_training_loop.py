@@ -110,7 +110,7 @@ draw(loss, names=model)
 # %% [markdown]
 # **Notice:**
 #
-# - `1.weight` is STALE: node 4 keeps it, at the version it had in the forward pass, and `step` has written to it since. (`Linear` multiplies by the transposed weight, a view of it: that is what "AsStrided" in the message means.)
+# - `1.weight` is STALE: node 4 keeps it, at the version it had in the forward pass, and `step` has written to it since. (It was 2 because two writes had set its first values.) `Linear` multiplies by the transposed weight, a view of it: that is what "AsStrided" in the message means.
 # - `0.weight` was written to as well. Nobody kept it, because `x` is plain: no harm.
 # - In the first round `step` found no gradient and wrote nothing. So the error waited for the second.
 # - Of the orders without an error, three have nothing to read when `step` comes: every `.grad` is None. That is no error, and no learning.
@@ -138,7 +138,7 @@ sgd, adam = torch.optim.SGD([p], lr=0.1, momentum=0.9, weight_decay=0.5), torch.
 print("before the first step:", dict(sgd.state), dict(adam.state))
 for _ in range(2):
     p.grad, w.grad = torch.tensor([2.0]), torch.tensor([0.001, 1000.0])
-    sgd.step(), adam.step()
+    sgd.step(), adam.step()  # the sum: 2 + 0.5 · 1, and then 0.9 · 2.5 + 2 + 0.5 · 0.75
     print(p, "sum:", sgd.state[p]["momentum_buffer"], "- Adam:", w)
 print(list(adam.state[w]), adam.state[w]["step"], "rate", adam.param_groups[0]["lr"])
 
@@ -189,7 +189,7 @@ show("views.count_write")
 # print(best["loss"], mse(model(x), t).item())
 # ```
 #
-# Early stopping, as it stands in many projects: keep the state of the best epoch, and put it back at the end. `state_dict()` gives a dictionary with every parameter by name; `load_state_dict()` copies such values into the model.
+# Early stopping, as it stands in many projects: keep the state of the best epoch (an epoch is one pass over all batches, here a single one), and put it back at the end. `state_dict()` gives a dictionary with every parameter by name; `load_state_dict()` copies such values into the model.
 #
 # ## Predict
 #
@@ -200,6 +200,8 @@ L.predict("10.p2", None)
 
 # %% [markdown]
 # ## Run
+#
+# The same, with the loss of each epoch printed. (`float("inf")` is more than any loss.)
 
 # %% tags=["C10.9"]
 model, optimizer = fresh(lr=0.25)
@@ -230,7 +232,7 @@ draw(*three, names=["the weight", "kept", "copied"])
 #
 # ## Explain
 #
-# **Copy it: `copy.deepcopy(model.state_dict())`.** Writing a file with `torch.save` is a copy, too. A model is not all there is to keep: momentum and Adam's averages stand in the optimizer, the rate in its groups. `optimizer.state_dict()` has both, and a scheduler has a `state_dict()` of its own. Forget it, and momentum starts again from nothing. Nothing raises; the curve has a bump.
+# **Copy it: `copy.deepcopy(model.state_dict())`.** Writing a file with `torch.save` is a copy, too. A model is not all there is to keep: momentum and Adam's averages stand in the optimizer, the rate in its groups. `optimizer.state_dict()` has both, and a scheduler has a `state_dict()` of its own. Forget it, and momentum starts again from nothing. Nothing raises; the loss makes a jump.
 
 # %% tags=["C10.10"]
 model, optimizer = fresh(lr=0.02, momentum=0.9)
@@ -256,7 +258,7 @@ model.load_state_dict(fresh()[0].state_dict())
 print("0.weight is still held:", model.double()[0].weight in held)
 
 # %% [markdown]
-# **Forward writes, too.** A model can have *buffers*, tensors that no gradient changes. In train mode, batch norm uses mean and variance of the batch and moves running averages towards them; in eval mode, it uses those. `no_grad` does not stop this, `eval()` does, and stays until you call `train()`. These writes are not counted, so two forward passes may come before one backward. Dropout has no buffers, but draws random numbers in train mode: `torch.manual_seed` makes a run repeatable.
+# **Forward writes, too.** A model can have *buffers*, tensors that no gradient changes. In train mode, batch norm normalises by mean and variance of the batch and moves running averages towards them; in eval mode, it uses those. `no_grad` does not stop this, `eval()` does, and stays until you call `train()`. These writes are not counted, so two forward passes may come before one backward. Dropout has no buffers, but draws random numbers in train mode: `torch.manual_seed` makes a run repeatable.
 
 # %% tags=["C10.12"]
 norm, batch = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]])  # mean 2, variance 2
@@ -271,7 +273,7 @@ for mode in (norm.train, norm.eval):
 # %% [markdown]
 # ## Break it
 #
-# **Two losses, two optimizers, one trunk.** An actor and a critic share the layers below. Somebody steps the first optimizer as soon as it has its gradients. The graph is shared, so `retain_graph=True` was needed to get that far, and now the second backward finds a trunk that has moved. The rule is that of lesson 07: *all reading before any writing*. One backward for the sum of both losses, or two, then all steps; the second cell begins with that. In the picture, the critic has its gradient already: the pass came as far as the trunk. (With a trunk of one layer nothing raises: on plain data its weight is not kept. The next layer that you add breaks the program.)
+# **Two losses, two optimizers, one trunk.** An actor and a critic, each with a loss of its own, share the layers below them, the trunk. Somebody steps the first optimizer as soon as it has its gradients. The graph is shared, so `retain_graph=True` was needed to get that far, and now the second backward finds a trunk that has moved. The rule is that of lesson 07: *all reading before any writing*. One backward for the sum of both losses, or two, then all steps; the second cell begins with that. In the picture, the critic has its gradient already: the pass came as far as the trunk. (With a trunk of one layer nothing raises: on plain data its weight is not kept. The next layer that you add breaks the program.)
 #
 # **A rate that was never used.** A scheduler computes a rate and writes it into `optimizer.param_groups`. It touches no tensor and no graph, and does not know how often you meant to call it: once an epoch or once a batch is up to you. It wants to come after `optimizer.step()`; the other way round, the first rate is skipped, and you are warned once.
 #
@@ -434,6 +436,8 @@ L.check("10.6", cures)
 # **A whole loop.** It is the one you know, and each line has its claim. Above it stands what must be there before: first the model, then the optimizer that holds its parameters, then the scheduler that holds the optimizer (C10.11, C10.8). At the end the best state is put back, and the test gives the very same number.
 #
 # **What PyTorch does differently.** Its optimizers can be made with `fused=True`: one call writes all parameters, and in PyTorch 2.13 it does not count. With such an optimizer the order SZB raises nothing, and the gradient of the first weight is −5.6 where −4 is right; a test of this lesson shows it. Our engine refuses the setting.
+#
+# **One more trap.** A model's `load_state_dict` copies. An optimizer's takes over the very tensors of the state that you give it, so going on with the training changes that state: load a `copy.deepcopy` of it if you need it again.
 #
 # **Left out.** Closures for `step`, and optimizers that need them (LBFGS). GPUs: PyTorch's documentation advises to move a model before its optimizer is made. 16-bit training: `GradScaler` multiplies the loss before backward and divides the gradients before the step; clipping comes after the division.
 #

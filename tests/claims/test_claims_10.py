@@ -335,6 +335,15 @@ def test_c10_10_what_a_checkpoint_needs(torch):
         assert seen[0] == wanted
         assert seen[1] != wanted and seen[1][0] == wanted[0]
 
+    model, optimizer = fresh(torch, momentum=0.9)
+    train(torch, model, optimizer)
+    state = copy.deepcopy(optimizer.state_dict())
+    before = state["state"][0]["momentum_buffer"].item()
+    again, its = fresh(torch, momentum=0.9)
+    its.load_state_dict(state)
+    train(torch, again, its)
+    assert state["state"][0]["momentum_buffer"].item() != before  # what is loaded is taken over, and not copied
+
     model, optimizer = fresh(torch)  # the rate and what a scheduler counts are part of it
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     optimizer.step()

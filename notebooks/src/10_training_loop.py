@@ -258,7 +258,7 @@ model.load_state_dict(fresh()[0].state_dict())
 print("0.weight is still held:", model.double()[0].weight in held)
 
 # %% [markdown]
-# **Forward writes, too.** A model can have *buffers*, tensors that no gradient changes. In train mode, batch norm normalises by mean and variance of the batch and moves running averages towards them; in eval mode, it uses those. `no_grad` does not stop this, `eval()` does, and stays until you call `train()`. These writes are not counted, so two forward passes may come before one backward. Dropout has no buffers, but draws random numbers in train mode: `torch.manual_seed` makes a run repeatable.
+# **Forward writes, too.** A model can have *buffers*, tensors that no gradient changes. In train mode, batch norm normalises by mean and variance of the batch and moves running averages towards them; in eval mode, it uses those. `no_grad` does not stop this, `eval()` does, and stays until you call `train()`. Its writes are not counted, so two forward passes may precede one backward. Dropout has no buffers, but draws random numbers in train mode: `torch.manual_seed` makes a run repeatable.
 
 # %% tags=["C10.12"]
 norm, batch = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]])  # mean 2, variance 2

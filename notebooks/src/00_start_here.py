@@ -46,8 +46,8 @@
 # You **predict**, **run**, **look** at a picture, and read short paragraphs, each with the cell that proves
 # it. Then you **break** something, and solve **exercises**.
 #
-# The first line of the next cell imports our own engine, written to be read. It uses PyTorch's names and
-# words: put `import torch` in its place, and all but a few cells print the same.
+# The first line of the next cell imports our own engine, written to be read. Put `import torch` in its place,
+# and all but a few cells print the same.
 #
 # | lesson | question | minutes |
 # | --- | --- | --- |
@@ -401,5 +401,4 @@ L.check("00.5", happens)
 # **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs
 # may span devices and threads. The names and the arrows are the same.
 #
-# **Next:** lesson 01 goes through the graph in depth: who points to whom, who keeps whom alive, and what two
-# programs with the same value do not share.
+# **Next:** lesson 01, the graph in depth: who points to whom, and who keeps whom alive.

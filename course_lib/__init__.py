@@ -69,7 +69,7 @@ _RARE = [
     *"""
     fill rsub isin tril_indices triu_indices atleast_1d atleast_2d atleast_3d dstack row_stack einsum scalar_tensor
     result_type promote_types can_cast save load get_num_threads set_num_threads FloatTensor DoubleTensor LongTensor
-    BoolTensor
+    BoolTensor strided legacy_contiguous_format
     """.split(),
 ]
 

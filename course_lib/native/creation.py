@@ -12,6 +12,7 @@ import numpy as np
 from course_lib import dtypes, errors, grad_mode
 from course_lib.graph import want_grad
 from course_lib.native import messages
+from course_lib.native.device import contiguous_format
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 
 state = grad_mode.state
@@ -271,30 +272,33 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     return finish(numbers.astype(kind), dtype, requires_grad, device)
 
 
-def layout(input):
+def layout(input, memory_format=None):
     """How NumPy shall lay out a tensor like `input`: the same way, but in rows when its elements share places."""
-    return "C" if 0 in input.array.strides else "K"
+    return "C" if memory_format is contiguous_format or 0 in input.array.strides else "K"
 
 
-def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
+def zeros_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Zeros in the shape and type of `input`; requires_grad is not inherited."""
-    return finish(np.zeros_like(memory_of(input), order=layout(input)), dtype, requires_grad, device)
+    zeros = np.zeros_like(memory_of(input), order=layout(input, memory_format))
+    return finish(zeros, dtype, requires_grad, device)
 
 
-def ones_like(input, *, dtype=None, device=None, requires_grad=False):
+def ones_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Ones in the shape and type of `input`; requires_grad is not inherited."""
-    return finish(np.ones_like(memory_of(input), order=layout(input)), dtype, requires_grad, device)
+    ones = np.ones_like(memory_of(input), order=layout(input, memory_format))
+    return finish(ones, dtype, requires_grad, device)
 
 
-def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
+def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """One value in the shape and type of `input`."""
     kind = numpy_type(dtype, input.array.dtype)
-    return finish(np.full_like(memory_of(input), fill_value, kind, order=layout(input)), dtype, requires_grad, device)
+    filled = np.full_like(memory_of(input), fill_value, kind, order=layout(input, memory_format))
+    return finish(filled, dtype, requires_grad, device)
 
 
-def empty_like(input, *, dtype=None, device=None, requires_grad=False):
+def empty_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Memory in the shape and type of `input`, holding zeros."""
-    return zeros_like(input, dtype=dtype, device=device, requires_grad=requires_grad)
+    return zeros_like(input, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
 
 
 # --- random ------------------------------------------------------------------------------------------------
@@ -371,17 +375,20 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
     return finish(draw.permutation(source, *shape_from((n,))), dtype or dtypes.int64, requires_grad, device)
 
 
-def randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
+def randn_like(
+    input, *, generator=None, dtype=None, device=None, requires_grad=False, memory_format=None
+):
     """Normal random numbers in the shape and type of `input`, laid out like it."""
     kind, (draw, source) = floating("normal_kernel_cpu", dtype or input.dtype), source_of(generator)
-    order, like = layout(input), memory_of(input)
+    order, like = layout(input, memory_format), memory_of(input)
     drawn = draw.normals(source, like.size, kind, order == "C" or like.flags.c_contiguous)
     return finish(draw.in_memory_order(drawn, like, order), None, requires_grad, device)
 
 
-def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
+def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Random numbers in [0, 1) in the shape and type of `input`, laid out like it."""
     kind, (draw, source) = floating("check_uniform_bounds", dtype or input.dtype), source_of(generator)
     like = memory_of(input)
-    drawn = draw.in_memory_order(draw.fractions(source, like.size, kind), like, layout(input))
+    order = layout(input, memory_format)
+    drawn = draw.in_memory_order(draw.fractions(source, like.size, kind), like, order)
     return finish(drawn, None, requires_grad, device)

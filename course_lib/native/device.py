@@ -58,3 +58,14 @@ class memory_format:
 
 
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+legacy_contiguous_format = contiguous_format
+
+
+class layout:
+    """How a tensor's elements are kept. There is one way: at equal steps in memory."""
+
+    def __repr__(self):
+        return "torch.strided"
+
+
+strided = layout()

@@ -12,7 +12,7 @@ from course_lib.graph import hooks_of, want_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
 from course_lib.native.arguments import number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
-from course_lib.native.device import contiguous_format, device, preserve_format
+from course_lib.native.device import contiguous_format, device, preserve_format, strided
 from course_lib.native.memory import at_place
 from course_lib.native.messages import warn_once
 from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
@@ -307,7 +307,7 @@ def reversed_dims(tensor):
 # --- shape and type ----------------------------------------------------------------------------------------
 
 Tensor.is_cuda = Tensor.is_sparse = Tensor.is_quantized = Tensor.is_meta = False
-Tensor.layout = "torch.strided"
+Tensor.layout = strided
 Tensor.grad_dtype = property(lambda self: self.dtype, doc="The element type that `.grad` must have: the tensor's own.")
 Tensor.ndim = property(lambda self: self.array.ndim)
 Tensor.nbytes = property(lambda self: self.array.nbytes)

@@ -26,6 +26,7 @@ from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table
 from course_lib.native.arguments import number_of, rank, type_name
 from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
+from course_lib.native.device import legacy_contiguous_format, strided  # noqa: F401
 from course_lib.native.indexing import dimension
 from course_lib.native.joining import cat
 from course_lib.native.memory import check_cast, in_storage, overlaps

@@ -4,6 +4,7 @@ PyTorch: torch/nn/functional.py, aten/src/ATen/native (AdaptiveAveragePooling.cp
 """
 
 import math
+import warnings
 
 import numpy as np
 
@@ -549,6 +550,22 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     leaking = input.array <= 0  # for these only a number is drawn
     slope.array[leaking] = draw.fractions(source, np.count_nonzero(leaking), np.float64) * (upper - lower) + lower
     return named((rows.mul_ if inplace else rows.mul)(input, slope), f"RreluWithNoiseBackward{int(inplace)}")
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """Draws from the chances softmax(logits), made soft: the softmax of logits plus noise, divided by tau.
+
+    hard gives ones and zeros, and the gradient of the soft values.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    draw, source = creation.source_of()
+    times = draw.waiting_times(source, logits.numel()).astype(logits.array.dtype).reshape(logits.shape)
+    soft = composites.softmax(composites.div(composites.sub(logits, creation.from_numpy(np.log(times))), tau), dim)
+    if not hard:
+        return soft
+    chosen = creation.zeros_like(logits.detach()).scatter_(dim, soft.detach().max(dim, True)[1], 1.0)
+    return chosen - soft.detach() + soft
 
 
 def dropout_channels(input, p, training, inplace, dims):

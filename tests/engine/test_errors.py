@@ -1768,6 +1768,10 @@ programs(
     seed_too_large=lambda torch: torch.manual_seed(2**64),
     seed_of_text=lambda torch: torch.Generator().manual_seed("a"),
     state_of_numbers_in_a_list=lambda torch: torch.Generator().set_state([1]),
+    padding_of_nothing=lambda torch: torch.nn.utils.rnn.pad_sequence([]),
+    padding_of_a_number=lambda torch: torch.nn.utils.rnn.pad_sequence(3),
+    padding_of_numbers=lambda torch: torch.nn.utils.rnn.pad_sequence([1, 2]),
+    padding_above=lambda torch: torch.nn.utils.rnn.pad_sequence([torch.ones(1)], padding_side="above"),
 )
 
 

@@ -983,3 +983,20 @@ def a_prefix_taken_off_a_state_dict(T):
     plain = {"module.a": 1, "b": 2}
     T.nn.modules.utils.consume_prefix_in_state_dict_if_present(plain, "module.")
     return [list(state), sorted(state._metadata), plain]
+
+
+@program
+def padded_sequences(T):
+    rnn = T.nn.utils.rnn
+    lines = [T.arange(3), T.arange(1), T.arange(2)]
+    x, y = T.ones(2, 3, requires_grad=True), T.ones(1, 3, requires_grad=True)
+    padded = rnn.pad_sequence([x, y], batch_first=True, padding_value=2.0)
+    (padded * T.arange(12.0).reshape(2, 2, 3)).sum().backward()
+    back = rnn.unpad_sequence(rnn.pad_sequence(lines, True), T.tensor([3, 1, 2]), True)
+    return [
+        rnn.pad_sequence(lines), rnn.pad_sequence(lines, True, -1), rnn.pad_sequence(lines, padding_side="left"),
+        rnn.pad_sequence(lines, padding_value=1.5), rnn.pad_sequence(t.double() for t in lines), padded,
+        padded._version, x.grad, y.grad, back, rnn.unpad_sequence(rnn.pad_sequence(lines), T.tensor([3, 1, 2])),
+        rnn.pad_sequence(T.ones(2, 3)), rnn.pad_sequence([T.zeros(0), T.ones(2)]),
+        rnn.pad_sequence([T.ones(2), lines[0]]),
+    ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import copy
 
-from kit import program
+from kit import program, warned
 
 
 def seeded(T, *draws):
@@ -193,3 +193,38 @@ def samplers_draw_alike(T):
         lambda: [list(data.SubsetRandomSampler([4, 5, 6])), list(data.WeightedRandomSampler([1.0, 2, 3, 0], 9))],
         lambda: list(data.WeightedRandomSampler([1.0, 2, 3, 0], 3, False)),
     )
+
+
+@program
+def gumbel_softmax(T):
+    logits = T.arange(12.0).reshape(4, 3).div(5).requires_grad_()
+    gumbel = T.nn.functional.gumbel_softmax
+
+    def hard():
+        chosen = gumbel(logits, 0.5, hard=True)
+        return [chosen, chosen.sum(-1), T.autograd.grad((chosen * T.arange(3.0)).sum(), logits)]
+
+    return seeded(
+        T, lambda: [gumbel(logits), gumbel(logits, 10.0, dim=0), gumbel(logits.t())], hard,
+        lambda: gumbel(logits.detach().double(), hard=True), lambda: warned(lambda: gumbel(logits, eps=1.0)),
+    )  # fmt: skip
+
+
+@program
+def likenesses_in_another_layout(T):
+    """memory_format= of everything that is made like another tensor."""
+    x = T.arange(6.0).reshape(2, 3).t()
+    made = [
+        lambda **o: T.zeros_like(x, **o),
+        lambda **o: T.ones_like(x, **o),
+        lambda **o: T.full_like(x, 2.0, **o),
+        lambda **o: T.empty_like(x, **o).zero_(),
+        lambda **o: T.rand_like(x, **o),
+        lambda **o: T.randn_like(x, **o),
+        lambda **o: T.randint_like(x, 9, **o),
+    ]
+    formats = (T.preserve_format, T.contiguous_format, T.legacy_contiguous_format, None)
+    return [
+        [seeded(T, lambda: make(memory_format=f), lambda: make(memory_format=f).stride()) for f in formats]
+        for make in made
+    ] + [str(T.legacy_contiguous_format), str(T.strided), x.layout == T.strided]

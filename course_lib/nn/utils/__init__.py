@@ -1,4 +1,4 @@
-"""Helpers on the parameters of a model: clipping gradients, and parameters as one vector.
+"""Helpers on the parameters of a model: clipping gradients, and parameters as one vector. `rnn` pads sequences.
 
 PyTorch: torch/nn/utils (clip_grad.py, convert_parameters.py).
 """
@@ -85,5 +85,9 @@ def vector_to_parameters(vec, parameters):
 
 
 def __getattr__(name):
-    """What PyTorch has here and this engine has not."""
+    """`rnn`, when it is first asked for; for what PyTorch has here and this engine has not, the error that says so."""
+    if name == "rnn":
+        import importlib
+
+        return importlib.import_module("course_lib.nn.utils.rnn")
     raise messages.no_such_name(__name__, name)

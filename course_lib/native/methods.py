@@ -13,7 +13,7 @@ from course_lib.native import composites, creation, derivatives_more, indexing, 
 from course_lib.native.arguments import number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
 from course_lib.native.device import contiguous_format, device, preserve_format, strided
-from course_lib.native.memory import at_place
+from course_lib.native.memory import at_place, in_storage
 from course_lib.native.messages import warn_once
 from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
 from course_lib.ops import ROWS
@@ -624,7 +624,10 @@ Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
 @method()
 def __reduce_ex__(self, protocol):
     warn_of_hooks(self)
-    array = np.array(self.array) if isinstance(self.array, np.ndarray) else self.array
+    array = self.array
+    if isinstance(array, np.ndarray):  # copied, so that a pickle of two that share memory does not share it
+        whole, *place = in_storage(array)
+        array = np.array(array) if whole is None or whole is array else (np.array(whole), *place)
     return _rebuild, (type(self), array, requires_grad(self)), self.__dict__ or None
 
 

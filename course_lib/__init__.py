@@ -39,7 +39,7 @@ from course_lib.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled
 
 _native_methods.make_facts_read_only()
 float, double, long = float32, float64, int64  # noqa: A001
-inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
+inf, nan, pi, e = (getattr(_composites.np, _name) for _name in ("inf", "nan", "pi", "e"))
 __version__ = "0.7.0"
 
 _FUNCTIONS = """
@@ -48,7 +48,7 @@ _FUNCTIONS = """
     eq ne lt le gt ge logical_not isnan isinf isfinite equal is_tensor numel
 """.split()
 _OPERATIONS = _native_methods.ROW_METHODS
-_LATER = {"nn", "optim", "utils", "linalg"}  # subpackages, imported when first used
+_LATER = {"nn", "optim", "utils", "linalg", "random", "backends"}  # subpackages, imported when first used
 
 _MORE = """
     clip clamp_min clamp_max round round_ multiply subtract divide true_divide arcsin arccos arctan absolute negative
@@ -69,7 +69,8 @@ _RARE = [
     *"""
     fill rsub isin tril_indices triu_indices atleast_1d atleast_2d atleast_3d dstack row_stack einsum scalar_tensor
     result_type promote_types can_cast save load get_num_threads set_num_threads FloatTensor DoubleTensor LongTensor
-    BoolTensor strided legacy_contiguous_format
+    BoolTensor strided legacy_contiguous_format asarray use_deterministic_algorithms
+    are_deterministic_algorithms_enabled set_float32_matmul_precision get_float32_matmul_precision
     """.split(),
 ]
 

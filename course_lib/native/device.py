@@ -41,6 +41,20 @@ class cuda:
         """0: everything is computed on the CPU."""
         return 0
 
+    is_initialized = is_available
+    memory_allocated = max_memory_allocated = device_count
+
+    @staticmethod
+    def manual_seed(seed):
+        """Nothing: there are no random numbers but the CPU's."""
+        int(seed)
+
+    manual_seed_all = manual_seed
+
+    @staticmethod
+    def empty_cache():
+        """Nothing: there is no cache."""
+
 
 def get_default_dtype():
     """The type of new floating tensors: float32."""

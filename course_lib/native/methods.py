@@ -306,7 +306,8 @@ def reversed_dims(tensor):
 
 # --- shape and type ----------------------------------------------------------------------------------------
 
-Tensor.is_cuda = Tensor.is_sparse = Tensor.is_quantized = Tensor.is_meta = False
+Tensor.is_cpu, Tensor.is_cuda = True, False
+Tensor.is_sparse = Tensor.is_quantized = Tensor.is_meta = False
 Tensor.layout = strided
 Tensor.grad_dtype = property(lambda self: self.dtype, doc="The element type that `.grad` must have: the tensor's own.")
 Tensor.ndim = property(lambda self: self.array.ndim)

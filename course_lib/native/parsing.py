@@ -89,7 +89,7 @@ for _function, _kinds in {
     "trapezoid": {"dx": "Number"}, "trapz": {"dx": "float"},
     "where": {"other": "Tensor or number", "input": "Tensor or number"},
     "as_strided": {"size": "tuple of ints", "stride": "tuple of ints"}, "repeat_interleave": {"output_size": "int"},
-    "unfold": {"size": "int"}, "local_response_norm": dict.fromkeys(("size", "k")),
+    "unfold": {"size": "int"}, "smooth_l1_loss": {"reduce": None}, "local_response_norm": dict.fromkeys(("size", "k")),
     "unique": {"input": "Tensor", "dim": "int"}, "movedim": {"source": "tuple of ints"},
 }.items():
     OTHERWISE.update(((_function, p), k) for p, k in _kinds.items())

@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import pickle
+import warnings
 
 import numpy as np
 
@@ -707,6 +708,58 @@ def set_num_threads(n):
     """Here for programs that set it; there is always one. RuntimeError for less than one."""
     if n < 1:
         raise RuntimeError("set_num_threads expects a positive integer")
+
+
+_switched = {"deterministic": False, "precision": "highest"}
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Here for programs that ask for it: the same program gives the same numbers in any case."""
+    if not isinstance(mode, bool):
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type_name(mode)}"
+        )
+    _switched["deterministic"] = mode
+
+
+def are_deterministic_algorithms_enabled():
+    """What use_deterministic_algorithms was told last."""
+    return _switched["deterministic"]
+
+
+def set_float32_matmul_precision(precision):
+    """Here for programs that set it: products are computed in full precision in any case."""
+    if precision in ("highest", "high", "medium"):
+        _switched["precision"] = precision
+    else:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+            "setFloat32MatmulPrecision call has no effect.", stacklevel=2,
+        )  # fmt: skip
+
+
+def get_float32_matmul_precision():
+    """What set_float32_matmul_precision was told last."""
+    return _switched["precision"]
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+    """A tensor of what there is: without a copy, if obj is a tensor or an array of that dtype. copy=True makes one.
+
+    copy=False is ValueError where it needs one. With requires_grad=True the tensor has no history.
+    """
+    shares = isinstance(obj, Tensor | np.ndarray)
+    if copy is False and not shares:
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    result = creation.as_tensor(obj, dtype, device) if shares else creation.tensor(obj, dtype=dtype, device=device)
+    if copy is False and result.dtype is not dtypes.of_array(obj.array if isinstance(obj, Tensor) else obj):
+        names = [t.title for t in (dtypes.of_array(getattr(obj, "array", obj)), result.dtype)]
+        raise ValueError(f"can't alias tensor with dtype '{names[0]}' into dtype '{names[1]}'.")
+    if copy and shares:
+        result = result.clone()
+    if requires_grad is not None and requires_grad != result.requires_grad:
+        result = result.detach().requires_grad_(requires_grad)
+    return result
 
 
 # --- what old programs say ---------------------------------------------------------------------------------

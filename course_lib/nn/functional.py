@@ -645,8 +645,19 @@ def common_shape(*tensors):
         raise broadcast_error(*tensors) from None
 
 
-def mse_loss(input, target, *, reduction="mean"):
+def old_reduction(size_average, reduce):
+    """The reduction that old programs ask for with two truth values, of which None means True."""
+    chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.", stacklevel=3
+    )
+    return chosen
+
+
+def mse_loss(input, target, *, reduction="mean", size_average=None, reduce=None):
     """The squared differences: their mean, their sum, or all of them."""
+    if size_average is not None or reduce is not None:
+        reduction = old_reduction(size_average, reduce)
     input, target = same_size(input, target)
     if not (input.is_floating_point() or target.is_floating_point()):
         kind = dtypes.of_array(promote(input, target)[0]).title
@@ -654,15 +665,19 @@ def mse_loss(input, target, *, reduction="mean"):
     return rows.mse_loss(input, target, reduction_number(reduction))
 
 
-def l1_loss(input, target, *, reduction="mean"):
+def l1_loss(input, target, *, reduction="mean", size_average=None, reduce=None):
     """The magnitudes of the differences: their mean, their sum, or all of them."""
+    if size_average is not None or reduce is not None:
+        reduction = old_reduction(size_average, reduce)
     input, target = same_size(input, target)
     return reduced(rows.abs(input - target), reduction)
 
 
 @asking_later
-def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
+def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0, size_average=None, reduce=None):
     """Squared differences (divided by 2 beta) below beta, magnitudes beyond."""
+    if size_average is not None or reduce is not None:
+        reduction = old_reduction(size_average, reduce)
     input, target = same_size(input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -681,8 +696,10 @@ def huber_loss(input, target, *, reduction="mean", delta=1.0):
     return rows.huber_loss(input, target, reduction_number(reduction), delta)
 
 
-def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
+def binary_cross_entropy(input, target, weight=None, *, reduction="mean", size_average=None, reduce=None):
     """-log of the probability given to a yes/no target; input must lie in [0, 1]."""
+    if size_average is not None or reduce is not None:
+        reduction = old_reduction(size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
@@ -719,8 +736,12 @@ def refuse_gradients(function, **arguments):
             )
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="mean", pos_weight=None):
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, *, reduction="mean", pos_weight=None, size_average=None, reduce=None
+):
     """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
+    if size_average is not None or reduce is not None:
+        reduction = old_reduction(size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     refuse_gradients("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
@@ -732,12 +753,14 @@ def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="m
     return rows.bce_with_logits(input, target, weight, pos_weight, reduction_number(reduction))
 
 
-def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
+def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean", size_average=None, reduce=None):
     """Minus the entries of input (log probabilities) at the target classes.
 
     input (C), (N, C) or (N, C, ...), target the same without C. The mean is weighted, and leaves out targets equal to
     ignore_index. IndexError for a class that is not there.
     """
+    if size_average is not None or reduce is not None:
+        reduction = old_reduction(size_average, reduce)
     if type(input) is not Tensor or type(target) is not Tensor:
         check_tensors("nll_loss_nd", input, target)
     dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
@@ -803,8 +826,13 @@ def check_class_numbers(target):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
 
 
-def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+def cross_entropy(
+    input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0, size_average=None,
+    reduce=None,
+):
     """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
+    if size_average is not None or reduce is not None:
+        reduction = old_reduction(size_average, reduce)
     if type(input) is not Tensor or type(target) is not Tensor:
         check_tensors("cross_entropy_loss", input, target)
     if not 0 <= label_smoothing <= 1:
@@ -864,12 +892,16 @@ def spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim)
     return composites.sum(losses) / composites.sum(rows.masked_fill(chosen, ignored, 0.0))
 
 
-def kl_div(input, target, *, reduction="mean", log_target=False):
+def kl_div(input, target, *, reduction="mean", log_target=False, size_average=None, reduce=None):
     """target * (log(target) - input), with input as log probabilities."""
+    if size_average is not None or reduce is not None:
+        reduction, asked_for = old_reduction(size_average, reduce), None
+    else:
+        asked_for = reduction
     check_tensors("kl_div", input, target)
     if "f" != input.array.dtype.kind or "f" != target.array.dtype.kind:
         raise RuntimeError("kl_div: Integral inputs not supported.")
-    if reduction == "mean":
+    if asked_for == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition."

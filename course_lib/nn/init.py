@@ -180,6 +180,27 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
+def with_old_name(name):
+    """The function under the name it once had, which warns."""
+    function = globals()[name + "_"]
+
+    def old(*args, **options):
+        warnings.warn(
+            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2
+        )
+        return function(*args, **options)
+
+    old.__name__, old.__doc__ = name, f"The old name of {name}_."
+    return old
+
+
+OLD_NAMES = """
+    uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse
+""".split()
+
+
 def __getattr__(name):
-    """What PyTorch has here and this engine has not."""
+    """The names of old programs, without the underscore; for what this engine has not, the error that says so."""
+    if name in OLD_NAMES:
+        return with_old_name(name)
     raise messages.no_such_name(__name__, name)

@@ -6,6 +6,9 @@ PyTorch: torch/nn/modules/loss.py.
 from course_lib.nn import functional as F
 from course_lib.nn.module import Module
 
+# those that never had the old arguments
+NEWER = "huber_loss", "gaussian_nll_loss", "triplet_margin_with_distance_loss"
+
 
 class _Loss(Module):
     """A loss whose constructor's arguments are passed on to its function; tensors among them become buffers."""
@@ -16,6 +19,9 @@ class _Loss(Module):
         super().__init__()
         names = [*self.tensors, *self.options]
         given = dict(zip(names, args, strict=False)) | kwargs
+        if (given.keys() & {"size_average", "reduce"}) and type(self).function.__name__ not in NEWER:
+            old = given.pop("size_average", None), given.pop("reduce", None)
+            given["reduction"] = F.old_reduction(*old) if old != (None, None) else given.get("reduction", "mean")
         for name in given:
             if name not in names and name != "reduction":
                 raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")

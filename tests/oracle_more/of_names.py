@@ -628,3 +628,76 @@ def deepcopy_shares(T):
         a,
         len(b.untyped_storage()),
     ]
+
+
+@program
+def first_lines_of_scripts(T):
+    """Seeds for GPUs that are not there, switches of their libraries, names of the first years."""
+    cudnn = T.backends.cudnn
+    cudnn.benchmark, cudnn.deterministic = False, True
+    T.backends.cuda.matmul.allow_tf32 = False
+    facts = [cudnn.enabled, cudnn.is_available(), T.backends.mps.is_available(), T.backends.cuda.is_built()]
+    calls = [T.cuda.manual_seed(0), T.cuda.manual_seed_all(0), T.cuda.empty_cache(), T.cuda.memory_allocated()]
+    T.use_deterministic_algorithms(True, warn_only=True)
+    seen = [T.are_deterministic_algorithms_enabled(), T.use_deterministic_algorithms(False)]
+    wrong = [kind(lambda: T.use_deterministic_algorithms(3)), raises(lambda: T.use_deterministic_algorithms(3))]
+    T.set_float32_matmul_precision("high")
+    seen += [T.are_deterministic_algorithms_enabled(), T.get_float32_matmul_precision()]
+    seen += [T.set_float32_matmul_precision("highest"), T.get_float32_matmul_precision(), T.ones(1).is_cpu, T.e]
+    return [facts, calls, seen, wrong, T.cuda.is_initialized(), T.cuda.device_count()]
+
+
+@program
+def numbers_drawn_aside(T):
+    """fork_rng puts the shared source back where it was."""
+    T.random.manual_seed(0)
+    with T.random.fork_rng():
+        inside = [T.rand(3), T.manual_seed(5) and T.rand(1)]
+    outside, seed, state = T.rand(1), T.random.initial_seed(), T.random.get_rng_state()
+    with T.random.fork_rng(enabled=False):
+        T.rand(1)
+    after = T.rand(1)
+    T.random.set_rng_state(state)
+    return [inside, outside, seed, after, T.rand(2)]
+
+
+@program
+def tensors_of_what_there_is(T):
+    array, x = np.ones(2), T.ones(2, requires_grad=True)
+    t = T.asarray(array)
+    array[0] = 5
+    copied, leaf_again = T.asarray(array, copy=True), T.asarray(x.detach(), requires_grad=True)
+    array[1] = 7
+    return [
+        t, copied, leaf_again, T.asarray(t) is t, T.asarray([1, 2.0]), T.asarray(3), T.asarray(array, dtype=T.float32),
+        T.asarray(x) is x, T.asarray(x, requires_grad=False), T.asarray(True, dtype=T.int64),
+        raises(lambda: T.asarray([1], copy=False)), raises(lambda: T.asarray(array, copy=False, dtype=T.int64)),
+    ]  # fmt: skip
+
+
+@program
+def names_and_arguments_of_the_first_years(T):
+    """size_average and reduce, starting values without an underscore, clip_grad_norm."""
+    F, x, y = T.nn.functional, T.ones(2, 3), T.zeros(2, 3)
+    found = []
+    forms = {"size_average": True}, {"size_average": False}, {"reduce": False}, {"size_average": False, "reduce": True}
+    for old in forms:
+        found.append(warned(lambda: F.mse_loss(x, y, **old)))
+        found.append(warned(lambda: F.l1_loss(x, y, **old)))
+        found.append(warned(lambda: F.smooth_l1_loss(x, y, **old)))
+        found.append(warned(lambda: F.nll_loss(x, T.tensor([0, 1]), **old)))
+        found.append(warned(lambda: F.cross_entropy(x, T.tensor([0, 1]), **old)))
+        found.append(warned(lambda: F.binary_cross_entropy(x / 2, y, **old)))
+        found.append(warned(lambda: F.binary_cross_entropy_with_logits(x, y, **old)))
+        found.append(warned(lambda: F.kl_div(x, y + 1, **old)))
+        found.append(warned(lambda: T.nn.MSELoss(**old).reduction))
+        found.append(warned(lambda: T.nn.CrossEntropyLoss(None, **old)(x, T.tensor([0, 1]))))
+        found.append(kind(lambda: T.nn.HuberLoss(**old)))
+    w = T.zeros(3, 4)
+    T.manual_seed(0)
+    for name in "uniform normal eye xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal".split():
+        found.append(warned(lambda: getattr(T.nn.init, name)(w).clone()))
+    found.append(warned(lambda: T.nn.init.constant(w, 2.0).clone()))
+    p = T.ones(2, requires_grad=True)
+    p.sum().backward()
+    return [found, warned(lambda: T.nn.utils.clip_grad_norm([p], 1.0)), p.grad]

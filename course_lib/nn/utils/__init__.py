@@ -4,6 +4,7 @@ PyTorch: torch/nn/utils (clip_grad.py, convert_parameters.py).
 """
 
 import math
+import warnings
 
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.native import composites, creation, messages
@@ -64,6 +65,15 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
                 grad.clamp_(-limit, limit)
             else:  # PyTorch clips all lists of gradients from below, then from above: two writes
                 grad.clamp_(min=-limit).clamp_(max=limit)
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The old name of clip_grad_norm_."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning, stacklevel=2,
+    )  # fmt: skip
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def parameters_to_vector(parameters):

@@ -176,8 +176,12 @@ class IndexBackward0(Node):
     saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
 
     def apply(self, grad):
-        whole = np.zeros(self.kept_self_sym_sizes, grad.dtype)
-        np.add.at(whole, places(self, self.kept_indices), grad)
+        whole, index = np.zeros(self.kept_self_sym_sizes, grad.dtype), places(self, self.kept_indices)
+        if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype == np.int64:  # whole rows
+            rows_of_grad = grad.reshape(index[0].size, *whole.shape[1:])
+            kernels.add_rows(whole, index[0].reshape(-1) % max(len(whole), 1), rows_of_grad)
+        else:
+            np.add.at(whole, index, grad)
         return (whole,)
 
     def apply_to_tensors(self, grad):

@@ -7,6 +7,7 @@ formula runs on arrays, or on tensors when the backward pass is itself recorded.
 and with each other's names do for both (`twin_of` in building.py); those that call NumPy have a twin in twins.py.
 """
 
+import functools
 import math
 import re
 from sys import getrefcount
@@ -80,6 +81,8 @@ def power(base, exponent):
         root = np.sqrt(base)  # which keeps the sign of zero
         return root if exponent > 0 else 1 / root
     if not isinstance(exponent, np.ndarray | np.generic):
+        if base.dtype.kind == "f" and exponent in (3, -2):  # as PyTorch; NumPy's way takes a hundred times as long
+            return base * base * base if exponent == 3 else 1 / (base * base)
         return base**exponent
     repeated = exponent.shape != base.shape or exponent.size < 2 or 0 in exponent.strides
     if repeated and base.dtype.kind == "f" and np.any(exponent == 0.5):  # NumPy takes the root, another one at -inf
@@ -101,9 +104,37 @@ def logistic(x):
 
 
 def error_function(x):
-    """erf, element by element."""
-    result = np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x)).astype(x.dtype)
-    return laid_out_like(result, x) if result.ndim else result
+    """erf, element by element: Python's for few elements, for many a series around the nearest place of a table.
+
+    That takes a tenth of the time, and differs in the last bit at most.
+    """
+    if x.size < 200:
+        result = np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x)).astype(x.dtype)
+        return laid_out_like(result, x) if result.ndim else result
+    size = np.fmin(np.abs(x), x.dtype.type(ERF_END))  # NaN as well, for the moment
+    nearest = np.rint(size * x.dtype.type(ERF_STEPS))
+    distance = (size - nearest / x.dtype.type(ERF_STEPS)).astype(np.float64)  # nothing is rounded so far
+    places = nearest.astype(np.intp)
+    coefficients = erf_table()[: 4 if x.dtype == np.float32 else None]
+    result = coefficients[-1][places]
+    for each in coefficients[-2::-1]:
+        result *= distance
+        result += each[places]
+    return np.where(np.isnan(x), x, np.copysign(result, x)).astype(x.dtype, copy=False)
+
+
+ERF_END, ERF_STEPS = 6, 128  # beyond 6 erf is 1 in double precision, too
+
+
+@functools.cache
+def erf_table():
+    """At every 128th from 0 to 6 the Taylor coefficients of erf; those after the first are Hermite polynomials."""
+    at = np.arange(ERF_END * ERF_STEPS + 1) / ERF_STEPS
+    slope, hermite = 2 / math.sqrt(math.pi) * np.exp(-at * at), [np.ones_like(at), 2 * at]
+    for n in range(1, 5):
+        hermite.append(2 * at * hermite[n] - 2 * n * hermite[n - 1])
+    terms = [(-1) ** n / math.factorial(n + 1) * slope * h for n, h in enumerate(hermite)]
+    return [np.array([math.erf(x) for x in at]), *terms]
 
 
 def clip(x, low, high):
@@ -684,8 +715,25 @@ def index_add(x, dim, index, source, alpha=1):
         raise IndexError("index out of range in self")
     check_places(index, x.shape[dim] if x.ndim else 1, dim)
     result, source = np.array(x, order="C"), as_line(source)
-    np.add.at(as_line(result), (slice(None),) * dim + (as_line(index),), source if alpha == 1 else source * alpha)
+    add_rows(np.moveaxis(as_line(result), dim, 0), as_line(index), np.moveaxis(source, dim, 0), alpha)
     return result
+
+
+def add_rows(whole, places, rows, alpha=1):
+    """Add each row, times alpha, at its place. For more than a few, np.add.at does it in seven times the time.
+
+    What goes to one place is summed first, in the order of the rows.
+    """
+    rows = rows if alpha == 1 else rows * alpha
+    if rows.size < 1000 or rows.dtype.kind == "b":
+        return np.add.at(whole, places, rows)
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    new = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(ordered)]
+    if len(new) == len(places):
+        whole[places] += rows
+    elif len(new):
+        whole[ordered[new]] += np.add.reduceat(rows[order], new, axis=0)
 
 
 # --- what gradient formulas call ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from course_lib.native.kernels import (
+    add_rows,
     floats,
     logistic,
     numel,
@@ -69,17 +70,6 @@ def mapped_back(grad, sizes, taps, divisor):
             add_rows(whole, at, share)
         grad = np.moveaxis(whole, 0, dim)
     return np.ascontiguousarray(grad, dtype)
-
-
-def add_rows(whole, places, rows):
-    """Add each row at its place. (np.add.at does the same in seven times the time.)"""
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
-    new = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(ordered)]
-    if len(new) == len(places):
-        whole[places] += rows
-    elif len(new):
-        whole[ordered[new]] += np.add.reduceat(rows[order], new, axis=0)
 
 
 def window_taps(n, starts, ends):
@@ -201,14 +191,18 @@ def col2im(columns, sizes, kernel, dilation, padding, stride):
     """Columns added back into pictures at the places of their patches."""
     if columns.ndim == 2:
         return col2im(columns[None], sizes, kernel, dilation, padding, stride)[0]
-    places, padded = patch_places(sizes, kernel, dilation, padding, stride)
-    n, channels = columns.shape[0], columns.shape[1] // len(places)
-    whole = np.zeros((math.prod(padded), n, channels), columns.dtype)
-    parts = columns.reshape(n, channels, *places.shape).transpose(2, 3, 0, 1)
-    np.add.at(whole, places, parts)
+    padded = tuple(n + 2 * p for n, p in zip(sizes, padding, strict=True))
+    steps = list(zip(padded, kernel, dilation, stride, strict=True))
+    counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, d, s in steps]
+    batch, channels = columns.shape[0], columns.shape[1] // math.prod(kernel)
+    pictures = np.zeros((batch, channels, *padded), columns.dtype)
+    parts = columns.reshape(batch, channels, *kernel, *counts)
+    for offset in np.ndindex(*kernel):  # what one element of the kernel saw lies at equal steps
+        each = zip(offset, counts, steps, strict=True)
+        seen = (slice(o * d, o * d + s * (c - 1) + 1, s) for o, c, (_, _, d, s) in each)
+        pictures[(..., *seen)] += parts[(slice(None), slice(None), *offset)]
     inside = tuple(slice(p, p + m) for p, m in zip(padding, sizes, strict=True))
-    pictures = whole.transpose(1, 2, 0).reshape(n, channels, *padded)
-    return np.ascontiguousarray(pictures[(slice(None), slice(None), *inside)])
+    return np.ascontiguousarray(pictures[(..., *inside)])
 
 
 def pixel_shuffle(x, factor):

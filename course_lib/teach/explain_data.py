@@ -469,7 +469,8 @@ NETWORKS = (
     ),
     Row(
         "other value",
-        r"set_num_threads expects|can't alias|is not one of 'highest'|empty list of sequences|Expected iterable for|padding_side to be one|"
+        r"set_num_threads expects|can't alias|is not one of 'highest'|"
+        r"empty list of sequences|Expected iterable for|padding_side to be one|"
         r"Expects mode to be|1 or more dimensions|should be between 0 and 1|determinism_check should|default_collate|"
         r"only accepts floating point|Expected \d+ \w+, but got|"
         r"dropout probability|Padding_idx|num_embeddings|min_val|approximate argument|[Ff]actor|mode .* is unknown|"

@@ -133,3 +133,16 @@ def test_sparse_starting_values(torch):
     assert values.eq(0).sum(0).tolist() == [3, 3, 3]
     with pytest.raises(ValueError, match="Only tensors with 2 dimensions are supported"):
         torch.nn.init.sparse_(torch.ones(3), 0.5)
+
+
+def test_few_normal_numbers_come_in_pairs(torch):
+    """The second of a pair is kept for the next small draw; get_state knows of it, a seed forgets it."""
+    source = torch.Generator().manual_seed(4)
+    pair = torch.randn(2, generator=source)
+    first = torch.randn(1, generator=source.manual_seed(4))
+    state = source.get_state()
+    torch.rand(3, generator=source)  # drawn in between
+
+    assert torch.equal(first[0], pair[0]) and torch.equal(torch.randn(1, generator=source)[0], pair[1])
+    assert torch.equal(torch.randn(1, generator=source.set_state(state))[0], pair[1])
+    assert not torch.equal(torch.randn(1, generator=source.manual_seed(4))[0], pair[1])

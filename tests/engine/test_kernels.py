@@ -211,3 +211,62 @@ def test_a_gradient_is_masked_in_place_only_if_nobody_sees_it(dtype, size):
     at_z, at_x = course_lib.autograd.grad(z * 2, (z, x), given)  # asked for
     assert course_lib.equal(at_z, whole) and course_lib.equal(at_x, passes * 2)
     assert course_lib.equal(given, kept)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_erf_of_many_elements(real_torch, dtype):
+    """The series around places of a table: right to the last two bits, at both ends and at NaN too."""
+    values = np.concatenate([np.linspace(-7, 7, 20_001), 10.0 ** np.linspace(-300, 1, 500), ODD, [-NAN]]).astype(dtype)
+    got = course_lib.erf(course_lib.from_numpy(values)).numpy()
+    want = np.array([math.erf(v) for v in values]).astype(dtype)
+    ours, theirs = both(real_torch, lambda torch: torch.nn.functional.gelu(torch.from_numpy(values[:20_001])))
+
+    assert np.array_equal(np.isnan(got), np.isnan(want)) and np.array_equal(np.signbit(got), np.signbit(want))
+    np.testing.assert_array_max_ulp(got[~np.isnan(got)], want[~np.isnan(want)], 2, dtype)
+    np.testing.assert_allclose(ours, theirs, 1e-5, 1e-6)  # 1 + erf(-5) has few digits of its own in float32
+
+
+@pytest.mark.parametrize("count", [0, 1, 20, 2000])
+@pytest.mark.parametrize("distinct", [True, False])
+def test_rows_added_at_places(real_torch, count, distinct):
+    """Few rows and many, places that repeat or do not, along any dimension, in gradients and in index_add."""
+
+    def program(torch):
+        torch.manual_seed(0)
+        index = torch.randperm(3000)[:count] if distinct else torch.randint(0, 5, (count,))
+        x = torch.randn(3000, 3, requires_grad=True)
+        weights = torch.randn(count, 3)
+        (x[index] * weights).sum().backward()
+        (x[(index - 3000).view(-1, 1)][:, 0] * weights).sum().backward()
+        x.index_select(0, index).mul(weights).sum().backward()
+        torch.nn.functional.embedding(index, x).mul(weights).sum().backward()
+        added = torch.ones(3, 3000).index_add(1, index, weights.t(), alpha=2)
+        whole = torch.zeros(3000, dtype=torch.int64).index_add_(0, index, index)
+        return torch.cat([x.grad.reshape(-1), added.reshape(-1), whole.float()])
+
+    np.testing.assert_allclose(*both(real_torch, program), 1e-4, 1e-4)
+
+
+def test_cubes_and_inverse_squares(real_torch):
+    """x ** 3 and x ** -2 are products; integers stay integers."""
+
+    def program(torch):
+        x = torch.tensor([*ODD, 1e-30, 3e38], requires_grad=True)
+        (x**3 + x**-2.0 + x.pow(3.0)).sum().backward()
+        return torch.cat([x**3, x**-2, x.grad, (torch.tensor([2, -3]) ** 3).float()])
+
+    np.testing.assert_array_equal(*both(real_torch, program))
+
+
+def test_patches_added_back(real_torch):
+    """fold, and the gradient of unfold, with steps, gaps and borders."""
+
+    def program(torch):
+        F, x = torch.nn.functional, torch.arange(2 * 3 * 7 * 8.0).reshape(2, 3, 7, 8).requires_grad_()
+        columns = F.unfold(x, (3, 2), dilation=2, padding=(1, 2), stride=(2, 3))
+        (columns * torch.arange(columns.numel()).reshape(columns.shape)).sum().backward()
+        pictures = F.fold(columns, (7, 8), (3, 2), 2, (1, 2), (2, 3))
+        one = F.fold(torch.ones(4, 9), (4, 4), 2)
+        return torch.cat([x.grad.reshape(-1), pictures.reshape(-1), one.reshape(-1)])
+
+    np.testing.assert_array_equal(*both(real_torch, program))

@@ -77,7 +77,7 @@ def gradgradcheck(
     inputs = as_tuple(inputs)
     if grad_outputs is None:
         outputs = differentiable(func(*inputs))
-        given = tuple(creation.randn_like(o.detach()).requires_grad_() for o in outputs)
+        given = tuple(vectors_like(o.detach(), gen_non_contig_grad_outputs) for o in outputs)
     else:
         given = as_tuple(grad_outputs)
     count = len(given)
@@ -92,6 +92,14 @@ def gradgradcheck(
         gradient, inputs + given, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
     )
+
+
+def vectors_like(output, between):
+    """Random numbers from -1 to 1 in the shape of an output; `between` others in memory, if it has several elements."""
+    between = between and output.numel() > 1
+    sizes = (*output.shape[:-1], 2 * output.shape[-1]) if between else tuple(output.shape)
+    drawn = creation.rand(size=sizes, dtype=output.dtype) * 2 - 1
+    return (drawn[..., 1::2] if between else drawn).requires_grad_()
 
 
 # --- the parts ---------------------------------------------------------------------------------------------

@@ -546,8 +546,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     if p == 0 or not training or input.numel() == 0:
         return input
     check_cast(dtypes.F32, input.array.dtype)
-    keep = kept_with_chance(1 - p, input)
-    mask = keep * 0 if p == 1 else keep / (1 - p)
+    mask = creation.zeros_like(input.detach()) if p == 1 else kept_with_chance(1 - p, input) / (1 - p)
     return rows.mul_(input, mask) if inplace else rows.mul(input, mask)
 
 

@@ -602,7 +602,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
         return input
     limit = 1.7580993408473766  # below 0
     scale = 0.0 if p == 1 else 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
-    kept = kept_with_chance(1 - p, input)
+    kept = creation.zeros_like(input.detach()) if p == 1 else kept_with_chance(1 - p, input)
     shift = (kept - 1) * (limit * scale) + limit * scale * p
     return input.mul_(kept * scale).add_(shift) if inplace else input * (kept * scale) + shift
 

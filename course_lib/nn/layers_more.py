@@ -583,9 +583,9 @@ class _Recurrent(Module):
             hx = (hx[0], hx[1]) if self.states > 1 else hx
             self.check_dimensions(hx if self.states > 1 else (hx,), 3 if batched else 2)
         if not batched:
-            input = composites.unsqueeze(input, 1)
+            input = composites.unsqueeze(input, 0 if self.batch_first else 1)
             hx = None if hx is None else self.of_each(hx, lambda h: composites.unsqueeze(h, 1))
-        elif self.batch_first:
+        if self.batch_first:
             input = composites.transpose(input, 0, 1)
         directions = 1 + self.bidirectional
         shape = (self.num_layers * directions, input.shape[1], self.hidden_size)
@@ -598,10 +598,11 @@ class _Recurrent(Module):
                 which = f"hidden[{number}]" if self.states > 1 else "hidden"
                 raise RuntimeError(f"Expected {which} size {shape}, got {list(h.shape)}")
         outputs, last = self.run(input, state)
+        if self.batch_first:  # as PyTorch: in place where it can be
+            outputs = composites.transpose(outputs, 0, 1) if self.states > 1 else outputs.transpose_(0, 1)
         if not batched:
-            outputs, last = composites.squeeze(outputs, 1), [composites.squeeze(h, 1) for h in last]
-        elif self.batch_first:
-            outputs = composites.transpose(outputs, 0, 1)
+            outputs = composites.squeeze(outputs, 0 if self.batch_first else 1)
+            last = [composites.squeeze(h, 1) for h in last]
         return outputs, tuple(last) if self.states > 1 else last[0]
 
     def check_dimensions(self, state, wanted):

@@ -1000,3 +1000,16 @@ def padded_sequences(T):
         rnn.pad_sequence(T.ones(2, 3)), rnn.pad_sequence([T.zeros(0), T.ones(2)]),
         rnn.pad_sequence([T.ones(2), lines[0]]),
     ]  # fmt: skip
+
+
+@program
+def outputs_of_recurrent_layers_with_the_batch_first(T):
+    """RNN and GRU turn their output round in place, LSTM does not."""
+    found = []
+    for name in ("RNN", "GRU", "LSTM"):
+        for directions in (False, True):
+            layer = getattr(T.nn, name)(2, 3, batch_first=True, bidirectional=directions)
+            for x in (T.ones(4, 5, 2), T.ones(4, 2)):
+                output = layer(x)[0]
+                found.append([output.grad_fn.name(), output._version, output.stride(), output._is_view()])
+    return found

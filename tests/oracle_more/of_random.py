@@ -228,3 +228,35 @@ def likenesses_in_another_layout(T):
         [seeded(T, lambda: make(memory_format=f), lambda: make(memory_format=f).stride()) for f in formats]
         for make in made
     ] + [str(T.legacy_contiguous_format), str(T.strided), x.layout == T.strided]
+
+
+@program
+def what_draws_nothing(T):
+    """Dropout of everything, of nothing and in evaluation, checks of gradients, and pretrained embeddings."""
+    F = T.nn.functional
+    x = T.ones(3, dtype=T.float64, requires_grad=True)
+    return seeded(
+        T,
+        lambda: [F.dropout(T.ones(4), 1.0), F.dropout(T.ones(4), 1.0, inplace=True)],
+        lambda: F.dropout2d(T.ones(1, 2, 1, 1), 1.0),
+        lambda: [F.alpha_dropout(T.ones(4), 1.0, True), F.dropout(T.ones(4), 0.0), F.dropout(T.ones(4), 0.5, False)],
+        lambda: [T.nn.Embedding.from_pretrained(T.ones(2, 2)).weight, T.autograd.gradcheck(lambda t: t**2, x)],
+    )
+
+
+@program
+def gradgradcheck_draws_as_many(T):
+    """One even number for each element, or two where the gradients shall not lie side by side."""
+    x = T.ones(3, dtype=T.float64, requires_grad=True)
+    check = T.autograd.gradgradcheck
+    seen = []
+
+    def cube(t):
+        y = t**3
+        y.register_hook(lambda g: seen.append([g.detach().clone(), g.stride()]))
+        return y
+
+    return seeded(
+        T, lambda: check(cube, x), lambda: [seen[0][0], T.randn(1)],
+        lambda: check(lambda t: t**3, x, gen_non_contig_grad_outputs=True), lambda: T.randn(1),
+    )  # fmt: skip

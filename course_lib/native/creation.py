@@ -381,7 +381,8 @@ def randn_like(
     """Normal random numbers in the shape and type of `input`, laid out like it."""
     kind, (draw, source) = floating("normal_kernel_cpu", dtype or input.dtype), source_of(generator)
     order, like = layout(input, memory_format), memory_of(input)
-    drawn = draw.normals(source, like.size, kind, order == "C" or like.flags.c_contiguous)
+    in_rows = np.empty_like(like, order=order).flags.c_contiguous  # as the result: what has gaps is made without
+    drawn = draw.normals(source, like.size, kind, in_rows)
     return finish(draw.in_memory_order(drawn, like, order), None, requires_grad, device)
 
 

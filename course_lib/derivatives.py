@@ -73,7 +73,7 @@ row("sigmoid_backward(grad_output, output)", "grad_output * ((1 - output) * outp
 row("relu(self)", "kernels.relu(self)",
     self="threshold_backward(grad, result, 0)")
 row("abs(self)", "np.abs(kernels.truth_refused(self, kernels.NO_ABS, NotImplementedError))",
-    self="grad * sign(self)")
+    self="grad * sgn(self)")
 row("clamp(self, min=None, max=None)", "kernels.clip(self, min, max)", node="ClampBackward1",
     self="where(within(self, min, max), grad, 0.0)")
 
@@ -108,17 +108,17 @@ row("log_softmax(self, dim)", "kernels.log_softmax(self, dim)", elementwise=Fals
     self="log_softmax_backward(grad, result, dim)")
 
 # --- products of matrices ----------------------------------------------------------------------------------
-# For C = A @ B: dA = dC @ B.T and dB = A.T @ dC. Shapes alone leave no other choice. `product_like` also chooses
+# For C = A @ B: dA = dC @ B.T and dB = A.T @ dC. Shapes alone leave no other choice. The functions also choose
 # the layout in memory, so that the gradient of a transposed weight can become its `.grad` without a copy.
 
 row("mm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
-    self="product_like(grad, t(mat2), self_sym_sizes, self_sym_strides)",
-    mat2="product_like(t(self), grad, mat2_sym_sizes, mat2_sym_strides)")
+    self="grad_of_left(grad, mat2, self_sym_sizes, self_sym_strides)",
+    mat2="grad_of_right(self, grad, mat2_sym_sizes, mat2_sym_strides)")
 row("addmm(self, mat1, mat2)", "kernels.matrix_product_plus(self, mat1, mat2)", elementwise=False,
     broadcasts=("self",),
     self="grad",
-    mat1="product_like(grad, t(mat2), mat1_sym_sizes, mat1_sym_strides)",
-    mat2="product_like(t(mat1), grad, mat2_sym_sizes, mat2_sym_strides)")
+    mat1="grad_of_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides)",
+    mat2="grad_of_right(mat1, grad, mat2_sym_sizes, mat2_sym_strides)")
 
 # --- views: the result looks at the same memory ------------------------------------------------------------
 # The way back undoes the way there; `place` puts the gradient of a part into zeros of the whole's shape. unbind

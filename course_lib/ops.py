@@ -55,6 +55,7 @@ class Row:
               numbers, and shapes written as `self_sym_sizes`
     node      the node's name, when it is not the operation's name + Backward0
     keeps     names that are saved whichever formula is needed; "a with b" saves a when b's formula is needed
+    recorded  parameter, or "all" -> another expression for passes that are themselves recorded, with PyTorch's nodes
     floating  integers become float32 first (sin, exp, division)
     elementwise   operands may be numbers, are promoted to a common type and broadcast: True, or their names;
                   left out, True for all but views and rows with several outputs
@@ -66,11 +67,11 @@ class Row:
 
     def __init__(
         self, schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
-        outputs=None, in_place=None, **formulas
+        outputs=None, in_place=None, recorded=None, **formulas
     ):
         self.name, _, self.schema = schema.removesuffix(")").partition("(")
         self.forward, self.formulas, self.outputs, self.keeps = forward, formulas, outputs, keeps
-        self.floating, self.view, self.as_given = floating, view, (node, broadcasts)
+        self.floating, self.view, self.as_given, self.recorded = floating, view, (node, broadcasts), recorded or {}
         self.elementwise = (not view and outputs is None) if elementwise is None else elementwise
         self.in_place = bool(self.elementwise) if in_place is None else in_place
 
@@ -142,11 +143,8 @@ def write_node(row):
     release() empties the slots of tensors only. Numbers and shapes stay: they cost nothing, and a node that keeps
     no tensor can run again.
     """
-    slots = [f"kept_{name}" for name in row.saved]
-    if row.broadcasts:
-        slots.append("reshaped")
-    if row.view == "multiple outputs":
-        slots.append("output_count")
+    slots = [f"kept_{name}" for name in row.saved] + ["reshaped"] * bool(row.broadcasts)
+    slots += ["output_count"] * (row.view == "multiple outputs")
     saved_tensors = tuple(name for name in row.saved if row.is_saved_tensor(name))
     text = [
         f"class {row.node}(Node):",
@@ -190,8 +188,11 @@ def write_apply(row, method, arrays):
         if several:
             text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
         text += ["    " * (2 + several) + line for line in write_unpack(row, name, arrays)]
+    if not arrays and "all" in row.recorded:
+        text += [f"        {name} = node.kept_{name}" for name in row.saved if not row.is_saved_tensor(name)]
+        return [*text, f"        return {row.recorded['all']}"]
     for p, formula in row.formulas.items():
-        formula = re.sub(r"\bt\((\w+)\)", r"\1.T", formula) if arrays else formula  # which spares a call
+        formula = re.sub(r"\bt\((\w+)\)", r"\1.T", formula) if arrays else row.recorded.get(p, formula)  # spares a call
         indent = "        "
         if several:
             text.append(f"        if {p}_edge:")
@@ -347,8 +348,7 @@ def write_operation(row):
         else:
             text.append(f"    result.array = {forward}")
         text.append("    result.node = result.version = result.meta = None")
-    returned = ", ".join(results)
-    several = len(results) > 1 and f"({returned})"
+    returned, several = ", ".join(results), len(results) > 1 and f"({', '.join(results)})"
     text += ["    recording = state.recording", "    if recording <= 0:",
              f"        return {several or returned} if recording == 0 else mark_inference({returned})"]
     if not row.formulas:
@@ -387,8 +387,8 @@ def write_in_place(row):
     the old value; keep what formulas want of the old value; write, which counts; then change the history, and only
     then keep the result.
     """
-    text = [f"def {row.name}_({', '.join(row.parameters)}):"]
-    text.append(f'    """{row.name}_: overwrites self by {row.forward}"""')
+    name = row.name + "_"
+    text = [f"def {name}({', '.join(row.parameters)}):", f'    """{name}: overwrites self by {row.forward}"""']
     recorded = " and self.array.dtype.kind == 'f'" if row.in_place == "only" else ""  # integers have no gradient
     wants, checked = " or ".join(f"requires_grad({p})" for p in row.formulas), recorded * (row.name == "copy")
     text += arguments.write_arguments(row, [

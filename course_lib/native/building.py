@@ -86,16 +86,19 @@ def node_namespace(row):
             cls.__module__ = "course_lib"
             for name, value in CONSTANTS.get(row.name, {}).items():
                 setattr(cls, f"_saved_{name}", value)
-            cls.apply_to_tensors = apply_to_tensors_later(cls, functions)
+            cls.apply_to_tensors = apply_to_tensors_later(cls, row)
         _node_namespaces[row.name] = base
     return _node_namespaces[row.name]
 
 
-def apply_to_tensors_later(cls, functions):
+def apply_to_tensors_later(cls, row):
     """Stands in for a node's apply_to_tensors until it is first called: most graphs are never differentiated twice."""
     written = cls.apply_to_tensors
 
     def first_call(node, *grad):
+        formulas = (row.formulas | row.recorded).values()
+        functions = set().union(*map(names_in, formulas)) - row.can_be_saved() - {"grad", "grads"}
+        functions -= {f"{name}_edge" for name in row.formulas}
         names = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
         cls.apply_to_tensors = type(written)(written.__code__, names, written.__name__, written.__defaults__)
         return cls.apply_to_tensors(node, *grad)

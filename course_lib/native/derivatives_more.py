@@ -12,6 +12,8 @@ row("reciprocal(self)", "1 / self", floating=True,
 # With a number as the other operand: what Python's operators do with one is another node. Formulas use these.
 row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False, floating=True,
     self="grad")
+row("sub_number(self, other)", "self - other", node="SubBackward1", elementwise=False,
+    self="grad")
 row("mul_number(self, other)", "self * other", node="MulBackward1", elementwise=False,
     self="mul_number(grad, other)")
 row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
@@ -24,10 +26,10 @@ row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", 
     self="-grad")
 row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", node="AddBackward0",
     self="grad",
-    other="grad * alpha")
+    other="by_factor(grad, alpha)")
 row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
     self="grad",
-    other="-grad * alpha")
+    other="by_factor(-grad, alpha)")
 row("number_pow(self, exponent)", "more.number_power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
 row("remainder(self, other)", "more.remainder(self, other)", node="RemainderBackward1",
@@ -40,23 +42,23 @@ row("div_rounded(self, other, rounding_mode)", "more.rounded_quotient(self, othe
     self="zeros_like(grad)",
     other="zeros_like(grad)")
 row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
-    self="grad * (1 - weight)",
-    end="grad * weight")
+    self="mul_number(grad, 1 - weight)",
+    end="mul_number(grad, weight)")
 row("lerp_tensor(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
-    node="LerpBackward1", keeps=("weight",),
+    node="LerpBackward1", keeps=("weight",), recorded={"self": "grad * one_minus(weight)"},
     self="grad * (1 - weight)",
     end="grad * weight",
     weight="grad * (end - self)")
 row("addcmul(self, tensor1, tensor2, value=1)",
     "value * tensor1 * tensor2 + kernels.truth_refused(self, kernels.NO_ADDCMUL, NotImplementedError)",
     self="grad",
-    tensor1="grad * (tensor2 * value)",
-    tensor2="grad * (tensor1 * value)")
+    tensor1="grad * mul_number(tensor2, value)",
+    tensor2="grad * mul_number(tensor1, value)")
 row("addcdiv(self, tensor1, tensor2, value=1)",
     "self + value * (tensor1 / tensor2) if self.dtype.kind == 'f' else kernels.no_quotient()", keeps=("tensor2",),
     self="grad",
     tensor1="grad * number_over(value, tensor2)",
-    tensor2="-grad * (value * tensor1 / (tensor2 * tensor2))")
+    tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")
 
 # --- writing a tensor without dimensions -------------------------------------------------------------------
 
@@ -66,12 +68,15 @@ row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBa
     value="grad")
 row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)",
     node="MaskedFillBackward1", elementwise=False, broadcasts=("self", "value"), in_place=True,
-    self="where(mask, 0.0, grad)",
+    recorded={"value": "masked_select(grad, mask)"},
+    self="zero_where(mask, grad)",
     value="where(mask, grad, 0.0)")
 
 # --- functions of one number -------------------------------------------------------------------------------
 
 row("sign(self)", "kernels.sign(self)",
+    self="zeros_like(grad)")
+row("sgn(self)", "kernels.sign(self)", in_place=False, keeps=("result", "self"),
     self="zeros_like(grad)")
 row("expm1(self)", "np.expm1(self)", floating=True,
     self="grad * add_number(result, 1)")
@@ -83,9 +88,9 @@ row("rsqrt(self)", "1 / np.sqrt(self)", floating=True,
     self="mul_number(grad, -0.5) * result ** 3")
 row("tan(self)", "np.tan(self)", floating=True,
     self="grad * add_number(result ** 2, 1)")
-row("asin(self)", "np.arcsin(self)", floating=True,
+row("asin(self)", "np.arcsin(self)", floating=True, recorded={"self": "grad * rsqrt(add_number(-self * self, 1))"},
     self="grad * rsqrt(1 - self * self)")
-row("acos(self)", "np.arccos(self)", floating=True,
+row("acos(self)", "np.arccos(self)", floating=True, recorded={"self": "grad * -rsqrt(add_number(-self * self, 1))"},
     self="grad * -rsqrt(1 - self * self)")
 row("atan(self)", "np.arctan(self)", floating=True,
     self="grad / add_number(self * self, 1)")
@@ -135,7 +140,7 @@ row("minimum(self, other)", "np.minimum(other, self)", in_place=False,
     other="share_of_larger(grad, self, other)")
 row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
     broadcasts=("self",), in_place=True,
-    self="where(mask, 0.0, grad)")
+    self="zero_where(mask, grad)")
 
 # --- reductions --------------------------------------------------------------------------------------------
 
@@ -211,9 +216,9 @@ row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
 row("addmm_scaled(self, mat1, mat2, beta, alpha)",
     "more.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
     node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
-    self="grad * beta",
-    mat1="(grad @ t(mat2)) * alpha",
-    mat2="(t(mat1) @ grad) * alpha")
+    self="by_factor(grad, beta)",
+    mat1="by_factor(mm(grad, t(mat2)), alpha)",
+    mat2="by_factor(mm(t(mat1), grad), alpha)")
 
 # --- views: the result looks at the same memory ------------------------------------------------------------
 
@@ -279,7 +284,7 @@ row("masked_select(self, mask: Tensor)", "more.masked_select(self, mask)", eleme
     self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
 row("masked_scatter(self, mask: Tensor, source)", "more.masked_scatter(self, mask, source)", elementwise=False,
     broadcasts=("self",), in_place=True,
-    self="where(mask, 0.0, grad)",
+    self="zero_where(mask, grad)",
     source="filled_up(masked_select(grad, mask), source_sym_sizes)")
 
 # --- only in place -----------------------------------------------------------------------------------------

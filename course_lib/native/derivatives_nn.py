@@ -148,10 +148,8 @@ row("prelu_weight_backward(grad_output, self, weight)", "kernels_nn.where(self >
     weight="zeros_like(grad)")
 
 row("xlogy(self, other)", "kernels_nn.xlogy(self, other)", floating=True, in_place=False,
-    self="where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))",
+    self="zero_where((self == 0) & (other <= 0), xlogy(grad, other))",
     other="grad * self / other")
-row("sub_number(self, other)", "self - other", node="SubBackward1", elementwise=False,
-    self="grad")
 row("constant_pad_nd(self, pad, value)", "kernels_nn.padded(self, pad, value)", elementwise=False,
     self="unpadded(grad, pad)")
 

@@ -222,7 +222,8 @@ def inverse_or_zero(x):
 
 
 expand, norm_grad, place_diagonal = kernels.expand, more.norm_grad, more.place_diagonal
-sum_to, where = kernels.sum_to, kernels.where
+sum_to, where, mul_number, zero_where = kernels.sum_to, kernels.where, kernels.mul_number, more.zero_where
+one_minus = kernels.one_minus
 
 
 def on_diagonal(x, offset, dim1, dim2):
@@ -289,13 +290,13 @@ def logit(x, eps):
 def logit_backward(grad, x, eps):
     """The gradient of logit: none where x was cut off, NaN where it is no probability."""
     if eps is None:
-        return where((x < 0) | (x > 1), math.nan, grad / (x * (1 - x)))
-    return where((x < eps) | (x > 1 - eps), 0.0, grad / (x * (1 - x)))
+        return where((x >= 0) & (x <= 1), grad / (x * one_minus(x)), math.nan)
+    return where((x >= eps) & (x <= 1 - eps), grad / (x * one_minus(x)), 0.0)
 
 
 def sinc_backward(grad, x):
     """The gradient of sin(pi x) / (pi x); 0 at 0."""
-    at, square = x * math.pi, x * x * math.pi
+    at, square = mul_number(x, math.pi), mul_number(x * x, math.pi)
     return where(square == 0, 0.0, grad * ((at * cos(at) - sin(at)) / square))
 
 
@@ -415,12 +416,16 @@ row("log10(self)", "np.log10(self)", floating=True,
 row("exp2(self)", "np.exp2(self)", floating=True,
     self="mul_number(grad * result, 0.6931471805599453)")
 row("asinh(self)", "np.arcsinh(self)", floating=True, in_place=False,
+    recorded={"self": "grad * rsqrt(add_number(self ** 2, 1))"},
     self="grad * rsqrt(self * self + 1)")
 row("acosh(self)", "np.arccosh(self)", floating=True, in_place=False,
+    recorded={"self": "grad * rsqrt(sub_number(self * self, 1))"},
     self="grad * rsqrt(self * self - 1)")
 row("atanh(self)", "np.arctanh(self)", floating=True, in_place=False,
+    recorded={"self": "mul_number(grad, 1) / one_minus(self ** 2)"},
     self="grad / (1 - self * self)")
 row("erfc(self)", "rare.erfc(self)", floating=True,
+    recorded={"self": "mul_number(exp(-(self ** 2)), -1.1283791670955126) * grad"},
     self="grad * (-1.1283791670955126 * exp(-(self * self)))")
 row("frac(self)", "kernels.floats(self, 'frac_cpu') - np.trunc(self)",
     self="grad")
@@ -436,36 +441,40 @@ row("fmod(self, other)", "rare.fmod(self, other)", node="FmodBackward1",
     self="grad",
     other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'trunc')")
 row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
+    recorded={"all": "atan2_grads(grad, self, other, self_edge, other_edge)"},
     self="grad * (other * inverse_or_zero(self * self + other * other))",
     other="grad * (-self * inverse_or_zero(self * self + other * other))")
 row("hypot(self, other)", "np.hypot(more.float_pair(self, other, 'hypot_cpu'), other)",
-    self="grad * (self / result)",
-    other="grad * (other / result)")
+    self="grad * self / result",
+    other="grad * other / result")
 row("rsub_tensor(self, other, alpha)", "kernels.subtract(other, kernels.scaled(self, alpha))", node="RsubBackward0",
     in_place=False,
-    self="-grad * alpha",
+    self="by_factor(-grad, alpha)",
     other="grad")
 row("logaddexp(self, other)", "np.logaddexp(more.float_pair(self, other, 'logaddexp_cpu'), other)", in_place=False,
+    recorded={"self": "grad / add_number(exp(difference(other, self)), 1)",
+              "other": "grad / add_number(exp(difference(self, other)), 1)"},
     self="grad / (1 + exp(difference(other, self)))",
     other="grad / (1 + exp(difference(self, other)))")
 
 row("fmax(self, other)", "np.fmax(self, other)", in_place=False,
-    self="where((self >= other) | (other != other), grad, 0.0)",
-    other="where((self >= other) | (other != other), 0.0, grad)")
+    self="zero_where(~((self >= other) | (other != other)), grad)",
+    other="zero_where((self >= other) | (other != other), grad)")
 row("fmin(self, other)", "np.fmin(self, other)", in_place=False,
-    self="where((self <= other) | (other != other), grad, 0.0)",
-    other="where((self <= other) | (other != other), 0.0, grad)")
+    self="zero_where(~((self <= other) | (other != other)), grad)",
+    other="zero_where((self <= other) | (other != other), grad)")
 row("copysign(self, other)", "np.copysign(self, other)", floating=True, keeps=("result",),
-    self="grad * where(self == 0, 0.0, result / self)",
+    self="grad * zero_where(self == 0, result / self)",
     other="zeros_like(grad)")
 row("logaddexp2(self, other)", "np.logaddexp2(more.float_pair(self, other, 'logaddexp2_cpu'), other)",
-    in_place=False,
+    in_place=False, recorded={"self": "grad / add_number(number_pow(2, difference(other, self)), 1)",
+                              "other": "grad / add_number(number_pow(2, difference(self, other)), 1)"},
     self="grad / (1 + exp(difference(other, self) * 0.6931471805599453))",
     other="grad / (1 + exp(difference(self, other) * 0.6931471805599453))")
 row("deg2rad(self)", "self * 0.017453292519943295", floating=True, node="Deg2RadBackward0",
-    self="grad * 0.017453292519943295")
+    self="mul_number(grad, 0.017453292519943295)")
 row("rad2deg(self)", "self * 57.29577951308232", floating=True, node="Rad2DegBackward0",
-    self="grad * 57.29577951308232")
+    self="mul_number(grad, 57.29577951308232)")
 row("sinc(self)", "np.sinc(self)", floating=True,
     self="sinc_backward(grad, self)")
 row("logit(self, eps=None)", "rare.logit(self, eps)", floating=True,
@@ -524,6 +533,7 @@ row("median_dim(self, dim, keepdim=False)", "rare.median_along(self, dim, keepdi
 
 row("nansum(self, dim, keepdim=False)", "kernels.total(np.where(self != self, 0, self), dim, keepdim)",
     elementwise=False, keeps=("self",),
+    recorded={"self": "expand(restore_dim(grad, self.shape, dim, keepdim), self.shape) * known(self)"},
     self="where(self != self, 0.0, expand(restore_dim(grad, self.shape, dim, keepdim), self.shape))")
 row("cummax(self, dim)", "rare.running_extreme(self, dim, np.maximum)", outputs=("values", "indices"), keeps=("self",),
     self="scatter_add(zeros_of(grad, self_sym_sizes), dim, indices, grad)")
@@ -552,26 +562,28 @@ row("trace(self)", "np.trace(kernels.truth_refused(self, rare.NO_TRACE, NotImple
 row("addmv(self, mat, vec, beta=1, alpha=1)",
     "more.combined(beta, self, alpha, kernels.matrix_product(mat, vec))",
     elementwise=False, in_place=True, broadcasts=("self",),
-    self="grad * beta",
-    mat="outer_product(grad, vec) * alpha",
-    vec="(mat.T @ grad) * alpha")
+    self="by_factor(grad, beta)",
+    mat="by_factor(outer_product(grad, vec), alpha)",
+    vec="by_factor(mv(t(mat), grad), alpha)")
 row("baddbmm(self, batch1, batch2, beta=1, alpha=1)",
     "more.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2))",
     elementwise=False, in_place=True, broadcasts=("self",),
-    self="grad * beta",
-    batch1="grad @ transpose(batch2, 1, 2) * alpha",
-    batch2="transpose(batch1, 1, 2) @ grad * alpha")
+    self="by_factor(grad, beta)",
+    batch1="by_factor(bmm(grad, transpose(batch2, 1, 2)), alpha)",
+    batch2="by_factor(bmm(transpose(batch1, 1, 2), grad), alpha)")
 row("addbmm(self, batch1, batch2, beta=1, alpha=1)",
     "more.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2).sum(0))",
     elementwise=False, broadcasts=("self",), in_place=True,
-    self="grad * beta",
+    recorded={"batch1": "by_factor(bmm(for_each(grad, batch2), transpose(batch2, 1, 2)), alpha)",
+              "batch2": "by_factor(bmm(transpose(batch1, 1, 2), for_each(grad, batch1)), alpha)"},
+    self="by_factor(grad, beta)",
     batch1="grad @ transpose(batch2, 1, 2) * alpha",
     batch2="transpose(batch1, 1, 2) @ grad * alpha")
 row("addr(self, vec1, vec2, beta=1, alpha=1)", "more.combined(beta, self, alpha, np.multiply.outer(vec1, vec2))",
     elementwise=False, broadcasts=("self",), in_place=True,
-    self="grad * beta",
-    vec1="mv(grad, vec2) * alpha",
-    vec2="mv(t(grad), vec1) * alpha")
+    self="by_factor(grad, beta)",
+    vec1="by_factor(mv(grad, vec2), alpha)",
+    vec2="by_factor(mv(t(grad), vec1), alpha)")
 row("cross(self, other, dim)", "np.cross(self, other, axis=dim)", node="LinalgCrossBackward0", elementwise=False,
     self="cross(other, grad, dim)",
     other="cross(grad, self, dim)")

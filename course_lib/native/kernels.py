@@ -749,18 +749,28 @@ def t(x):
 LARGE = 20_000
 
 
-def product_like(a, b, sizes, strides):
-    """a @ b, laid out in memory as the matrix with these sizes and strides: by columns where that one is.
+def grad_of_left(grad, b, sizes, strides):
+    """grad @ b.T, laid out in memory as the left factor with these sizes and strides: by columns where that one is.
 
     The weight of a linear layer is used transposed. Laid out like that, its gradient becomes `.grad` without a copy,
     which makes a training step of a large network 1.2 times faster.
     """
-    if a.dtype is not b.dtype:
-        same_type(a, b)
+    if grad.dtype is not b.dtype:
+        same_type(grad, b)
     by_columns = strides[0] == 1 and strides[1] == sizes[0]
-    if sizes[0] * sizes[1] < LARGE or not (a.flags.forc and b.flags.forc):
-        return b.T.dot(a.T).T if by_columns else a.dot(b)
-    return (b.T @ a.T).T if by_columns else a @ b
+    if sizes[0] * sizes[1] < LARGE or not (grad.flags.forc and b.flags.forc):
+        return b.dot(grad.T).T if by_columns else grad.dot(b.T)
+    return (b @ grad.T).T if by_columns else grad @ b.T
+
+
+def grad_of_right(a, grad, sizes, strides):
+    """a.T @ grad, laid out like the right factor."""
+    if grad.dtype is not a.dtype:
+        same_type(a, grad)
+    by_columns = strides[0] == 1 and strides[1] == sizes[0]
+    if sizes[0] * sizes[1] < LARGE or not (grad.flags.forc and a.flags.forc):
+        return grad.T.dot(a).T if by_columns else a.T.dot(grad)
+    return (grad.T @ a).T if by_columns else a.T @ grad
 
 
 def mv(a, b):
@@ -902,11 +912,24 @@ def mul_number(x, number):
     return x * number
 
 
+def one_minus(x):
+    """1 - x; on tensors a node of its own kind."""
+    return 1 - x
+
+
+def by_factor(grad, factor):
+    """A gradient times a number; itself for the number 1."""
+    return grad if factor == 1 else mul_number(grad, factor)
+
+
 def sign(x):
     """-1, 0 or 1, and 0 for NaN."""
     if x.dtype.kind == "f":
         return np.where(np.isnan(x), x.dtype.type(0), np.sign(x))
     return np.sign(x) if x.dtype.kind != "b" else copy(x)
+
+
+sgn = sign
 
 
 def can_be_summed(got, shape):

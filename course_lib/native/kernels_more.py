@@ -22,7 +22,7 @@ from course_lib.native.kernels import (
     numel,
     power,
     restore_dim,
-    sign,
+    sgn,
     sizes_differ,
     sizes_of_both,
     sum_to,
@@ -30,7 +30,6 @@ from course_lib.native.kernels import (
     title,
     truth_refused,
     where,
-    zeros_like,
     zeros_of,
 )
 from course_lib.native.memory import Storage
@@ -303,7 +302,7 @@ def spread(function, x, dim, correction, keepdim):
 def number_power_grad(base, exponent, result):
     """The slope of number ** x: result * log(number); for the base 0 it is 0 unless the exponent is negative."""
     if base == 0:
-        return where(exponent >= 0, 0.0, result * -math.inf)
+        return where(exponent >= 0, 0.0, mul_number(result, -math.inf))
     return mul_number(result, math.log(base) if base > 0 else math.nan)
 
 
@@ -377,21 +376,27 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     if ord == 2:
         return grad * zero_where(result == 0, x / result)
     if ord == 1:
-        return grad * sign(x)
+        return sgn(x) * grad
     if ord == 0:
         return None
     if ord in (math.inf, -math.inf):
-        return sign(x) * (grad * share_of_largest(x, result, dim))
+        return sgn(x) * share_of_largest(grad, x, result, dim)
     if ord < 1:
-        return where(x == 0, zeros_like(x), sign(x) * abs(x) ** (ord - 1)) * grad * result ** (1 - ord)
-    slope = sign(x) * abs(x) ** (ord - 1) if ord < 2 else x * abs(x) ** (ord - 2)
-    return slope * where(result == 0, zeros_like(result), grad / result ** (ord - 1))
+        return sgn(x) * zero_where(x == 0, abs(x) ** (ord - 1)) * grad * result ** (1 - ord)
+    slope = sgn(x) * abs(x) ** (ord - 1) if ord < 2 else x * abs(x) ** (ord - 2)
+    return slope * zero_where(result == 0, grad / result ** (ord - 1))
 
 
-def share_of_largest(x, result, dim):
-    """1 divided by how many elements have the magnitude of the result, or are no number, where x is one of them."""
+def share_of_largest(grad, x, result, dim):
+    """The gradient shared by the elements that have the magnitude of the result, or are no number; 0 for the others."""
+    equal, count = largest_of(x, result, dim)
+    return grad * (equal / count).astype(x.dtype)
+
+
+def largest_of(x, result, dim):
+    """(where the elements have the magnitude of the result, or are no number; how many they are)."""
     equal = (np.abs(x) == result) | np.isnan(x)
-    return (equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)).astype(x.dtype)
+    return equal, np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
 
 
 def equal_to_extreme(x, result, dim, keepdim):

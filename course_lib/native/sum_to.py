@@ -77,6 +77,8 @@ def fit(grad, shape, dtype):
 def fit_tensor(grad, shape, dtype):
     """The same, recorded."""
     if grad.array.shape != shape:
+        if not shape:
+            return fit_tensor(grad.sum(), shape, dtype)
         extra = summed_dims(grad.array.shape, shape)
         grad = grad.sum(extra, True) if extra else grad
         grad = grad if grad.array.shape == shape else grad.reshape(shape)

@@ -60,7 +60,7 @@ def _place(grad, sizes, dim, where):
 
 
 def _share_of_larger(grad, a, b):
-    halved = composites.where(new_tensor(a.array == b.array), grad / 2, grad)
+    halved = composites.where(new_tensor(a.array == b.array), rows.div_number(grad, 2), grad)
     return rows.masked_fill(halved, new_tensor(a.array < b.array), 0.0)
 
 
@@ -100,10 +100,16 @@ def _cat_grads(grads, sizes, split_size, dim):
 
 def _share_among_equals(grad, x, result, dim, keepdim):
     equal = kernels_more.equal_to_extreme(x.array, result.array, dim, keepdim)
-    share = equal / np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    count = np.add.reduce(equal, axis=dim, keepdims=dim is not None, dtype=np.int64)
     if dim is None:
-        return composites.where(new_tensor(equal), grad * new_tensor(share.max(initial=0).astype(x.array.dtype)), 0.0)
-    return kernels.restore_dim(grad, x.array.shape, dim, keepdim) * new_tensor(share.astype(x.array.dtype))
+        return rows.masked_fill_tensor_(creation.zeros_like(x), new_tensor(equal), grad / new_tensor(count))
+    sizes = [1 if d in dim else n for d, n in enumerate(x.array.shape)]
+    return (grad if keepdim else composites.reshape(grad, sizes)) / new_tensor(count) * new_tensor(equal)
+
+
+def _share_of_largest(grad, x, result, dim):
+    equal, count = map(new_tensor, kernels_more.largest_of(x.array, result.array, dim))
+    return grad / count * equal
 
 
 def _no_deviations(x):
@@ -130,10 +136,39 @@ def _pick_places(x, places):
     return take(x, [new_tensor(places)])
 
 
-def _product_like(a, b, sizes, strides):
+def _grad_of_left(grad, b, sizes, strides):
     if strides[0] == 1 and strides[1] == sizes[0]:
-        return rows.t(rows.mm(rows.t(b), rows.t(a)))
-    return rows.mm(a, b)
+        return rows.t(rows.mm(b, rows.t(grad)))
+    return rows.mm(grad, rows.t(b))
+
+
+def _grad_of_right(a, grad, sizes, strides):
+    if strides[0] == 1 and strides[1] == sizes[0]:
+        return rows.t(rows.mm(rows.t(grad), a))
+    return rows.mm(rows.t(a), grad)
+
+
+def _number_first(operation, number, x):
+    """number - x or number / x, as PyTorch's formulas do it: written over a tensor full of the number."""
+    return operation(rows.fill_(creation.empty_like(x), number), x)
+
+
+def _one_minus(x):
+    return _number_first(rows.sub_, 1, x)
+
+
+def _number_over(number, x):
+    return _number_first(rows.div_, number, x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array))
+
+
+def _known(x):
+    return new_tensor(x.array == x.array)
+
+
+def _atan2_grads(grad, y, x, y_edge, x_edge):
+    squares = y * y + x * x
+    recip = rows.masked_fill(rows.reciprocal(squares), new_tensor(squares.array == 0), 0.0)
+    return grad * x * recip if y_edge else None, grad * -y * recip if x_edge else None
 
 
 def _hardsigmoid_backward(grad, x):
@@ -177,17 +212,23 @@ ON_TENSORS.update(
     cat_grads=_cat_grads,
     stack_grads=_stack_grads,
     hardsigmoid_backward=_hardsigmoid_backward,
-    product_like=_product_like,
+    grad_of_left=_grad_of_left,
+    grad_of_right=_grad_of_right,
+    one_minus=_one_minus,
+    atan2_grads=_atan2_grads,
+    known=_known,
+    sgn=lambda x: rows.sgn(x),
     add_at_places=_add_at_places,
     pick_places=_pick_places,
     shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
     error_function=lambda x: rows.erf(x),
-    one_less=lambda x: x - 1,
+    one_less=lambda x: rows.sub_number(x, 1),
     raised=lambda base, exponent: composites.pow(base, exponent),
     rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
-    share_of_largest=lambda x, *others: new_tensor(kernels_more.share_of_largest(x.array, others[0].array, others[1])),
+    share_of_largest=_share_of_largest,
+    for_each=lambda x, stack: rows.expand(rows.unsqueeze(x, 0), (len(stack), *x.array.shape)),
     typed=lambda grad, x: grad.to(x.dtype),
-    number_over=lambda number, x: number / (x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array)),
+    number_over=_number_over,
     sign=lambda x: rows.sign(x),
     squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
     filled_up=lambda x, sizes: composites.reshape(cat([x, _zeros_of(x, (math.prod(sizes) - len(x),))], 0), sizes),

@@ -50,12 +50,7 @@ arcsin_, arccos_, arctan_, arctan2_ = rows.asin_, rows.acos_, rows.atan_, rare.a
 arcsinh_, arccosh_, arctanh_ = rare.asinh_, rare.acosh_, rare.atanh_
 absolute_, negative_, fix_ = rows.abs_, rows.neg_, rows.trunc_
 subtract_, multiply_, divide_ = composites.sub_, composites.mul_, composites.div_
-fix = rows.trunc
-
-
-def sgn(input):
-    """-1, 0 or 1."""
-    return named(rows.sign(input), "SgnBackward0")
+fix, sgn = rows.trunc, rows.sgn
 
 
 def copysign(input, other):

@@ -63,13 +63,13 @@ row("tanh(self)", "np.tanh(self)", floating=True,
 row("tanh_backward(grad_output, output)", "grad_output * (1 - output * output)", node="TanhBackwardBackward0",
     elementwise=False, keeps=("grad_output",),
     grad_output="tanh_backward(grad, output)",
-    output="grad * (-2 * output * grad_output)")
+    output="grad * (mul_number(output, -2) * grad_output)")
 row("sigmoid(self)", "kernels.logistic(self)", floating=True,
     self="sigmoid_backward(grad, result)")
 row("sigmoid_backward(grad_output, output)", "grad_output * ((1 - output) * output)",
     node="SigmoidBackwardBackward0", elementwise=False, keeps=("grad_output",),
     grad_output="sigmoid_backward(grad, output)",
-    output="grad * grad_output * (1 - 2 * output)")
+    output="grad * grad_output * add_number(mul_number(output, -2), 1)")
 row("relu(self)", "kernels.relu(self)",
     self="threshold_backward(grad, result, 0)")
 row("abs(self)", "np.abs(kernels.truth_refused(self, kernels.NO_ABS, NotImplementedError))",

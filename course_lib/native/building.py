@@ -97,7 +97,7 @@ def apply_to_tensors_later(cls, row):
 
     def first_call(node, *grad):
         formulas = (row.formulas | row.recorded).values()
-        functions = set().union(*map(names_in, formulas)) - row.can_be_saved() - {"grad", "grads"}
+        functions = set().union(*map(names_in, formulas)) - row.can_be_saved() - {"grad", "grads", "node"}
         functions -= {f"{name}_edge" for name in row.formulas}
         names = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
         cls.apply_to_tensors = type(written)(written.__code__, names, written.__name__, written.__defaults__)

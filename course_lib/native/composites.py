@@ -518,10 +518,8 @@ def matmul(input, other):
     if a == 2 and b == 1:
         return mv(input, other)
     if a == 1 and b == 2:
-        result = reshape_fresh(mm(rows.unsqueeze(input, 0), other), other.array.shape[1:])
+        result = rows.squeeze_fresh(mm(rows.unsqueeze(input, 0), other), 0)
         counter_of(result).value += 1  # PyTorch drops the extra dimension in place
-        if result.node is not None:
-            rename_node(result.node, "SqueezeBackward4")
         return result
     if folds(input, other):
         return fold_batches(input, other)

@@ -341,8 +341,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         input = cat([part for part in (prepend, input, append) if part is not None], dim)
     length = input.array.shape[dim]
     for left in range(length - 1, max(length - n, 0) - 1, -1):
-        parts = narrow(input, dim, 1, left), narrow(input, dim, 0, left)
-        input = logical_xor(*parts) if input.array.dtype.kind == "b" else parts[0] - parts[1]
+        before, after = narrow(input, dim, 0, left), narrow(input, dim, 1, left)  # C++ computes from right to left
+        input = logical_xor(after, before) if input.array.dtype.kind == "b" else after - before
     return input
 
 
@@ -732,8 +732,8 @@ class SpreadAndMean(Node):
             slope = function("std_grad" if self.takes_root else "var_grad")
             parts.append(slope(grads[0], x, *result, dim, self.kept_correction, keepdim))
         if grads[1] is not None:
-            share = function("restore_dim")(grads[1] / kernels.numel(x.shape, dim), x.shape, dim, keepdim)
-            parts.append(function("expand")(share, tuple(x.shape)))
+            share = function("restore_dim")(grads[1], x.shape, dim, keepdim)
+            parts.append(function("mean_grad")(share, tuple(x.shape), kernels.numel(x.shape, dim)))
         return parts[0] + parts[1] if len(parts) > 1 else parts[0]
 
     def release(self):

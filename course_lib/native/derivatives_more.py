@@ -120,7 +120,7 @@ row("clamp_upper(self, max)", "np.minimum(max, self)", node="ClampBackward0",
     max="where(self > max, grad, 0.0)")
 row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backward(grad_output, self, threshold)",
     node="ThresholdBackwardBackward0", elementwise=False, keeps=("self",),
-    grad_output="where(self <= threshold, 0.0, grad)",
+    grad_output="threshold_backward(grad, self, threshold)",
     self="zeros_like(grad)")
 row("erf(self)", "kernels.error_function(self)", floating=True,
     self="mul_number(exp(-(self ** 2)), 1.1283791670955126) * grad")
@@ -250,6 +250,7 @@ row("as_strided(self, size, stride, storage_offset, ahead)", "more.as_strided(se
     view=True,
     self="back_from_strides(grad, self_sym_sizes, self_sym_strides, size, stride, ahead)")
 row("unfold(self, dimension, size, step)", "more.windows_along(self, dimension, size, step)", view=True,
+    recorded={"self": "unfold_backward(grad, self_sym_sizes, dimension, size, step)"},
     self="back_from_windows(grad, self_sym_sizes, dimension, size, step)")
 row("split_with_sizes(self, split_sizes, dim)", "more.split(self, split_sizes, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
@@ -266,6 +267,9 @@ row("clone_contiguous(self)", "np.array(self, order='C')", node="CloneBackward0"
     self="grad")
 row("unsafe_view(self, shape)", "kernels.copy_shaped(self, shape)", node="UnsafeViewBackward0", elementwise=False,
     self="reshape(grad, self_sym_sizes)")
+row("squeeze_fresh(self, dim)", "kernels.copy_shaped(self, self.shape[1:])", node="SqueezeBackward4", elementwise=False,
+    keeps=("dim",),
+    self="unsqueeze_to(grad, self_sym_sizes, dim)")
 row("repeat(self, repeats)", "np.array(np.tile(self, repeats), order='C')", elementwise=False,
     self="sum_repeats(grad, self_sym_sizes, repeats)")
 row("triu(self, diagonal=0)", "more.triangle(np.triu, self, diagonal)", elementwise=False, in_place=True,
@@ -278,12 +282,14 @@ row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim
     src="for_whole_source(gather(grad, dim, index), src_sym_sizes)")
 row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
     elementwise=False, in_place=True, keeps=("source with source",),
+    recorded={"source": "by_factor(expanded_like(index_select(grad, dim, index), source), alpha)"},
     self="grad",
     source="index_select(grad, dim, index) * alpha")
 row("masked_select(self, mask: Tensor)", "more.masked_select(self, mask)", elementwise=False, keeps=("self",),
     self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
 row("masked_scatter(self, mask: Tensor, source)", "more.masked_scatter(self, mask, source)", elementwise=False,
     broadcasts=("self",), in_place=True,
+    recorded={"source": "masked_scatter_backward(grad, mask, source_sym_sizes)"},
     self="zero_where(mask, grad)",
     source="filled_up(masked_select(grad, mask), source_sym_sizes)")
 

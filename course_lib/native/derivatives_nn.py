@@ -50,11 +50,22 @@ row("huber_loss_backward(grad_output, self, target, reduction, delta)",
     target="-grad * per_element(grad_output, self, reduction) * (abs(self - target) < delta)")
 row("binary_cross_entropy(self, target, weight: Tensor=None, reduction=1)",
     "kernels_nn.binary_cross_entropy(self, target, weight, reduction)", elementwise=False, keeps=("self", "target"),
-    self="typed(weighted(bce_slope(self, target), weight) * per_element(grad, self, reduction), self)",
+    recorded={"self": "bce_backward(grad, self, target, weight, reduction)",
+              "target": "mean_of(weighted(-logit_of(self) * grad, weight), self, reduction)"},
+    self="bce_grad(grad, self, target, weight, reduction)",
     target="typed(weighted(bce_target_slope(self), weight) * per_element(grad, self, reduction), target)")
+row("bce_backward(grad_output, self, target, weight: Tensor=None, reduction=1)",
+    "kernels_nn.bce_grad(grad_output, self, target, weight, reduction)",
+    node="BinaryCrossEntropyBackwardBackward0", elementwise=False, broadcasts=("grad_output",),
+    keeps=("grad_output", "self", "target"),
+    grad_output="mean_of(weighted(bce_slope_near(self, target) * grad, weight), self, reduction)",
+    self="mean_of(weighted(bce_bend(self, target) * (grad * grad_output), weight), self, reduction)",
+    target="mean_of(weighted(-grad * grad_output, weight) / (one_minus(self) * self), self, reduction)")
 row("bce_with_logits(self, target, weight: Tensor=None, pos_weight: Tensor=None, reduction=1)",
     "kernels_nn.bce_with_logits(self, target, weight, pos_weight, reduction)",
     node="BinaryCrossEntropyWithLogitsBackward0", elementwise=False, keeps=("self", "target"),
+    recorded={"self": "mean_of(weighted(bce_logits_slope(self, target, pos_weight) * grad, weight), self, reduction)",
+              "target": "mean_of(weighted(bce_logits_target_slope(self, pos_weight) * grad, weight), self, reduction)"},
     self="typed(weighted(bce_logits_slope(self, target, pos_weight), weight) * per_element(grad, self, reduction), "
          "self)",
     target="typed(weighted(bce_logits_target_slope(self, pos_weight), weight) * per_element(grad, self, reduction), "
@@ -63,7 +74,7 @@ for _dimensions in ("", "2d"):
     row(f"nll_loss{_dimensions}(self, target: Tensor, weight: Tensor=None, reduction=1, ignore_index=-100)",
         "kernels_nn.nll_loss(self, target, weight, reduction, ignore_index)",
         node=f"NllLoss{_dimensions.upper()}Backward0", outputs=("output", "total_weight"),
-        self="nll_loss_backward(grad, self, target, total_weight, weight, reduction, ignore_index)")
+        self=f"nll_loss{_dimensions}_backward(grad, self, target, total_weight, weight, reduction, ignore_index)")
 
 # --- activations -------------------------------------------------------------------------------------------
 
@@ -72,19 +83,32 @@ row("log_sigmoid(self)", "kernels_nn.log_sigmoid(self)", outputs=("output", "buf
 row("log_sigmoid_backward(grad_output, self, buffer)", "kernels_nn.log_sigmoid_backward(grad_output, self, buffer)",
     node="LogSigmoidBackwardBackward0", elementwise=False,
     grad_output="log_sigmoid_backward(grad, self, buffer)",
-    self="grad * grad_output * (sigmoid(self) * (sigmoid(self) - 1))")
-row("gelu(self, approximate='none')", "kernels_nn.gelu(self)",
+    self="bent_log_sigmoid(grad, grad_output, self)")
+row("gelu(self, approximate='none')", "kernels_nn.gelu(self)", recorded={"self": "gelu_backward(grad, self)"},
     self="grad * gelu_slope(self)")
+row("gelu_backward(grad_output, self)", "grad_output * kernels_nn.gelu_slope(self)", node="GeluBackwardBackward0",
+    elementwise=False, keeps=("grad_output", "self"),
+    grad_output="gelu_backward(grad, self)",
+    self="grad * grad_output * gelu_bend(self)")
 row("softplus(self, beta=1, threshold=20)", "kernels_nn.softplus(self, beta, threshold)",
+    recorded={"self": "softplus_backward(grad, self, beta, threshold)"},
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
+row("softplus_backward(grad_output, self, beta, threshold)",
+    "kernels.where(self * beta > threshold, grad_output, grad_output * kernels.logistic(self * beta))",
+    node="SoftplusBackwardBackward0", elementwise=False, keeps=("grad_output", "self"),
+    grad_output="softplus_backward(grad, self, beta, threshold)",
+    self="softplus_bend(grad * grad_output, self, beta, threshold)")
 row("leaky_relu(self, negative_slope=0.01)",
     "np.where(kernels.floats(self, 'leaky_relu_cpu') > 0, self, self * negative_slope)",
+    recorded={"self": "named_after(node, leaky_relu_backward(grad, self, negative_slope))"},
     self="leaky_relu_backward(grad, self, negative_slope)")
 row("leaky_relu_backward(grad_output, self, negative_slope)",
     "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False, keeps=("self",),
-    grad_output="where(self > 0, grad, grad * negative_slope)",
+    recorded={"grad_output": "named_before(node, named_after(node, leaky_relu_backward(grad, self, negative_slope)))"},
+    grad_output="leaky_relu_backward(grad, self, negative_slope)",
     self="zeros_like(grad)")
 row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
+    recorded={"self": "silu_grad(grad, self)"},
     self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
 row("elu(self, alpha=1.0)",
     "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
@@ -93,7 +117,8 @@ row("elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_res
     "kernels_nn.elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)",
     node="EluBackwardBackward0", elementwise=False, keeps=("grad_output", "alpha", "scale", "self_or_result"),
     grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
-    self_or_result="elu_bend(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result)")
+    self_or_result="elu_bend(mul_number(grad * grad_output, input_scale), "
+                   "alpha, scale, input_scale, is_result, self_or_result)")
 row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_val, max_val)",
     self="hardtanh_backward(grad, self, min_val, max_val)")
 row("scaled_elu(self, alpha, scale)",
@@ -126,9 +151,14 @@ row("hardswish_backward(grad_output, self)",
     "kernels.where(self <= -3, 0.0, kernels.where(self < 3, grad_output * (self / 3 + 0.5), grad_output))",
     node="HardswishBackwardBackward0", elementwise=False, keeps=("grad_output", "self"),
     grad_output="hardswish_backward(grad, self)",
-    self="where((self > -3) & (self < 3), grad * grad_output / 3, 0.0)")
+    self="where((self > -3) & (self < 3), div_number(grad * grad_output, 3), 0.0)")
 row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",
+    recorded={"self": "gelu_tanh_backward(grad, self)"},
     self="grad * gelu_tanh_slope(self)")
+row("gelu_tanh_backward(grad_output, self)", "grad_output * kernels_nn.gelu_tanh_slope(self)",
+    node="GeluBackwardBackward0", elementwise=False, keeps=("grad_output", "self"),
+    grad_output="gelu_tanh_backward(grad, self)",
+    self="grad * grad_output * gelu_tanh_bend(self)")
 row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 0, self, weight * self)",
     in_place=False, keeps=("self", "weight"),
     self="prelu_backward(grad, self, weight)",
@@ -174,23 +204,25 @@ row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, grou
 row("max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode=False)",
     "kernels_nn.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode)",
     node="MaxPool2DWithIndicesBackward0", outputs=("result0", "result1"),
+    recorded={"self": "named_after(node, max_pool_backward(grad, self, result1, kernel_size))"},
     self="max_pool_backward(grad, self, result1, kernel_size)")
 
 # --- gradients with rows of their own ----------------------------------------------------------------------
 # Their slope in `self` is 0 almost everywhere. As rows they say so: the second derivative is zeros, as in PyTorch,
 # and not an error about a gradient without history.
 
-row("nll_loss_backward(grad_output, self, target: Tensor, total_weight: Tensor, weight: Tensor=None, reduction=1, "
-    "ignore_index=-100)",
-    "kernels_nn.nll_loss_backward(grad_output, self, target, total_weight, weight, reduction, ignore_index)",
-    node="NllLossBackwardBackward0", elementwise=False,
-    grad_output="nll_loss(grad, target, weight, reduction, ignore_index)[0]",
-    self="zeros_like(grad)")
+for _dimensions in ("", "2d"):
+    row(f"nll_loss{_dimensions}_backward(grad_output, self, target: Tensor, total_weight: Tensor, weight: Tensor=None, "
+        "reduction=1, ignore_index=-100)",
+        "kernels_nn.nll_loss_backward(grad_output, self, target, total_weight, weight, reduction, ignore_index)",
+        node=f"NllLoss{_dimensions.upper()}BackwardBackward0", elementwise=False,
+        grad_output=f"nll_loss{_dimensions}(grad, target, weight, reduction, ignore_index)[0]",
+        self="zeros_like(grad)")
 # At NaN the gradient passes, as in PyTorch where arrays are small: its blocks of 16 float32 (8 float64) stop it.
 row("hardtanh_backward(grad_output, self, min_val, max_val)",
     "kernels.where((self <= min_val) | (self >= max_val), 0.0, grad_output)", node="HardtanhBackwardBackward0",
     elementwise=False,
-    grad_output="where((self <= min_val) | (self >= max_val), 0.0, grad)",
+    grad_output="hardtanh_backward(grad, self, min_val, max_val)",
     self="zeros_like(grad)")
 row("hardsigmoid_backward(grad_output, self)",
     "kernels.where((self > -3) & (self < 3), grad_output * kernels_nn.SIXTH, 0.0)",
@@ -250,6 +282,24 @@ def _statistics(x, axes, eps):
     return center, rows.rsqrt(composites.mean((x - center) ** 2, axes, True) + eps)
 
 
+def _silu_grad(grad, x):
+    """In the order in which PyTorch makes the nodes: operands from right to left."""
+    s = rows.sigmoid(x)
+    slope = rows.add_number(x * ON_TENSORS["one_minus"](s), 1)
+    return grad * s * slope
+
+
+def _bce_logits_slope(x, target, pos_weight):
+    if pos_weight is None:
+        return rows.sigmoid(x) - target
+    t = pos_weight * target
+    return (rows.add_number(t, 1) - target) * rows.sigmoid(x) - t
+
+
+def _bce_logits_target_slope(x, pos_weight):
+    return -x if pos_weight is None else rows.log_sigmoid(-x)[0] - rows.log_sigmoid(x)[0] * pos_weight
+
+
 def _gap(a, b):
     a, b = (x.to(y.dtype) if x.array.dtype.kind == "b" else x for x, y in ((a, b), (b, a)))
     return a - b
@@ -257,7 +307,10 @@ def _gap(a, b):
 
 ON_TENSORS.update(
     gap=_gap,
-    fitting=lambda target, x: target,  # a recorded backward pass writes nowhere
+    silu_grad=_silu_grad,
+    bce_logits_slope=_bce_logits_slope,
+    bce_logits_target_slope=_bce_logits_target_slope,
+    mean_of=lambda losses, x, reduction: rows.div_number(losses, x.array.size or 1) if reduction == 1 else losses,
     softplus_of=lambda x: -rows.log_sigmoid(x)[0],  # whose slope at 0 is one half
     padded=lambda x, pad, value: rows.constant_pad_nd(x, pad, value),
     lookup_shares=_lookup_shares,

@@ -499,10 +499,24 @@ row("index_fill_tensor(self, dim, index: Tensor, value)", "rare.filled_at(self, 
     value="sum_of(index_select(grad, dim, different(index)))")
 row("index_copy(self, dim, index: Tensor, source)", "rare.slices_at(self, dim, index, source)", elementwise=False,
     in_place=True, keeps=("source with source",),
+    recorded={"source": "expanded_like(index_select(grad, dim, index), source)"},
     self="index_fill(grad, dim, index, 0.0)",
     source="reshape(index_select(grad, dim, index), source_sym_sizes)")
 row("take(self, index: Tensor)", "rare.taken(self, index)", elementwise=False, keeps=("self",),
     self="put_back(grad, self_sym_sizes, index)")
+row("put(self, index: Tensor, source, accumulate)", "self + rare.put_back(source, self.shape, index)", elementwise=False,
+    keeps=("index",),
+    recorded={"source": "reshape(take(grad, index), source_sym_sizes)"},
+    self="grad",
+    source="taken(grad, index).reshape(source_sym_sizes)")
+row("masked_scatter_backward(grad_output, mask: Tensor, sizes)",
+    "more.filled_up(more.masked_select(grad_output, mask), sizes)", node="MaskedScatterBackwardBackward0",
+    elementwise=False,
+    grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)")
+row("unfold_backward(grad_in, sizes, dim, size, step)", "more.back_from_windows(grad_in, sizes, dim, size, step)",
+    node="UnfoldBackwardBackward0", elementwise=False,
+    recorded={"grad_in": "unfold(grad, dim, size, step)"},
+    grad_in="windows_along(grad, dim, size, step)")
 row("diag_embed(self, offset, dim1, dim2)", "rare.on_diagonal(self, offset, dim1, dim2)", elementwise=False,
     self="diagonal(grad, offset, dim1, dim2)")
 
@@ -520,6 +534,7 @@ row("diagonal_scatter(self, src, offset, dim1, dim2)", "rare.diagonal_put(self, 
 row("scatter_reduce(self, dim, index: Tensor, src, reduce, include_self=True)",
     "rare.scatter_reduced(self, dim, index, src, reduce, include_self)", elementwise=False, in_place=True,
     keeps=("self", "src", "result"),
+    recorded={"all": "reduced_grads(grad, self, index, src, result, dim, reduce, include_self, self_edge, src_edge)"},
     self="reduced_self_grad(grad, self, index, src, result, dim, reduce, include_self)",
     src="reduced_source_grad(grad, self, index, src, result, dim, reduce, include_self)")
 
@@ -555,6 +570,7 @@ row("diagonal_copy(self, offset, dim1, dim2)", "np.array(more.diagonal(self, off
     node="DiagonalBackward0_copy", elementwise=False,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
 row("trace(self)", "np.trace(kernels.truth_refused(self, rare.NO_TRACE, NotImplementedError))", elementwise=False,
+    recorded={"self": "filled_diagonal(grad, self_sym_sizes)"},
     self="place_diagonal(expand(grad, shorter_side(self_sym_sizes)), self_sym_sizes, 0, 0, 1)")
 
 # --- matrices ----------------------------------------------------------------------------------------------
@@ -618,12 +634,38 @@ def result_sizes(x):
 
 
 def _put_back(grad, sizes, index):
-    flat = composites.reshape(index, -1), composites.reshape(grad, -1)
-    places = np.where(flat[0].array < 0, flat[0].array + math.prod(sizes), flat[0].array)
-    whole = new_tensor(np.zeros(math.prod(sizes), grad.array.dtype))
-    return composites.reshape(rows.index_add(whole, 0, new_tensor(places), flat[1]), sizes)
+    return rows.put(new_tensor(np.zeros(sizes, grad.array.dtype)), index, grad, True)
+
+
+def _filled_diagonal(grad, sizes):
+    line = new_tensor(np.zeros(math.prod(sizes), grad.array.dtype))
+    places = np.arange(0, math.prod(sizes), sizes[1] + 1)[: min(sizes)]
+    return composites.reshape(rows.index_fill_tensor(line, 0, new_tensor(places), grad), sizes)
+
+
+def _reduced_grads(grad, x, index, src, result, dim, reduce, include_self, x_edge, src_edge):
+    if reduce == "sum":
+        into, out = grad, rows.gather(grad, dim, index) if src_edge else None
+    elif reduce == "mean":
+        count = np.full(x.array.shape, float(include_self), grad.array.dtype)
+        count = new_tensor(kernels.scatter_add(count, dim, index.array, np.ones_like(src.array)))
+        count = rows.masked_fill_(count, count == 0, 1.0)
+        into = grad / count if x_edge else None
+        out = rows.gather(grad, dim, index) / rows.gather(count, dim, index) if src_edge else None
+    else:
+        own = new_tensor((x.array == result.array).astype(grad.array.dtype))
+        others = src.array == kernels.pick(result.array, dim, index.array)
+        others = new_tensor(others.astype(grad.array.dtype))
+        share = grad / rows.scatter_add(own, dim, index, others)
+        into = own * share if x_edge else None
+        out = others * rows.gather(share, dim, index) if src_edge else None
+    if x_edge and not include_self:
+        into = rows.scatter_value(into, dim, index, 0.0)
+    return into if x_edge else None, out
 
 
 ON_TENSORS["put_back"] = _put_back
+ON_TENSORS["reduced_grads"] = _reduced_grads
 ON_TENSORS["rolled"] = lambda x, shifts, dims: rows.roll(x, shifts, dims)
+ON_TENSORS["filled_diagonal"] = _filled_diagonal
 ON_TENSORS["swap_last"] = lambda x: rows.transpose(x, x.array.ndim - 2, x.array.ndim - 1)

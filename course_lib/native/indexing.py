@@ -186,7 +186,8 @@ class IndexBackward0(Node):
 
     def apply_to_tensors(self, grad):
         whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
-        return (put_(whole, [s and s.unpack(self) for s in self.kept_indices], grad, accumulate=True),)
+        indices = [s and s.unpack(self) for s in self.kept_indices]
+        return (put_(whole, indices, grad, accumulate=True, kind=IndexPutImplBackward0),)
 
     def release(self):
         self.kept_indices = [s and FREED for s in self.kept_indices]
@@ -316,7 +317,15 @@ class IndexPutBackward0(Node):
         self.kept_indices = [s and FREED for s in self.kept_indices]
 
 
+class IndexPutImplBackward0(IndexPutBackward0):
+    """The same inside the gradient of `x[i]`, where indices need no check."""
+
+    __slots__ = ()
+    _saved_unsafe = True
+
+
 add_slot_properties(IndexPutBackward0)
+add_slot_properties(IndexPutImplBackward0)
 
 
 def index_tensors(indices, argument):
@@ -328,7 +337,7 @@ def index_tensors(indices, argument):
     return list(indices)
 
 
-def put_(tensor, indices, value, accumulate=False):
+def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
     """Write (or add) `value` at the places that index tensors name. In place; the indices are kept."""
     check_masks(tensor, indices)
     is_tensor = isinstance(value, Tensor)
@@ -364,7 +373,7 @@ def put_(tensor, indices, value, accumulate=False):
         ) from None
     count_write(tensor)
     if tracked:
-        node = init_node(IndexPutBackward0(), edges)
+        node = init_node(kind(), edges)
         node.kept_indices, node.kept_accumulate = kept, accumulate
         node.value_form = (np.shape(values), values.dtype if is_tensor else tensor.array.dtype)
         rebase_history(tensor, node)

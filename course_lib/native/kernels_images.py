@@ -19,6 +19,7 @@ from course_lib.native.kernels import (
     floats,
     logistic,
     numel,
+    one_minus,
     reshape,
     total,
     truth_refused,
@@ -293,10 +294,41 @@ def soft_margin_grad(grad, x, target, reduction):
     return -target * (z / (1 + z)) * per_element(grad, x, reduction)
 
 
-def glu_backward(grad, x, dim):
+def soft_margin_slope(grad, x, target, reduction):
+    """The gradient of soft_margin_loss's gradient for the gradient that it got."""
+    z = exp(-target * x)
+    return per_element(-target * (z / (1 + z)) * grad, x, reduction)
+
+
+def soft_margin_bend(grad, x, target, reduction):
+    """The gradient of soft_margin_loss's slope."""
+    s = sigmoid(target * x)
+    return per_element(grad * (target * target * (s * (1 - s))), x, reduction)
+
+
+def glu_grad(grad, x, dim):
     """The gradient of glu, for both halves."""
     gate = sigmoid(second_half(x, dim))
     return join_halves(grad * gate, grad * first_half(x, dim) * gate * (1 - gate), dim)
+
+
+def glu_slopes(grad, x, dim):
+    """The gradient of glu's gradient for the gradient that it got."""
+    parts = grad * glu_backward(ones_like(first_half(x, dim)), x, dim)
+    return first_half(parts, dim) + second_half(parts, dim)
+
+
+def glu_bend(grad, grad_output, x, dim):
+    """The gradient of glu's gradient for the input."""
+    a, gate = first_half(x, dim), sigmoid(second_half(x, dim))
+    rest = one_minus(gate)
+    slope = gate * rest
+    grad_a, grad_b = first_half(grad, dim), second_half(grad, dim)
+    along_b = grad_b * a * grad_output * (slope * rest - gate * slope) + grad_a * grad_output * slope
+    return join_halves(grad_b * grad_output * slope, along_b, dim)
+
+
+glu_backward, ones_like = glu_grad, np.ones_like
 
 
 def first_of(x, sizes):

@@ -20,7 +20,9 @@ from course_lib.native.kernels import (
     index_add,
     logistic,
     mean,
+    mul_number,
     numel,
+    one_minus,
     pick,
     reshape,
     scatter_add,
@@ -30,6 +32,7 @@ from course_lib.native.kernels import (
     title,
     total,
     truth_refused,
+    typed,
     where,
     zeros_of,
 )
@@ -437,6 +440,11 @@ def weighted(grad, weight):
     return grad if weight is None else grad * weight
 
 
+def bce_grad(grad, x, target, weight, reduction):
+    """The gradient of binary_cross_entropy for its input."""
+    return typed(weighted(bce_slope(x, target), weight) * per_element(grad, x, reduction), x)
+
+
 def bce_slope(x, target):
     """The slope of binary_cross_entropy for its input; the denominator is kept away from 0."""
     return (x - target) / at_least((1 - x) * x, 1e-12)
@@ -473,14 +481,80 @@ def softplus_of(x):
 
 
 def mish_slope(x):
-    """The slope of mish."""
+    """The slope of mish. By log(sigmoid(-x)), of which there are derivatives where exp(x) is infinite, too."""
     t = tanh(softplus_of(-x))
-    return t + x * (1 - t * t) * sigmoid(x)
+    return t + x * sigmoid(x) * one_minus(t * t)
 
 
 def gelu_slope(x):
     """The slope of gelu: the normal distribution up to x, plus x times its density."""
     return 0.5 * (1 + error_function(x * math.sqrt(0.5))) + x * exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+
+
+def gelu_bend(x):
+    """The second derivative of gelu."""
+    square = x * x
+    density = mul_number(exp(mul_number(square, -0.5)), 1 / math.sqrt(2 * math.pi))
+    return mul_number(density, 2) - square * density
+
+
+def gelu_tanh_bend(x):
+    """The second derivative of gelu_tanh."""
+    beta, kappa = 0.7978845608028654, 0.044715
+    t = tanh(mul_number(x + mul_number(x**3, kappa), beta))
+    g, half = one_minus(t * t), mul_number(x, 0.5)
+    h = mul_number(add_number(mul_number(x, 3 * kappa) * x, 1), beta)
+    gh = g * h
+    return gh - mul_number(t * g, 2) * half * h * h + mul_number(x, 6 * kappa * beta) * half * g
+
+
+def bent_log_sigmoid(grad, grad_output, x):
+    """The gradient of log_sigmoid's slope."""
+    s = sigmoid(x)
+    return grad * grad_output * sub_number(s, 1) * s
+
+
+def softplus_bend(grad, x, beta, threshold):
+    """The gradient of softplus's slope."""
+    scaled = mul_number(x, beta)
+    return mul_number(sigmoid_backward(grad, sigmoid(scaled)) * typed(scaled < threshold, grad), beta)
+
+
+def mean_of(losses, x, reduction):
+    """The gradient of losses that were averaged or summed, from that of each."""
+    return losses / max(x.size, 1) if reduction == 1 else losses
+
+
+def bce_slope_near(x, target):
+    """The slope of binary_cross_entropy for its input, where its gradient is differentiated."""
+    return (x - target) / (add_number(one_minus(x), 1e-12) * add_number(x, 1e-12))
+
+
+def bce_bend(x, target):
+    """The second derivative of binary_cross_entropy for its input."""
+    low, high = add_number(x, 1e-12), add_number(one_minus(x), 1e-12)
+    return (x * x - mul_number(x, 2) * target + target) / (low**2 * high**2)
+
+
+def logit_of(x):
+    """log(x / (1 - x))."""
+    return log(x / (1 - x))
+
+
+def add_number(x, number):
+    return x + number
+
+
+def sub_number(x, number):
+    return x - number
+
+
+def div_number(x, number):
+    return x / number
+
+
+def sigmoid_backward(grad, result):
+    return grad * ((1 - result) * result)
 
 
 def elu_backward(grad, alpha, scale, input_scale, is_result, x):

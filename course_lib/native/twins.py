@@ -122,6 +122,8 @@ def _zeros_of(x, sizes):
 
 
 def _sum_to(x, sizes):
+    if not sizes and x.array.ndim:
+        return rows.sum_all(x)
     lead = x.array.ndim - len(sizes)
     extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
     x = rows.sum_dim(x, extra, True) if extra else x
@@ -159,6 +161,44 @@ def _one_minus(x):
 
 def _number_over(number, x):
     return _number_first(rows.div_, number, x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array))
+
+
+def _later(name):
+    """A row of the third page, which is read with the first program that needs it."""
+
+    def call(*arguments):
+        from course_lib.native import derivatives_rare  # noqa: F401
+
+        return getattr(rows, name)(*arguments)
+
+    return call
+
+
+def _sum_repeats(grad, sizes, repeats):
+    for _ in range(len(repeats) - len(sizes)):
+        grad = rows.sum_dim(grad, (0,), False)
+    parts, summed = [], []
+    for n, m in zip(repeats[len(repeats) - len(sizes) :], sizes, strict=True):
+        if n != 1:
+            summed.append(len(parts))
+            parts.append(n)
+        parts.append(m)
+    if 0 in repeats:
+        return _zeros_of(grad, sizes)
+    return rows.sum_dim(composites.reshape(grad, tuple(parts)), tuple(summed), False) if summed else grad
+
+
+def _named_after(node, result):
+    """One row serves several of PyTorch's: the node of its gradient is named after that of the operation."""
+    if result.node is not None:
+        composites.rename_node(result.node, node.name().rstrip("0123456789") + "Backward0")
+    return result
+
+
+def _named_before(node, result):
+    if result.node is not None:
+        composites.rename_node(result.node, node.name().replace("Backward", "", 1))
+    return result
 
 
 def _known(x):
@@ -222,10 +262,17 @@ ON_TENSORS.update(
     pick_places=_pick_places,
     shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
     error_function=lambda x: rows.erf(x),
-    one_less=lambda x: rows.sub_number(x, 1),
+    one_less=lambda x: x - 1 if x.array.dtype.kind == "b" else rows.sub_number(x, 1),
+    logit_of=lambda x: _later("logit")(x, None),
     raised=lambda base, exponent: composites.pow(base, exponent),
     rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
     share_of_largest=_share_of_largest,
+    expanded_like=lambda x, other: rows.expand(x, other.array.shape) if other.array.ndim else composites.reshape(x, ()),
+    sum_repeats=_sum_repeats,
+    named_after=_named_after,
+    named_before=_named_before,
+    masked_scatter_backward=_later("masked_scatter_backward"),
+    unfold_backward=_later("unfold_backward"),
     for_each=lambda x, stack: rows.expand(rows.unsqueeze(x, 0), (len(stack), *x.array.shape)),
     typed=lambda grad, x: grad.to(x.dtype),
     number_over=_number_over,

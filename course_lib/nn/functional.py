@@ -907,7 +907,8 @@ def kl_div(input, target, *, reduction="mean", log_target=False, size_average=No
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=2,
         )
     if log_target:
-        losses = rows.exp(target) * (target - input)
+        difference = target - input  # first: C++ computes operands from right to left
+        losses = rows.exp(target) * difference
     else:
         product = target * input  # first, as in PyTorch: hooks on saved tensors see it
         losses = rows.xlogy(target, target) - product

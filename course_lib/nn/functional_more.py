@@ -645,7 +645,8 @@ def multilabel_soft_margin_loss(input, target, weight=None, *, reduction="mean")
 
 def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8, reduction="mean"):
     """Minus the logarithm of the chance of a count, where input is the expected count or its logarithm."""
-    losses = rows.exp(input) - target * input if log_input else input - target * rows.log(input + eps)
+    expected = target * (input if log_input else rows.log(input + eps))  # first: C++ computes from right to left
+    losses = (rows.exp(input) if log_input else input) - expected
     if full:
         stirling = target * rows.log(target) - target + 0.5 * rows.log(2 * math.pi * target)
         losses = losses.add_(rows.masked_fill(stirling, target <= 1, 0))

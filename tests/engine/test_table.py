@@ -75,6 +75,12 @@ SAMPLES = {
     "add": sample(lambda torch, x, y: x + y, SIGNED, OTHER),
     "sub": sample(lambda torch, x, y: x - y, SIGNED, OTHER),
     "add_number": sample(with_number("add"), SIGNED),
+    "squeeze_fresh": sample(lambda torch, x, y: x[:, 0] @ y, SIGNED, OTHER),
+    "put": sample(gradient_operation("put", True), SIGNED, [[0, 1, 2], [3, 4, 4]], OTHER),
+    "masked_scatter_backward": sample(
+        gradient_operation("masked_scatter_backward", [2, 4]), SIGNED, np.array(OTHER) > 1
+    ),
+    "unfold_backward": sample(gradient_operation("unfold_backward", [4], 0, 3, 1), SIGNED),
     "sub_number": sample(with_number("sub"), SIGNED),
     "mul_number": sample(with_number("mul"), SIGNED),
     "div_number": sample(with_number("div"), SIGNED),

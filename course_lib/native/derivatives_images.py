@@ -5,9 +5,16 @@ PyTorch: tools/autograd/derivatives.yaml (the rows of avg_pool2d, upsample_bilin
 Read a row as in derivatives.py. `mapped` is one row for all that is a weighted sum of neighbours: Note [Taps].
 """
 
-from course_lib.native import composites, creation, derivatives_nn, kernels_images  # noqa: F401  (which fills the table)
+from course_lib.native import (  # noqa: F401  (derivatives_nn fills the table)
+    composites,
+    creation,
+    derivatives_nn,
+    kernels_images,
+    kernels_nn,
+)
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
 from course_lib.native.joining import cat
+from course_lib.native.joint import joint
 from course_lib.ops import row
 
 KERNELS.append(kernels_images)
@@ -34,6 +41,8 @@ row("adaptive_max_pool(self, lengths)", "images.adaptive_max_pool(self, lengths)
 row("conv_transposed(input, weight, bias=None, sizes=(), stride=1, padding=0, dilation=1, groups=1)",
     "kernels_nn.plus_bias(kernels_nn.conv_input_grad(input, weight, sizes, stride, padding, dilation, groups), bias)",
     node="ConvolutionBackward0", elementwise=False, keeps=("input", "weight"),
+    recorded={"all": "transposed_grads(grad, input, weight, stride, padding, dilation, groups, "
+                     "input_edge, weight_edge, bias_edge)"},
     input="first_of(convolution(grad, weight, None, stride, padding, dilation, groups), input.shape)",
     weight="conv_weight_grad(input, grad, weight.shape, stride, padding, dilation, groups)",
     bias="conv_bias_grad(grad)")
@@ -82,6 +91,19 @@ row("soft_margin_loss_backward(grad_output, self, target: Tensor, reduction)",
     self="soft_margin_bend(grad * grad_output, self, target, reduction)")
 
 
+def _transposed_grads(grad, input, weight, stride, padding, dilation, groups, *edges):
+    numbers = stride, padding, dilation, groups
+    g, x, w = grad.array, input.array, weight.array
+    parts = [
+        kernels_nn.first_of(kernels_nn.convolution(g, w, None, *numbers), x.shape) if edges[0] else None,
+        kernels_nn.conv_weight_grad(x, g, w.shape, *numbers) if edges[1] else None,
+        kernels_nn.conv_bias_grad(g) if edges[2] else None,
+    ]
+    inputs = {"grad_output": grad, "input": input, "weight": weight}
+    numbers = dict(zip(("stride", "padding", "dilation", "groups"), numbers, strict=True))
+    return joint("ConvolutionBackwardBackward0", "transposed_bend", inputs, parts, **numbers)
+
+
 def _first_of(x, sizes):
     for dim, length in enumerate(sizes):
         x = x if x.array.shape[dim] == length else x.narrow(dim, 0, length)
@@ -92,6 +114,7 @@ ON_TENSORS.update(
     first_half=lambda x, dim: x.narrow(dim, 0, x.array.shape[dim] // 2),
     second_half=lambda x, dim: x.narrow(dim, x.array.shape[dim] // 2, x.array.shape[dim] // 2),
     first_of=_first_of,
+    transposed_grads=_transposed_grads,
     join_halves=lambda a, b, dim: cat([a, b], dim),
     sigmoid=lambda x: rows.sigmoid(x),
     ones_like=creation.ones_like,

@@ -7,6 +7,7 @@ Read a row as in derivatives.py. `weight=None` marks an argument that may be lef
 
 from course_lib.native import composites, kernels_nn
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
+from course_lib.native.joint import joint
 from course_lib.ops import ROWS, row
 from course_lib.tensor import new_tensor
 
@@ -160,23 +161,9 @@ row("gelu_tanh_backward(grad_output, self)", "grad_output * kernels_nn.gelu_tanh
     grad_output="gelu_tanh_backward(grad, self)",
     self="grad * grad_output * gelu_tanh_bend(self)")
 row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 0, self, weight * self)",
-    in_place=False, keeps=("self", "weight"),
+    in_place=False, keeps=("self", "weight"), recorded={"all": "prelu_grads(grad, self, weight)"},
     self="prelu_backward(grad, self, weight)",
     weight="prelu_weight_backward(grad, self, weight)")
-# At 0 the gradients are those of the negative side, and their derivatives those of the positive side, as in PyTorch.
-row("prelu_backward(grad_output, self, weight)", "kernels_nn.where(self > 0, grad_output, weight * grad_output)",
-    node="PreluKernelBackwardBackward0", elementwise=False, broadcasts=("weight",),
-    keeps=("grad_output", "self", "weight"),
-    grad_output="where(self >= 0, grad, grad * weight)",
-    self="zeros_like(grad)",
-    weight="where(self >= 0, 0.0, grad_output * grad)")
-row("prelu_weight_backward(grad_output, self, weight)", "kernels_nn.where(self > 0, 0.0, self * grad_output)",
-    node="PreluKernelBackwardBackward0", elementwise=False, broadcasts=("weight",),
-    keeps=("grad_output", "self", "weight"),
-    grad_output="where(self >= 0, 0.0, grad * self)",
-    self="where(self >= 0, 0.0, grad_output * grad)",
-    weight="zeros_like(grad)")
-
 row("xlogy(self, other)", "kernels_nn.xlogy(self, other)", floating=True, in_place=False,
     self="zero_where((self == 0) & (other <= 0), xlogy(grad, other))",
     other="grad * self / other")
@@ -188,6 +175,8 @@ row("constant_pad_nd(self, pad, value)", "kernels_nn.padded(self, pad, value)", 
 row("convolution(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)",
     "kernels_nn.convolution(input, weight, bias, stride, padding, dilation, groups)", elementwise=False,
     keeps=("input", "weight"),
+    recorded={"all": "convolution_grads(grad, input, weight, stride, padding, dilation, groups, "
+                     "input_edge, weight_edge, bias_edge)"},
     input="conv_input_grad(grad, weight, input.shape, stride, padding, dilation, groups)",
     weight="conv_weight_grad(grad, input, weight.shape, stride, padding, dilation, groups)",
     bias="conv_bias_grad(grad)")
@@ -239,18 +228,29 @@ row("max_pool_backward(grad_output, self, indices: Tensor, kernel_size)",
 
 row("embedding(weight, indices: Tensor, padding_idx=-1, scale_grad_by_freq=False, sparse=False)",
     "kernels_nn.embedding(weight, indices)", elementwise=False, keeps=("sparse",),
+    recorded={
+        "weight": "embedding_dense_backward(grad, indices, weight_sym_sizes, padding_idx, scale_grad_by_freq)"
+    },
     weight="embedding_grad(grad, weight_sym_sizes, indices, padding_idx, scale_grad_by_freq)")
+row("embedding_dense_backward(grad_output, indices: Tensor, sizes, padding_idx, scale_grad_by_freq)",
+    "kernels_nn.embedding_grad(grad_output, sizes, indices, padding_idx, scale_grad_by_freq)",
+    node="EmbeddingDenseBackwardBackward0", elementwise=False,
+    grad_output="looked_up(grad, indices, padding_idx, scale_grad_by_freq)")
 row("native_batch_norm(input, weight=None, bias=None, running_mean: Tensor=None, running_var: Tensor=None, "
     "training=False, momentum=0.1, eps=1e-05)",
     "kernels_nn.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
     outputs=("result0", "result1", "result2"),
     keeps=("input", "weight", "running_mean", "running_var", "result1", "result2"),
+    recorded={"all": "batch_norm_grads(grad, input, weight, running_mean, running_var, result1, result2, training, "
+                     "eps, input_edge, weight_edge, bias_edge)"},
     input="batch_norm_grad(grad, input, weight, running_mean, running_var, result1, result2, training, eps)",
     weight="batch_norm_weight_grad(grad, input, running_mean, running_var, result1, result2, training, eps)",
     bias="conv_bias_grad(grad)")
 row("native_layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05)",
     "kernels_nn.layer_norm(input, normalized_shape, weight, bias, eps)",
     outputs=("result0", "result1", "result2"), keeps=("input", "weight", "bias", "result1", "result2"),
+    recorded={"all": "layer_norm_grads(grad, input, normalized_shape, weight, bias, result1, result2, eps, "
+                     "input_edge, weight_edge, bias_edge)"},
     input="layer_norm_grad(grad, input, normalized_shape, weight, result1, result2, eps)",
     weight="layer_norm_weight_grad(grad, input, normalized_shape, result1, result2, eps)",
     bias="sum_to(grad, normalized_shape)")
@@ -262,6 +262,59 @@ NN_ROWS = frozenset(ROWS) - _before  # the rows of this file, by name
 
 def _lookup_shares(grad, indices, padding_idx, by_frequency):
     return new_tensor(kernels_nn.lookup_shares(grad.array, indices.array, padding_idx, by_frequency))
+
+
+def _looked_up(grad, indices, padding_idx, by_frequency):
+    found = rows.index_select(grad, 0, composites.reshape(indices, -1))
+    if padding_idx >= 0 or by_frequency:
+        found = found * _lookup_shares(grad, indices, padding_idx, by_frequency)
+    return found if indices.array.ndim == 1 else composites.reshape(found, (*indices.array.shape, -1))
+
+
+def _prelu_grads(grad, x, weight):
+    arrays = [each.array for each in (grad, x, weight)]
+    both = kernels_nn.prelu_backward(*arrays), kernels_nn.prelu_weight_backward(*arrays)
+    inputs = {"grad_output": grad, "self": x, "weight": weight}
+    return joint("PreluKernelBackwardBackward0", "prelu_bend", inputs, both)
+
+
+def _convolution_grads(grad, input, weight, stride, padding, dilation, groups, *edges):
+    numbers = stride, padding, dilation, groups
+    g, x, w = grad.array, input.array, weight.array
+    parts = [
+        kernels_nn.conv_input_grad(g, w, x.shape, *numbers) if edges[0] else None,
+        kernels_nn.conv_weight_grad(g, x, w.shape, *numbers) if edges[1] else None,
+        kernels_nn.conv_bias_grad(g) if edges[2] else None,
+    ]
+    inputs = {"grad_output": grad, "input": input, "weight": weight}
+    numbers = dict(zip(("stride", "padding", "dilation", "groups"), numbers, strict=True))
+    return joint("ConvolutionBackwardBackward0", "convolution_bend", inputs, parts, **numbers)
+
+
+def _batch_norm_grads(grad, x, weight, mean, var, center, inverse, training, eps, *edges):
+    w, *arrays = (None if each is None else each.array for each in (weight, mean, var, center, inverse))
+    g = grad.array
+    parts = [
+        kernels_nn.batch_norm_grad(g, x.array, w, *arrays, training, eps) if edges[0] else None,
+        kernels_nn.batch_norm_weight_grad(g, x.array, *arrays, training, eps) if edges[1] else None,
+        kernels_nn.conv_bias_grad(g) if edges[2] else None,
+    ]
+    inputs = {"grad_out": grad, "input": x, "weight": weight, "save_mean": center, "save_invstd": inverse}
+    numbers = {"running_mean": mean, "running_var": var, "train": training, "eps": eps}
+    return joint("NativeBatchNormBackwardBackward0", "batch_norm_bend", inputs, parts, **numbers)
+
+
+def _layer_norm_grads(grad, x, normalized_shape, weight, bias, mean, rstd, eps, *edges):
+    g, w, statistics = grad.array, None if weight is None else weight.array, (mean.array, rstd.array)
+    parts = [
+        kernels_nn.layer_norm_grad(g, x.array, normalized_shape, w, *statistics, eps) if edges[0] else None,
+        kernels_nn.layer_norm_weight_grad(g, x.array, normalized_shape, *statistics, eps) if edges[1] else None,
+        kernels_nn.sum_to(g, normalized_shape) if edges[2] else None,
+    ]
+    inputs = {"grad_out": grad, "input": x, "mean": mean, "rstd": rstd, "weight": weight, "bias": bias}
+    return joint(
+        "NativeLayerNormBackwardBackward0", "layer_norm_bend", inputs, parts, normalized_shape=normalized_shape, eps=eps
+    )
 
 
 def _channel_statistics(x, running_mean, running_var, center, inverse, training, eps):
@@ -314,6 +367,11 @@ ON_TENSORS.update(
     softplus_of=lambda x: -rows.log_sigmoid(x)[0],  # whose slope at 0 is one half
     padded=lambda x, pad, value: rows.constant_pad_nd(x, pad, value),
     lookup_shares=_lookup_shares,
+    looked_up=_looked_up,
+    prelu_grads=_prelu_grads,
+    convolution_grads=_convolution_grads,
+    batch_norm_grads=_batch_norm_grads,
+    layer_norm_grads=_layer_norm_grads,
     channel_statistics=_channel_statistics,
     layer_statistics=_layer_statistics,
     at_least=lambda x, low: rows.clamp(x, low, None),

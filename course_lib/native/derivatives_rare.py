@@ -504,8 +504,9 @@ row("index_copy(self, dim, index: Tensor, source)", "rare.slices_at(self, dim, i
     source="reshape(index_select(grad, dim, index), source_sym_sizes)")
 row("take(self, index: Tensor)", "rare.taken(self, index)", elementwise=False, keeps=("self",),
     self="put_back(grad, self_sym_sizes, index)")
-row("put(self, index: Tensor, source, accumulate)", "self + rare.put_back(source, self.shape, index)", elementwise=False,
-    keeps=("index",),
+row("put(self, index: Tensor, source, accumulate)", "self + rare.put_back(source, self.shape, index)",
+    elementwise=False,
+    keeps=("index", "source with source"),
     recorded={"source": "reshape(take(grad, index), source_sym_sizes)"},
     self="grad",
     source="taken(grad, index).reshape(source_sym_sizes)")

@@ -331,11 +331,6 @@ def glu_bend(grad, grad_output, x, dim):
 glu_backward, ones_like = glu_grad, np.ones_like
 
 
-def first_of(x, sizes):
-    """The first elements along each dimension."""
-    return x[tuple(map(slice, sizes))]
-
-
 def first_half(x, dim):
     return np.split(x, 2, dim)[0]
 

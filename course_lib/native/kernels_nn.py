@@ -16,6 +16,7 @@ from course_lib.native.kernels import (
     copy,
     counting,
     error_function,
+    expand,
     floats,
     index_add,
     logistic,
@@ -34,6 +35,7 @@ from course_lib.native.kernels import (
     truth_refused,
     typed,
     where,
+    zeros_like,
     zeros_of,
 )
 
@@ -661,6 +663,144 @@ def layer_norm_weight_grad(grad, x, normalized_shape, center, inverse, eps):
 def layer_statistics(x, normalized_shape, center, inverse, eps):
     """The mean and 1 / standard deviation of layer_norm: those the forward pass kept."""
     return center, inverse
+
+
+def looked_up(grad, indices, padding_idx, by_frequency):
+    """What embedding's gradient passes back: rows of the table, as many as were looked up."""
+    found = grad[indices.reshape(-1)]
+    if padding_idx >= 0 or by_frequency:
+        found = found * lookup_shares(grad, indices, padding_idx, by_frequency)
+    return found.reshape(*indices.shape, -1)
+
+
+# Note [Gradients of gradients in one node]
+# PyTorch has one node for all the gradients of a convolution, a normalising layer or prelu; and so it is here
+# (joint.py). What follows computes for such a node what it passes back: from `grads`, the gradients of the
+# gradients (None for those that nobody used), one for each input, None where no edge leads on.
+
+
+def add_up(*parts):
+    """The sum of those that are there; None when there are none."""
+    total = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else total + part
+    return total
+
+
+def prelu_backward(grad, x, weight):
+    """The gradient of prelu. At 0 it is that of the negative side; its own derivatives are those of the other."""
+    return where(x > 0, grad, weight * grad)
+
+
+def prelu_weight_backward(grad, x, weight):
+    """The gradient of prelu for the weight, before it is summed."""
+    return where(x > 0, 0.0, x * grad)
+
+
+def prelu_bend(grads, edges, grad_output, x, weight):
+    """Of prelu_backward and prelu_weight_backward."""
+    (grad, grad_weight), right = grads, x >= 0
+    left = None if grad_weight is None else grad_weight * x
+    if grad is not None:
+        left = add_up(grad * weight, left)
+    return (
+        where(right, 0.0 if grad is None else grad, left),
+        zeros_like(x) if grad_weight is None else where(right, 0.0, grad_output * grad_weight),
+        sum_to(zeros_like(x) if grad is None else where(right, 0.0, grad_output * grad), weight.shape),
+    )
+
+
+def convolution_bend(grads, edges, grad_output, x, weight, stride, padding, dilation, groups):
+    """Of the three gradients of a convolution: each is a convolution, or the gradient of one."""
+    (gx, gw, gb), numbers = grads, (stride, padding, dilation, groups)
+    into_grad = edges[0] and add_up(
+        None if gx is None else convolution(gx, weight, None, *numbers),
+        None if gw is None else convolution(x, gw, None, *numbers),
+        None if gb is None else expand(reshape(gb, channel_shape(grad_output.ndim)), grad_output.shape),
+    )
+    return (
+        into_grad,
+        conv_input_grad(grad_output, gw, x.shape, *numbers) if edges[1] and gw is not None else None,
+        conv_weight_grad(grad_output, gx, weight.shape, *numbers) if edges[2] and gx is not None else None,
+    )
+
+
+def transposed_bend(grads, edges, grad_output, x, weight, stride, padding, dilation, groups):
+    """Of the three gradients of a transposed convolution."""
+    (gx, gw, gb), numbers = grads, (stride, padding, dilation, groups)
+    into_grad = edges[0] and add_up(
+        None if gx is None else conv_input_grad(gx, weight, grad_output.shape, *numbers),
+        None if gw is None else conv_input_grad(x, gw, grad_output.shape, *numbers),
+        None if gb is None else expand(reshape(gb, channel_shape(grad_output.ndim)), grad_output.shape),
+    )
+    return (
+        into_grad,
+        first_of(convolution(grad_output, gw, None, *numbers), x.shape) if edges[1] and gw is not None else None,
+        conv_weight_grad(gx, grad_output, weight.shape, *numbers) if edges[2] and gx is not None else None,
+    )
+
+
+def first_of(x, sizes):
+    """The first elements along each dimension."""
+    return x[tuple(map(slice, sizes))]
+
+
+def normalising_bend(grads, grad_output, x, weight, center, inverse, axes):
+    """Of the gradients of an input that was normalised over axes, then scaled by a weight and shifted.
+
+    With x' normalised and P(g) = g - mean(g) - x' mean(g x') they are inverse P(grad weight), sums of grad x' and of
+    grad. P is its own transpose, the inverse deviation has slope -inverse ** 2 x' / n, and x' slope inverse P / n.
+    """
+    gx, gw, gb = grads
+    normalised = (x - center) * inverse
+    into_grad, into_x, into_weight = [gb], [], None
+    if gw is not None:
+        into_grad.append(gw * normalised)
+        into_x.append(through_normalising(gw * grad_output, normalised, inverse, axes))
+    if gx is not None:
+        back = through_normalising(gx, normalised, inverse, axes)
+        into_grad.append(weighted(back, weight))
+        into_weight = grad_output * back
+        scaled = weighted(grad_output, weight)
+        along, across = average(scaled * normalised, axes), average(gx * normalised, axes)
+        both = average(gx * scaled, axes) - average(gx, axes) * average(scaled, axes) - across * along
+        bent = along * back + across * through_normalising(scaled, normalised, inverse, axes)
+        into_x.append(-inverse * (bent + inverse * normalised * both))
+    return add_up(*into_grad), add_up(*into_x), into_weight
+
+
+def batch_norm_bend(grads, edges, grad_output, x, weight, center, inverse, mean, var, training, eps):
+    """Of the gradients of batch_norm."""
+    shape, axes = channel_shape(x.ndim), other_axes(x.ndim)
+    grads = [grads[0], *(None if g is None else reshape(g, shape) for g in grads[1:])]
+    center, inverse = channel_statistics(x, mean, var, center, inverse, training, eps)
+    scale = None if weight is None else reshape(weight, shape)
+    if training or mean is None:
+        into_grad, into_x, into_weight = normalising_bend(grads, grad_output, x, scale, center, inverse, axes)
+    else:
+        gx, gw, gb = grads
+        back = None if gx is None else gx * inverse
+        across = None if gw is None else gw * ((x - center) * inverse)
+        into_grad = add_up(gb, across, None if gx is None else weighted(back, scale))
+        into_x = None if gw is None else gw * grad_output * inverse
+        into_weight = None if gx is None else grad_output * back
+    into_weight = None if into_weight is None or weight is None else sum_dim(into_weight, axes, False)
+    return as_shaped(into_grad, grad_output), into_x, into_weight, None, None
+
+
+def layer_norm_bend(grads, edges, grad_output, x, center, inverse, weight, bias, normalized_shape, eps):
+    """Of the gradients of layer_norm."""
+    axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    center, inverse = layer_statistics(x, normalized_shape, center, inverse, eps)
+    into_grad, into_x, into_weight = normalising_bend(grads, grad_output, x, weight, center, inverse, axes)
+    into_weight = None if into_weight is None or weight is None else sum_to(into_weight, normalized_shape)
+    return as_shaped(into_grad, grad_output), into_x, None, None, into_weight, None
+
+
+def as_shaped(grad, like):
+    """A gradient in the shape of another tensor."""
+    return grad if grad is None or grad.shape == like.shape else expand(grad, like.shape)
 
 
 def through_normalising(grad, normalised, inverse, axes):

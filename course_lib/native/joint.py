@@ -1,0 +1,81 @@
+"""Operations with several results that all have a gradient, and one node for them; and operations made of others.
+
+PyTorch: tools/autograd/derivatives.yaml (the rows of convolution_backward, native_layer_norm_backward, aminmax ...).
+
+A row of the table has a gradient for its first result only. What has more is made here: the gradients of convolution
+and normalising, which are differentiated together, and functions that are many operations here and one in PyTorch.
+"""
+
+from course_lib import grad_mode
+from course_lib.graph import Node, init_node
+from course_lib.native.building import mark_inference, on_arrays_function, on_tensors_function
+from course_lib.ops import instrument
+from course_lib.saved import FREED, SavedVariable, add_slot_properties
+from course_lib.tensor import Tensor, meta_of, new_tensor
+from course_lib.views import gradient_edge
+
+state = grad_mode.state
+
+
+class Joint(Node):
+    """The history of several results: `formula(grads, edges, *inputs, *numbers)` gives a gradient for each input."""
+
+    __slots__ = ("output_count",)
+    several_outputs = chooses = True
+
+    def values(self):
+        """What was kept: tensors after the version check, and numbers."""
+        kept = [getattr(self, f"kept_{name}") for name in self.saved_names]
+        return [slot.unpack(self) if isinstance(slot, SavedVariable) else slot for slot in kept]
+
+    def apply(self, grads, edges=None):
+        values = [value.array if isinstance(value, Tensor) else value for value in self.values()]
+        return on_arrays_function(self.formula)(grads, edges or self.edges, *values)
+
+    def apply_to_tensors(self, grads, edges=None):
+        return on_tensors_function(self.formula)(grads, edges or self.edges, *self.values())
+
+    def release(self):
+        for name in self.saved_tensor_names:
+            if getattr(self, f"kept_{name}") is not None:
+                setattr(self, f"kept_{name}", FREED)
+
+
+_kinds = {}
+
+
+def kind_of(name, base, inputs, numbers, **more):
+    """The class of nodes of a name, which keep these inputs and numbers."""
+    key = name, more.get("formula")
+    if key not in _kinds:
+        slots = tuple(f"kept_{each}" for each in (*inputs, *numbers))
+        names = {"__slots__": slots, "saved_names": (*inputs, *numbers), "saved_tensor_names": tuple(inputs), **more}
+        _kinds[key] = add_slot_properties(type(name, (base,), names))
+    return _kinds[key]
+
+
+def joint(name, formula, inputs, arrays, **numbers):
+    """The results that these arrays are, None for None, with one node: its edges are those of the inputs, by name."""
+    kind = kind_of(name, Joint, inputs, numbers, formula=formula)
+    return with_history(kind, [None if array is None else new_tensor(array) for array in arrays], inputs, numbers)
+
+
+def with_history(kind, results, inputs, numbers):
+    """Give the results their node, if anybody is recording and some input leads somewhere."""
+    tensors = [t for t in inputs.values() if t is not None]
+    if state.recording <= 0:
+        return results if state.recording == 0 else [None if r is None else mark_inference(r) for r in results]
+    edges = tuple(None if t is None else gradient_edge(t, *tensors) for t in inputs.values())
+    if all(edge is None for edge in edges):
+        return results
+    node, made = init_node(kind(), edges), [r for r in results if r is not None]
+    node.output_count = len(results)
+    for number, result in enumerate(results):
+        if result is not None:
+            result.node, meta = node, meta_of(result)
+            meta.output_nr, meta.edge_to_output = number, len(results) > 1
+    for each, value in (inputs | numbers).items():
+        setattr(node, f"kept_{each}", SavedVariable.of(value) if isinstance(value, Tensor) else value)
+    if state.recording == 2:
+        instrument(node, made[0])
+    return results

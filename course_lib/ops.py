@@ -191,7 +191,7 @@ def write_apply(row, method, arrays):
     if not arrays and "all" in row.recorded:
         text += [f"        {name} = node.kept_{name}" for name in row.saved if not row.is_saved_tensor(name)]
         return [*text, f"        return {row.recorded['all']}"]
-    for p, formula in row.formulas.items():
+    for p, formula in sorted(row.formulas.items()):  # in PyTorch's order, which third derivatives show
         formula = re.sub(r"\bt\((\w+)\)", r"\1.T", formula) if arrays else row.recorded.get(p, formula)  # spares a call
         indent = "        "
         if several:

@@ -47,7 +47,7 @@ def det(A):
 
 def inv(A):
     """The inverse."""
-    return rows.inv(check_square(A, "inv"))
+    return rows.inv(check_square(A, "inv"))[0]
 
 
 def solve(A, B):

@@ -158,7 +158,7 @@ def on_tensors_function(name):
 
 def twin_of(function):
     """A function of arrays, read again with every name it calls standing for the form that takes tensors."""
-    names = {}
+    names = {"__builtins__": function.__globals__["__builtins__"]}
     for name in function.__code__.co_names:
         if name in ON_TENSORS or name in ROWS or kernel(name):
             names[name] = on_tensors_function(name)

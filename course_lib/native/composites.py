@@ -11,6 +11,7 @@ import numpy as np
 
 from course_lib import dtypes, errors
 from course_lib.grad_mode import state
+from course_lib.graph import public_edge
 from course_lib.native import creation, kernels
 from course_lib.native.arguments import broadcast_error, number_of, operands, promote, tensor_argument, type_name
 from course_lib.native.building import mark_inference, rows
@@ -26,6 +27,19 @@ def rename_node(node, name):
     """Give a node the name PyTorch has for another form of its operation."""
     cls = type(node)
     node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
+
+
+def show_edges(result, name, *places):
+    """A result whose node has the name and the edges of PyTorch's, which are these of the row's; None: to nowhere."""
+    node, cls = result.node, type(result.node)
+    if node is not None:
+        shown = property(lambda node: tuple(public_edge(None if p is None else node.edges[p]) for p in places))
+        parts = {"__slots__": (), "next_functions": shown}
+        node.__class__ = _renamed.setdefault((cls, name, places), type(name, (cls,), parts))
+    return result
+
+
+ONE_LIMIT = {"clamp_lower": (0, 1, None), "clamp_upper": (0, None, 1)}  # rows of two inputs, for a node of three
 
 
 def part_from_inference(input, result, part):
@@ -198,13 +212,18 @@ LIMITS = frozenset({int, float, bool, type(None)})
 def clamp(input, min=None, max=None):
     """input limited to [min, max]; tensors as limits are compared element by element."""
     operation, limits = clamp_operation(min, max)
-    return getattr(rows, operation)(input, *limits)
+    result = getattr(rows, operation)(input, *limits)
+    return show_edges(result, "ClampBackward0", *ONE_LIMIT[operation]) if operation in ONE_LIMIT else result
 
 
 def clamp_(input, min=None, max=None):
     """Limit the tensor's own memory to [min, max]."""
     operation, limits = clamp_operation(min, max)
-    return getattr(rows, operation + "_")(input, *limits)
+    if operation not in ONE_LIMIT:
+        return getattr(rows, operation + "_")(input, *limits)
+    before = input.node
+    result = getattr(rows, operation + "_")(input, *limits)
+    return result if result.node is before else show_edges(result, "ClampBackward0", *ONE_LIMIT[operation])
 
 
 def clamp_operation(min, max):
@@ -233,6 +252,8 @@ def masked_fill(input, mask, value):
 
 def masked_fill_(input, mask, value):
     """Write `value` wherever the mask is True."""
+    if 0 in input.array.strides and mask.array.dtype.kind == "b" and kernels.can_be_summed(input.shape, mask.shape):
+        mask = new_tensor(kernels.mask_of_shared(input.array, mask.array))
     return (rows.masked_fill_tensor_ if isinstance(value, Tensor) else rows.masked_fill_)(input, mask, value)
 
 

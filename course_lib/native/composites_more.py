@@ -616,7 +616,7 @@ def norm(input, p=2, dim=None, keepdim=False, dtype=None):
     p = 2 if p is None or isinstance(p, str) and p == "fro" else number_of(p)
     if not isinstance(p, int | float):
         raise errors.not_supported(f"norm with p={p!r}", "Use a number for p, or 'fro'.")
-    return rows.norm(input, p, composites.dims_of(input, dim) or composites.every(input), keepdim)
+    return rows.norm(input, p, composites.dims_of(input, dim), keepdim)
 
 
 def check_not_empty(name, input, dim):

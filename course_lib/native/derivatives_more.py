@@ -109,6 +109,9 @@ row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackwa
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
 row("clamp_tensors(self, min, max)", "more.between(self, min, max)", node="ClampBackward0",
+    recorded={"self": "where(written((self >= min) & (self <= max)), grad, 0.0)",
+              "min": "where(written((min < max) & (self < min)), grad, 0.0)",
+              "max": "where(written((self > max) | (max < min)), grad, 0.0)"},
     self="where((self >= min) & (self <= max), grad, 0.0)",
     min="where((min < max) & (self < min), grad, 0.0)",
     max="where((self > max) | (max < min), grad, 0.0)")
@@ -157,7 +160,7 @@ row("softmax_backward(grad_output, output, dim)",
     "output * (grad_output - kernels.total(grad_output * output, dim, True))",
     node="SoftmaxBackwardDataBackward0", elementwise=False, keeps=("grad_output",),
     grad_output="softmax_backward(grad, output, dim)",
-    output="grad * grad_output - grad * sum_dim(output * grad_output, dim, True)"
+    output="grad_output * grad - sum_dim(output * grad_output, dim, True) * grad"
            " - grad_output * sum_dim(output * grad, dim, True)")
 row("log_softmax_backward(grad_output, output, dim)",
     "grad_output - np.exp(output) * kernels.total(grad_output, dim, True)",
@@ -210,6 +213,9 @@ row("mv(self, vec)", "kernels.matrix_product(self, vec)", elementwise=False,
 row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=False,
     self="grad * tensor",
     tensor="grad * self")
+row("vdot(self, other)", "kernels.matrix_product(self, other)", elementwise=False,
+    self="grad * other",
+    other="grad * self")
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")

@@ -5,11 +5,15 @@ PyTorch: tools/autograd/derivatives.yaml (the rows of nll_loss, convolution, nat
 Read a row as in derivatives.py. `weight=None` marks an argument that may be left out.
 """
 
-from course_lib.native import composites, kernels_nn
+import numpy as np
+
+from course_lib.grad_mode import state
+from course_lib.native import composites, creation, kernels_nn
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
 from course_lib.native.joint import joint
 from course_lib.ops import ROWS, row
-from course_lib.tensor import new_tensor
+from course_lib.tensor import Tensor, new_tensor
+from course_lib.views import gradient_edge
 
 KERNELS.append(kernels_nn)  # formulas find the functions they call there too
 OPERATION_NAMES["kernels_nn"] = kernels_nn
@@ -24,8 +28,10 @@ row("mse_loss(self, target, reduction=1)", "kernels_nn.mse_loss(self, target, re
 row("mse_loss_backward(grad_output, self, target, reduction)",
     "2 * kernels_nn.gap(self, target) * kernels_nn.per_element(grad_output, self, reduction)",
     node="MseLossBackwardBackward0", elementwise=False, broadcasts=("grad_output", "self", "target"),
-    keeps=("grad_output",),
-    grad_output="2 * gap(self, target) * per_element(grad, self, reduction)",
+    keeps=("grad_output", "self", "target"),
+    recorded={"self": "mean_of(mul_number(grad * grad_output, 2), self, reduction)",
+              "target": "-mean_of(mul_number(grad * grad_output, 2), self, reduction)"},
+    grad_output="mse_loss_backward(grad, self, target, reduction)",
     self="2 * grad * per_element(grad_output, self, reduction)",
     target="-2 * grad * per_element(grad_output, self, reduction)")
 row("smooth_l1_loss(self, target, reduction=1, beta=1.0)",
@@ -36,6 +42,8 @@ row("smooth_l1_loss(self, target, reduction=1, beta=1.0)",
 row("smooth_l1_loss_backward(grad_output, self, target, reduction, beta)",
     "kernels_nn.smooth_l1_backward(grad_output, self, target, reduction, beta)", node="SmoothL1LossBackwardBackward0",
     elementwise=False, broadcasts=("grad_output", "self", "target"), keeps=("grad_output", "self", "target"),
+    recorded={"self": "mean_of(bent_smoothly(grad * grad_output, self, target, beta), self, reduction)",
+              "target": "-mean_of(bent_smoothly(grad * grad_output, self, target, beta), self, reduction)"},
     grad_output="smooth_l1_loss_backward(grad, self, target, reduction, beta)",
     self="grad * per_element(grad_output, self, reduction) * (abs(gap(self, target)) < beta) / beta",
     target="-grad * per_element(grad_output, self, reduction) * (abs(gap(self, target)) < beta) / beta")
@@ -46,13 +54,18 @@ row("huber_loss(self, target, reduction=1, delta=1.0)", "kernels_nn.huber_loss(s
 row("huber_loss_backward(grad_output, self, target, reduction, delta)",
     "kernels_nn.huber_backward(grad_output, self, target, reduction, delta)", node="HuberLossBackwardBackward0",
     elementwise=False, broadcasts=("grad_output",), keeps=("grad_output", "self", "target"),
+    recorded={
+        "grad_output": "huber_loss_backward(ones_like(grad_output), self, target, reduction, delta) * grad",
+        "self": "mean_of(grad * grad_output * closer(self, target, delta), self, reduction)",
+        "target": "-mean_of(grad * grad_output * closer(self, target, delta), self, reduction)",
+    },
     grad_output="huber_loss_backward(grad, self, target, reduction, delta)",
     self="grad * per_element(grad_output, self, reduction) * (abs(self - target) < delta)",
     target="-grad * per_element(grad_output, self, reduction) * (abs(self - target) < delta)")
 row("binary_cross_entropy(self, target, weight: Tensor=None, reduction=1)",
     "kernels_nn.binary_cross_entropy(self, target, weight, reduction)", elementwise=False, keeps=("self", "target"),
     recorded={"self": "bce_backward(grad, self, target, weight, reduction)",
-              "target": "mean_of(weighted(-logit_of(self) * grad, weight), self, reduction)"},
+              "target": "mean_of(weighted(times_(neg_(logit_of(self)), grad), weight), self, reduction)"},
     self="bce_grad(grad, self, target, weight, reduction)",
     target="typed(weighted(bce_target_slope(self), weight) * per_element(grad, self, reduction), target)")
 row("bce_backward(grad_output, self, target, weight: Tensor=None, reduction=1)",
@@ -66,7 +79,7 @@ row("bce_with_logits(self, target, weight: Tensor=None, pos_weight: Tensor=None,
     "kernels_nn.bce_with_logits(self, target, weight, pos_weight, reduction)",
     node="BinaryCrossEntropyWithLogitsBackward0", elementwise=False, keeps=("self", "target"),
     recorded={"self": "mean_of(weighted(bce_logits_slope(self, target, pos_weight) * grad, weight), self, reduction)",
-              "target": "mean_of(weighted(bce_logits_target_slope(self, pos_weight) * grad, weight), self, reduction)"},
+              "target": "mean_of(weighted(bce_logits_target_grad(grad, self, pos_weight), weight), self, reduction)"},
     self="typed(weighted(bce_logits_slope(self, target, pos_weight), weight) * per_element(grad, self, reduction), "
          "self)",
     target="typed(weighted(bce_logits_target_slope(self, pos_weight), weight) * per_element(grad, self, reduction), "
@@ -105,7 +118,7 @@ row("leaky_relu(self, negative_slope=0.01)",
     self="leaky_relu_backward(grad, self, negative_slope)")
 row("leaky_relu_backward(grad_output, self, negative_slope)",
     "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False, keeps=("self",),
-    recorded={"grad_output": "named_before(node, named_after(node, leaky_relu_backward(grad, self, negative_slope)))"},
+    recorded={"grad_output": "named_like(node, leaky_relu_backward(grad, self, negative_slope))"},
     grad_output="leaky_relu_backward(grad, self, negative_slope)",
     self="zeros_like(grad)")
 row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
@@ -167,6 +180,8 @@ row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 
 row("xlogy(self, other)", "kernels_nn.xlogy(self, other)", floating=True, in_place=False,
     self="zero_where((self == 0) & (other <= 0), xlogy(grad, other))",
     other="grad * self / other")
+row("safe_softmax(self, dim)", "kernels_nn.safe_softmax(self, dim)", elementwise=False,
+    self="softmax_backward(grad, result, dim)")
 row("constant_pad_nd(self, pad, value)", "kernels_nn.padded(self, pad, value)", elementwise=False,
     self="unpadded(grad, pad)")
 
@@ -204,13 +219,13 @@ for _dimensions in ("", "2d"):
     row(f"nll_loss{_dimensions}_backward(grad_output, self, target: Tensor, total_weight: Tensor, weight: Tensor=None, "
         "reduction=1, ignore_index=-100)",
         "kernels_nn.nll_loss_backward(grad_output, self, target, total_weight, weight, reduction, ignore_index)",
-        node=f"NllLoss{_dimensions.upper()}BackwardBackward0", elementwise=False,
+        node=f"NllLoss{_dimensions.upper()}BackwardBackward0", elementwise=False, keeps=("target", "weight"),
         grad_output=f"nll_loss{_dimensions}(grad, target, weight, reduction, ignore_index)[0]",
         self="zeros_like(grad)")
 # At NaN the gradient passes, as in PyTorch where arrays are small: its blocks of 16 float32 (8 float64) stop it.
 row("hardtanh_backward(grad_output, self, min_val, max_val)",
     "kernels.where((self <= min_val) | (self >= max_val), 0.0, grad_output)", node="HardtanhBackwardBackward0",
-    elementwise=False,
+    elementwise=False, keeps=("self",),
     grad_output="hardtanh_backward(grad, self, min_val, max_val)",
     self="zeros_like(grad)")
 row("hardsigmoid_backward(grad_output, self)",
@@ -220,7 +235,7 @@ row("hardsigmoid_backward(grad_output, self)",
     self="zeros_like(grad)")
 row("max_pool_backward(grad_output, self, indices: Tensor, kernel_size)",
     "kernels_nn.max_pool_backward(grad_output, self, indices, kernel_size)",
-    node="MaxPool2DWithIndicesBackwardBackward0", elementwise=False,
+    node="MaxPool2DWithIndicesBackwardBackward0", elementwise=False, keeps=("indices",),
     grad_output="max_pool_pick(grad, indices, kernel_size)",
     self="zeros_like(grad)")
 
@@ -312,9 +327,23 @@ def _layer_norm_grads(grad, x, normalized_shape, weight, bias, mean, rstd, eps, 
         kernels_nn.sum_to(g, normalized_shape) if edges[2] else None,
     ]
     inputs = {"grad_out": grad, "input": x, "mean": mean, "rstd": rstd, "weight": weight, "bias": bias}
-    return joint(
-        "NativeLayerNormBackwardBackward0", "layer_norm_bend", inputs, parts, normalized_shape=normalized_shape, eps=eps
-    )
+    numbers = {"normalized_shape": normalized_shape, "eps": eps}
+    return joint("NativeLayerNormBackwardBackward0", "layer_norm_bend", inputs, parts, unkept=("bias",), **numbers)
+
+
+def _attention_bend(grads, edges, *kept):
+    """The gradients of attention, which PyTorch cannot differentiate again."""
+    from course_lib.native.composites_more import without_derivative
+
+    arrays = [each.array if isinstance(each, Tensor) else each for each in kept]
+    tensors = [t for t in (*kept[:3], grads[0]) if isinstance(t, Tensor)]
+    leads = tuple(gradient_edge(t, *tensors) for t in tensors) if state.recording > 0 else ()
+    results = [new_tensor(a) for a in kernels_nn.attention_bend([grads[0].array, None], edges, *arrays)]
+    if any(leads):
+        node = without_derivative("aten::_scaled_dot_product_flash_attention_for_cpu_backward", leads)
+        for result in results:
+            result.node = node
+    return results
 
 
 def _channel_statistics(x, running_mean, running_var, center, inverse, training, eps):
@@ -335,6 +364,10 @@ def _statistics(x, axes, eps):
     return center, rows.rsqrt(composites.mean((x - center) ** 2, axes, True) + eps)
 
 
+def _closer(x, target, distance):
+    return new_tensor(np.abs(_gap(x.detach(), target.detach()).array) < distance)
+
+
 def _silu_grad(grad, x):
     """In the order in which PyTorch makes the nodes: operands from right to left."""
     s = rows.sigmoid(x)
@@ -349,8 +382,11 @@ def _bce_logits_slope(x, target, pos_weight):
     return (rows.add_number(t, 1) - target) * rows.sigmoid(x) - t
 
 
-def _bce_logits_target_slope(x, pos_weight):
-    return -x if pos_weight is None else rows.log_sigmoid(-x)[0] - rows.log_sigmoid(x)[0] * pos_weight
+def _bce_logits_target_grad(grad, x, pos_weight):
+    if pos_weight is None:
+        return -x * grad
+    slope = rows.sub_(rows.log_sigmoid(-x)[0], rows.log_sigmoid(x)[0] * pos_weight)
+    return rows.mul_(slope, grad)
 
 
 def _gap(a, b):
@@ -361,13 +397,19 @@ def _gap(a, b):
 ON_TENSORS.update(
     gap=_gap,
     silu_grad=_silu_grad,
+    closer=_closer,
+    ones_like=creation.ones_like,
+    bent_smoothly=lambda grad, x, target, beta: rows.div_number(grad * _closer(x, target, beta), beta),
     bce_logits_slope=_bce_logits_slope,
-    bce_logits_target_slope=_bce_logits_target_slope,
+    bce_logits_target_grad=_bce_logits_target_grad,
+    times_=lambda x, other: rows.mul_(x, other),
+    neg_=lambda x: rows.neg_(x),
     mean_of=lambda losses, x, reduction: rows.div_number(losses, x.array.size or 1) if reduction == 1 else losses,
     softplus_of=lambda x: -rows.log_sigmoid(x)[0],  # whose slope at 0 is one half
     padded=lambda x, pad, value: rows.constant_pad_nd(x, pad, value),
     lookup_shares=_lookup_shares,
     looked_up=_looked_up,
+    attention_bend=_attention_bend,
     prelu_grads=_prelu_grads,
     convolution_grads=_convolution_grads,
     batch_norm_grads=_batch_norm_grads,

@@ -240,6 +240,11 @@ def inverse(x):
     return by_columns(regular(np.linalg.inv, "linalg.inv: The inversion could not be completed", x))
 
 
+def inverse_and_info(x):
+    """(the inverse, a 0 for each matrix: nothing was wrong)."""
+    return inverse(x), np.zeros(x.shape[:-2], np.int32)
+
+
 def solution(a, b):
     """What a is multiplied by to give b; _LinAlgError for a singular a."""
     return by_columns(regular(np.linalg.solve, "torch.linalg.solve: The solver failed", a, b))
@@ -395,18 +400,13 @@ def scatter_value(x, dim, index, value):
     return put_at(x, dim, index, value)
 
 
-def log_determinant(a):
-    """(the logarithm of the magnitude of the determinant, its sign)."""
-    sign, magnitude = np.linalg.slogdet(a)
-    return magnitude, sign
-
-
 gather, scatter_add, zeros_of, cos, sin = kernels.pick, kernels.scatter_add, kernels.zeros_of, np.cos, np.sin
+reshape, zeros_like = kernels.reshape, kernels.zeros_like
 KERNELS.append(__import__("sys").modules[__name__])  # formulas find the functions they call here too
 OPERATION_NAMES["rare"] = KERNELS[-1]
 ON_TENSORS["different"] = lambda index: new_tensor(np.unique(index.array))
 ON_TENSORS["sum_of"] = lambda x: rows.sum_all(x)
-ON_TENSORS["inverse"] = lambda x: rows.inv(x)
+ON_TENSORS["inverse"] = lambda x: rows.inv(x)[0]
 ON_TENSORS["finite"] = lambda x: new_tensor(np.isfinite(x.array))
 
 # --- functions of one number and of two --------------------------------------------------------------------
@@ -458,13 +458,17 @@ row("logaddexp(self, other)", "np.logaddexp(more.float_pair(self, other, 'logadd
     other="grad / (1 + exp(difference(self, other)))")
 
 row("fmax(self, other)", "np.fmax(self, other)", in_place=False,
+    recorded={"self": "zero_where(written(~((self >= other) | (other != other)), 2), grad)",
+              "other": "zero_where(written((self >= other) | (other != other)), grad)"},
     self="zero_where(~((self >= other) | (other != other)), grad)",
     other="zero_where((self >= other) | (other != other), grad)")
 row("fmin(self, other)", "np.fmin(self, other)", in_place=False,
+    recorded={"self": "zero_where(written(~((self <= other) | (other != other)), 2), grad)",
+              "other": "zero_where(written((self <= other) | (other != other)), grad)"},
     self="zero_where(~((self <= other) | (other != other)), grad)",
     other="zero_where((self <= other) | (other != other), grad)")
 row("copysign(self, other)", "np.copysign(self, other)", floating=True, keeps=("result",),
-    self="grad * zero_where(self == 0, result / self)",
+    self="grad * zeroed(self == 0, result / self)",
     other="zeros_like(grad)")
 row("logaddexp2(self, other)", "np.logaddexp2(more.float_pair(self, other, 'logaddexp2_cpu'), other)",
     in_place=False, recorded={"self": "grad / add_number(number_pow(2, difference(other, self)), 1)",
@@ -604,17 +608,18 @@ row("addr(self, vec1, vec2, beta=1, alpha=1)", "more.combined(beta, self, alpha,
 row("cross(self, other, dim)", "np.cross(self, other, axis=dim)", node="LinalgCrossBackward0", elementwise=False,
     self="cross(other, grad, dim)",
     other="cross(grad, self, dim)")
-row("slogdet(A)", "rare.log_determinant(A)", node="LinalgSlogdetBackward0", outputs=("logabsdet", "sign"),
-    A="reshape(grad, result_sizes(A)) * swap_last(inverse(A))")
 row("det(A)", "np.linalg.det(A)", node="LinalgDetBackward0", elementwise=False,
+    recorded={"A": "diagonal_solved(A, grad * result)"},
     A="reshape(grad * result, result_sizes(A)) * swap_last(inverse(A))")
-row("inv(A)", "rare.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
-    A="-(swap_last(result) @ grad @ swap_last(result))")
+row("inv(A)", "rare.inverse_and_info(A)", node="LinalgInvExBackward0", outputs=("inverse", "info"),
+    recorded={"A": "inverse_grad(grad, inverse)"},
+    A="-(swap_last(inverse) @ grad @ swap_last(inverse))")
 row("solve_vector(A, B)", "rare.solution(A, B[..., None])[..., 0]", node="LinalgSolveExBackward0",
-    elementwise=False,
+    elementwise=False, recorded={"all": "solve_vector_grads(grad, A, result, A_edge, B_edge)"},
     A="-(swap_last(inverse(A)) @ column(grad) @ swap_last(column(result)))",
     B="reshape(swap_last(inverse(A)) @ column(grad), grad.shape)")
 row("solve(A, B)", "rare.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
+    recorded={"all": "solve_grads(grad, A, result, A_edge, B_edge)"},
     A="-(swap_last(inverse(A)) @ grad @ swap_last(result))",
     B="swap_last(inverse(A)) @ grad")
 
@@ -634,6 +639,46 @@ def result_sizes(x):
     return (*x.shape[:-2], 1, 1)
 
 
+def slogdet_bend(grads, edges, A):
+    """The gradient of slogdet: the sign has none."""
+    grad = grads[1]
+    return (zeros_like(A) if grad is None else reshape(grad, result_sizes(A)) * swap_last(inverse(A)),)
+
+
+def _swap_last(x):
+    return rows.transpose(x, x.array.ndim - 2, x.array.ndim - 1)
+
+
+def _slogdet_bend(grads, edges, A):
+    return (zeros_like(A) if grads[1] is None else _diagonal_solved(A, grads[1]),)
+
+
+def _diagonal_solved(A, grad):
+    """A gradient times the inverse of A, transposed, by solving for a matrix that has it on its diagonal."""
+    n = A.array.ndim
+    line = rows.expand(rows.unsqueeze(grad, grad.array.ndim), A.array.shape[:-1])
+    return rows.solve(_swap_last(A), _swap_last(rows.diag_embed(line, 0, n - 2, n - 1)))
+
+
+def _inverse_grad(grad, inverse):
+    inner = grad @ _swap_last(inverse)
+    return -(_swap_last(inverse) @ inner)
+
+
+def _solve_grads(grad, A, result, A_edge, B_edge):
+    into_b = rows.solve(_swap_last(A), grad)
+    return -(into_b @ _swap_last(result)) if A_edge else None, into_b if B_edge else None
+
+
+def _solve_vector_grads(grad, A, result, A_edge, B_edge):
+    last = grad.array.ndim
+    into_b = rows.solve(_swap_last(A), rows.unsqueeze(grad, last))
+    return (
+        -(into_b @ _swap_last(rows.unsqueeze(result, last))) if A_edge else None,
+        rows.squeeze_dim(into_b, last) if B_edge else None,
+    )
+
+
 def _put_back(grad, sizes, index):
     return rows.put(new_tensor(np.zeros(sizes, grad.array.dtype)), index, grad, True)
 
@@ -641,7 +686,8 @@ def _put_back(grad, sizes, index):
 def _filled_diagonal(grad, sizes):
     line = new_tensor(np.zeros(math.prod(sizes), grad.array.dtype))
     places = np.arange(0, math.prod(sizes), sizes[1] + 1)[: min(sizes)]
-    return composites.reshape(rows.index_fill_tensor(line, 0, new_tensor(places), grad), sizes)
+    places = ON_TENSORS["written"](new_tensor(places))
+    return composites.reshape(rows.index_fill_tensor(line, 0, places, grad), sizes)
 
 
 def _reduced_grads(grad, x, index, src, result, dim, reduce, include_self, x_edge, src_edge):
@@ -669,4 +715,9 @@ ON_TENSORS["put_back"] = _put_back
 ON_TENSORS["reduced_grads"] = _reduced_grads
 ON_TENSORS["rolled"] = lambda x, shifts, dims: rows.roll(x, shifts, dims)
 ON_TENSORS["filled_diagonal"] = _filled_diagonal
-ON_TENSORS["swap_last"] = lambda x: rows.transpose(x, x.array.ndim - 2, x.array.ndim - 1)
+ON_TENSORS["swap_last"] = _swap_last
+ON_TENSORS["slogdet_bend"] = _slogdet_bend
+ON_TENSORS["diagonal_solved"] = _diagonal_solved
+ON_TENSORS["inverse_grad"] = _inverse_grad
+ON_TENSORS["solve_grads"] = _solve_grads
+ON_TENSORS["solve_vector_grads"] = _solve_vector_grads

@@ -15,7 +15,7 @@ from course_lib.native.messages import warn_once
 from course_lib.native.sum_to import fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, SavedVariable, add_slot_properties
-from course_lib.tensor import Tensor, memory_of, new_tensor
+from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state
@@ -301,7 +301,7 @@ class IndexPutBackward0(Node):
         indices, (into, value) = [s and s.unpack(self) for s in self.kept_indices], self.edges
         grad_self = grad_value = None
         if into is not None:
-            grad_self = grad if self.kept_accumulate else put_(rows.clone(grad), indices, 0.0)
+            grad_self = grad if self.kept_accumulate else put_new(grad, indices, 0.0)
         if value is not None:
             grad_value = self.fit_value(take(grad, indices))
         return grad_self, grad_value
@@ -380,6 +380,16 @@ def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
         if state.recording == 2:
             instrument(node, tensor)
     return tensor
+
+
+def put_new(tensor, indices, value, accumulate=False):
+    """A copy with values written, or added: an operation of its own, in which the copy is not recorded."""
+    result = put_(rows.clone(tensor), indices, value, accumulate)
+    counter_of(result).value = 0  # nobody has seen it before
+    if result.node is not None:
+        copied, value_edge = result.node.edges
+        result.node.edges = copied and copied.edges[0], value_edge
+    return result
 
 
 def keep_all(indices):

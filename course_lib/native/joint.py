@@ -54,13 +54,18 @@ def kind_of(name, base, inputs, numbers, **more):
     return _kinds[key]
 
 
-def joint(name, formula, inputs, arrays, **numbers):
-    """The results that these arrays are, None for None, with one node: its edges are those of the inputs, by name."""
-    kind = kind_of(name, Joint, inputs, numbers, formula=formula)
-    return with_history(kind, [None if array is None else new_tensor(array) for array in arrays], inputs, numbers)
+def joint(name, formula, inputs, arrays, unkept=(), **numbers):
+    """The results that these arrays are, None for None, with one node: its edges are those of the inputs, by name.
+
+    unkept: names of inputs that have an edge and are not saved.
+    """
+    kept = {each: value for each, value in inputs.items() if each not in unkept}
+    kind = kind_of(name, Joint, kept, numbers, formula=formula)
+    results = [None if array is None else new_tensor(array) for array in arrays]
+    return with_history(kind, results, inputs, kept | numbers)
 
 
-def with_history(kind, results, inputs, numbers):
+def with_history(kind, results, inputs, kept):
     """Give the results their node, if anybody is recording and some input leads somewhere."""
     tensors = [t for t in inputs.values() if t is not None]
     if state.recording <= 0:
@@ -74,7 +79,7 @@ def with_history(kind, results, inputs, numbers):
         if result is not None:
             result.node, meta = node, meta_of(result)
             meta.output_nr, meta.edge_to_output = number, len(results) > 1
-    for each, value in (inputs | numbers).items():
+    for each, value in kept.items():
         setattr(node, f"kept_{each}", SavedVariable.of(value) if isinstance(value, Tensor) else value)
     if state.recording == 2:
         instrument(node, made[0])

@@ -147,7 +147,7 @@ def clip(x, low, high):
 
 
 def masked_fill(x, mask, value):
-    """x with `value` wherever the mask is True, for elements that share a place: in one of the masks."""
+    """x with `value` wherever the mask is True."""
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {title(mask).c_name}")
     value = getattr(value, "array", value)
@@ -160,10 +160,13 @@ def masked_fill(x, mask, value):
         mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, x.shape))
     except ValueError:
         raise sizes_differ(mask.shape, x.shape) from None
-    if 0 in x.strides and mask.shape == x.shape:
-        shared = tuple(d for d, step in enumerate(x.strides) if step == 0)
-        mask = np.broadcast_to(mask.any(shared, keepdims=True), mask.shape)
     return np.asarray(np.where(mask, whole(value, x.dtype), x), order="C")
+
+
+def mask_of_shared(x, mask):
+    """The mask for elements of x that share a place: True for all of them if it is for one."""
+    mask, shared = np.broadcast_to(mask, x.shape), tuple(d for d, step in enumerate(x.strides) if step == 0)
+    return np.broadcast_to(mask.any(shared, keepdims=True), mask.shape)
 
 
 NO_ABS = "\"abs_cpu\" not implemented for 'Bool'"

@@ -348,7 +348,7 @@ def deviations(x, dim):
 def std_grad(grad, x, result, dim, correction, keepdim):
     """The gradient of the standard deviation; 0 where all values are equal."""
     scale = grad / mul_number(result, 2)
-    scale = zero_where(result == 0, scale)
+    scale = zeroed(result == 0, scale)
     return var_grad(scale, x, dim, correction, keepdim)
 
 
@@ -365,6 +365,14 @@ def zero_where(mask, x):
     return np.where(mask, x.dtype.type(0), x)
 
 
+zeroed = zero_where  # of a tensor that nobody else sees: overwritten in place
+
+
+def raise_(x, exponent):
+    """x ** exponent; on tensors in place."""
+    return x**exponent
+
+
 def no_deviations(x):
     """The slope of the variance of all elements where that is no number."""
     return np.where(x == np.mean(x), x.dtype.type(math.nan), x.dtype.type(math.inf)) if x.size else x
@@ -374,7 +382,7 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     """The gradient of a vector norm; 0 at 0, where the norm has no slope of its own."""
     grad, result = restore_dim(grad, x.shape, dim, keepdim), restore_dim(result, x.shape, dim, keepdim)
     if ord == 2:
-        return grad * zero_where(result == 0, x / result)
+        return grad * zeroed(result == 0, x / result)
     if ord == 1:
         return sgn(x) * grad
     if ord == 0:
@@ -382,9 +390,9 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     if ord in (math.inf, -math.inf):
         return sgn(x) * share_of_largest(grad, x, result, dim)
     if ord < 1:
-        return sgn(x) * zero_where(x == 0, abs(x) ** (ord - 1)) * grad * result ** (1 - ord)
-    slope = sgn(x) * abs(x) ** (ord - 1) if ord < 2 else x * abs(x) ** (ord - 2)
-    return slope * zero_where(result == 0, grad / result ** (ord - 1))
+        return sgn(x) * zeroed(x == 0, raise_(abs(x), ord - 1)) * grad * result ** (1 - ord)
+    slope = sgn(x) * raise_(abs(x), ord - 1) if ord < 2 else x * raise_(abs(x), ord - 2)
+    return slope * zeroed(result == 0, grad / result ** (ord - 1))
 
 
 def share_of_largest(grad, x, result, dim):

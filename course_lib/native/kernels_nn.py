@@ -28,6 +28,7 @@ from course_lib.native.kernels import (
     reshape,
     scatter_add,
     sizes_of_both,
+    softmax,
     sum_of_all,
     sum_to,
     title,
@@ -345,6 +346,34 @@ def plus_bias(x, bias):
 
 
 # --- looking up and normalising ----------------------------------------------------------------------------
+
+
+def safe_softmax(x, dim):
+    """softmax, and 0 where every element is -inf: what may look nowhere sees nothing."""
+    return np.where(np.all(x == -math.inf, axis=dim, keepdims=True), x.dtype.type(0), softmax(x, dim))
+
+
+def attention(query, key, value, mask, scale):
+    """(softmax(query @ key.T * scale + mask) @ value, the logarithm of the sum of exponentials for each query)."""
+    scores = attention_scores(query, key, mask, scale)
+    top = np.maximum(np.max(scores, -1, keepdims=True), np.finfo(scores.dtype).min)
+    sums = np.log(np.sum(np.exp(scores - top), -1)) + top[..., 0]
+    return safe_softmax(scores, scores.ndim - 1) @ value, sums
+
+
+def attention_scores(query, key, mask, scale):
+    """How much each query likes each key."""
+    scores = (query @ key.swapaxes(-1, -2)) * scale
+    return scores if mask is None else scores + mask
+
+
+def attention_bend(grads, edges, query, key, value, mask, is_causal, scale):
+    """The gradients of attention for its three inputs."""
+    scores = attention_scores(query, key, mask, scale)
+    weights = safe_softmax(scores, scores.ndim - 1)
+    spread = grads[0] @ value.swapaxes(-1, -2)
+    bent = weights * (spread - np.sum(spread * weights, -1, keepdims=True)) * scale
+    return bent @ key, bent.swapaxes(-1, -2) @ query, weights.swapaxes(-1, -2) @ grads[0]
 
 
 def embedding(weight, indices):
@@ -789,7 +818,7 @@ def batch_norm_bend(grads, edges, grad_output, x, weight, center, inverse, mean,
     return as_shaped(into_grad, grad_output), into_x, into_weight, None, None
 
 
-def layer_norm_bend(grads, edges, grad_output, x, center, inverse, weight, bias, normalized_shape, eps):
+def layer_norm_bend(grads, edges, grad_output, x, center, inverse, weight, normalized_shape, eps):
     """Of the gradients of layer_norm."""
     axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
     center, inverse = layer_statistics(x, normalized_shape, center, inverse, eps)

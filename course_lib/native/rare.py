@@ -469,7 +469,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 def inverse(input):
     """The inverse of a matrix, or of each of a stack."""
-    return rows.inv(input)
+    return rows.inv(input)[0]
 
 
 # --- einsum ------------------------------------------------------------------------------------------------
@@ -555,15 +555,18 @@ def spell_out(terms, operands):
 
 def in_order(tensor, term, letters):
     """The tensor with one dimension for each letter, of length 1 where it lacks the letter."""
+    places = {}
     for letter in term:
-        while term.count(letter) > 1:
-            first, second = term.index(letter), term.rindex(letter)
-            tensor = composites_more.diagonal(tensor, 0, first, second)
-            term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
-    tensor = composites.permute(tensor, [term.index(letter) for letter in letters if letter in term])
-    for place, letter in enumerate(letters):
-        tensor = tensor if letter in term else rows.unsqueeze(tensor, place)
-    return tensor
+        if letter in places:  # twice: the diagonal of the two dimensions
+            tensor = composites_more.diagonal(tensor, 0, places[letter], len(places))
+            tensor = composites_more.movedim(tensor, -1, places[letter])
+        else:
+            places[letter] = len(places)
+    for letter in letters:
+        if letter not in places:
+            places[letter] = len(places)
+            tensor = rows.unsqueeze(tensor, tensor.array.ndim)
+    return composites.permute(tensor, [places[letter] for letter in letters])
 
 
 def check_lengths(parts, letters, lead):

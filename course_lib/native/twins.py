@@ -15,7 +15,7 @@ from course_lib.native import composites, creation, kernels, kernels_more
 from course_lib.native.building import ON_TENSORS, rows
 from course_lib.native.indexing import put_, take
 from course_lib.native.joining import cat, stack
-from course_lib.tensor import new_tensor
+from course_lib.tensor import counter_of, new_tensor
 from course_lib.views import gradient_edge
 
 state = grad_mode.state
@@ -122,7 +122,7 @@ def _zeros_of(x, sizes):
 
 
 def _sum_to(x, sizes):
-    if not sizes and x.array.ndim:
+    if not sizes:
         return rows.sum_all(x)
     lead = x.array.ndim - len(sizes)
     extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
@@ -163,6 +163,12 @@ def _number_over(number, x):
     return _number_first(rows.div_, number, x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array))
 
 
+def _named_like(node, result):
+    if result.node is not None:
+        composites.rename_node(result.node, node.name())
+    return result
+
+
 def _later(name):
     """A row of the third page, which is read with the first program that needs it."""
 
@@ -199,6 +205,17 @@ def _named_before(node, result):
     if result.node is not None:
         composites.rename_node(result.node, node.name().replace("Backward", "", 1))
     return result
+
+
+def _written(x, times=1):
+    """A tensor whose counter says what it does in PyTorch, where it was made by so many writes."""
+    counter_of(x).value += times
+    return x
+
+
+def _within(x, low, high):
+    inside = x >= low if low is not None else x <= high
+    return _written(inside & (x <= high)) if low is not None and high is not None else inside
 
 
 def _known(x):
@@ -271,8 +288,13 @@ ON_TENSORS.update(
     sum_repeats=_sum_repeats,
     named_after=_named_after,
     named_before=_named_before,
+    named_like=_named_like,
     masked_scatter_backward=_later("masked_scatter_backward"),
     unfold_backward=_later("unfold_backward"),
+    zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
+    raise_=lambda x, exponent: rows.pow_number_(x, exponent),
+    within=_within,
+    written=_written,
     for_each=lambda x, stack: rows.expand(rows.unsqueeze(x, 0), (len(stack), *x.array.shape)),
     typed=lambda grad, x: grad.to(x.dtype),
     number_over=_number_over,

@@ -23,10 +23,11 @@ from course_lib.native.generator import (  # noqa: F401
     seed,
     set_rng_state,
 )
-from course_lib.native.indexing import dimension, index_tensors, put_
+from course_lib.native.indexing import dimension, index_tensors, put_new
 from course_lib.native.joining import cat, stack
+from course_lib.native.joint import joint
 from course_lib.native.printing import Size
-from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
+from course_lib.tensor import Tensor, memory_of, new_tensor
 from course_lib.views import gradient_edge
 
 
@@ -55,14 +56,17 @@ fix, sgn = rows.trunc, rows.sgn
 
 def copysign(input, other):
     """The magnitude of one with the sign of the other."""
-    return named(rows.copysign(input, other), f"CopysignBackward{int(not isinstance(other, Tensor))}")
+    result = rows.copysign(input, other)
+    return result if isinstance(other, Tensor) else composites.show_edges(result, "CopysignBackward1", 0)
 
 
 def xlogy(input, other):
     """input * log(other), and 0 where input is 0; either may be a number."""
-    name = "XlogyBackward0" if isinstance(input, Tensor) and isinstance(other, Tensor) else None
-    name = name or ("XlogyBackward2" if isinstance(input, Tensor) else "XlogyBackward1")
-    return named(rows.xlogy(input, other), name)
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        return rows.xlogy(input, other)
+    if isinstance(input, Tensor):
+        return composites.show_edges(rows.xlogy(input, other), "XlogyBackward2", 0)
+    return composites.show_edges(rows.xlogy(input, other), "XlogyBackward1", 1)
 
 
 def ldexp(input, other):
@@ -136,7 +140,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
     input = input if dtype is None else input.to(dtype)
     if input.array.dtype.kind != "f":
         return composites.sum(input, dim, keepdim)
-    return rows.nansum(input, composites.dims_of(input, dim) or composites.every(input), keepdim)
+    return rows.nansum(input, composites.dims_of(input, dim), keepdim)
 
 
 @composites.numpy_names
@@ -318,9 +322,13 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under a line through points: at x, or dx apart."""
     kernels.truth_refused(y.array, "trapezoid: received a bool input for `y`, but bool is not supported")
     steps = _steps("trapezoid", y, x, dx, dim)
+    if x is None:  # the ends count half
+        last = composites.select(y, dim, -1)  # C++ computes from right to left
+        ends = composites.select(y, dim, 0) + last
+        ends = rows.mul_number(ends, 0.5) if y.is_floating_point() else ends * 0.5
+        total = composites.sum(y, dim) - ends
+        return rows.mul_number(total, dx) if total.is_floating_point() else total * dx
     left, right = _neighbours(y, dim)
-    if x is None:
-        return named(composites.sum(left + right, dim) * (dx / 2.0), "MulBackward1")
     return half(composites.sum((left + right) * steps, dim))
 
 
@@ -333,7 +341,9 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     steps = _steps("cumulative_trapezoid", y, x, dx, dim)
     left, right = _neighbours(y, dim)
     if x is None:
-        return composites_more.cumsum((left + right) * (dx / 2.0), dim)
+        both = left + right
+        both = rows.mul_number(both, dx / 2.0) if both.is_floating_point() else both * (dx / 2.0)
+        return composites_more.cumsum(both, dim)
     return half(composites_more.cumsum((left + right) * steps, dim))
 
 
@@ -414,7 +424,8 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
 
 def vdot(input, other):
     """The inner product of two vectors."""
-    return named(composites.dot(input, other), "VdotBackward0")
+    composites.dot(input.detach(), other.detach())  # raises, and says why
+    return rows.vdot(input, other)
 
 
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
@@ -530,9 +541,7 @@ def _known_reduction(reduce, input, src, include_self):
 
 def index_put(input, indices, values, accumulate=False):
     """A copy of input with values written, or added, at the places that index tensors name."""
-    result = put_(input.clone(), index_tensors(indices, 1), values, accumulate)
-    counter_of(result).value = 0  # nobody has seen it before
-    return result
+    return put_new(input, index_tensors(indices, 1), values, accumulate)
 
 
 def split_with_sizes(input, split_sizes, dim=0):
@@ -591,11 +600,14 @@ def combinations(input, r=2, with_replacement=False):
     if input.array.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.array.shape)}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = np.array(list(choose(range(input.array.size), r)), np.int64).reshape(-1, r)
     if r == 0:
         return creation.empty(0, dtype=input.dtype)
-    columns = [np.ascontiguousarray(column) for column in places.T]
-    return stack([composites.index_select(input, 0, new_tensor(column)) for column in columns], 1)
+    n = input.array.size
+    mask = np.zeros((n,) * r, bool)
+    for places in choose(range(n), r):
+        mask[places] = True
+    grids = [composites.expand(composites.view(input, (*[1] * d, n, *[1] * (r - d - 1))), (n,) * r) for d in range(r)]
+    return stack([rows.masked_select(grid, new_tensor(mask)) for grid in grids], 1)
 
 
 # --- random ------------------------------------------------------------------------------------------------
@@ -651,9 +663,9 @@ def matrix_power(A, n):
     if n == 0:
         return creation.eye(A.array.shape[-1], dtype=A.dtype).expand(*A.array.shape).clone()
     if n == -1:
-        return rows.inv(A)
+        return rows.inv(A)[0]
     if n < 0:
-        A, n = rows.inv(A), -n
+        A, n = rows.inv(A)[0], -n
     if n == 1:
         return A.clone()
     if n == 2:
@@ -671,7 +683,7 @@ def matrix_power(A, n):
 
 def slogdet(A):
     """(the sign of the determinant, the logarithm of its magnitude)."""
-    magnitude, sign = rows.slogdet(A)
+    sign, magnitude = joint("LinalgSlogdetBackward0", "slogdet_bend", {"A": A}, np.linalg.slogdet(A.array))
     return _SignAndMagnitude((sign, magnitude))
 
 

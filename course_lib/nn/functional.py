@@ -16,6 +16,7 @@ from course_lib.grad_mode import state
 from course_lib.native import composites, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
 from course_lib.native.arguments import broadcast_error, number, promote, rank, type_name
 from course_lib.native.building import rows
+from course_lib.native.joint import joint
 from course_lib.native.memory import check_cast
 from course_lib.native.messages import no_such_name
 from course_lib.native.parsing import asking, asking_later
@@ -586,18 +587,37 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 @asking_later
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     """softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = composites.matmul(query, composites.mT(key)) * scale
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
+    bias = attn_mask
     if is_causal:
-        if attn_mask is not None:
-            raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-            )
-        attn_mask = rows.tril(creation.ones(*scores.shape[-2:])) == 1
-    if attn_mask is not None:
-        is_bool = attn_mask.dtype.name == "bool"
-        scores = rows.masked_fill(scores, ~attn_mask, -math.inf) if is_bool else scores + attn_mask
-    return composites.matmul(dropout(composites.softmax(scores, -1), dropout_p), value)
+        attn_mask = rows.tril(creation.ones(query.shape[-2], key.shape[-2])) == 1
+    if attn_mask is not None and attn_mask.dtype.name == "bool":
+        bias = composites.where(attn_mask, creation.zeros((), dtype=query.dtype), -math.inf)
+    if not dropout_p and one_kernel_attends(query, key, value, bias):
+        inputs, parts = {"query": query, "key": key, "value": value}, [t.array for t in (query, key, value)]
+        results = kernels_nn.attention(*parts, None if bias is None else bias.array, scale)
+        more = {"attn_mask": bias, "is_causal": is_causal, "scale": scale}
+        return joint("ScaledDotProductFlashAttentionForCpuBackward0", "attention_bend", inputs, results, **more)[0]
+    root = math.sqrt(abs(scale))
+    query, turned = rows.mul_number(query, math.copysign(root, scale)), rows.mul_number(composites.mT(key), root)
+    scores = composites.matmul(query, turned)
+    if bias is not None:
+        scores = rows.add_(scores, bias)
+    return composites.matmul(dropout(rows.safe_softmax(scores, scores.dim() - 1), dropout_p), value)
+
+
+def one_kernel_attends(query, key, value, mask):
+    """True where PyTorch has one operation for all: four dimensions, of one kind, and no gradient for the mask."""
+    sizes = [t.array.shape for t in (query, key, value)]
+    return (
+        all(len(shape) == 4 and 0 not in shape and shape[:2] == sizes[0][:2] for shape in sizes)
+        and len({shape[3] for shape in sizes}) == 1 and sizes[1] == sizes[2]
+        and all(t.array.strides[3] == t.array.itemsize for t in (query, key, value))
+        and query.array.dtype == key.array.dtype == value.array.dtype and query.array.dtype.kind == "f"
+        and (mask is None or not requires_grad(mask) and mask.array.dtype == query.array.dtype)
+    )
 
 
 # --- losses ------------------------------------------------------------------------------------------------
@@ -851,7 +871,8 @@ def cross_entropy(
     if label_smoothing == 0:
         return hard
     even = spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim)
-    return hard * (1 - label_smoothing) + even * (label_smoothing / input.shape[dim])
+    even = rows.mul_number(even, label_smoothing / input.shape[dim])  # first: C++ computes from right to left
+    return rows.mul_number(hard, 1 - label_smoothing) + even
 
 
 def along_classes(weight, input, dim):
@@ -952,11 +973,12 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean
         )
     products, *squares = (composites.sum(a * b, -1) for a, b in ((input1, input2), (input1,) * 2, (input2,) * 2))
     squares = [plus(each, 1e-12) for each in squares]
-    similarity = products / rows.sqrt(squares[0] * squares[1])
+    similarity = products / rows.sqrt_(squares[0] * squares[1])
     zeros = creation.zeros_like(similarity)
+    near = rows.sub(number(1, similarity), similarity)
     far = rows.clamp_min_(rows.sub_number(similarity, margin), 0)
-    near = composites.where(target == 1, rows.sub(number(1, similarity), similarity), zeros)
-    return reduced(near + composites.where(target == -1, far, zeros), reduction)
+    near, far = composites.where(target == 1, near, zeros), composites.where(target == -1, far, zeros)
+    return reduced(near + far, reduction)
 
 
 @asking_later

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from course_lib import dtypes
+from course_lib import dtypes, grad_mode
 from course_lib.native import composites, creation, derivatives_images, kernels, kernels_images  # noqa: F401
 from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
@@ -506,11 +506,15 @@ def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
             f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)"
         )
     squares, shape = input * input, input.shape
-    lines = composites.reshape(squares, (shape[0], 1, shape[1], math.prod(shape[2:])))
+    if input.dim() == 3:
+        lines = composites.unsqueeze(squares, 1)
+    else:
+        lines = composites.reshape(squares, (shape[0], 1, shape[1], math.prod(shape[2:])))
     lines = pad_with_value(lines, (0, 0, size // 2, (size - 1) // 2))
     if not squares.numel():
         return input
-    means = composites.reshape(avg_pool2d(lines, (size, 1), stride=1), tuple(shape))
+    means = avg_pool2d(lines, (size, 1), stride=1)
+    means = composites.squeeze(means, 1) if input.dim() == 3 else composites.reshape(means, tuple(shape))
     return input / composites.pow(means * alpha + k, beta)
 
 
@@ -666,7 +670,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, *, reduction="me
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     limited = var.clone()
-    limited.data.clamp_(min=eps)
+    with grad_mode.AutoGradMode(False):
+        rows.clamp_(limited, eps, None)
     losses = 0.5 * (rows.log(limited) + (input - target) ** 2 / limited)
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 

@@ -209,6 +209,7 @@ SAMPLES = {
     "log_softmax": sample(lambda torch, x: x.log_softmax(1), SIGNED),
     "mm": sample(lambda torch, a, b: torch.mm(a, b), SIGNED, np.array(OTHER).T),
     "mv": sample(lambda torch, a, v: torch.mv(a, v), SIGNED, [0.5, -1.0, 2.0]),
+    "vdot": sample(lambda torch, v, w: torch.vdot(v, w), [1.0, 2.0, -0.5], [0.5, -1.0, 2.0]),
     "dot": sample(lambda torch, v, w: torch.dot(v, w), [1.0, 2.0, -0.5], [0.5, -1.0, 2.0]),
     "bmm": sample(lambda torch, a, b: torch.bmm(a, b), [SIGNED, MATRIX], [np.array(OTHER).T, np.array(SMALL).T]),
     "addmm": sample(
@@ -284,7 +285,6 @@ SAMPLES = {
     ),
     "addr": sample(lambda torch, b, x, y: torch.addr(b, x, y, beta=0.5, alpha=2), SIGNED, OTHER[0][:2], OTHER[1]),
     "cross": sample(lambda torch, x: torch.linalg.cross(x, torch.tensor(OTHER).to(x.dtype)), SIGNED),
-    "slogdet": sample(lambda torch, a: torch.linalg.slogdet(a)[1], SQUARE),
     "kthvalue": sample(lambda torch, x: x.kthvalue(2, 1).values, SIGNED),
     "roll": sample(lambda torch, x: x.roll((1, 2), (0, 1)), SIGNED),
     "diagonal_copy": sample(lambda torch, x: x.diag(1), SIGNED),
@@ -379,7 +379,7 @@ IN_PLACE = {
     "fill_tensor": lambda x, v: x.fill_(v),
     "zero": lambda x: x.zero_(),
 }
-SOLVING = {"det", "inv", "solve", "solve_vector", "slogdet"}  # PyTorch keeps a decomposition or another name
+SOLVING = {"det", "solve", "solve_vector"}  # PyTorch keeps a decomposition
 ONE_LIMIT = {"clamp_lower", "clamp_upper"}  # PyTorch's node has an edge to nowhere for the other limit
 PRIVATE_IN_PLACE = {"gelu", "softplus", "leaky_relu", "silu", "elu", "number_pow"}  # not methods of torch.Tensor
 ONE_ROW = [name for name in SAMPLES if ROWS[name].in_place != "only"]

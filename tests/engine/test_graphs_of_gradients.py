@@ -1,0 +1,273 @@
+"""The graphs that recorded passes leave are PyTorch's: names, edges in order, and what is saved at which version.
+
+Each call is computed on both engines, and its gradients with create_graph=True. The graphs of the call and its gradients,
+and where it stands under THREE, of their gradients are written down, from the roots on, and compared.
+"""
+
+import re
+import warnings
+
+import pytest
+from facts import same, value_of
+
+import course_lib
+
+VALUES = {
+    "x": [[0.5, -1.25, 2.0], [3.0, 0.25, -0.75]], "y": [[1.5, 0.75, -0.5], [2.5, 1.0, 0.3]],
+    "z": [[0.2, -0.7, 0.9], [1.1, -1.3, 0.4]], "p": [[0.5, 1.25, 2.0], [3.0, 0.8, 0.3]],
+    "q": [[1.5, 0.75, 0.2], [2.5, 1.1, 0.6]], "u": [[0.5, -0.25, 0.1], [-0.7, 0.8, -0.3]],
+    "pr": [[0.5, 0.25, 0.1], [0.7, 0.8, 0.3]], "o": [[0.9, 0.1, 0.6], [0.3, 0.4, 0.2]],
+    "r": [0.5, -1.5, 2.5], "r2": [1.0, 2.0, -0.5], "c": [[0.7], [-1.2]], "s": 1.5, "one": [0.4],
+    "sq": [[2.0, -0.5], [0.75, 1.5]], "m3": [[2.0, -0.5, 0.3], [0.75, 1.5, 0.1], [0.2, 0.4, 1.8]], "v2": [0.5, -1.5],
+    "w32": [[0.3, -0.2], [0.5, 0.7], [-0.4, 0.1]], "b2": [0.1, 0.2], "bn": [[0.5, -1.25], [2.0, 0.1], [0.3, 0.9]],
+    "k": [[[0.5, -1.25], [2.0, 0.1], [0.3, 0.9]], [[1.0, 0.4], [-0.6, 0.7], [0.8, -0.2]]],
+    "k2": [[[0.2, 0.3, 0.5], [-0.4, 0.6, 0.1]], [[0.9, -0.8, 0.7], [0.15, 0.25, 0.35]]],
+    "img": [[[[1.0, 0.5, -1.0, 2.0], [0.25, 3.0, 1.5, -2.0], [1.1, 0.05, 0.55, 4.0], [2.2, -0.5, 0.75, 1.25]]]],
+    "ker": [[[[0.5, -0.25], [0.75, 1.0]]]], "kb": [0.3], "seq": [[[0.1, 0.2, -0.3, 0.4], [0.5, -0.6, 0.7, 0.8]]],
+    "ker1": [[[0.5, 0.2], [0.1, -0.4]]],
+}  # fmt: skip
+DATA = {
+    "i": [2, 0], "i1": [0, 1, 1], "cells": [[2, 0, 1], [0, 1, 0]], "mask": [[True, False, True], [False, True, True]],
+    "mask1": [True, False, True], "tgt": [2, 0], "neg": [1.0, -1.0], "d": [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]],
+    "sign23": [[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]], "ids": [[0, 2], [1, 1]], "rm": [0.1, 0.2], "rv": [1.0, 2.0],
+}  # fmt: skip
+
+# Calls whose graph and whose gradients' graphs are PyTorch's; under THREE, those of the gradients' gradients, too.
+TWO = """
+    x.sinc() | torch.clamp(x, y, p) | x.norm(1.5, 1) | x.norm(0.5) | x.norm(-1, 1) | x.amax() | x.amin()
+    F.gelu(x, approximate="tanh") | F.huber_loss(x, y, reduction="none", delta=0.5) | F.binary_cross_entropy(pr, o)
+    F.binary_cross_entropy(pr, o, reduction="sum") | F.binary_cross_entropy(pr, o, reduction="none")
+    F.binary_cross_entropy(pr, o, weight=d) | F.soft_margin_loss(x, sign23) | F.embedding(ids, m3, padding_idx=1)
+    F.conv2d(img, ker) | F.conv2d(img, ker, kb) | F.conv2d(img, ker, kb, stride=2, padding=1) | F.conv1d(seq, ker1)
+    F.conv1d(seq, ker1, kb) | F.conv3d(img[None], ker[None]) | F.conv_transpose2d(img, ker, kb)
+    F.conv_transpose1d(seq, ker1.transpose(0, 1)) | F.pad(img, (1, 1, 1, 1), mode="circular")
+    F.batch_norm(bn, None, None, training=True) | F.batch_norm(bn, None, None, v2, b2, training=True)
+    F.batch_norm(bn, rm, rv, v2, b2) | F.batch_norm(bn, rm, rv) | F.batch_norm(bn, rm, rv, v2, b2, training=True)
+    F.batch_norm(k, None, None, r, r2, training=True) | F.layer_norm(x, (3,)) | F.layer_norm(x, (3,), r, r2)
+    F.layer_norm(x, (3,), r) | F.layer_norm(k, (3, 2)) | F.layer_norm(k, (2,), v2, b2) | F.instance_norm(seq)
+    F.instance_norm(seq, weight=v2, bias=b2) | F.hardsigmoid(x)
+"""
+THREE = """
+    x + y | x + r | x + 2 | 2 + x | x + s | torch.add(x, y, alpha=2) | x - y | x - c | x - 2 | 2 - x
+    torch.sub(x, r, alpha=2) | torch.rsub(x, y) | torch.rsub(x, 2) | x * y | x * r | x * s | x * 2 | 2 * x | x * c
+    x / p | x / 2 | 2 / p | x / s | r / p | torch.div(x, p, rounding_mode="floor")
+    torch.div(x, p, rounding_mode="trunc") | -x | p ** 2 | x ** 3 | x ** 1 | x ** 0 | p ** 0.5 | p ** -1 | p ** 2.5
+    p ** y | p ** s | s ** y | 2 ** x | 0 ** p | p.pow(2) | torch.square(x) | torch.float_power(p, 2)
+    torch.float_power(p, y) | x % p | x % 2 | torch.remainder(x, p) | torch.fmod(x, p) | torch.fmod(x, 2) | abs(x)
+    x.abs() | x.sign() | x.sgn() | x.exp() | x.exp2() | x.expm1() | p.log() | p.log2() | p.log10() | p.log1p()
+    p.sqrt() | p.rsqrt() | p.reciprocal() | x.sin() | x.cos() | x.tan() | u.asin() | u.acos() | x.atan() | x.sinh()
+    x.cosh() | x.tanh() | x.asinh() | torch.acosh(p + 1.5) | u.atanh() | x.sigmoid() | x.relu() | x.erf() | x.erfc()
+    x.floor() | x.ceil() | x.round() | x.round(decimals=1) | x.trunc() | x.frac() | pr.logit() | pr.logit(eps=0.2)
+    x.deg2rad() | x.rad2deg() | x.nan_to_num() | torch.atan2(x, y) | torch.atan2(x, r) | torch.hypot(x, y)
+    torch.hypot(x, c) | torch.logaddexp(x, y) | torch.logaddexp(x, r) | torch.logaddexp2(x, y) | torch.xlogy(p, q)
+    torch.copysign(x, y) | torch.copysign(x, -2.0) | torch.lerp(x, y, 0.3) | torch.lerp(x, y, z)
+    torch.lerp(x, y, s) | torch.lerp(x, r, 0.7) | torch.lerp(x, r, z) | torch.addcmul(x, y, z)
+    torch.addcmul(x, y, z, value=2) | torch.addcmul(x, y, r, value=0.5) | torch.addcmul(r, y, c)
+    torch.addcdiv(x, y, p) | torch.addcdiv(x, y, p, value=2) | torch.addcdiv(x, y, p, value=0.5)
+    torch.addcdiv(r, y, p, value=0.5) | torch.clamp(x, -1, 1) | torch.clamp(x, min=0) | torch.clamp(x, max=0.5)
+    torch.clamp(x, min=y) | torch.clamp(x, max=y) | torch.clamp(x, min=r) | torch.clip(x, -1, 1) | x.clamp_min(0)
+    x.clamp_max(1) | x.clamp_min(y) | x.clamp_max(r) | torch.maximum(x, y) | torch.maximum(x, r)
+    torch.minimum(x, y) | torch.minimum(x, c) | torch.max(x, y) | torch.min(x, y) | torch.fmax(x, y)
+    torch.fmin(x, y) | torch.where(mask, x, y) | torch.where(mask, x, r) | torch.where(mask, x, s)
+    torch.where(mask, x, 0.0) | torch.where(mask, 1.0, x) | torch.where(mask1, x, y) | x.masked_fill(mask, 0.5)
+    x.masked_fill(mask1, 0.5) | r.masked_fill(mask, 0.5) | x.masked_fill(mask, s) | x.sum() | x.sum(0)
+    x.sum(1, keepdim=True) | x.sum((0, 1)) | x.sum(-1) | x.sum(0, keepdim=True) | s.sum() | k.sum((0, 2))
+    k.sum((0, 2), keepdim=True) | x.mean() | x.mean(0) | x.mean(1, keepdim=True) | x.mean((0, 1)) | k.mean((0, 2))
+    x.nansum() | x.nansum(1) | torch.nanmean(x) | torch.nanmean(x, 1) | x.var() | x.var(0) | x.var(1, keepdim=True)
+    x.var(unbiased=False) | x.var((0, 1)) | k.var((0, 2)) | x.var(1, correction=0) | x.std() | x.std(0)
+    x.std(1, keepdim=True) | x.std(unbiased=False) | x.std((0, 1)) | k.std((0, 2)) | x.std(1, correction=0)
+    torch.var_mean(x) | torch.var_mean(x, 0) | torch.var_mean(x, 1, keepdim=True) | torch.var_mean(k, (0, 2))
+    torch.std_mean(x) | torch.std_mean(x, 0) | torch.std_mean(x, 1, keepdim=True) | torch.std_mean(k, (0, 2))
+    torch.var_mean(x, 1)[0] | torch.var_mean(x, 1)[1] | torch.std_mean(x, 1)[0] | torch.std_mean(x, 1)[1] | x.norm()
+    x.norm(1) | x.norm(3) | x.norm(2, 0) | x.norm(2, 1, True) | x.norm(1, 0) | x.norm(3, 0) | x.norm(3.5, 1, True)
+    x.norm(float("inf")) | x.norm(float("inf"), 0) | x.norm(-float("inf"), 1) | x.norm(0) | x.norm(0, 1)
+    k.norm(2, (0, 2)) | k.norm(3, (0, 2)) | torch.linalg.norm(x) | torch.linalg.norm(r) | torch.linalg.norm(r, 1)
+    torch.linalg.norm(x, "fro") | torch.linalg.norm(x, float("inf")) | torch.linalg.norm(x, 1)
+    torch.linalg.norm(x, -1) | torch.linalg.vector_norm(x) | torch.linalg.vector_norm(x, 3)
+    torch.linalg.vector_norm(x, 2, 0) | torch.linalg.vector_norm(x, 1, 0)
+    torch.linalg.vector_norm(x, float("inf"), 0) | torch.linalg.vector_norm(x, float("inf"), 0, keepdim=True)
+    torch.linalg.matrix_norm(x) | torch.linalg.matrix_norm(x, 1) | torch.linalg.matrix_norm(x, float("inf"))
+    torch.dist(x, y) | torch.dist(x, y, 1) | torch.dist(x, y, 3) | torch.dist(x, y, float("inf")) | torch.dist(x, r)
+    F.normalize(x) | F.normalize(x, p=1, dim=0) | F.cosine_similarity(x, y) | F.cosine_similarity(x, y, dim=0)
+    F.pairwise_distance(x, y) | F.pairwise_distance(x, y, p=1) | x.prod() | x.prod(0) | x.prod(1, keepdim=True)
+    x.cumsum(0) | x.cumsum(1) | x.cumprod(0) | x.cumprod(1) | x.cummax(1) | x.cummin(0) | x.logsumexp(0)
+    x.logsumexp(1, keepdim=True) | x.logsumexp((0, 1)) | x.max() | x.max(0) | x.max(1, keepdim=True) | x.min()
+    x.min(0) | x.min(1, keepdim=True) | x.amax(0) | x.amax((0, 1)) | x.amax(1, keepdim=True) | x.amin(0)
+    x.median() | x.median(1) | x.median(1, keepdim=True) | x.kthvalue(2, 1) | x.sort() | x.sort(0, descending=True)
+    x.msort() | x.topk(2) | x.topk(1, 0) | torch.trace(sq) | torch.trace(x) | x.cov() | torch.corrcoef(x)
+    torch.trapezoid(x) | torch.trapezoid(x, y) | torch.cumulative_trapezoid(x) | x.diff() | x.softmax(0)
+    x.softmax(1) | x.log_softmax(1) | x.log_softmax(0) | F.softmin(x, 1) | F.softmax(x, -1) | x @ w32 | sq @ x
+    r @ r2 | x @ r | v2 @ x | k @ k2 | k @ x | x @ k | k @ v2 | torch.mm(x, w32) | torch.mm(x, y.t())
+    torch.mv(x, r) | torch.dot(r, r2) | torch.vdot(r, r2) | torch.inner(x, y) | torch.outer(r, v2)
+    torch.bmm(k, k2) | torch.addmm(b2, x, w32) | torch.addmm(b2, x, w32, beta=2, alpha=3)
+    torch.addmm(sq, x, w32, alpha=3) | torch.addmm(sq, x, w32, beta=0.5) | torch.addmv(v2, x, r)
+    torch.addmv(v2, x, r, beta=2, alpha=3) | torch.baddbmm(m3, k, k2) | torch.baddbmm(m3, k, k2, beta=2, alpha=3)
+    torch.addbmm(m3, k, k2) | torch.addbmm(m3, k, k2, beta=2, alpha=3) | torch.addr(x, v2, r)
+    torch.addr(x, v2, r, beta=2, alpha=3) | torch.matmul(x, w32) | torch.matmul(r, r2)
+    torch.einsum("ij,jk->ik", x, w32) | torch.einsum("ij,ij->i", x, y) | torch.einsum("ij->ji", x)
+    torch.einsum("i,j->ij", r, v2) | torch.einsum("ii->i", sq) | torch.einsum("bij,bjk->bik", k, k2)
+    torch.einsum("bij,bjk,k->bi", k, k2, r) | torch.tensordot(x, y, 2) | torch.tensordot(x, w32, 1)
+    torch.tensordot(x, w32, ([1], [0])) | torch.kron(sq, x) | torch.linalg.multi_dot([x, w32, sq])
+    torch.matrix_power(sq, 3) | torch.linalg.matrix_power(sq, 2) | torch.linalg.matrix_power(sq, -1)
+    torch.cross(m3, m3 * 2, 1) | torch.linalg.cross(x, y) | torch.linalg.vecdot(x, y) | torch.linalg.inv(sq)
+    torch.inverse(m3) | x.t() | x.T | x.mT | x.transpose(0, 1) | k.transpose(1, 2) | k.permute(2, 0, 1)
+    k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
+    k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | c.squeeze((0, 1))
+    x.squeeze(0) | x.unsqueeze(0) | x.unsqueeze(-1) | c.expand(2, 3) | c.expand(4, 2, 3) | r.expand(2, 3)
+    s.expand(3) | c.expand_as(x) | torch.broadcast_to(r, (2, 3)) | torch.broadcast_tensors(x, r) | x.repeat(2, 1)
+    r.repeat(2, 2) | x.tile(2) | x.repeat_interleave(2) | x.repeat_interleave(2, 1) | x.flip(0) | x.flip((0, 1))
+    x.fliplr() | x.flipud() | x.roll(1) | x.roll(1, 0) | x.roll((1, 2), (0, 1)) | x.rot90() | x.diag() | r.diag()
+    x.diagonal() | k.diagonal(0, 1, 2) | torch.diag_embed(x) | torch.diagflat(r) | x.triu() | x.tril(-1) | x[0]
+    x[0, 1] | x[:, 1] | x[:, 1:] | x[1:] | x[:, ::2] | x[..., 0] | x[None] | x[:, None] | x[0:2] | x[-1] | x[i % 2]
+    x[:, i] | x[i % 2, i] | x[mask] | x[x > 0] | x[[0, 1, 1]] | k[0, 1:, 0] | k[:, i] | k[:, i, 0] | r[i]
+    r[torch.tensor(1)] | x.select(1, 2) | x.narrow(1, 0, 2) | x.index_select(1, i) | r.index_select(0, i)
+    x.gather(1, cells) | x.take(cells) | torch.take_along_dim(x, cells, 1) | x.masked_select(mask)
+    x.scatter(1, cells[:, :1], 0.5) | x.scatter_add(1, cells, y) | x.index_add(1, i, sq)
+    x.index_add(1, i, sq, alpha=2) | x.index_copy(1, i, sq) | x.index_fill(1, i, 0.5) | x.index_fill(1, i, s)
+    x.index_put((i % 2,), y) | x.index_put((i % 2, i), v2, accumulate=True) | x.masked_scatter(mask, y)
+    x.select_scatter(r, 0, 1) | x.slice_scatter(sq, 1, 0, 2) | torch.diagonal_scatter(x, v2)
+    x.scatter_reduce(1, cells, y, "sum") | x.scatter_reduce(1, cells, y, "mean")
+    x.scatter_reduce(1, cells, y, "amax") | x.scatter_reduce(1, cells, y, "amin", include_self=False)
+    x.unfold(1, 2, 1) | torch.cat([x, y]) | torch.cat([x, y], 1) | torch.cat([x, x]) | torch.stack([x, y])
+    torch.stack([x, y], 1) | torch.stack([r, r2]) | torch.hstack([x, y]) | torch.vstack([r, r2])
+    torch.dstack([x, y]) | torch.column_stack([r, r2]) | torch.concat([r, r2]) | x.split(2, 1) | x.split([1, 2], 1)
+    x.split(1)[0] | x.chunk(2, 1) | x.chunk(2)[1] | x.unbind() | x.unbind(1)[0] | x.tensor_split(2, 1)
+    torch.hsplit(x, 3) | torch.meshgrid(r, v2, indexing="ij") | torch.cartesian_prod(r, v2) | x.clone()
+    x.contiguous() | x.t().contiguous() | x.to(torch.float32) | x.float() | x.double() | x.type(torch.float32)
+    torch.clone(x) | torch.atleast_2d(r) | torch.swapaxes(x, 0, 1) | torch.positive(x) | x.cumsum(1).cumsum(0)
+    x.view_as(y) | x.sum_to_size(1, 3) | x.detach() * x | x.clone().mul_(y) | x.clone().add_(y) | x.clone().div_(p)
+    x.clone().sub_(y) | x.clone().exp_() | x.clone().relu_() | x.clone().sigmoid_() | x.clone().tanh_()
+    x.clone().pow_(2) | x.clone().sin_() | x.clone().clamp_(0, 1) | x.clone().zero_() | x.clone().fill_(2)
+    x.clone().fill_(s) | x.clone().copy_(y) | x.clone().copy_(r) | x.clone().masked_fill_(mask, 0.5)
+    x.clone().t_() | x.clone().unsqueeze_(0) | x.clone().abs_() | x.clone().neg_() | x.clone().sqrt_()
+    x.clone().index_add_(1, i, sq) | x.clone().addcmul_(y, z) | x.clone().lerp_(y, 0.3) | F.relu(x) | F.relu6(x)
+    F.leaky_relu(x) | F.leaky_relu(x, 0.2) | F.elu(x) | F.elu(x, 0.5) | F.selu(x) | F.celu(x) | F.celu(x, 0.5)
+    F.gelu(x) | F.silu(x) | F.softplus(x) | F.softplus(x, beta=2) | F.softplus(x, 1, 0.1) | F.softsign(x)
+    F.logsigmoid(x) | F.sigmoid(x) | F.tanh(x) | F.hardtanh(x) | F.hardtanh(x, -0.5, 0.5) | F.hardswish(x)
+    F.hardshrink(x) | F.softshrink(x) | F.tanhshrink(x) | F.threshold(x, 0.1, 5.0) | F.prelu(x, one) | F.prelu(x, r)
+    F.glu(sq) | F.glu(x, 0) | F.mse_loss(x, y) | F.mse_loss(x, y, reduction="sum")
+    F.mse_loss(x, y, reduction="none") | F.mse_loss(x, r) | F.l1_loss(x, y) | F.l1_loss(x, y, reduction="sum")
+    F.l1_loss(x, y, reduction="none") | F.smooth_l1_loss(x, y) | F.smooth_l1_loss(x, y, reduction="sum")
+    F.smooth_l1_loss(x, y, reduction="none", beta=0.5) | F.huber_loss(x, y) | F.huber_loss(x, y, reduction="sum")
+    F.binary_cross_entropy_with_logits(x, o) | F.binary_cross_entropy_with_logits(x, o, reduction="sum")
+    F.binary_cross_entropy_with_logits(x, o, reduction="none") | F.binary_cross_entropy_with_logits(x, o, weight=d)
+    F.binary_cross_entropy_with_logits(x, o, pos_weight=d) | F.cross_entropy(x, tgt)
+    F.cross_entropy(x, tgt, reduction="sum") | F.cross_entropy(x, tgt, reduction="none")
+    F.cross_entropy(x, tgt, label_smoothing=0.1) | F.cross_entropy(x, tgt, weight=d[0]) | F.cross_entropy(x, o)
+    F.nll_loss(x, tgt) | F.nll_loss(x, tgt, reduction="sum") | F.nll_loss(x, tgt, reduction="none")
+    F.nll_loss(k, cells[:, :2]) | F.kl_div(x, o) | F.kl_div(x, o, reduction="batchmean")
+    F.kl_div(x, y, log_target=True) | F.poisson_nll_loss(x, p) | F.gaussian_nll_loss(x, y, p)
+    F.hinge_embedding_loss(x, sign23) | F.margin_ranking_loss(v2, b2, neg) | F.cosine_embedding_loss(x, y, neg)
+    F.triplet_margin_loss(x, y, z) | F.multilabel_soft_margin_loss(x, o) | F.linear(x, w32.t())
+    F.linear(x, w32.t(), b2) | F.linear(k, sq, b2) | F.linear(k, sq) | F.linear(r, x) | F.linear(r, x, v2)
+    F.embedding(ids, m3) | F.max_pool2d(img, 2) | F.max_pool2d(img, 2, return_indices=True) | F.max_pool1d(seq, 2)
+    F.max_pool3d(img[None], (1, 2, 2)) | F.avg_pool2d(img, 2) | F.avg_pool1d(seq, 2)
+    F.avg_pool3d(img[None], (1, 2, 2)) | F.adaptive_avg_pool2d(img, 2) | F.adaptive_avg_pool2d(img, 1)
+    F.adaptive_avg_pool1d(seq, 2) | F.adaptive_max_pool2d(img, 2) | F.adaptive_max_pool1d(seq, 2)
+    F.lp_pool2d(img * img, 2.0, 2) | F.interpolate(img, scale_factor=2)
+    F.interpolate(img, scale_factor=2, mode="bilinear") | F.interpolate(img, size=6, mode="bicubic")
+    F.interpolate(seq, size=6, mode="linear") | F.interpolate(img, size=3, mode="area")
+    F.interpolate(img, size=3, mode="nearest-exact") | F.pad(x, (1, 2)) | F.pad(x, (1, 2), value=0.5)
+    F.pad(x, (-1, 0)) | F.pad(img, (1, 1, 1, 1), mode="reflect") | F.pad(img, (1, 1, 1, 1), mode="replicate")
+    F.pixel_shuffle(img.reshape(1, 4, 2, 2), 2) | F.pixel_unshuffle(img, 2) | F.unfold(img, 2)
+    F.fold(F.unfold(img, 2), (4, 4), 2) | F.rms_norm(x, (3,)) | F.rms_norm(x, (3,), r)
+    F.local_response_norm(seq, 2) | F.dropout(x, 0.0) | F.dropout(x, 0.5, training=False)
+    F.scaled_dot_product_attention(k, k * 2, k2.transpose(1, 2))
+    F.scaled_dot_product_attention(k, k * 2, k2.transpose(1, 2), is_causal=True)
+    F.scaled_dot_product_attention(k, k * 2, k.sin(), torch.ones(3, 3).tril().bool())
+    F.scaled_dot_product_attention(k, k * 2, k.sin(), m3)
+    F.scaled_dot_product_attention(k, k * 2, k.sin(), torch.ones(3, 3).tril(-1).bool())
+    x.scatter(1, cells[:, :1], y[:, :1]) | x.clone().scatter_(1, cells[:, :1], y[:, :1])
+"""
+
+
+def calls_of(block):
+    return [call.strip() for line in block.strip().splitlines() for call in line.split(" | ")]
+
+
+def names_of(torch, wanted):
+    """What calls are written in; only the `wanted` require grad."""
+    leaves = {n: torch.tensor(v, dtype=torch.float64, requires_grad=n in wanted) for n, v in VALUES.items()}
+    data = {n: torch.tensor(v) for n, v in DATA.items()}
+    data = {n: t.double() if t.is_floating_point() else t for n, t in data.items()}
+    return {"torch": torch, "F": torch.nn.functional, **leaves, **data}
+
+
+def flat(result, torch):
+    """The tensors in a result that have a history."""
+    if isinstance(result, torch.Tensor):
+        return [result] if result.requires_grad else []
+    return [t for part in result for t in flat(part, torch)]
+
+
+def saved(node, torch):
+    """The tensors that a node keeps: name, shape, version and where they come from."""
+    found = []
+    for name in sorted(name for name in dir(type(node)) if name.startswith("_saved_")):
+        value = getattr(node, name)
+        for t in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(t, torch.Tensor):
+                maker = t.grad_fn and t.grad_fn.name()
+                found.append((name, tuple(t.shape), t._version, maker, t.output_nr, t.requires_grad))
+    return found
+
+
+def graph_of(tensors, torch, leaves, with_saved):
+    """A graph as lines: number and name of a node, where its edges lead, what it keeps. A node is visited once."""
+    numbers, lines = {}, []
+
+    def visit(node):
+        if node is None or node in numbers:
+            return numbers.get(node)
+        number = numbers[node] = len(lines)
+        lines.append(None)
+        leaf = leaves.get(id(node.variable), "?") if hasattr(node, "variable") else None
+        edges = [(visit(after), output_nr) for after, output_nr in node.next_functions]
+        lines[number] = (node.name(), leaf, edges, saved(node, torch) if with_saved and not leaf else None)
+        return number
+
+    roots = [t if t is None else (visit(t.grad_fn), t.output_nr, leaves.get(id(t)), t.requires_grad) for t in tensors]
+    return [roots, *lines]
+
+
+def weights(torch, tensors, recorded):
+    """Gradients to begin with, in which every element counts differently."""
+    shaped = [torch.arange(t.numel()).to(t.dtype).reshape(t.shape) * 0.3 + 0.5 + n for n, t in enumerate(tensors)]
+    return [w.requires_grad_(recorded) for w in shaped]
+
+
+def history(torch, call, wanted, recorded, derivatives):
+    """The graphs and values of a call and of its derivatives."""
+    names = names_of(torch, wanted)
+    current, inputs = flat(eval(call, names), torch), [names[n] for n in wanted]
+    leaves, seen = {id(names[n]): n for n in wanted}, []
+    for order in range(derivatives + 1):
+        values = [None if t is None else value_of(t + 0) for t in current]  # + 0: PyTorch has zeros without memory
+        seen.append([graph_of(current, torch, leaves, order < 2), values])
+        current = [t for t in current if t is not None and t.requires_grad]
+        if order == derivatives or not current:
+            return seen
+        seeds = weights(torch, current, recorded)
+        leaves.update((id(w), f"weight {order} {n}") for n, w in enumerate(seeds) if recorded)
+        current = torch.autograd.grad(current, inputs, seeds, create_graph=True, allow_unused=True)
+        inputs += seeds * recorded
+
+
+def compare(call, wanted, recorded, derivatives, torch):
+    """Assert that graphs and values are the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = (history(each, call, wanted, recorded, derivatives) for each in (course_lib, torch))
+    for number, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        assert a[0] == b[0], (call, wanted, f"derivative {number}")
+        assert same(a[1], b[1], 1e-6, 1e-9), (call, wanted, f"derivative {number}")
+
+
+@pytest.mark.parametrize("call", calls_of(TWO) + calls_of(THREE))
+def test_a_recorded_pass_leaves_pytorchs_graph(call, real_torch):
+    """The graphs of a call and its gradients, for all inputs and for each alone, and of third derivatives."""
+    used = [n for n in VALUES if re.search(rf"(?<![\w.]){n}\b(?!\s*=[^=])", call)]
+    compare(call, used, True, 2 if call in calls_of(THREE) else 1, real_torch)
+    compare(call, used, False, 1, real_torch)
+    for name in used if len(used) > 1 else ():
+        compare(call, [name], True, 1, real_torch)

@@ -1,7 +1,8 @@
 """The graphs that recorded passes leave are PyTorch's: names, edges in order, and what is saved at which version.
 
-Each call is computed on both engines, and its gradients with create_graph=True. The graphs of the call and its gradients,
-and where it stands under THREE, of their gradients are written down, from the roots on, and compared.
+Each call is computed on both engines, and its gradients with create_graph=True. The graphs of the call and of its
+gradients are written down from the roots on, and compared; where the call stands under THREE, those of the gradients'
+gradients are, too.
 """
 
 import re

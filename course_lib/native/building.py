@@ -32,7 +32,12 @@ CONSTANTS = {  # row -> the numbers that PyTorch's node keeps and that are alway
     **dict.fromkeys(("add", "sub", "rsub"), {"alpha": 1}),
     "addmm": {"alpha": 1, "beta": 1},
     "elu": {"input_scale": 1, "scale": 1},
-    "gelu": {"approximate": "none"},
+    **dict.fromkeys(("gelu", "gelu_backward"), {"approximate": "none"}),
+    **dict.fromkeys(("gelu_tanh", "gelu_tanh_backward"), {"approximate": "tanh"}),
+    "scaled_elu": {"input_scale": 1},
+    "celu": {"scale": 1, "input_scale": property(lambda node: 1 / node._saved_alpha)},
+    "clamp_lower": {"max": None},
+    "clamp_upper": {"min": None},
     "gather": {"sparse_grad": False},
     **dict.fromkeys(("mean_all", "mean_dim"), {
         "self_sym_numel": property(lambda node: math.prod(node._saved_self_sym_sizes)),

@@ -243,9 +243,10 @@ row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAlia
 row("select_backward(grad_output, sizes, dim, index)", "kernels.place(grad_output, sizes, dim, index)",
     node="SelectBackwardBackward0", elementwise=False,
     grad_output="select(grad, dim, index)")
-row("slice_backward(grad_output, sizes, dim, part)", "kernels.place(grad_output, sizes, dim, part)",
+row("slice_backward(grad_output, sizes, dim, start, end, step)",
+    "kernels.place(grad_output, sizes, dim, slice(start, end, step))",
     node="SliceBackwardBackward0", elementwise=False,
-    grad_output="slice_dim(grad, dim, part.start, part.stop, part.step)")
+    grad_output="slice_dim(grad, dim, start, end, step)")
 row("diagonal_backward(grad_output, sizes, offset, dim1, dim2)",
     "more.place_diagonal(grad_output, sizes, offset, dim1, dim2)",
     node="DiagonalBackwardBackward0", elementwise=False,

@@ -208,6 +208,7 @@ row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, grou
 row("max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode=False)",
     "kernels_nn.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode)",
     node="MaxPool2DWithIndicesBackward0", outputs=("result0", "result1"),
+    keeps=("stride", "padding", "dilation", "ceil_mode"),
     recorded={"self": "named_after(node, max_pool_backward(grad, self, result1, kernel_size))"},
     self="max_pool_backward(grad, self, result1, kernel_size)")
 
@@ -303,7 +304,8 @@ def _convolution_grads(grad, input, weight, stride, padding, dilation, groups, *
     ]
     inputs = {"grad_output": grad, "input": input, "weight": weight}
     numbers = dict(zip(("stride", "padding", "dilation", "groups"), numbers, strict=True))
-    return joint("ConvolutionBackwardBackward0", "convolution_bend", inputs, parts, **numbers)
+    constants = {"transposed": False, "output_padding": (0,) * (x.ndim - 2)}
+    return joint("ConvolutionBackwardBackward0", "convolution_bend", inputs, parts, constants=constants, **numbers)
 
 
 def _batch_norm_grads(grad, x, weight, mean, var, center, inverse, training, eps, *edges):

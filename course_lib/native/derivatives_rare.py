@@ -510,7 +510,7 @@ row("take(self, index: Tensor)", "rare.taken(self, index)", elementwise=False, k
     self="put_back(grad, self_sym_sizes, index)")
 row("put(self, index: Tensor, source, accumulate)", "self + rare.put_back(source, self.shape, index)",
     elementwise=False,
-    keeps=("index", "source with source"),
+    keeps=("accumulate", "index", "source with source"),
     recorded={"source": "reshape(take(grad, index), source_sym_sizes)"},
     self="grad",
     source="taken(grad, index).reshape(source_sym_sizes)")

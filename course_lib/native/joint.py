@@ -46,7 +46,7 @@ _kinds = {}
 
 def kind_of(name, base, inputs, numbers, **more):
     """The class of nodes of a name, which keep these inputs and numbers."""
-    key = name, more.get("formula")
+    key = name, *more.values()
     if key not in _kinds:
         slots = tuple(f"kept_{each}" for each in (*inputs, *numbers))
         names = {"__slots__": slots, "saved_names": (*inputs, *numbers), "saved_tensor_names": tuple(inputs), **more}
@@ -54,13 +54,14 @@ def kind_of(name, base, inputs, numbers, **more):
     return _kinds[key]
 
 
-def joint(name, formula, inputs, arrays, unkept=(), **numbers):
+def joint(name, formula, inputs, arrays, unkept=(), constants=None, **numbers):
     """The results that these arrays are, None for None, with one node: its edges are those of the inputs, by name.
 
-    unkept: names of inputs that have an edge and are not saved.
+    unkept: names of inputs that have an edge and are not saved; constants: what PyTorch's node shows as well.
     """
     kept = {each: value for each, value in inputs.items() if each not in unkept}
-    kind = kind_of(name, Joint, kept, numbers, formula=formula)
+    shown = {f"_saved_{each}": value for each, value in (constants or {}).items()}
+    kind = kind_of(name, Joint, kept, numbers, formula=formula, **shown)
     results = [None if array is None else new_tensor(array) for array in arrays]
     return with_history(kind, results, inputs, kept | numbers)
 

@@ -56,7 +56,9 @@ def _cumprod_grad(grad, x, result, dim):
 
 
 def _place(grad, sizes, dim, where):
-    return (rows.slice_backward if isinstance(where, slice) else rows.select_backward)(grad, sizes, dim, where)
+    if isinstance(where, slice):
+        return rows.slice_backward(grad, sizes, dim, where.start, where.stop, where.step)
+    return rows.select_backward(grad, sizes, dim, where)
 
 
 def _share_of_larger(grad, a, b):

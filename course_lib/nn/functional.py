@@ -877,13 +877,14 @@ def cross_entropy(
 
 def along_classes(weight, input, dim):
     """A vector of one number a class, in a shape that broadcasts against input."""
-    return composites.reshape(weight, (-1, *(1,) * (input.dim() - dim - 1)))
+    return composites.reshape(weight, [-1 if d == dim else 1 for d in range(input.dim())])
 
 
 def soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim):
     """Cross entropy with a probability for each class as target."""
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / target.shape[dim]
+        target = rows.mul_number(target, 1 - label_smoothing)
+        target = rows.add_number(target, label_smoothing / log_probabilities.shape[dim])
     products = log_probabilities * target
     if weight is not None:
         products = products * along_classes(weight, products, dim)

@@ -649,10 +649,12 @@ def multilabel_soft_margin_loss(input, target, weight=None, *, reduction="mean")
 
 def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8, reduction="mean"):
     """Minus the logarithm of the chance of a count, where input is the expected count or its logarithm."""
-    expected = target * (input if log_input else rows.log(input + eps))  # first: C++ computes from right to left
+    expected = target * (input if log_input else rows.log(plus(input, eps)))  # first: C++ computes from right to left
     losses = (rows.exp(input) if log_input else input) - expected
     if full:
-        stirling = target * rows.log(target) - target + 0.5 * rows.log(2 * math.pi * target)
+        real = target if target.is_floating_point() else target.to(dtypes.default)
+        half = rows.mul_number(rows.log(rows.mul_number(real, 2 * math.pi)), 0.5)  # first: from right to left
+        stirling = target * rows.log(target) - target + half
         losses = losses.add_(rows.masked_fill(stirling, target <= 1, 0))
     return reduced(losses, reduction)
 

@@ -639,6 +639,18 @@ def result_sizes(x):
     return (*x.shape[:-2], 1, 1)
 
 
+def aminmax_bend(grads, edges, x, lowest, highest, dim, keepdim):
+    """The gradient of aminmax: what reaches the smallest elements, and what reaches the largest."""
+    low, high = grads
+    parts = [] if low is None else [share_among_equals(low, x, lowest, dim, keepdim)]
+    if high is not None:
+        parts.append(share_among_equals(high, x, highest, dim, keepdim))
+    return (parts[0] + parts[1] if len(parts) > 1 else parts[0],)
+
+
+share_among_equals = more.share_among_equals
+
+
 def slogdet_bend(grads, edges, A):
     """The gradient of slogdet: the sign has none."""
     grad = grads[1]

@@ -10,7 +10,7 @@ from course_lib import grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native.building import mark_inference, on_arrays_function, on_tensors_function
 from course_lib.ops import instrument
-from course_lib.saved import FREED, SavedVariable, add_slot_properties
+from course_lib.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
 from course_lib.tensor import Tensor, meta_of, new_tensor
 from course_lib.views import gradient_edge
 
@@ -44,44 +44,41 @@ class Joint(Node):
 _kinds = {}
 
 
-def kind_of(name, base, inputs, numbers, **more):
-    """The class of nodes of a name, which keep these inputs and numbers."""
+def kind_of(name, tensors, numbers, **more):
+    """The class of nodes of a name, which keep these tensors and numbers."""
     key = name, *more.values()
     if key not in _kinds:
-        slots = tuple(f"kept_{each}" for each in (*inputs, *numbers))
-        names = {"__slots__": slots, "saved_names": (*inputs, *numbers), "saved_tensor_names": tuple(inputs), **more}
-        _kinds[key] = add_slot_properties(type(name, (base,), names))
+        slots = tuple(f"kept_{each}" for each in (*tensors, *numbers))
+        names = {"__slots__": slots, "saved_names": (*tensors, *numbers), "saved_tensor_names": tuple(tensors), **more}
+        _kinds[key] = add_slot_properties(type(name, (Joint,), names))
     return _kinds[key]
 
 
-def joint(name, formula, inputs, arrays, unkept=(), constants=None, **numbers):
+def joint(name, formula, inputs, arrays, unkept=(), kept_results=(), constants=None, **numbers):
     """The results that these arrays are, None for None, with one node: its edges are those of the inputs, by name.
 
-    unkept: names of inputs that have an edge and are not saved; constants: what PyTorch's node shows as well.
+    unkept: names of inputs that have an edge and are not saved; kept_results: names of the results, if they are;
+    constants: what PyTorch's node shows as well.
     """
     kept = {each: value for each, value in inputs.items() if each not in unkept}
     shown = {f"_saved_{each}": value for each, value in (constants or {}).items()}
-    kind = kind_of(name, Joint, kept, numbers, formula=formula, **shown)
     results = [None if array is None else new_tensor(array) for array in arrays]
-    return with_history(kind, results, inputs, kept | numbers)
-
-
-def with_history(kind, results, inputs, kept):
-    """Give the results their node, if anybody is recording and some input leads somewhere."""
+    if state.recording < 0:
+        return [None if result is None else mark_inference(result) for result in results]
     tensors = [t for t in inputs.values() if t is not None]
-    if state.recording <= 0:
-        return results if state.recording == 0 else [None if r is None else mark_inference(r) for r in results]
     edges = tuple(None if t is None else gradient_edge(t, *tensors) for t in inputs.values())
-    if all(edge is None for edge in edges):
+    if state.recording == 0 or all(edge is None for edge in edges):
         return results
-    node, made = init_node(kind(), edges), [r for r in results if r is not None]
+    node = init_node(kind_of(name, (*kept, *kept_results), numbers, formula=formula, **shown)(), edges)
     node.output_count = len(results)
     for number, result in enumerate(results):
         if result is not None:
             result.node, meta = node, meta_of(result)
             meta.output_nr, meta.edge_to_output = number, len(results) > 1
-    for each, value in kept.items():
+    for each, value in (kept | numbers).items():
         setattr(node, f"kept_{each}", SavedVariable.of(value) if isinstance(value, Tensor) else value)
+    for each, result in zip(kept_results, results, strict=False):
+        setattr(node, f"kept_{each}", SavedOutput.of(result))
     if state.recording == 2:
-        instrument(node, made[0])
+        instrument(node, next(result for result in results if result is not None))
     return results

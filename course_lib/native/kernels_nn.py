@@ -367,7 +367,7 @@ def attention_scores(query, key, mask, scale):
     return scores if mask is None else scores + mask
 
 
-def attention_bend(grads, edges, query, key, value, mask, is_causal, scale):
+def attention_bend(grads, edges, query, key, value, output, logsumexp, mask, is_causal, scale):
     """The gradients of attention for its three inputs."""
     scores = attention_scores(query, key, mask, scale)
     weights = safe_softmax(scores, scores.ndim - 1)

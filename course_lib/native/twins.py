@@ -12,7 +12,7 @@ import numpy as np
 
 from course_lib import dtypes, grad_mode
 from course_lib.native import composites, creation, kernels, kernels_more
-from course_lib.native.building import ON_TENSORS, rows
+from course_lib.native.building import ON_TENSORS, rows, twin_of
 from course_lib.native.indexing import put_, take
 from course_lib.native.joining import cat, stack
 from course_lib.tensor import counter_of, new_tensor
@@ -26,20 +26,22 @@ def _products_of_others(x, result, dim):
         return creation.ones_like(x)
     if x.array.all():
         return result / x
-    line = composites.reshape(x, (1, -1)) if dim is None else composites.transpose(x, dim, -1)
-    if line.array.shape[-1] == 1:
+    n = x.array.shape[dim]
+    if n == 1:
         return creation.ones_like(x).detach()
-    ones = creation.ones_like(line[..., :1])
-    before = cat([ones, line[..., :-1]], -1).cumprod(-1)
-    after = cat([ones, line[..., 1:].flip(-1)], -1).cumprod(-1).flip(-1)
-    others = before * after
-    return composites.reshape(others, x.array.shape) if dim is None else composites.transpose(others, dim, -1)
+    ones = creation.ones_like(x.detach().narrow(dim, 0, 1))
+    before = cat([ones, x.narrow(dim, 0, n - 1)], dim).cumprod(dim)
+    after = cat([ones, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
+    return before * after
 
 
 def _prod_grad(grad, x, result):
     if not state.grad_enabled and np.sum(x.array == 0) > 1:
         return creation.zeros_like(x)
-    return grad * _products_of_others(x, result, None)
+    if x.array.ndim == 0 or x.array.all():
+        return grad * _products_of_others(x, result, 0)
+    products = _products_of_others(composites.reshape(x, -1), result, 0)
+    return composites.reshape(grad * products, x.array.shape)
 
 
 def _cumprod_grad(grad, x, result, dim):
@@ -134,6 +136,16 @@ def _sum_to(x, sizes):
 
 def _add_at_places(grad, places, length):
     return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
+
+
+def _back_from_strides(grad, sizes, strides, size, stride, ahead):
+    seen = kernels_more.places_of(size, stride) + max(ahead, 0)
+    own = kernels_more.places_of(sizes, strides) + max(-ahead, 0)
+    if any(len(np.unique(places)) < places.size for places in (seen, own)):
+        return twin_of(kernels_more.back_from_strides)(grad, sizes, strides, size, stride, ahead)
+    memory = new_tensor(np.zeros(max(seen.max(initial=0), own.max(initial=0)) + 1, grad.array.dtype))
+    rows.copy_(rows.as_strided(memory, size, stride, max(ahead, 0), max(ahead, 0)), grad)
+    return rows.as_strided(memory, sizes, strides, max(-ahead, 0), max(-ahead, 0))
 
 
 def _pick_places(x, places):
@@ -278,6 +290,7 @@ ON_TENSORS.update(
     known=_known,
     sgn=lambda x: rows.sgn(x),
     add_at_places=_add_at_places,
+    back_from_strides=_back_from_strides,
     pick_places=_pick_places,
     shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
     error_function=lambda x: rows.erf(x),

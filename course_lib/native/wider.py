@@ -182,8 +182,11 @@ def nanmedian(input, dim=None, keepdim=False):
 def aminmax(input, *, dim=None, keepdim=False):
     """(the smallest, the largest element) of all, or along a dimension."""
     dims = () if dim is None else dim
-    both = composites_more.amin(input, dims, keepdim), composites_more.amax(input, dims, keepdim)
-    return MinMax(named(each, "AminmaxBackward0") for each in both)
+    both = composites_more.amin(input.detach(), dims, keepdim), composites_more.amax(input.detach(), dims, keepdim)
+    dims = composites.dims_of(input, dims) or composites.every(input)
+    numbers = {"dim": dims, "keepdim": keepdim}
+    arrays, kept = [t.array for t in both], ("min", "max")
+    return MinMax(joint("AminmaxBackward0", "aminmax_bend", {"self": input}, arrays, kept_results=kept, **numbers))
 
 
 class MinMax(tuple):

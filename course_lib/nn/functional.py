@@ -598,7 +598,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if not dropout_p and one_kernel_attends(query, key, value, bias):
         inputs, parts = {"query": query, "key": key, "value": value}, [t.array for t in (query, key, value)]
         results = kernels_nn.attention(*parts, None if bias is None else bias.array, scale)
-        more = {"attn_mask": bias, "is_causal": is_causal, "scale": scale}
+        more = {"attn_mask": bias, "is_causal": is_causal, "scale": scale, "kept_results": ("output", "logsumexp")}
         return joint("ScaledDotProductFlashAttentionForCpuBackward0", "attention_bend", inputs, results, **more)[0]
     root = math.sqrt(abs(scale))
     query, turned = rows.mul_number(query, math.copysign(root, scale)), rows.mul_number(composites.mT(key), root)

@@ -338,7 +338,7 @@ def _attention_bend(grads, edges, *kept):
     from course_lib.native.composites_more import without_derivative
 
     arrays = [each.array if isinstance(each, Tensor) else each for each in kept]
-    tensors = [t for t in (*kept[:3], grads[0]) if isinstance(t, Tensor)]
+    tensors = grads[0], *kept[:4]
     leads = tuple(gradient_edge(t, *tensors) for t in tensors) if state.recording > 0 else ()
     results = [new_tensor(a) for a in kernels_nn.attention_bend([grads[0].array, None], edges, *arrays)]
     if any(leads):

@@ -353,23 +353,25 @@ def safe_softmax(x, dim):
     return np.where(np.all(x == -math.inf, axis=dim, keepdims=True), x.dtype.type(0), softmax(x, dim))
 
 
-def attention(query, key, value, mask, scale):
+def attention(query, key, value, mask, is_causal, scale):
     """(softmax(query @ key.T * scale + mask) @ value, the logarithm of the sum of exponentials for each query)."""
-    scores = attention_scores(query, key, mask, scale)
+    scores = attention_scores(query, key, mask, is_causal, scale)
     top = np.maximum(np.max(scores, -1, keepdims=True), np.finfo(scores.dtype).min)
     sums = np.log(np.sum(np.exp(scores - top), -1)) + top[..., 0]
     return safe_softmax(scores, scores.ndim - 1) @ value, sums
 
 
-def attention_scores(query, key, mask, scale):
-    """How much each query likes each key."""
+def attention_scores(query, key, mask, is_causal, scale):
+    """How much each query likes each key; a causal one does not like what comes after it."""
     scores = (query @ key.swapaxes(-1, -2)) * scale
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, scores.dtype.type(-math.inf))
     return scores if mask is None else scores + mask
 
 
 def attention_bend(grads, edges, query, key, value, output, logsumexp, mask, is_causal, scale):
     """The gradients of attention for its three inputs."""
-    scores = attention_scores(query, key, mask, scale)
+    scores = attention_scores(query, key, mask, is_causal, scale)
     weights = safe_softmax(scores, scores.ndim - 1)
     spread = grads[0] @ value.swapaxes(-1, -2)
     bent = weights * (spread - np.sum(spread * weights, -1, keepdims=True)) * scale

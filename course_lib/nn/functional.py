@@ -20,7 +20,7 @@ from course_lib.native.joint import joint
 from course_lib.native.memory import check_cast
 from course_lib.native.messages import no_such_name
 from course_lib.native.parsing import asking, asking_later
-from course_lib.tensor import Tensor, memory_of
+from course_lib.tensor import Tensor, memory_of, new_tensor
 from course_lib.views import requires_grad
 
 # --- activations -------------------------------------------------------------------------------------------
@@ -597,9 +597,11 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         bias = composites.where(attn_mask, creation.zeros((), dtype=query.dtype), -math.inf)
     if not dropout_p and one_kernel_attends(query, key, value, bias):
         inputs, parts = {"query": query, "key": key, "value": value}, [t.array for t in (query, key, value)]
-        results = kernels_nn.attention(*parts, None if bias is None else bias.array, scale)
-        more = {"attn_mask": bias, "is_causal": is_causal, "scale": scale, "kept_results": ("output", "logsumexp")}
-        return joint("ScaledDotProductFlashAttentionForCpuBackward0", "attention_bend", inputs, results, **more)[0]
+        bias = None if is_causal else bias
+        result, sums = kernels_nn.attention(*parts, None if bias is None else bias.array, is_causal, scale)
+        more = {"logsumexp": new_tensor(sums), "attn_mask": bias, "is_causal": is_causal, "scale": scale}
+        name, kept = "ScaledDotProductFlashAttentionForCpuBackward0", ("output",)
+        return joint(name, "attention_bend", inputs, [result, None], kept_results=kept, **more)[0]
     root = math.sqrt(abs(scale))
     query, turned = rows.mul_number(query, math.copysign(root, scale)), rows.mul_number(composites.mT(key), root)
     scores = composites.matmul(query, turned)

@@ -25,7 +25,7 @@ VALUES = {
     "k2": [[[0.2, 0.3, 0.5], [-0.4, 0.6, 0.1]], [[0.9, -0.8, 0.7], [0.15, 0.25, 0.35]]],
     "img": [[[[1.0, 0.5, -1.0, 2.0], [0.25, 3.0, 1.5, -2.0], [1.1, 0.05, 0.55, 4.0], [2.2, -0.5, 0.75, 1.25]]]],
     "ker": [[[[0.5, -0.25], [0.75, 1.0]]]], "kb": [0.3], "seq": [[[0.1, 0.2, -0.3, 0.4], [0.5, -0.6, 0.7, 0.8]]],
-    "ker1": [[[0.5, 0.2], [0.1, -0.4]]],
+    "ker1": [[[0.5, 0.2], [0.1, -0.4]]], "x0": [[0.5, 0.0, 2.0], [3.0, 0.0, -0.75]],
 }  # fmt: skip
 DATA = {
     "i": [2, 0], "i1": [0, 1, 1], "cells": [[2, 0, 1], [0, 1, 0]], "mask": [[True, False, True], [False, True, True]],
@@ -58,7 +58,7 @@ TWO = """
     F.conv_transpose2d(img, ker, stride=2, output_padding=1) | F.pad(seq, (1, 1), mode="circular")
     F.layer_norm(x, (2, 3)) | F.batch_norm(k, rm.repeat(2)[:3], rv.repeat(2)[:3])
     F.batch_norm(img, None, None, kb, training=True) | F.instance_norm(img)
-    torch.autograd.grad(F.gelu(x).sum(), x, create_graph=True)[0]
+    torch.autograd.grad(F.gelu(x).sum(), x, create_graph=True)[0] | x0.prod() | x0.prod(1)
 """
 THREE = """
     x + y | x + r | x + 2 | 2 + x | x + s | torch.add(x, y, alpha=2) | x - y | x - c | x - 2 | 2 - x
@@ -254,7 +254,9 @@ THREE = """
     x.nan_to_num() * 2 | x.frac() * x | torch.deg2rad(x) ** 2 | x.logit(0.1) | x.erf().erfc() | x.sigmoid().log()
     x.softmax(1).log() | x.log_softmax(1).exp() | x.tanh().atanh() | F.glu(k.transpose(1, 2)[..., :2], -1)
     F.glu(k, 2) | F.softmin(x, 0) | F.logsigmoid(x * y) | F.gelu(x @ w32)
-    torch.autograd.grad((x ** 3).sum(), x, create_graph=True)[0]
+    torch.autograd.grad((x ** 3).sum(), x, create_graph=True)[0] | r.expand(2, 3).masked_fill(mask, 0.5)
+    r.expand(2, 3).masked_fill(mask, s) | torch.aminmax(x) | torch.aminmax(x, dim=1)
+    torch.aminmax(k, dim=1, keepdim=True) | x.as_strided((2, 2), (3, 1))
 """
 
 

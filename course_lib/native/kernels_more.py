@@ -509,6 +509,7 @@ def masked_scatter(x, mask, source):
             f"masked_scatter: expected self and source to have same dtypes but got{title(x).title} and "
             f"{title(source).title}"
         )
+    sizes_of_both(mask, x)
     result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {title(mask).title}")

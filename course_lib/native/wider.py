@@ -270,6 +270,8 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip):
 def histc(input, bins=100, min=0, max=0):
     """How many elements fall into each of so many bins of equal width between min and max."""
     kernels.floats(input.array, "histogram_cpu")
+    if not input.array.size:
+        return creation.zeros(bins, dtype=input.dtype)
     low, high = (float(input.array.min()), float(input.array.max())) if min == max else (min, max)
     low, high = (low - 1, high + 1) if low == high else (low, high)
     return without_gradient(np.histogram(input.array, bins, (low, high))[0].astype(input.array.dtype))
@@ -284,6 +286,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     right = side == "right" if side is not None else right
     values = input.array if isinstance(input, Tensor) else np.asarray(input)
     rows_of, where = sorted_sequence.array, "right" if right else "left"
+    if values.dtype.kind == "b":
+        raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
     if rows_of.ndim == 1:
         return without_gradient(np.asarray(np.searchsorted(rows_of, values, where), np.int64)[()])
     found = np.empty(values.shape, np.int64)
@@ -294,13 +298,16 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     """The number of the bucket between boundaries that each element falls into."""
+    if boundaries.array.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements without repetitions of the one before."""
     array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, dimension(input, dim), 0)
-    new = np.concatenate([[True], (array[1:] != array[:-1]).reshape(max(len(array) - 1, 0), -1).any(1)])[: len(array)]
+    differs = array[1:] != array[:-1]
+    new = np.concatenate([[True], differs.any(tuple(range(1, differs.ndim)))])[: len(array)]
     values = array[new] if dim is None else np.moveaxis(array[new], 0, dim)
     answer = [composites_more.recorded(input, without_gradient(values), composites_more.UniqueConsecutiveBackward0)]
     if return_inverse:
@@ -405,6 +412,11 @@ def corrcoef(input):
 
 def cdist(x1, x2, p=2.0, compute_mode=None):
     """The p-norm of the difference of each row of x1 and each row of x2."""
+    for number, x in enumerate((x1, x2), 1):
+        if x.array.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{number} got: {x.array.ndim}D")
+    if not p >= 0:
+        raise RuntimeError("cdist only supports non-negative p values")
     if x1.array.shape[-1] != x2.array.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
@@ -424,10 +436,24 @@ def vdot(input, other):
 
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """beta * input + alpha * (the outer product of two vectors)."""
-    for name, vector in (("vec1", vec1), ("vec2", vec2)):
-        if vector.array.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.array.ndim}-D")
+    check_vectors(vec1, vec2)
     return rows.addr(input, vec1, vec2, beta, alpha)
+
+
+def addr_(input, vec1, vec2, *, beta=1, alpha=1):
+    """The same in the tensor's own memory."""
+    check_vectors(vec1, vec2)
+    sizes = [list(t.array.shape) for t in (input, vec1, vec2)]
+    if sizes[0] != sizes[1] + sizes[2]:
+        raise RuntimeError(f"size mismatch, input: {sizes[0]}, v1: {sizes[1]}, v2: {sizes[2]}")
+    return rows.addr_(input, vec1, vec2, beta, alpha)
+
+
+def check_vectors(*vectors):
+    """RuntimeError for one that is no vector."""
+    for number, vector in enumerate(vectors, 1):
+        if vector.array.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument vec{number}, but got {vector.array.ndim}-D")
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
@@ -465,6 +491,12 @@ def linalg_cross(input, other, dim=-1):
 
 def block_diag(*tensors):
     """Matrices along the diagonal of a larger one."""
+    for number, tensor in enumerate(tensors):
+        if tensor.array.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has "
+                f"{tensor.array.ndim} dimensions"
+            )
     blocks = [rare.atleast_2d(t) for t in tensors]
     width = sum(b.array.shape[1] for b in blocks)
     lines, at = [], 0
@@ -478,15 +510,19 @@ def block_diag(*tensors):
 # --- places and shapes -------------------------------------------------------------------------------------
 
 
+def check_source(src, part):
+    """RuntimeError for a source that has not the shape of the part that it shall be written to."""
+    if src.array.shape != part.array.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.array.shape)}, slice size = "
+            f"{list(part.array.shape)}"
+        )
+
+
 def select_scatter(input, src, dim, index):
     """A copy of input with src at one place of a dimension."""
     dim = dimension(input, dim)
-    wanted = composites.select(input.detach(), dim, index).array.shape
-    if src.array.shape != wanted:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.array.shape)}, slice size = "
-            f"{list(wanted)}"
-        )
+    check_source(src, composites.select(input.detach(), dim, index))
     return rows.select_scatter(input, src, dim, index % input.array.shape[dim])
 
 
@@ -494,11 +530,13 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """A copy of input with src on a slice of a dimension."""
     dim = dimension(input, dim)
     start, end, step = slice(start, end, step).indices(input.array.shape[dim])
+    check_source(src, rows.slice_dim(input.detach(), dim, start, max(start, end), step))
     return rows.slice_scatter(input, src, dim, start, max(start, end), step)
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """A copy of input with src on a diagonal."""
+    check_source(src, composites_more.diagonal(input.detach(), offset, dim1, dim2))
     return rows.diagonal_scatter(input, src, offset, dimension(input, dim1), dimension(input, dim2))
 
 
@@ -547,6 +585,8 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 def rot90(input, k=1, dims=(0, 1)):
     """Turned by k quarter turns in the plane of two dimensions."""
+    if isinstance(dims, int):
+        raise TypeError(f"rot90(): argument 'dims' (position 3) must be tuple of ints, not {type(dims).__name__}")
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.array.ndim < 2:
@@ -570,7 +610,12 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
 
 def broadcast_shapes(*shapes):
     """The shape that shapes broadcast to."""
-    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes if shape is not None]
+    for n in itertools.chain(*sizes):
+        if not isinstance(n, int):
+            raise TypeError(f"torch.Size() takes an iterable of 'int' (item 0 is '{type(n).__name__}')")
+        if n < 0:
+            raise ValueError("Attempting to broadcast a dimension with negative length!")
     result = [1] * max(map(len, sizes), default=0)
     for position, shape in enumerate(sizes):
         for back in range(-1, -len(shape) - 1, -1):
@@ -585,6 +630,9 @@ def broadcast_shapes(*shapes):
 
 def cartesian_prod(*tensors):
     """All combinations of one element of each vector, one row each."""
+    for tensor in tensors:
+        if tensor.array.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.array.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     grids = composites_more.meshgrid(*tensors, indexing="ij")
@@ -595,6 +643,8 @@ def combinations(input, r=2, with_replacement=False):
     """All combinations of r elements of a vector, one row each."""
     if input.array.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.array.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = np.array(list(choose(range(input.array.size), r)), np.int64).reshape(-1, r)
     if r == 0:
@@ -676,7 +726,7 @@ def matrix_power(A, n):
 
 def slogdet(A):
     """(the sign of the determinant, the logarithm of its magnitude)."""
-    magnitude, sign = rows.slogdet(A)
+    magnitude, sign = rows.slogdet(rare.check_square(A, "linalg.slogdet"))
     return _SignAndMagnitude((sign, magnitude))
 
 
@@ -693,7 +743,7 @@ class _SignAndMagnitude(tuple):
 
 def logdet(A):
     """The logarithm of the determinant; NaN for a negative one."""
-    sign, magnitude = slogdet(A)
+    sign, magnitude = slogdet(rare.check_square(A, "logdet"))
     return composites.where(without_gradient(np.asarray(sign.array) == -1), math.nan, magnitude)
 
 

@@ -14,7 +14,7 @@ from course_lib import dtypes
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.grad_mode import state
 from course_lib.native import composites, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
-from course_lib.native.arguments import broadcast_error, number, promote, rank, type_name
+from course_lib.native.arguments import broadcast_error, number, number_of, promote, rank, type_name, whole_number
 from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
 from course_lib.native.messages import no_such_name
@@ -92,6 +92,8 @@ def mish(input, inplace=False):
 @asking_later
 def celu(input, alpha=1.0, inplace=False):
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return (rows.celu_over_ if inplace else rows.celu)(input, alpha)
 
 
@@ -172,17 +174,17 @@ def prelu(input, weight):
     return rows.prelu_kernel(input, weight)
 
 
-def softmax(input, dim=None, dtype=None):
-    """exp(input) divided by its sum along dim."""
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(input) divided by its sum along dim. (PyTorch's third argument is for its warning.)"""
     return composites.softmax(input, chosen_dim("softmax", input, dim), dtype)
 
 
-def softmin(input, dim=None, dtype=None):
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """softmax of -input."""
     return composites.softmax(-input, chosen_dim("softmin", input, dim), dtype)
 
 
-def log_softmax(input, dim=None, dtype=None):
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """The logarithm of softmax, without overflow."""
     return composites.log_softmax(input, chosen_dim("log_softmax", input, dim), dtype)
 
@@ -190,6 +192,8 @@ def log_softmax(input, dim=None, dtype=None):
 def chosen_dim(name, input, dim):
     """The dimension to normalise along; without one, PyTorch's old guess, with its warning."""
     if dim is not None:
+        if type(dim) is not int and whole_number(dim) is None:
+            raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
         return dim
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
@@ -209,7 +213,11 @@ def linear(input, weight, bias=None):
         raise TypeError(f"linear(): argument {name} must be Tensor, not {type_name(input if first else weight)}")
     x, w = input.array.shape, weight.array.shape
     if len(x) == len(w) == 2 and x[1] == w[1] and bias is not None and input.array.dtype is weight.array.dtype:
-        return rows.addmm(bias, input, rows.t(weight))
+        try:
+            return rows.addmm(bias, input, rows.t(weight))
+        except TypeError:
+            check_weight("linear", bias, "bias")
+            raise
     if not x or not w:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(x)}D and {len(w)}D")
     turned = composites.t(weight)
@@ -226,7 +234,7 @@ def linear(input, weight, bias=None):
 @asking_later
 def bilinear(input1, input2, weight, bias=None):
     """For each output k: input1 @ weight[k] @ input2, plus bias."""
-    out, width, depth = weight.shape
+    out, width, depth = (weight.shape[composites.dimension(weight, d)] for d in range(3))
     lines = [composites.view(x.contiguous(), (-1, n)) for x, n in ((input1, width), (input2, depth))]
     turned = composites.reshape(composites.permute(weight, (1, 0, 2)), (width, out * depth))
     products = composites.reshape(composites.matmul(lines[0], turned), (len(lines[0]), out, depth))
@@ -252,6 +260,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """The rows of weight that the integers in input name. IndexError for a row that is not there."""
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'indices' (position 2) must be Tensor, not {type(input).__name__}")
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"embedding(): argument 'weight' (position 1) must be Tensor, not {type_name(weight)}")
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.array.dtype.kind != "i":
@@ -282,6 +292,13 @@ def shorten_rows(weight, places, max_norm, norm_type):
         weight.mul_(creation.tensor(factors))
 
 
+def check_weight(name, weight, argument="weight", position=3):
+    """TypeError for a weight that is neither None nor a tensor."""
+    if not isinstance(weight, Tensor | None):
+        place = f"'{argument}' (position {position})"
+        raise TypeError(f"{name}(): argument {place} must be Tensor, not {type_name(weight)}")
+
+
 def check_tensors(name, input, *target):
     """TypeError for an input, or a target behind it, that is no tensor."""
     if not isinstance(input, Tensor):
@@ -293,6 +310,8 @@ def check_tensors(name, input, *target):
 def one_hot(tensor, num_classes=-1):
     """For each class number a row of zeros with a single 1 at its place."""
     check_tensors("one_hot", tensor)
+    if whole_number(num_classes) is None or isinstance(num_classes, Tensor):
+        raise TypeError(f"one_hot(): argument 'num_classes' (position 2) must be int, not {type_name(num_classes)}")
     classes = tensor.array
     if classes.dtype.kind != "i":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -323,6 +342,9 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
     unbatched = input.dim() == dimensions + 1
     if unbatched:
         input = composites.unsqueeze(input, 0)
+    check_weight(f"conv{dimensions}d", bias, "bias")
+    if weight.dim() < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if weight.dim() != dimensions + 2:
         raise RuntimeError(
             f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, but "
@@ -428,6 +450,12 @@ def pad(input, pad, mode="constant", value=None):
     check_tensors("pad", input)
     if not isinstance(pad, list | tuple):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+    for place, n in enumerate(pad):
+        if whole_number(n) is None:
+            raise TypeError(
+                f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type_name(n)} "
+                f"at pos {place}"
+            )
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.dim():
@@ -478,7 +506,9 @@ def batch_norm(
     if eps < 0 or training and eps == 0:
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
-    channels = input.shape[1] if input.dim() > 1 else input.shape[0]
+    if training:
+        composites.dimension(input, 1)  # raises when there is none
+    channels = input.shape[1] if input.dim() > 1 else sum(input.shape)
     if training and math.prod((input.shape[0], *input.shape[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not training and (running_mean is None or running_var is None):
@@ -587,6 +617,12 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 @asking_later
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     """softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
+    dims = [x.dim() for x in (query, key, value)]
+    if min(dims) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{dims[0]} key.dim: {dims[1]} and value.dim: {dims[2]} instead."
+        )
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = composites.matmul(query, composites.mT(key)) * scale
     if is_causal:
@@ -674,6 +710,9 @@ def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
 @asking_later
 def huber_loss(input, target, *, reduction="mean", delta=1.0):
     """Half squared differences up to delta, straight lines of slope delta beyond."""
+    delta = number_of(delta)
+    if not isinstance(delta, int | float):
+        raise TypeError(f"huber_loss(): argument 'delta' (position 4) must be float, not {type_name(delta)}")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = same_size(input, target)
@@ -723,6 +762,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="m
     """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    check_weight("binary_cross_entropy_with_logits", weight)
+    check_weight("binary_cross_entropy_with_logits", pos_weight, "pos_weight", 4)
     refuse_gradients("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     kernels.floats(input.array, "log_sigmoid_cpu")
     if pos_weight is not None:
@@ -743,6 +784,7 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
     if dims == 2 and weight is None and input.array.shape[:1] == sizes and target.array.dtype is dtypes.I64:
         return rows.nll_loss(input, target, None, number, ignore_index)[0]  # all is as it should be
+    check_weight("nll_loss_nd", weight)
     if dims == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     samples = sizes[0] if sizes else 0
@@ -750,6 +792,8 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({samples}).")
     refuse_gradients("nll_loss_forward" if dims <= 2 else "nll_loss2d_forward", weight=weight)
     check_target(input, target, weight)
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
     if dims <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
     places = target.shape
@@ -807,6 +851,8 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
     if type(input) is not Tensor or type(target) is not Tensor:
         check_tensors("cross_entropy_loss", input, target)
+    if weight is not None:
+        check_weight("cross_entropy_loss", weight)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.array.ndim == 1 else 1
@@ -838,6 +884,11 @@ def soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoot
         target = target * (1 - label_smoothing) + label_smoothing / target.shape[dim]
     products = log_probabilities * target
     if weight is not None:
+        if list(weight.shape) != [input_classes := products.shape[dim]]:
+            raise RuntimeError(
+                f"cross_entropy: weight tensor should be defined either for all {input_classes} classes or no classes "
+                f"but got weight tensor of shape: {list(weight.shape)}"
+            )
         products = products * along_classes(weight, products, dim)
     if reduction_number(reduction) == 0:
         return -composites.sum(products, dim)
@@ -912,7 +963,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean
     """1 - similarity where the target is 1, max(0, similarity - margin) where it is -1."""
     if target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if input1.dim() != target.dim() + 1:
+    if not input1.dim() == input2.dim() == target.dim() + 1:
         sizes = f"{list(input1.shape)} and {list(input2.shape)}"
         raise RuntimeError(
             f"{target.dim()}D target tensor expects {target.dim() + 1}D input tensors, but found inputs with sizes "
@@ -935,16 +986,21 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    dims = [x.dim() for x in (anchor, positive, negative)]
+    check_triplet(anchor, positive, negative)
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = rows.minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduced(rows.clamp_min(plus(near, margin) - far, 0), reduction)
+
+
+def check_triplet(*tensors):
+    """RuntimeError unless the three have as many dimensions as each other."""
+    dims = [x.dim() for x in tensors]
     if len(set(dims)) > 1:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
             f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
         )
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = rows.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduced(rows.clamp_min(plus(near, margin) - far, 0), reduction)
 
 
 # --- the rest ----------------------------------------------------------------------------------------------

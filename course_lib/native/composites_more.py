@@ -273,6 +273,8 @@ def unfold(input, dimension_, size, step):
     """A view of all windows of a dimension: `size` long, `step` apart; they become the last dimension."""
     dim = dimension(input, dimension_)
     length = input.array.shape[dim] if input.array.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     if size > length:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
     if step <= 0:
@@ -447,16 +449,16 @@ def split(input, split_size, dim=0):
     if input.array.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = dimension(input, dim)
-    if split_size == 0 and input.array.shape[dim]:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
-        )
     if isinstance(split_size, Tensor) and not split_size.array.ndim:
         split_size = int(split_size.array)
     if not isinstance(split_size, int | tuple | list | Tensor):
         raise TypeError(
             "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
             f"{type(split_size).__name__}"
+        )
+    if split_size == 0 and input.array.shape[dim]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
         )
     size = split_size if isinstance(split_size, int) else [whole_number(n) for n in split_size]
     if isinstance(size, list) and None in size:

@@ -3,21 +3,22 @@
 PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods.cpp.
 """
 
+import functools
 import warnings
 
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
-from course_lib.graph import hooks_of, want_grad
+from course_lib.graph import AccumulateGrad, Node, hooks_of, want_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
 from course_lib.native.arguments import known_dtype, number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
 from course_lib.native.device import contiguous_format, device, preserve_format
-from course_lib.native.memory import at_place
+from course_lib.native.memory import at_place, packed_strides
 from course_lib.native.messages import warn_once
 from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
 from course_lib.ops import ROWS
-from course_lib.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor, no_edge
+from course_lib.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor, no_edge, strides_of
 from course_lib.views import requires_grad
 
 state = grad_mode.state
@@ -323,6 +324,13 @@ def size(self, dim=None):
 
 
 @method()
+def stride(self, dim=None):
+    """How many elements to step over to get to the next one, for each dimension."""
+    strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
+    return strides if dim is None else strides[composites.dimension(self, dim)]
+
+
+@method()
 def dim(self):
     """The number of dimensions."""
     return self.array.ndim
@@ -613,17 +621,23 @@ def keep_form(tensor, array):
 
 
 def make_facts_read_only():
-    """What is true of a tensor cannot be assigned: a word on it from each property that has no setter of its own.
+    """What is true of a tensor or a node cannot be assigned: a word on it from each property without a setter.
 
     (Any other name can: tensors take attributes of the user's own, a misspelt one, too. PyTorch's do.)
     """
-    for name, value in list(vars(Tensor).items()):
-        if type(value) is property and value.fset is None and name not in ("_backward_hooks", "grad_dtype"):
+    AccumulateGrad.__module__ = views.CopySlices.__module__ = "builtins"  # shown like all nodes: building.py
+    for cls in (Tensor, Node):
+        for name, value in list(vars(cls).items()):
+            if type(value) is property and value.fset is None and name not in ("_backward_hooks", "grad_dtype"):
+                refuse = functools.partial(refuse_assignment, name)
+                setattr(cls, name, value.setter(refuse).deleter(refuse))
 
-            def refuse(self, value, name=name):
-                raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
 
-            setattr(Tensor, name, value.setter(refuse))
+def refuse_assignment(name, owner, value=None):
+    """AttributeError in the words that C has for it."""
+    base = "TensorBase" if isinstance(owner, Tensor) else "_FunctionBase" if hasattr(owner, "_function") else None
+    kind = f"torch._C.{base}" if base else type(owner).__name__
+    raise AttributeError(f"attribute '{name}' of '{kind}' objects is not writable")
 
 
 # --- pickling -----------------------------------------------------------------------------------------------

@@ -62,6 +62,8 @@ def check_pooling(n, name, input, kernel, stride, padding, dilation=1):
     kernel = lengths_of(name, n, kernel, "kernel_size")
     stride = kernel if stride is None or stride in ([], ()) else lengths_of(name, n, stride, "stride")
     padding, dilation = lengths_of(name, n, padding, "padding"), lengths_of(name, n, dilation, "dilation")
+    if any(k <= 0 for k in kernel) and name == "max_pool1d":
+        raise RuntimeError(f"max_pool1d() kernel_size must be greater than zero, but got {kernel[0]}")
     if any(k <= 0 for k in kernel):
         sizes = " ".join(f"k{axis}: {k}" for axis, k in zip("THW"[-n:], kernel, strict=True))
         raise RuntimeError(f"kernel size should be greater than zero, but got {sizes}")
@@ -175,7 +177,7 @@ def wanted_lengths(n, kind, input, output_size):
         got = type_name(output_size)
         raise TypeError(f"{name}(): argument 'output_size' (position 2) must be tuple of ints, not {got}")
     given = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
-    if n > 1 and len(given) >= input.dim():
+    if n > 1 and not isinstance(output_size, int) and len(given) >= input.dim():
         raise ValueError(f"Input dimension should be at least {len(given) + 1}")
     for number, wanted in enumerate(given):
         if wanted is not None and whole_number(wanted) is None:

@@ -1656,6 +1656,8 @@ ours_only(
 
 
 programs(
+    notes_of_a_node_replaced=lambda torch: setattr(computed(torch).grad_fn, "metadata", {}),
+    edges_of_a_node_deleted=lambda torch: delattr(computed(torch).grad_fn, "next_functions"),
     sum_over_text=lambda torch: torch.ones(2).sum("a"),
     mean_over_a_float=lambda torch: torch.ones(2).mean(1.5),
     sum_that_keeps_1=lambda torch: torch.ones(2).sum(0, keepdim=1),
@@ -1663,6 +1665,7 @@ programs(
     sum_in_no_type=lambda torch: torch.ones(2).sum(0, dtype=3),
     joined_number=lambda torch: torch.vstack(3),
     grid_of_another_indexing=lambda torch: torch.meshgrid(torch.ones(2), torch.ones(2), indexing="zz"),
+    windows_of_negative_length=lambda torch: torch.ones(2).unfold(0, -1, 1),
     split_by_text=lambda torch: torch.ones(2).split(["a"]),
     tensordot_over_text=lambda torch: torch.tensordot(torch.ones(2), torch.ones(2), "a"),
     narrow_from_a_float=lambda torch: torch.ones(2).narrow(0, torch.tensor(1.0), 1),

@@ -628,3 +628,19 @@ def deepcopy_shares(T):
         a,
         len(b.untyped_storage()),
     ]
+
+
+@program
+def types_of_nodes(T):
+    """How the classes of nodes print, and that what is true of a node cannot be assigned."""
+    x = T.ones(3, requires_grad=True)
+    y = (x * 2).exp()
+    z = x * 1
+    z[0] = 5.0
+    nodes = [y.grad_fn, y.grad_fn.next_functions[0][0], z.grad_fn, z.grad_fn.next_functions[0][0].next_functions[0][0]]
+    facts = ("metadata", "next_functions", "requires_grad")
+    return [
+        [[repr(type(n)), type(n).__module__, type(n).__qualname__] for n in nodes],
+        [raises(lambda fact=fact: setattr(y.grad_fn, fact, None)) for fact in facts],
+        [raises(lambda fact=fact: delattr(y.grad_fn, fact)) for fact in facts],
+    ]

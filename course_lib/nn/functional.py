@@ -519,10 +519,24 @@ def batch_norm(
         if vector is not None and vector.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
     check_floats(input, "batch_norm")
+    order = (running_mean, running_var, bias) if training else (bias, running_mean, running_var)
+    check_one_kind(input, (weight, bias, running_mean, running_var), order)
     if not input.numel():  # nothing to normalise, and no statistics of it
         result = input.clone() if weight is None else input.clone() * weight[0]
         return result if bias is None else result + bias[0]
     return rows.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def check_one_kind(input, parameters, then):
+    """RuntimeError unless input and parameters are of one element type: PyTorch looks at the first of them first."""
+    given = [p for p in parameters if p is not None]
+    if given and given[0].array.dtype is not input.array.dtype:
+        if all(p.array.dtype is dtypes.F32 for p in given):
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    for parameter in then:
+        if parameter is not None and parameter.array.dtype is not input.array.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.title} but found {parameter.dtype.title}")
 
 
 def check_floats(input, kernel):
@@ -558,6 +572,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     if weight is not None and not input.is_floating_point():
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
     check_floats(input, "LayerNormKernelImpl")
+    check_one_kind(input, (weight, bias), (bias,))
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 

@@ -15,6 +15,7 @@ from course_lib.native.memory import check_cast
 from course_lib.nn.functional import (
     batch_norm,
     check_kinds,
+    check_one_kind,
     check_steps,
     check_tensors,
     check_triplet,
@@ -340,6 +341,7 @@ def pad_circular(input, pad):
 
 def conv_transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation):
     """What a convolution's gradient does to its input, as an operation of its own: it makes pictures larger."""
+    check_tensors(f"conv_transpose{n}d", input)
     if weight.dim() < 3:
         raise RuntimeError("weight should have at least three dimensions")
     unbatched = input.dim() == n + 1
@@ -395,6 +397,7 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Every patch as a column: (N, C, H, W) -> (N, C * KH * KW, patches)."""
+    check_tensors("im2col", input)
     if input.dim() not in (3, 4):
         composites.dimension(input, 2)  # raises where there is none
         raise RuntimeError(f"Input Error: Only unbatched (3D) or batched (4D) inputs are supported, got {input.dim()}D")
@@ -411,6 +414,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns added up to pictures of a size, each at the place of its patch."""
+    check_tensors("col2im", input)
     for number, n in enumerate(output_size if isinstance(output_size, list | tuple) else [output_size]):
         if whole_number(n) is None:
             raise TypeError(
@@ -557,7 +561,8 @@ def pixel_shuffle(input, upscale_factor):
 
 
 def check_pixels(name, input, factor, parameter):
-    """RuntimeError for no picture, and for a factor below 1."""
+    """TypeError for no tensor, RuntimeError for no picture, and for a factor below 1."""
+    check_tensors(name, input)
     if input.dim() < 3:
         raise RuntimeError(
             f"{name} expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
@@ -611,6 +616,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(vector.shape)} and input of shape {list(input.shape)}"
             )
+    if input.is_floating_point():
+        check_one_kind(input, (weight, bias), (bias,))
     return rows.native_group_norm(input, weight, bias, num_groups, eps)
 
 

@@ -474,7 +474,8 @@ NETWORKS = (
     ),
     Row(
         "other value",
-        r"set_num_threads expects|minlength should be|weights should be 1-d and|size is -\d|[Rr]epeats (must be|can not be) n|"
+        r"set_num_threads expects|"
+        r"minlength should be|weights should be 1-d and|size is -\d|[Rr]epeats (must be|can not be) n|"
         r"(row|col) must be non-negative|Expect a non-negative number|non-negative p values|with negative length!|"
         r"Expects mode to be|1 or more dimensions|should be between 0 and 1|determinism_check should|default_collate|"
         r"only accepts floating point|Expected \d+ \w+, but got|"

@@ -4,7 +4,9 @@ Each program stands for a table of expressions. Of an error its type and its fir
 refused the value. Where PyTorch raises an error of Python's own (`len() of None`) there is nothing to compare.
 """
 
-from kit import programs, raises
+import itertools
+
+from kit import program, programs, raises
 
 TABLES = {
     "functions_of_nn_1": """
@@ -148,6 +150,39 @@ def refused(T, table):
         error = raises(lambda: given.append(eval(expression.strip(), names)))  # noqa: B023, S307
         found.append([expression.strip(), given if error is None else [*error[:2], error[2].splitlines()[:1]]])
     return found
+
+
+@program
+def normalising_with_mixed_types(T):
+    """Data in double precision and a layer in single: no result, as only half precision may be mixed."""
+    F, kinds = T.nn.functional, {"f": T.float32, "d": T.float64, "l": T.int64}
+
+    def vector(kind):
+        return None if kind == "n" else T.ones(3, dtype=kinds[kind])
+
+    found = []
+    for data, weight, bias in itertools.product("fd", "fdln", "fdln"):
+        x, w, b = T.arange(6.0).reshape(2, 3).to(kinds[data]), vector(weight), vector(bias)
+        found += [raises(lambda: F.layer_norm(x, (3,), w, b)), raises(lambda: F.group_norm(x, 1, w, b))]  # noqa: B023
+        for mean, var, training in itertools.product("fdl", "fdl", (True, False)):
+            stats = vector(mean), vector(var)
+            found.append(raises(lambda: F.batch_norm(x, *stats, w, b, training)))  # noqa: B023
+        found.append(raises(lambda: F.batch_norm(x, None, None, w, b, True)))  # noqa: B023
+    return found
+
+
+@program
+def modules_with_wrong_arguments(T):
+    nn, x = T.nn, T.ones(2, 3)
+    return [
+        raises(lambda: nn.BatchNorm1d(3)(x.double())),
+        raises(lambda: nn.Hardtanh(1.5)),
+        raises(lambda: nn.Bilinear(0, 3, 2)),
+        raises(lambda: nn.Sequential({"a": nn.Linear(3, 2)})),
+        raises(lambda: nn.Unflatten(1, (1, 3))(T.tensor(2.0))),
+        [raises(lambda m=m: m("a")) for m in (nn.Fold((2, 2), 1), nn.Unfold(1), nn.ConvTranspose2d(2, 3, 2))],
+        raises(lambda: nn.PixelShuffle(1)(None)),
+    ]
 
 
 programs(**{name: lambda T, table=table: refused(T, table) for name, table in TABLES.items()})

@@ -132,6 +132,8 @@ def store(name, out, result, *inputs):
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     check_cast(result.array.dtype, out.array.dtype)
     return rows.copy_(out, result.detach())
 
@@ -379,10 +381,18 @@ def pair(name, values):
     return kind_of_pair(name)(values)
 
 
+def check_kept(name, keepdim):
+    """TypeError for a keepdim without a dimension."""
+    if keepdim:
+        missing = f'{name}() missing 1 required positional arguments: "dim"' if "median" in name else None
+        raise TypeError(missing or wrong_form(name, keepdim, "keepdim="))
+
+
 @numpy_names
 def max(input, dim=None, keepdim=False):
     """The largest element of all; the larger of two tensors; or (values, indices) along a dimension."""
     if dim is None:
+        check_kept("max", keepdim)
         return rows.max_all(input)
     if isinstance(dim, Tensor):
         return rows.maximum(input, dim)
@@ -394,6 +404,7 @@ def max(input, dim=None, keepdim=False):
 def min(input, dim=None, keepdim=False):
     """The smallest element of all; the smaller of two tensors; or (values, indices) along a dimension."""
     if dim is None:
+        check_kept("min", keepdim)
         return rows.min_all(input)
     if isinstance(dim, Tensor):
         return rows.minimum(input, dim)

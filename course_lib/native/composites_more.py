@@ -618,6 +618,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
         input = input.to(dtype)
     if dim is None:
+        composites.check_kept("prod", keepdim)
         return rows.prod_all(input)
     return rows.prod_dim(input, dimension(input, dim), keepdim)
 

@@ -32,7 +32,8 @@ for _kind, _names in {
     "tuple of ints": "size stride dims shifts split_sizes source destination kernel_size padding dilation "
     "output_padding normalized_shape",
     "bool": "training use_input_stats is_causal keepdim descending largest sorted stable accumulate equal_nan "
-    "unbiased right out_int32 include_self replacement with_replacement ceil_mode count_include_pad",
+    "unbiased right out_int32 include_self replacement with_replacement ceil_mode count_include_pad "
+    "scale_grad_by_freq sparse log_target swap as_tuple return_inverse return_counts",
     "Number": "negative_slope threshold min_val max_val alpha beta fill_value value dx correction s lambd",
     "float": "margin momentum eps rtol atol nan posinf neginf",
     "str": "equation reduce interpolation side",
@@ -84,7 +85,7 @@ for _function, _kinds in {
     "narrow": {"start": "int or Tensor"}, "can_cast": dict.fromkeys(("from_", "to"), "torch.dtype"),
     "promote_types": dict.fromkeys(("type1", "type2"), "torch.dtype"),
     **dict.fromkeys("logical_and_ logical_or_ logical_xor_".split(), {"other": "Tensor"}),
-    "embedding": {"padding_idx": "int", "input": None, "weight": None},
+    "embedding": {"padding_idx": "int", "input": None, "weight": None, "max_norm": "float"},
     **dict.fromkeys("pairwise_distance triplet_margin_loss cdist".split(), {"p": "Number"}),
     "normalize": {"p": "Number", "dim": "tuple of ints?"}, "gaussian_nll_loss": {"target": None},
     "multilabel_soft_margin_loss": dict.fromkeys(("target", "weight")),
@@ -94,7 +95,8 @@ for _function, _kinds in {
     "trapezoid": {"dx": "Number"}, "trapz": {"dx": "float"},
     "where": {"other": "Tensor or number", "input": "Tensor or number"},
     "as_strided": {"size": "tuple of ints", "stride": "tuple of ints"},
-    "unfold": {"size": "int"}, "local_response_norm": {"size": "int", "k": None},
+    "unfold": {"size": "int"}, "local_response_norm": {"size": "int", "k": "Number"},
+    **dict.fromkeys("avg_pool2d avg_pool3d".split(), {"divisor_override": "int?"}),
     **dict.fromkeys("lp_pool1d lp_pool2d lp_pool3d".split(), {"norm_type": "Number"}),
     "poisson_nll_loss": dict.fromkeys(("log_input", "full"), "bool"),
     **dict.fromkeys("linalg_cross linalg_vecdot".split(), {"other": "Tensor", "y": "Tensor"}),

@@ -310,6 +310,7 @@ def bincount(input, weights=None, minlength=0):
 def median(input, dim=None, keepdim=False):
     """The lower of the middle elements: of all, or (values, indices) along a dimension."""
     if dim is None:
+        composites.check_kept("median", keepdim)
         return rows.median_all(input)
     dim = dimension(input, dim)
     if input.array.ndim and not input.array.shape[dim]:

@@ -161,6 +161,7 @@ def nanmedian(input, dim=None, keepdim=False):
         input.array, f"\"median_{'cpu' if dim is None else 'out'}\" not implemented for 'Bool'", NotImplementedError
     )
     if dim is None:
+        composites.check_kept("nanmedian", keepdim)
         kept = input.array[~np.isnan(input.array)] if input.array.dtype.kind == "f" else input.array.reshape(-1)
         if not len(kept):
             return rows.median_all(input)
@@ -283,6 +284,12 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         raise composites.errors.not_supported("out_int32=True", "Use the int64 that it gives without.")
     if sorter is not None:
         sorted_sequence = composites.gather(sorted_sequence.detach(), -1, sorter)
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if right and side == "left":
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
     right = side == "right" if side is not None else right
     values = input.array if isinstance(input, Tensor) else np.asarray(input)
     rows_of, where = sorted_sequence.array, "right" if right else "left"

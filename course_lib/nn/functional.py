@@ -299,6 +299,14 @@ def check_weight(name, weight, argument="weight", position=3):
         raise TypeError(f"{name}(): argument {place} must be Tensor, not {type_name(weight)}")
 
 
+def check_number(name, argument, value, kind, position):
+    """TypeError for an argument that is not of a kind of number."""
+    number = whole_number(value) if kind is int else number_of(value)
+    if not isinstance(number, int | float):
+        got = type_name(value)
+        raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be {kind.__name__}, not {got}")
+
+
 def check_tensors(name, input, *target):
     """TypeError for an input, or a target behind it, that is no tensor."""
     if not isinstance(input, Tensor):
@@ -350,7 +358,7 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
             f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, but "
             f"got {input.dim()}-dimensional input of size {list(input.shape)} instead"
         )
-    stride, dilation = per_dimension(stride, dimensions), per_dimension(dilation, dimensions)
+    stride, dilation = for_convolution(dimensions, stride=stride, dilation=dilation)
     if isinstance(padding, str) and padding not in ("valid", "same"):
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     if padding == "valid":
@@ -363,12 +371,30 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
             uneven = [n for span in reversed(spans) for n in (span // 2, span - span // 2)]
             input, spans = pad(input, uneven), [0] * dimensions
         padding = [span // 2 for span in spans]
-    padding = per_dimension(padding, dimensions)
+    (padding,) = for_convolution(dimensions, padding=padding)
     check_steps(stride, padding, dilation, groups)
     check_convolution(dimensions, input, weight, padding, dilation, groups)
     check_kinds(input, weight, bias)
     result = rows.convolution(input, weight, bias, stride, padding, dilation, groups)
     return composites.squeeze(result, 0) if unbatched else result
+
+
+def for_convolution(dimensions, **given):
+    """One number for each dimension. TypeError for what is no number, RuntimeError when there are others."""
+    found = []
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | tuple | list):
+            got = f"(Tensor, Tensor, {name}={type_name(value)})"
+            raise TypeError(
+                f"conv{dimensions}d() received an invalid combination of arguments - got {got}, but expected one of:"
+            )
+        found.append(per_dimension(value, dimensions))
+        if len(found[-1]) != dimensions:
+            raise RuntimeError(
+                f"expected {name} to be a single integer value or a list of {dimensions} values to match the "
+                f"convolution dimensions, but got {name}={list(value)}"
+            )
+    return found
 
 
 def check_steps(stride, padding, dilation, groups):
@@ -588,6 +614,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     check_tensors("dropout", input)
+    if not isinstance(training, bool):
+        raise TypeError(f"dropout(): argument 'train' (position 3) must be bool, not {type_name(training)}")
     if p == 0 or not training or input.numel() == 0:
         return input
     check_cast(dtypes.F32, input.array.dtype)
@@ -606,6 +634,8 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 @asking_later
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The inner product of two tensors along dim, each scaled to length 1 first."""
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     common = dtypes.FROM_NUMPY[dtypes.result_type([(x.array.dtype, rank(x)) for x in (x1, x2)])]
     if not common.is_floating_point:
         raise RuntimeError(
@@ -797,9 +827,11 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     if type(input) is not Tensor or type(target) is not Tensor:
         check_tensors("nll_loss_nd", input, target)
     dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
-    if dims == 2 and weight is None and input.array.shape[:1] == sizes and target.array.dtype is dtypes.I64:
+    usual = dims == 2 and weight is None and type(ignore_index) is int
+    if usual and input.array.shape[:1] == sizes and target.array.dtype is dtypes.I64:
         return rows.nll_loss(input, target, None, number, ignore_index)[0]  # all is as it should be
     check_weight("nll_loss_nd", weight)
+    check_number("nll_loss_nd", "ignore_index", ignore_index, int, 5)
     if dims == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     samples = sizes[0] if sizes else 0
@@ -868,6 +900,9 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
         check_tensors("cross_entropy_loss", input, target)
     if weight is not None:
         check_weight("cross_entropy_loss", weight)
+    if type(ignore_index) is not int or type(label_smoothing) is not float:
+        check_number("cross_entropy_loss", "ignore_index", ignore_index, int, 5)
+        check_number("cross_entropy_loss", "label_smoothing", label_smoothing, float, 6)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.array.ndim == 1 else 1

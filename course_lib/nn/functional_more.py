@@ -19,7 +19,9 @@ from course_lib.nn.functional import (
     check_steps,
     check_tensors,
     check_triplet,
+    check_weight,
     dropout,
+    for_convolution,
     kept_with_chance,
     leaky_relu,
     logsigmoid,
@@ -68,6 +70,11 @@ def check_pooling(n, name, input, kernel, stride, padding, dilation=1):
     if any(k <= 0 for k in kernel):
         sizes = " ".join(f"k{axis}: {k}" for axis, k in zip("THW"[-n:], kernel, strict=True))
         raise RuntimeError(f"kernel size should be greater than zero, but got {sizes}")
+    if any(d <= 0 for d in dilation) and n == 1:
+        raise RuntimeError(f"{name}() dilation must be greater than zero, but got {dilation[0]}")
+    if any(d <= 0 for d in dilation):
+        sizes = " ".join(f"dilation{axis}: {d}" for axis, d in zip("THW"[-n:], dilation, strict=True))
+        raise RuntimeError(f"dilation should be greater than zero, but got {sizes}")
     if any(s <= 0 for s in stride):
         raise RuntimeError("stride should not be zero")
     for p, k, d in zip(padding, kernel, dilation, strict=True):
@@ -342,6 +349,7 @@ def pad_circular(input, pad):
 def conv_transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation):
     """What a convolution's gradient does to its input, as an operation of its own: it makes pictures larger."""
     check_tensors(f"conv_transpose{n}d", input)
+    check_weight(f"conv_transpose{n}d", bias, "bias")
     if weight.dim() < 3:
         raise RuntimeError("weight should have at least three dimensions")
     unbatched = input.dim() == n + 1
@@ -353,10 +361,12 @@ def conv_transpose(n, input, weight, bias, stride, padding, output_padding, grou
             f"Expected {dims}-dimensional input for {dims}-dimensional weight {list(weight.shape)}, but got "
             f"{input.dim()}-dimensional input of size {list(input.shape)} instead"
         )
-    stride, padding, output_padding, dilation = (
-        per_dimension(value, n) for value in (stride, padding, output_padding, dilation)
+    stride, padding, output_padding, dilation = for_convolution(
+        n, stride=stride, padding=padding, output_padding=output_padding, dilation=dilation
     )
     check_steps(stride, padding, dilation, groups)
+    if min(output_padding) < 0:
+        raise RuntimeError("negative output_padding is not supported")
     if input.dim() != n + 2:
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv_transpose{n}d, but got input of size: "
@@ -367,17 +377,41 @@ def conv_transpose(n, input, weight, bias, stride, padding, output_padding, grou
             f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
             f"{weight.shape[0]} channels, but got {input.shape[1]} channels instead"
         )
-    if bias is None or bias.shape == (weight.shape[1] * groups,):
-        check_kinds(input, weight, None)
+    channels = weight.shape[1] * groups
+    if bias is not None and bias.array.shape != (channels,):
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
+            f"{channels} elements, but got bias of size {list(bias.shape)} instead"
+        )
+    check_kinds(input, weight, None)
+    check_added(output_padding, stride, dilation)
     sizes = [
         (m - 1) * s - 2 * p + d * (k - 1) + more + 1
         for m, s, p, d, k, more in zip(
             input.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True
         )
     ]
-    shape = (input.shape[0], weight.shape[1] * groups, *sizes)
+    if min(sizes) < 1:
+        before, after = (" x ".join(map(str, (1,) * (n == 1) + tuple(each))) for each in (input.shape[2:], sizes))
+        raise RuntimeError(
+            f"Given input size per channel: ({before}). Calculated output size per channel: ({after}). Output size is "
+            "too small"
+        )
+    shape = (input.shape[0], channels, *sizes)
     result = rows.conv_transposed(input, weight, bias, shape, stride, padding, dilation, groups)
     return composites.squeeze(result, 0) if unbatched else result
+
+
+def check_added(output_padding, stride, dilation):
+    """RuntimeError for lines added to the result that no input can have reached."""
+    if any(more >= s and more >= d for more, s, d in zip(output_padding, stride, dilation, strict=True)):
+        numbers = dict(output_padding=output_padding, stride=stride, dilation=dilation)
+        if len(stride) == 1:  # PyTorch computes a line as a picture of height 1
+            numbers = {name: (int(name != "output_padding"), *pair) for name, pair in numbers.items()}
+        sides = ("depth", "height", "width")[-len(numbers["stride"]) :]
+        found = [(name, *pair) for name, each in numbers.items() for pair in zip(sides, each, strict=True)]
+        got = " ".join(f"{name}_{side}: {n}" for name, side, n in found)
+        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {got}")
 
 
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):

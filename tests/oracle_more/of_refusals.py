@@ -9,6 +9,34 @@ import itertools
 from kit import program, programs, raises
 
 TABLES = {
+    "by_name_1": """
+        T.add(x,x,out="a") | T.mul(x,x,out=[1]) | F.conv2d(c,k,padding=None) | F.conv2d(c,k,padding=1.5)
+        | F.conv2d(c,k,padding=[]) | F.conv2d(c,k,padding=[1,2,3]) | F.conv2d(c,k,stride=())
+        | F.conv2d(c,k,stride=[1,2,3]) | F.conv2d(c,k,dilation=()) | F.conv2d(c,k,dilation=[1,2,3])
+        | F.conv1d(l,T.ones(1,2,2),stride=[1,2]) | F.conv1d(l,T.ones(1,2,2),padding=[1,2])
+        | F.conv_transpose2d(c,w,stride=()) | F.conv_transpose2d(c,w,stride=[1,2,3])
+        | F.conv_transpose2d(c,w,padding=()) | F.conv_transpose2d(c,w,dilation=())
+    """,
+    "by_name_2": """
+        F.conv_transpose2d(c,w,output_padding=()) | F.conv_transpose2d(c,w,output_padding=-1)
+        | F.conv_transpose2d(c,w,output_padding=3) | F.conv_transpose2d(c,w,output_padding=[1,2])
+        | F.conv_transpose2d(c,w,padding=3) | F.conv_transpose2d(c,w,padding=4)
+        | F.conv_transpose2d(c,w,bias=T.ones(7)) | F.conv_transpose2d(c,w,bias=T.tensor(2.))
+        | F.conv_transpose2d(c,w,bias=T.ones(2,2)) | F.conv_transpose1d(l,T.ones(2,2,2),padding=9)
+        | F.cross_entropy(x,i,ignore_index="a") | F.cross_entropy(x,i,ignore_index=1.5)
+        | F.cross_entropy(x,i,label_smoothing="a") | F.cross_entropy(x,i,label_smoothing=None)
+        | F.nll_loss(x,i,ignore_index="a") | F.nll_loss(x,i,ignore_index=None)
+    """,
+    "by_name_3": """
+        F.nll_loss(x,i,ignore_index=True) | F.dropout(x,.5,1) | F.dropout(x,.5,None) | F.dropout(x,.5,training="a")
+        | F.triplet_margin_loss(x,x,x,swap=1) | F.max_pool2d(c,1,dilation=-1) | F.max_pool2d(c,1,dilation=0)
+        | F.max_pool1d(l,1,dilation=0) | F.max_pool3d(d,1,dilation=0) | T.nonzero(x,as_tuple=1) | x.max(keepdim=True)
+        | x.min(keepdim=True) | x.prod(keepdim=True) | x.median(keepdim=True) | x.nanmedian(keepdim=True)
+        | T.searchsorted(v,v,side="a")
+    """,
+    "by_name_4": """
+        T.searchsorted(v,v,side="left",right=True) | F.cosine_similarity(x,x,eps=-1.)
+    """,
     "functions_of_nn_1": """
         F.one_hot(i,"a") | F.one_hot(i,True) | F.one_hot(i,2.0) | F.one_hot(i,i) | F.instance_norm(T.ones(3))
         | F.instance_norm(T.ones(())) | F.softplus(x,1,None) | F.threshold(x,None,1) | F.leaky_relu(x,None)
@@ -144,6 +172,7 @@ def refused(T, table):
             x=T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]), v=T.tensor([1.0, 2.0, 3.0]), z=T.tensor(2.0),
             S=T.tensor([[2.0, 0.5], [0.25, 3.0]]), i=T.tensor([0, 1]), b=T.tensor([True, False]),
             big=T.ones(2, 3, 4, 5), l=T.ones(1, 2, 5), c=T.ones(1, 2, 4, 4), d=T.ones(1, 2, 4, 4, 4),
+            k=T.ones(1, 2, 2, 2), w=T.ones(2, 2, 3, 3),
         )  # fmt: skip
         names["m"] = names["x"] > 2
         given = []

@@ -969,11 +969,16 @@ def new_empty(input, *size, dtype=None, device=None, requires_grad=False):
     return creation.empty(*size, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
-def broadcast_tensors(*tensors):
-    """All tensors seen in the one shape they broadcast to."""
+def check_only_tensors(tensors):
+    """TypeError for anything else among them, such as a list of tensors."""
     for number, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"expected Tensor as element {number} in argument 0, but got {type_name(tensor)}")
+
+
+def broadcast_tensors(*tensors):
+    """All tensors seen in the one shape they broadcast to."""
+    check_only_tensors(tensors)
     try:
         shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
     except ValueError:

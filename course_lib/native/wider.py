@@ -293,7 +293,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     right = side == "right" if side is not None else right
     values = input.array if isinstance(input, Tensor) else np.asarray(input)
     rows_of, where = sorted_sequence.array, "right" if right else "left"
-    if values.dtype.kind == "b":
+    if values.dtype.kind == rows_of.dtype.kind == "b":
         raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
     if rows_of.ndim == 1:
         return without_gradient(np.asarray(np.searchsorted(rows_of, values, where), np.int64)[()])
@@ -336,6 +336,9 @@ def msort(input):
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under a line through points: at x, or dx apart."""
     kernels.truth_refused(y.array, "trapezoid: received a bool input for `y`, but bool is not supported")
+    dim = _along(y, dim)
+    if not y.array.shape[dim]:
+        return creation.zeros(size=y.array.shape[:dim] + y.array.shape[dim + 1 :], dtype=y.dtype)
     steps = _steps("trapezoid", y, x, dx, dim)
     left, right = _neighbours(y, dim)
     if x is None:
@@ -349,6 +352,9 @@ trapz = trapezoid
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under a line through points, up to each of them."""
     kernels.truth_refused(y.array, "cumulative_trapezoid: received a bool input for `y`, but bool is not supported")
+    dim = _along(y, dim)
+    if not y.array.shape[dim]:
+        return creation.zeros(size=y.array.shape, dtype=y.dtype)
     steps = _steps("cumulative_trapezoid", y, x, dx, dim)
     left, right = _neighbours(y, dim)
     if x is None:
@@ -359,6 +365,12 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
 def half(x):
     """x / 2, by the node that PyTorch's own functions use."""
     return rows.div_number(x if x.is_floating_point() else x.to(dtypes.default), 2.0)
+
+
+def _along(y, dim):
+    if not y.array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dimension(y, dim)
 
 
 def _neighbours(y, dim):
@@ -372,7 +384,9 @@ def _steps(name, y, x, dx, dim):
     if x.array.ndim == 1 and y.array.ndim > 1:
         if x.array.size != y.array.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
-        x = composites.view(x, [-1 if d == dimension(y, dim) else 1 for d in range(y.array.ndim)])
+        x = composites.view(x, [-1 if d == dim else 1 for d in range(y.array.ndim)])
+    elif x.array.ndim < y.array.ndim:
+        x = composites.view(x, (1,) * (y.array.ndim - x.array.ndim) + x.array.shape)
     left, right = _neighbours(x, dim)
     return right - left
 
@@ -498,6 +512,7 @@ def linalg_cross(input, other, dim=-1):
 
 def block_diag(*tensors):
     """Matrices along the diagonal of a larger one."""
+    composites_more.check_only_tensors(tensors)
     for number, tensor in enumerate(tensors):
         if tensor.array.ndim > 2:
             raise RuntimeError(
@@ -637,6 +652,7 @@ def broadcast_shapes(*shapes):
 
 def cartesian_prod(*tensors):
     """All combinations of one element of each vector, one row each."""
+    composites_more.check_only_tensors(tensors)
     for tensor in tensors:
         if tensor.array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.array.shape)}")

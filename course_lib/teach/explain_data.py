@@ -80,7 +80,7 @@ SHAPES = (
         r"shifts and dimensions must align|start_dim cannot come after end_dim|"
         r"trace: expected a matrix|diff expects|diag\(\): Supports|"
         r"appears multiple times in the list of dims|only supported on matrices|outer: Expected 1-D|"
-        r"Dimension out of range|Dimension specified as \d+ but tensor has no dimensions|duplicate dims|"
+        r"Dimension out of range|Dimension specified as -?\d+ but tensor has no dimensions|duplicate dims|"
         r"number of dimensions "
         r"in the tensor input does not match|expects a tensor with <= 2 dimensions|must have at least 2 dimensions|"
         r"Supports 1D or 2D tensors|expected a matrix, but got|Input must be >= \d-d|dimensions must larger than 1|"

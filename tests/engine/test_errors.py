@@ -1670,6 +1670,7 @@ programs(
     sum_into_text=lambda torch: torch.add(torch.ones(2), torch.ones(2), out="a"),
     searched_on_no_side=lambda torch: torch.searchsorted(torch.ones(2), torch.ones(2), side="a"),
     searched_on_both_sides=lambda torch: torch.searchsorted(torch.ones(2), torch.ones(2), side="left", right=True),
+    area_under_a_number=lambda torch: torch.trapezoid(torch.tensor(1.0)),
     split_by_text=lambda torch: torch.ones(2).split(["a"]),
     tensordot_over_text=lambda torch: torch.tensordot(torch.ones(2), torch.ones(2), "a"),
     narrow_from_a_float=lambda torch: torch.ones(2).narrow(0, torch.tensor(1.0), 1),

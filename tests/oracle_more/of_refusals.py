@@ -9,6 +9,13 @@ import itertools
 from kit import program, programs, raises
 
 TABLES = {
+    "integrals": """
+        T.trapezoid(T.ones(0)) | T.trapezoid(T.ones(2,0)) | T.trapezoid(T.ones(0,2),dim=0) | T.trapezoid(T.tensor(1.))
+        | T.cumulative_trapezoid(T.ones(2,0)) | T.trapezoid(v,x) | T.trapezoid(i,x) | T.trapezoid(x,i,dim=0)
+        | T.trapezoid(c,x[:,:2]**2) | T.trapezoid(c*v[0],S**2,dim=1) | T.trapezoid(x,c) | T.cumulative_trapezoid(i,x)
+        | T.cumulative_trapezoid(big,w[0,0],dim=-1) | T.cumulative_trapezoid(big**2,T.ones(3,4,5),dim=-2)
+        | T.block_diag((x,)) | T.cartesian_prod([v]) | T.searchsorted(v,b) | T.searchsorted(b,b) | T.bucketize(True,v)
+    """,
     "by_name_1": """
         T.add(x,x,out="a") | T.mul(x,x,out=[1]) | F.conv2d(c,k,padding=None) | F.conv2d(c,k,padding=1.5)
         | F.conv2d(c,k,padding=[]) | F.conv2d(c,k,padding=[1,2,3]) | F.conv2d(c,k,stride=())

@@ -709,14 +709,15 @@ def transpose(input, dim0, dim1):
 
 def permute(input, *order, dims=None):
     """The dimensions in another order."""
-    dims = tuple(dimension(input, d) for d in shape_arguments(order if dims is None else (dims,)))
-    if len(set(dims)) != len(dims):
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    dims = shape_arguments(order if dims is None else (dims,))
     if len(dims) != input.array.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.array.ndim} is not equal to len(dims) = {len(dims)}"
         )
+    dims = tuple(dimension(input, d) for d in dims)
+    if len(set(dims)) != len(dims):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
     return rows.permute(input, dims)
 
 

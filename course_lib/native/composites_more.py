@@ -451,7 +451,7 @@ def split(input, split_size, dim=0):
     dim = dimension(input, dim)
     if isinstance(split_size, Tensor) and not split_size.array.ndim:
         split_size = int(split_size.array)
-    if not isinstance(split_size, int | tuple | list | Tensor):
+    if not isinstance(split_size, int | tuple | list):
         raise TypeError(
             "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
             f"{type(split_size).__name__}"

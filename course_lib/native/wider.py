@@ -271,9 +271,15 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip):
 def histc(input, bins=100, min=0, max=0):
     """How many elements fall into each of so many bins of equal width between min and max."""
     kernels.floats(input.array, "histogram_cpu")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if not input.array.size:
         return creation.zeros(bins, dtype=input.dtype)
     low, high = (float(input.array.min()), float(input.array.max())) if min == max else (min, max)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
     low, high = (low - 1, high + 1) if low == high else (low, high)
     return without_gradient(np.histogram(input.array, bins, (low, high))[0].astype(input.array.dtype))
 
@@ -293,6 +299,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     right = side == "right" if side is not None else right
     values = input.array if isinstance(input, Tensor) else np.asarray(input)
     rows_of, where = sorted_sequence.array, "right" if right else "left"
+    check_sorted(rows_of, values)
     if values.dtype.kind == rows_of.dtype.kind == "b":
         raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
     if rows_of.ndim == 1:
@@ -308,6 +315,25 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
     if boundaries.array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def check_sorted(rows_of, values):
+    """RuntimeError for shapes that do not go together: one row for all values, or a row for each row of them."""
+    if rows_of.ndim != 1 and not values.ndim:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({rows_of.ndim}) and input value's dim(0) numel(1)"
+        )
+    if not rows_of.ndim:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    if rows_of.ndim > 1 and rows_of.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(rows_of.shape)} and input "
+            f"value tensor {list(values.shape)}"
+        )
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):

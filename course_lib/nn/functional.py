@@ -409,6 +409,21 @@ def check_steps(stride, padding, dilation, groups):
         raise RuntimeError("non-positive groups is not supported")
 
 
+def check_groups(groups, weight):
+    """RuntimeError unless the first dimension of a weight can be dealt out to so many groups."""
+    sizes = list(weight.shape)
+    if sizes[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{sizes} instead"
+        )
+    if sizes[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{sizes}] instead"
+        )
+
+
 def check_kinds(input, weight, bias):
     """RuntimeError for a bias of another shape, and unless input, weight and bias are of one element type."""
     if bias is not None and bias.shape != weight.shape[:1]:
@@ -431,6 +446,7 @@ def check_convolution(dimensions, input, weight, padding, dilation, groups):
             f"conv{dimensions}d, but got "
             f"input of size: {list(input.shape)}"
         )
+    check_groups(groups, weight)
     channels = weight.shape[1] * groups
     if input.shape[1] != channels:
         raise RuntimeError(

@@ -14,6 +14,7 @@ from course_lib.native.building import rows
 from course_lib.native.memory import check_cast
 from course_lib.nn.functional import (
     batch_norm,
+    check_groups,
     check_kinds,
     check_one_kind,
     check_steps,
@@ -372,6 +373,7 @@ def conv_transpose(n, input, weight, bias, stride, padding, output_padding, grou
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv_transpose{n}d, but got input of size: "
             f"{list(input.shape)}"
         )
+    check_groups(groups, weight)
     if input.shape[1] != weight.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "

@@ -342,7 +342,7 @@ TYPES = (
     ),
     Row(
         "argument",
-        r"searchsorted\(\): side|"
+        r"searchsorted\(\): |histc: |bins must be|Indexing dim \d|"
         r"torch\.Size\(\) takes|must be a type, str, or dtype|invalid type: |indexing must be one of|"
         r"unsupported range|[ra]tol must be|interpolation must be|reduce argument must|q must be in|q values must be|"
         r"value for each sample point|preserve memory format|expects lambda|"

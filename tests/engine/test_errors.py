@@ -8,6 +8,7 @@ import ast
 import copy
 import importlib
 import io
+import math
 import re
 import traceback
 import warnings
@@ -1671,6 +1672,13 @@ programs(
     searched_on_no_side=lambda torch: torch.searchsorted(torch.ones(2), torch.ones(2), side="a"),
     searched_on_both_sides=lambda torch: torch.searchsorted(torch.ones(2), torch.ones(2), side="left", right=True),
     area_under_a_number=lambda torch: torch.trapezoid(torch.tensor(1.0)),
+    counted_in_no_bins=lambda torch: torch.histc(torch.ones(2), 0),
+    counted_between_nowhere=lambda torch: torch.histc(torch.ones(2), 2, math.nan, 1),
+    counted_backwards=lambda torch: torch.histc(torch.ones(2), 2, 3, 1),
+    searched_in_a_number=lambda torch: torch.searchsorted(torch.tensor(1.0), torch.ones(2)),
+    searched_in_rows_for_a_number=lambda torch: torch.searchsorted(matrix(torch), 1.0),
+    searched_in_other_rows=lambda torch: torch.searchsorted(matrix(torch), torch.ones(3)),
+    added_along_no_dimension=lambda torch: matrix(torch).index_add(1, torch.tensor([0]), torch.ones(1)),
     split_by_text=lambda torch: torch.ones(2).split(["a"]),
     tensordot_over_text=lambda torch: torch.tensordot(torch.ones(2), torch.ones(2), "a"),
     narrow_from_a_float=lambda torch: torch.ones(2).narrow(0, torch.tensor(1.0), 1),

@@ -9,6 +9,14 @@ import itertools
 from kit import program, programs, raises
 
 TABLES = {
+    "shapes_of_two": """
+        F.conv_transpose2d(c,w,groups=3) | F.conv_transpose2d(T.ones(1,4,4,4),T.ones(4,2,3,3),groups=3)
+        | F.conv2d(c,w,groups=3) | F.conv2d(T.ones(1,4,4,4),T.ones(3,2,3,3),groups=2) | T.histc(v,-1) | T.histc(v,4,3,1)
+        | T.histc(v,4,float("nan"),1) | T.histc(T.tensor([float("inf"),1.])) | x.permute(0,5,1) | x.permute(0,1,1)
+        | x.permute(5,0) | x.index_add_(1,i,v) | x.index_add_(1,i,z) | x.split(x) | x.split(T.tensor([1,1]))
+        | T.searchsorted(x,v) | T.searchsorted(x,T.ones(3,3)) | T.searchsorted(x,z) | T.searchsorted(z,v)
+        | T.searchsorted(z,1.) | T.searchsorted(v,x) | T.searchsorted(T.ones(2,2,2),x)
+    """,
     "integrals": """
         T.trapezoid(T.ones(0)) | T.trapezoid(T.ones(2,0)) | T.trapezoid(T.ones(0,2),dim=0) | T.trapezoid(T.tensor(1.))
         | T.cumulative_trapezoid(T.ones(2,0)) | T.trapezoid(v,x) | T.trapezoid(i,x) | T.trapezoid(x,i,dim=0)

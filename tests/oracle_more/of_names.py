@@ -644,3 +644,20 @@ def types_of_nodes(T):
         [raises(lambda fact=fact: setattr(y.grad_fn, fact, None)) for fact in facts],
         [raises(lambda fact=fact: delattr(y.grad_fn, fact)) for fact in facts],
     ]
+
+
+@program
+def types_of_custom_nodes(T):
+    """The class of a Function's node is an attribute of the Function, and prints as one of its file."""
+
+    class Twice(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    node = Twice.apply(T.ones(2, requires_grad=True)).grad_fn
+    return [repr(Twice._backward_cls), type(node) is Twice._backward_cls, repr(type(node)), repr(node), node.name()]

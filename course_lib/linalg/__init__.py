@@ -63,7 +63,7 @@ def inv(A):
 
 def solve(A, B):
     """What gives B when A is multiplied by it. B is a vector, a matrix, or a stack of them."""
-    rare.check_square(A, "linalg.solve")
+    rare.check_square(rare.check_floating(A, "linalg.solve"), "linalg.solve")
     check_same_kind("solve", A=A, B=B)
     if not B.dim():
         raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")

@@ -925,6 +925,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None,
         kind = creation.floating("normal_kernel_cpu", dtype)
         memory = new_tensor(np.zeros(creation.sizes_from((size,)), kind))
         return creation.finish(normal_(memory, mean, std, generator=generator).array, None, requires_grad, device)
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        kernels.sizes_of_both(mean.array, std.array)
     shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
     kind = (mean if isinstance(mean, Tensor) else std).array.dtype
     noise = normal_(new_tensor(np.zeros(shape, kind)), generator=generator)

@@ -93,8 +93,9 @@ def triangle(function, x, diagonal):
 def combined(beta, x, alpha, product):
     """beta * x + alpha * product, the factors in x's type; for the factor 0 x does not count, though it be NaN."""
     beta, alpha = (factor if x.dtype.kind == "f" else int(factor) for factor in (beta, alpha))
-    if beta == 0:
+    if x.shape != product.shape:
         broadcast(x, product.shape)  # raises when it does not fit
+    if beta == 0:
         return alpha * product
     return np.asarray(beta * x + alpha * product, product.dtype)
 

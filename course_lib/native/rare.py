@@ -551,12 +551,19 @@ def det(input):
 
 
 def check_square(A, name):
-    """The matrix; RuntimeError when it is no square one."""
+    """The matrix; RuntimeError when it is no square one, or cannot be divided by."""
     if A.array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     rows_, columns = A.array.shape[-2:]
     if rows_ != columns:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows_} by {columns} matrices")
+    return A if name == "linalg.matrix_power" else check_floating(A, name)
+
+
+def check_floating(A, name):
+    """The matrix; RuntimeError when its elements are no floating-point numbers."""
+    if A.array.dtype.kind != "f":
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.title}")
     return A
 
 

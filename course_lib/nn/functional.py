@@ -235,6 +235,11 @@ def linear(input, weight, bias=None):
 def bilinear(input1, input2, weight, bias=None):
     """For each output k: input1 @ weight[k] @ input2, plus bias."""
     out, width, depth = (weight.shape[composites.dimension(weight, d)] for d in range(3))
+    for place, (x, n) in enumerate(((input1, width), (input2, depth)), 1):
+        if x.shape[-1] != n:
+            raise RuntimeError(
+                f"bilinear(): input{place} size does not match weight size: got {x.shape[-1]} but expected {n}"
+            )
     lines = [composites.view(x.contiguous(), (-1, n)) for x, n in ((input1, width), (input2, depth))]
     turned = composites.reshape(composites.permute(weight, (1, 0, 2)), (width, out * depth))
     products = composites.reshape(composites.matmul(lines[0], turned), (len(lines[0]), out, depth))

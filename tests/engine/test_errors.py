@@ -1679,6 +1679,7 @@ programs(
     searched_in_rows_for_a_number=lambda torch: torch.searchsorted(matrix(torch), 1.0),
     searched_in_other_rows=lambda torch: torch.searchsorted(matrix(torch), torch.ones(3)),
     added_along_no_dimension=lambda torch: matrix(torch).index_add(1, torch.tensor([0]), torch.ones(1)),
+    determinant_of_integers=lambda torch: torch.tensor([[1, 2], [3, 4]]).det(),
     split_by_text=lambda torch: torch.ones(2).split(["a"]),
     tensordot_over_text=lambda torch: torch.tensordot(torch.ones(2), torch.ones(2), "a"),
     narrow_from_a_float=lambda torch: torch.ones(2).narrow(0, torch.tensor(1.0), 1),

@@ -9,6 +9,14 @@ import itertools
 from kit import program, programs, raises
 
 TABLES = {
+    "values_that_do_not_fit": """
+        T.baddbmm(T.ones(7),T.ones(1,2,3),T.ones(1,3,2)) | T.ones(7).baddbmm_(T.ones(1,2,3),T.ones(1,3,2))
+        | x.__setitem__(m,S) | x.__setitem__(m,T.ones(3)) | x.__setitem__(m,2.) | T.normal(x,T.ones(5))
+        | T.normal(T.ones(5),x) | F.bilinear(x,x,T.ones(1,2,2)) | F.bilinear(S,x,T.ones(1,2,2)) | i.reshape(1,2).det()
+        | T.ones(2,2,dtype=T.int64).inverse() | T.ones(2,2,dtype=T.int64).logdet() | T.linalg.solve(i.reshape(1,2),i)
+        | T.linalg.matrix_power(T.ones(2,2,dtype=T.int64),2) | F.linear(x,T.ones(7,3),T.ones(2))
+        | x.addcdiv_(T.ones(3,2,3),x) | x.masked_scatter_(m,T.ones(1)) | T.where(T.ones(5)>0,1,x)
+    """,
     "shapes_of_two": """
         F.conv_transpose2d(c,w,groups=3) | F.conv_transpose2d(T.ones(1,4,4,4),T.ones(4,2,3,3),groups=3)
         | F.conv2d(c,w,groups=3) | F.conv2d(T.ones(1,4,4,4),T.ones(3,2,3,3),groups=2) | T.histc(v,-1) | T.histc(v,4,3,1)

@@ -181,7 +181,8 @@ class _FunctionMeta(type):
 
     def __init__(cls, name, bases, namespace):
         super().__init__(name, bases, namespace)
-        cls._node_class = type(name + "Backward", (FunctionCtx,), {"_function": cls})
+        namespace = {"_function": cls, "__module__": "course_lib.autograd.function"}
+        cls._backward_cls = type(name + "Backward", (FunctionCtx,), namespace)
 
 
 class Function(metaclass=_FunctionMeta):
@@ -235,7 +236,7 @@ class Function(metaclass=_FunctionMeta):
         wanted = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
         recording = state.grad_enabled and any(wanted)  # in inference mode too, after an enable_grad inside
         edges = tuple(edge_of(tensor) for tensor in inputs) if recording else ()
-        ctx = cls._node_class()  # after the edges: a stale view's new node must be older than what leads to it
+        ctx = cls._backward_cls()  # after the edges: a stale view's new node must be older than what leads to it
         ctx._input_is_tensor, ctx.needs_input_grad = tuple(isinstance(arg, Tensor) for arg in args), wanted
         ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
         # 2. Without setup_context, ctx is in forward's hands while it computes; with it, only afterwards, so that the

@@ -9,7 +9,7 @@ Nearly every tensor of a program is an ordinary result and needs no more; `meta`
 import numpy as np
 
 from course_lib import dtypes, errors
-from course_lib.native.memory import Storage, packed_strides
+from course_lib.native.memory import Storage
 from course_lib.native.printing import Size, format_tensor
 from course_lib.version import VersionCounter
 
@@ -42,11 +42,6 @@ class Tensor:
         return dtypes.of_array(self.array)
 
     # --- memory --------------------------------------------------------------------------------------------
-
-    def stride(self, dim=None):
-        """How many elements to step over to get to the next one, for each dimension."""
-        strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
-        return strides if dim is None else strides[dim]
 
     def data_ptr(self):
         """The address of the first element: equal for two tensors that begin at the same place."""

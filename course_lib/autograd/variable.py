@@ -13,6 +13,8 @@ class VariableMeta(type):
         return isinstance(value, Tensor)
 
     def __call__(cls, data, requires_grad=False):
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data.detach().requires_grad_(requires_grad)
 
 

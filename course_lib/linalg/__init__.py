@@ -22,10 +22,15 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         )
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if isinstance(dim, int) or len(dim) != 2:
+        given = (dim,) if isinstance(dim, int) else dim
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, given))}")
+    if ord not in ("nuc", "fro") and (isinstance(ord, str) or abs(ord) not in (1, 2, float("inf"))):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if ord == "nuc" or ord != "fro" and abs(ord) == 2:
+        raise composites.errors.not_supported(f"the matrix norm of order {ord!r}", "Use 'fro', 1, -1, inf or -inf.")
     if ord == "fro":
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
-    if ord == "nuc" or abs(ord) not in (1, float("inf")):
-        raise composites.errors.not_supported(f"the matrix norm of order {ord!r}", "Use 'fro', 1, -1, inf or -inf.")
     row, column = (composites.dimension(A, d) for d in dim)
     summed, left = (row, column) if abs(ord) == 1 else (column, row)
     left -= left > summed and not keepdim
@@ -35,6 +40,12 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of a vector, or of matrices when `ord` or two dimensions say so."""
+    if isinstance(dim, tuple | list) and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if ord is not None and dim is None and A.dim() not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D."
+        )
     if ord is not None and (dim is None and A.dim() == 2 or isinstance(dim, tuple | list) and len(dim) == 2):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -42,31 +53,36 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 def det(A):
     """The determinant."""
-    return rows.det(check_square(A, "det"))
+    return rows.det(rare.check_square(A, "linalg.det"))
 
 
 def inv(A):
     """The inverse."""
-    return rows.inv(check_square(A, "inv"))[0]
+    return rows.inv(rare.check_square(A, "linalg.inv"))[0]
 
 
 def solve(A, B):
     """What gives B when A is multiplied by it. B is a vector, a matrix, or a stack of them."""
-    check_square(A, "solve")
-    if B.dim() == 1 or B.dim() == A.dim() - 1 and B.shape == A.shape[:-1]:
-        return rows.solve_vector(A, B)
-    return rows.solve(A, B)
-
-
-def check_square(A, name):
-    """The matrix; RuntimeError when it is no square one."""
-    if A.dim() < 2:
-        raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
-    if A.shape[-1] != A.shape[-2]:
+    rare.check_square(rare.check_floating(A, "linalg.solve"), "linalg.solve")
+    check_same_kind("solve", A=A, B=B)
+    if not B.dim():
+        raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
+    vector = B.dim() == 1 or B.dim() == A.dim() - 1 and B.shape == A.shape[:-1]
+    if B.shape[-1 if vector else -2] != A.shape[-1]:
+        got = "x".join(map(str, (*B.shape[-1:], 1) if vector else B.shape[-2:]))
         raise RuntimeError(
-            f"linalg.{name}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+            f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({A.shape[-2]}x{A.shape[-1]} and "
+            f"{got})"
         )
-    return A
+    return rows.solve_vector(A, B) if vector else rows.solve(A, B)
+
+
+def check_same_kind(function, **tensors):
+    """RuntimeError for two tensors of different types."""
+    (a, b), (first, second) = tensors, tensors.values()
+    if first.dtype is not second.dtype:
+        found = f"found {a} of type {first.dtype.title} and {b} of type {second.dtype.title} instead"
+        raise RuntimeError(f"linalg.{function}: Expected {a} and {b} to have the same dtype, but {found}")
 
 
 def multi_dot(tensors):
@@ -125,16 +141,17 @@ def cross(input, other, *, dim=-1):
 
 def slogdet(A):
     """(the sign of the determinant, the logarithm of its magnitude)."""
-    return wider.slogdet(check_square(A, "slogdet"))
+    return wider.slogdet(rare.check_square(A, "linalg.slogdet"))
 
 
 def matrix_power(A, n):
     """A matrix multiplied by itself n times; its inverse for n below 0."""
-    return wider.matrix_power(check_square(A, "matrix_power"), n)
+    return wider.matrix_power(rare.check_square(A, "linalg.matrix_power"), n)
 
 
 def vecdot(x, y, *, dim=-1):
     """The inner products of vectors along a dimension."""
+    check_same_kind("vecdot", x=x, y=y)
     return wider.vecdot(x, y, dim=dim)
 
 

@@ -22,6 +22,11 @@ ONLY_TENSORS = (  # take no numbers
     "logical_xor", "gcd", "lcm",
 )  # fmt: skip
 
+OPERANDS = {  # rows -> what PyTorch calls their operands, none of which may be a number
+    "addcmul": ("input", "tensor1", "tensor2"), "addcdiv": ("input", "tensor1", "tensor2"), "lerp": ("input", "end"),
+    "lerp_tensor": ("input", "end", "weight"),
+}  # fmt: skip
+
 PROMOTE = {  # row -> what its operands are promoted with, where that is not `promote`
     "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",
     "lerp_tensor": "promote_nothing", "addcdiv": "promote_quotient",
@@ -42,7 +47,7 @@ def write_arguments(row, checks=()):
     if row.operands:
         names = ", ".join(row.operands) + "," * (len(row.operands) == 1)
         text.append(f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:")
-        if len(row.operands) == 2 and row.name not in ONLY_TENSORS:
+        if len(row.operands) == 2 and row.name not in ONLY_TENSORS and row.name not in OPERANDS:
             first, other = row.operands
             text += [f"        if type({other}) is float and type({first}) is Tensor:",
                      f"            {other} = number({other}, {first})"]
@@ -59,7 +64,8 @@ def write_arguments(row, checks=()):
     called = row.name + "_" * bool(checks)
     for p in row.names:
         if p in NUMBERS and p not in row.tensors:
-            text += [f"    if type({p}) is not float and type({p}) is not int:",
+            given = f"{p} is not None and " * (f"{p}=None" in row.parameters)
+            text += [f"    if {given}type({p}) is not float and type({p}) is not int:",
                      f"        {p} = number_argument({called!r}, {p!r}, {p})"]
     for t in row.tensors:
         array = f"memory_of({t})" if row.view else f"{t}.array"
@@ -113,18 +119,26 @@ def type_name(value):
 def operands(name, *values):
     """Tensors from tensors and Python numbers; TypeError for anything else."""
     like = next((v for v in values if isinstance(v, Tensor)), None)
-    if like is None:
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(values[0]).__name__}")
-    if name in DIFFERENCES:
+    name, row = name.partition("_scaled")[0].partition("_rounded")[0].removeprefix("select_"), name
+    if like is None and name in OPERATORS and all(isinstance(v, int | float | np.number | np.bool_) for v in values):
+        like, *_ = values = [tensor_of_number(v) for v in values]  # torch.add(1, 2)
+    if row in DIFFERENCES and like is not None:
         check_difference(*[getattr(v, "array", number_of(v)) for v in values])
+    names = OPERANDS.get(name, ("input", "other"))
+    allowed = Tensor if name in ONLY_TENSORS or name in OPERANDS else Tensor | int | float | np.number | np.bool_
     for position, v in enumerate(values):
-        allowed = Tensor if name in ONLY_TENSORS else Tensor | int | float | np.number | np.bool_
-        if not isinstance(v, allowed):
-            argument = ("input", "other")[position > 0]
+        if like is None or not isinstance(v, allowed):
+            argument = names[position]
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type_name(v)}"
             )
     return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
+
+
+def tensor_of_number(value):
+    """A number alone as a tensor without dimensions: a float in the default type."""
+    kind = dtypes.of_number(value)
+    return new_tensor((dtypes.default.numpy if kind.kind == "f" else kind).type(value))
 
 
 def tensor_argument(name, parameter, value, position=None):
@@ -135,6 +149,14 @@ def tensor_argument(name, parameter, value, position=None):
         place = "" if position is None else f" (position {position})"
         raise TypeError(f"{name}(): argument '{argument}'{place} must be Tensor, not {type_name(value)}")
     return value
+
+
+def known_dtype(name, value):
+    """A dtype, or what Python's float, int or bool stands for; TypeError that names the function for anything else."""
+    found = dtypes.PYTHON.get(value) if isinstance(value, type) else value
+    if not isinstance(found, dtypes.dtype):
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(value)}")
+    return found
 
 
 def number_of(value):
@@ -155,7 +177,7 @@ def number_argument(name, parameter, value):
     """A number as Python's own; TypeError that names the operation and the argument for what is no number."""
     if isinstance(value, Tensor) and not value.array.ndim:
         return value.item()
-    if value is not None and not isinstance(value, int | float | np.number | np.bool_):
+    if not isinstance(value, int | float | np.number | np.bool_):
         name = name.partition("_scaled")[0].partition("_over")[0].partition("_value")[0]
         raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type_name(value)}")
     return number_of(value)

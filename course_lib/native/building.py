@@ -88,7 +88,7 @@ def node_namespace(row):
             namespace.update((name, on_arrays_function(name)) for name in functions)
             compile_source(row.node, [write_node(row)], namespace)
             cls = base[row.node] = add_slot_properties(namespace[row.node])
-            cls.__module__ = "course_lib"
+            cls.__module__ = "builtins"  # as of PyTorch's, which are written in C++: <class 'MulBackward0'>
             for name, value in CONSTANTS.get(row.name, {}).items():
                 setattr(cls, f"_saved_{name}", value)
             cls.apply_to_tensors = apply_to_tensors_later(cls, row)

@@ -13,7 +13,15 @@ from course_lib import dtypes, errors
 from course_lib.grad_mode import state
 from course_lib.graph import public_edge
 from course_lib.native import creation, kernels
-from course_lib.native.arguments import broadcast_error, number_of, operands, promote, tensor_argument, type_name
+from course_lib.native.arguments import (
+    broadcast_error,
+    known_dtype,
+    number_of,
+    operands,
+    promote,
+    tensor_argument,
+    type_name,
+)
 from course_lib.native.building import mark_inference, rows
 from course_lib.native.indexing import dimension
 from course_lib.native.memory import check_cast
@@ -138,6 +146,8 @@ def store(name, out, result, *inputs):
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     check_cast(result.array.dtype, out.array.dtype)
     return rows.copy_(out, result.detach())
 
@@ -242,7 +252,8 @@ def clamp_operation(min, max):
         return "clamp_upper", (max,)
     if tensors[0].array.ndim == 0:
         return "clamp", [limit.item() if isinstance(limit, Tensor) else limit for limit in (min, max)]
-    raise TypeError("clamp() received an invalid combination of arguments: give two numbers or two tensors")
+    got = f"(Tensor, {type_name(min)}, {type_name(max)})"
+    raise TypeError(f"clamp() received an invalid combination of arguments - got {got}, but expected one of:")
 
 
 def masked_fill(input, mask, value):
@@ -259,7 +270,7 @@ def masked_fill_(input, mask, value):
 
 def where(condition, input=None, other=None):
     """input where the condition holds, other elsewhere; either may be a number."""
-    if input is None:
+    if input is None and other is None:
         return tuple(without_gradient(places) for places in np.nonzero(np.atleast_1d(condition.array)))
     if condition.array.dtype.kind != "b":
         raise RuntimeError(
@@ -275,7 +286,7 @@ def where(condition, input=None, other=None):
 
 def dims_of(tensor, dim):
     """Dimensions from an int, a tuple, a list or None, counted from the front; () and None mean all."""
-    if dim is None:
+    if dim is OMITTED or dim is None:
         return None
     if type(dim) is int or not isinstance(dim, tuple | list):
         dim = (dim,)
@@ -299,41 +310,72 @@ def every(tensor):
     return tuple(range(tensor.array.ndim))
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=False):
+class _Omitted:
+    """The default of a dimension that may be given as None: `x.sum(None, True)` is right, `x.sum(keepdim=True)` not."""
+
+    def __repr__(self):
+        return "None"
+
+
+OMITTED = _Omitted()
+
+
+def sum(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
     """The sum over the given dimensions (`axis` is NumPy's word), or over all."""
-    if axis is not None or keepdims:
-        dim, keepdim = dim if axis is None else axis, keepdim or keepdims
+    if axis is not None or keepdims is not False or keepdim is not False:
+        dim, keepdim = reduction("sum", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
     if not isinstance(input, Tensor):
         tensor_argument("sum", "input", input, position=1)
     if dtype is not None:
-        check_kind_of_sum(input, dtype)
-        input = input.to(dtype)
-    dims = dims_of(input, dim)
+        input = to_kind_of_sum(input, known_dtype("sum", dtype))
+    try:
+        dims = dims_of(input, dim)
+    except TypeError:
+        raise TypeError(wrong_form("sum", dim)) from None
     if dims is None:
-        whole = dim is None and not keepdim
+        whole = (dim is OMITTED or dim is None) and not keepdim
         return rows.sum_all(input) if whole else rows.sum_dim(input, every(input), keepdim)
     return rows.sum_dim(input, dims, keepdim)
 
 
-def check_kind_of_sum(input, dtype):
-    """RuntimeError when a sum that is recorded shall have a type without gradients."""
-    if not dtypes.PYTHON.get(dtype, dtype).is_floating_point and requires_grad(input):
-        raise RuntimeError(f"Autograd not support dtype: {dtypes.PYTHON.get(dtype, dtype).title}")
+def to_kind_of_sum(input, dtype):
+    """What a sum in another type adds up. RuntimeError if it is recorded and that type has no gradients."""
+    if not dtype.is_floating_point and requires_grad(input):
+        raise RuntimeError(f"Autograd not support dtype: {dtype.title}")
+    return input.to(dtype)
 
 
-def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=False):
+def reduction(name, dim, keepdim):
+    """The dimensions and keepdim; TypeError for a keepdim that is no truth value, or given without dimensions."""
+    if dim is OMITTED:
+        raise TypeError(wrong_form(name, keepdim, "keepdim="))
+    if not isinstance(keepdim, bool):
+        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type_name(keepdim)}")
+    return dim, keepdim
+
+
+def wrong_form(name, value, place=""):
+    """What is said of an argument that no form of a function takes."""
+    got = f"got ({place}{type_name(value)}{', ' if place else ''})"
+    return f"{name}() received an invalid combination of arguments - {got}, but expected one of:"
+
+
+def mean(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
     """The mean over the given dimensions (`axis` is NumPy's word), or over all."""
-    if axis is not None or keepdims:
-        dim, keepdim = dim if axis is None else axis, keepdim or keepdims
+    if axis is not None or keepdims is not False or keepdim is not False:
+        dim, keepdim = reduction("mean", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
     if not isinstance(input, Tensor):
         tensor_argument("mean", "input", input, position=1)
     if dtype is not None:
-        input = input.to(dtype)
-    if dim is not None and input.array.dtype.kind != "f":
+        input = input.to(known_dtype("mean", dtype))
+    if not (dim is OMITTED or dim is None) and input.array.dtype.kind != "f":
         kernels.mean(input.array)  # raises, before dimensions are looked at
-    dims = dims_of(input, dim)
+    try:
+        dims = dims_of(input, dim)
+    except TypeError:
+        raise TypeError(wrong_form("mean", dim)) from None
     if dims is None:
-        whole = dim is None and not keepdim
+        whole = (dim is OMITTED or dim is None) and not keepdim
         return rows.mean_all(input) if whole else rows.mean_dim(input, every(input), keepdim)
     return rows.mean_dim(input, dims, keepdim)
 
@@ -360,10 +402,18 @@ def pair(name, values):
     return kind_of_pair(name)(values)
 
 
+def check_kept(name, keepdim):
+    """TypeError for a keepdim without a dimension."""
+    if keepdim:
+        missing = f'{name}() missing 1 required positional arguments: "dim"' if "median" in name else None
+        raise TypeError(missing or wrong_form(name, keepdim, "keepdim="))
+
+
 @numpy_names
 def max(input, dim=None, keepdim=False):
     """The largest element of all; the larger of two tensors; or (values, indices) along a dimension."""
     if dim is None:
+        check_kept("max", keepdim)
         return rows.max_all(input)
     if isinstance(dim, Tensor):
         return rows.maximum(input, dim)
@@ -375,6 +425,7 @@ def max(input, dim=None, keepdim=False):
 def min(input, dim=None, keepdim=False):
     """The smallest element of all; the smaller of two tensors; or (values, indices) along a dimension."""
     if dim is None:
+        check_kept("min", keepdim)
         return rows.min_all(input)
     if isinstance(dim, Tensor):
         return rows.minimum(input, dim)
@@ -426,13 +477,15 @@ def any(input, dim=None, keepdim=False):
 @numpy_names
 def softmax(input, dim=None, dtype=None):
     """exp(input) divided by its sum along a dimension."""
-    return rows.softmax(input if dtype is None else input.to(dtype), softmax_dim("softmax", input, dim))
+    input = input if dtype is None else input.to(known_dtype("softmax", dtype))
+    return rows.softmax(input, softmax_dim("softmax", input, dim))
 
 
 @numpy_names
 def log_softmax(input, dim=None, dtype=None):
     """The logarithm of softmax, computed without overflow."""
-    return rows.log_softmax(input if dtype is None else input.to(dtype), softmax_dim("log_softmax", input, dim))
+    input = input if dtype is None else input.to(known_dtype("log_softmax", dtype))
+    return rows.log_softmax(input, softmax_dim("log_softmax", input, dim))
 
 
 def softmax_dim(name, input, dim):
@@ -675,14 +728,15 @@ def transpose(input, dim0, dim1):
 
 def permute(input, *order, dims=None):
     """The dimensions in another order."""
-    dims = tuple(dimension(input, d) for d in shape_arguments(order if dims is None else (dims,)))
-    if len(set(dims)) != len(dims):
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    dims = shape_arguments(order if dims is None else (dims,))
     if len(dims) != input.array.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.array.ndim} is not equal to len(dims) = {len(dims)}"
         )
+    dims = tuple(dimension(input, d) for d in dims)
+    if len(set(dims)) != len(dims):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
     return rows.permute(input, dims)
 
 

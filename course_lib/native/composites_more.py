@@ -11,7 +11,15 @@ from course_lib import dtypes, errors
 from course_lib.grad_mode import state
 from course_lib.graph import LEAVES_FIRST, Node, init_node, public_edge
 from course_lib.native import composites, creation, kernels
-from course_lib.native.arguments import broadcast_error, number_of, operands, promote
+from course_lib.native.arguments import (
+    broadcast_error,
+    number_of,
+    operands,
+    promote,
+    tensor_of_number,
+    type_name,
+    whole_number,
+)
 from course_lib.native.building import on_arrays_function, on_tensors_function, rows
 from course_lib.native.composites import without_gradient
 from course_lib.native.indexing import dimension
@@ -120,10 +128,10 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
 def _over(function):
     """The variant of a function without gradient that overwrites its first operand, in that one's type."""
 
-    def operation_(input, other=None):
+    def operation_(input, other):
         if isinstance(other, Tensor):
             check_overlap(input, (other,))
-        return rows.copy_(input, (function(input) if other is None else function(input, other)).detach())
+        return rows.copy_(input, function(input, other).detach())
 
     operation_.__name__ = function.__name__ + "_"
     operation_.__doc__ = f"{function.__name__}, written into the tensor's own memory."
@@ -184,17 +192,22 @@ bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwi
 bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
 bitwise_left_shift, bitwise_right_shift = bitwise("lshift", np.left_shift), bitwise("rshift", np.right_shift)
 
-eq_, ne_, lt_ = _over(composites.eq), _over(composites.ne), _over(composites.lt)
-le_, gt_, ge_ = _over(composites.le), _over(composites.gt), _over(composites.ge)
 bitwise_and_, bitwise_or_ = _bits_over(bitwise_and), _bits_over(bitwise_or)
-bitwise_xor_, logical_not_ = _bits_over(bitwise_xor), _over(composites.logical_not)
+bitwise_xor_ = _bits_over(bitwise_xor)
 bitwise_left_shift_ = _bits_over(bitwise_left_shift)
 bitwise_right_shift_ = _bits_over(bitwise_right_shift)
 true_divide_ = composites.div_
 
 
+def logical_not_(input):
+    """logical_not, written into the tensor's own memory."""
+    return rows.copy_(input, composites.logical_not(input).detach())
+
+
 def floor_divide(input, other):
     """input / other, rounded down."""
+    if not (isinstance(input, Tensor) or isinstance(other, Tensor)):
+        input = tensor_of_number(input)
     return input // other
 
 
@@ -214,22 +227,25 @@ logical_xor = _logical("logical_xor", np.logical_xor)
 logical_and_, logical_or_, logical_xor_ = _over(logical_and), _over(logical_or), _over(logical_xor)
 
 
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """True where two tensors agree within atol + rtol * |other|."""
+def check_close(input, other, **tolerances):
+    """RuntimeError for tensors of different types or shapes that do not fit, and for tolerances below 0."""
     if input.array.dtype != other.array.dtype:
         raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
+    for name, tolerance in tolerances.items():
+        if not tolerance >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     kernels.sizes_of_both(input.array, other.array)
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where two tensors agree within atol + rtol * |other|."""
+    check_close(input, other, rtol=rtol, atol=atol)
     return without_gradient(np.isclose(input.array, other.array, rtol, atol, equal_nan))
 
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True when all elements agree within atol + rtol * |other|."""
-    if input.array.dtype != other.array.dtype:
-        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    kernels.sizes_of_both(input.array, other.array)
+    check_close(input, other, rtol=rtol, atol=atol)
     return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
 
 
@@ -257,6 +273,8 @@ def unfold(input, dimension_, size, step):
     """A view of all windows of a dimension: `size` long, `step` apart; they become the last dimension."""
     dim = dimension(input, dimension_)
     length = input.array.shape[dim] if input.array.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     if size > length:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
     if step <= 0:
@@ -332,7 +350,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     """Each element less the one before it along a dimension, n times."""
     if not input.array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    dim = dimension(input, dim)
+    dim = dimension(input, dim) if n else 0
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     if not n:
@@ -379,6 +397,13 @@ def meshgrid(*tensors, indexing=None):
         )
     if len(tensors) == 1 and not isinstance(tensors[0], Tensor):
         tensors = tensors[0]
+    check_any_tensors("meshgrid", tensors)
+    for tensor in tensors:
+        if tensor.array.ndim > 1:
+            got = tensor.tolist()
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {got}")
+    if indexing not in (None, "xy", "ij"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing == "xy":
         grids = meshgrid(*tensors[1::-1], *tensors[2:], indexing="ij")
         return (*grids[1::-1], *grids[2:])
@@ -395,6 +420,10 @@ def narrow(input, dim, start, length):
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = dimension(input, dim)
     size = input.array.shape[dim]
+    if isinstance(start, Tensor):
+        if start.array.ndim or start.array.dtype.kind != "i":
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start.array)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
@@ -420,16 +449,24 @@ def split(input, split_size, dim=0):
     if input.array.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = dimension(input, dim)
-    if split_size == 0 and input.array.shape[dim]:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
-        )
-    if isinstance(split_size, float | str):
+    if isinstance(split_size, Tensor) and not split_size.array.ndim:
+        split_size = int(split_size.array)
+    if not isinstance(split_size, int | tuple | list):
         raise TypeError(
             "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
             f"{type(split_size).__name__}"
         )
-    size = split_size if isinstance(split_size, int) else [int(n) for n in split_size]
+    if split_size == 0 and input.array.shape[dim]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
+        )
+    size = split_size if isinstance(split_size, int) else [whole_number(n) for n in split_size]
+    if isinstance(size, list) and None in size:
+        wrong = size.index(None)
+        raise TypeError(
+            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, but found element of type "
+            f"{type_name(split_size[wrong])} at pos {wrong}"
+        )
     if isinstance(size, int) and size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     if isinstance(size, list) and any(n < 0 for n in size):
@@ -530,6 +567,11 @@ def tensordot(a, b, dims=2):
     """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if not isinstance(dims, int | tuple | list):
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+            f"but got dims={dims}"
+        )
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -576,6 +618,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
         input = input.to(dtype)
     if dim is None:
+        composites.check_kept("prod", keepdim)
         return rows.prod_all(input)
     return rows.prod_dim(input, dimension(input, dim), keepdim)
 
@@ -882,6 +925,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None,
         kind = creation.floating("normal_kernel_cpu", dtype)
         memory = new_tensor(np.zeros(creation.sizes_from((size,)), kind))
         return creation.finish(normal_(memory, mean, std, generator=generator).array, None, requires_grad, device)
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        kernels.sizes_of_both(mean.array, std.array)
     shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
     kind = (mean if isinstance(mean, Tensor) else std).array.dtype
     noise = normal_(new_tensor(np.zeros(shape, kind)), generator=generator)
@@ -928,8 +973,16 @@ def new_empty(input, *size, dtype=None, device=None, requires_grad=False):
     return creation.empty(*size, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
+def check_only_tensors(tensors):
+    """TypeError for anything else among them, such as a list of tensors."""
+    for number, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected Tensor as element {number} in argument 0, but got {type_name(tensor)}")
+
+
 def broadcast_tensors(*tensors):
     """All tensors seen in the one shape they broadcast to."""
+    check_only_tensors(tensors)
     try:
         shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
     except ValueError:

@@ -28,7 +28,7 @@ def numpy_type(dtype, otherwise=dtypes.F32):
         return otherwise
     dtype = dtypes.PYTHON.get(dtype, dtype)
     if not isinstance(dtype, dtypes.dtype):
-        raise TypeError(f"dtype must be a torch.dtype such as torch.float32, not {type(dtype).__name__}")
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     return dtype.numpy
 
 
@@ -43,6 +43,8 @@ def finish(array, dtype=None, requires_grad=False, device=None):
     if state.inference:
         meta_of(result).inference = True
     if requires_grad:
+        if requires_grad is not True:
+            raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
         if array.dtype.kind != "f":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         want_grad(result)
@@ -362,6 +364,9 @@ def randint(low, high=None, size=None, *, generator=None, dtype=None, device=Non
     """Random integers from low up to but without high."""
     if size is None:
         low, high, size = 0, low, high
+    for name, number in (("low", low), ("high", high)):
+        if isinstance(number, str | float | None):
+            raise TypeError(f"randint(): argument '{name}' must be int, not {type(number).__name__}")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     size, (draw, source) = shape_from((size,)), source_of(generator)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from course_lib import dtypes
 from course_lib.native import composites, kernels
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, more_kernels, rows
 from course_lib.native.kernels_more import for_whole_source
@@ -128,8 +129,16 @@ def slices_at(x, dim, index, source):
     return result
 
 
+def plus_outer(x, a, b, beta, alpha):
+    """beta * x + alpha * (the outer product of two vectors); RuntimeError when x cannot be expanded to its shape."""
+    product = np.multiply.outer(a, b)
+    return more.combined(beta, kernels.broadcast(x, product.shape), alpha, product)
+
+
 def taken(x, index):
     """The elements at places counted through the whole array; IndexError for a place that is not there."""
+    if index.dtype.kind != "i":
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtypes.of_array(index).title}")
     if index.size and not x.size:
         raise IndexError("take(): tried to take from an empty tensor")
     wrong = index[(index < -x.size) | (index >= x.size)]
@@ -429,7 +438,7 @@ row("erfc(self)", "rare.erfc(self)", floating=True,
     self="grad * (-1.1283791670955126 * exp(-(self * self)))")
 row("frac(self)", "kernels.floats(self, 'frac_cpu') - np.trunc(self)",
     self="grad")
-row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan, posinf, neginf)",
+row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan or 0.0, posinf, neginf)",
     self="grad * finite(self)")
 row("round_decimals(self, decimals)", "rare.rounded_to(self, decimals)", node="RoundBackward1",
     self="zeros_like(grad)")
@@ -600,7 +609,7 @@ row("addbmm(self, batch1, batch2, beta=1, alpha=1)",
     self="by_factor(grad, beta)",
     batch1="grad @ transpose(batch2, 1, 2) * alpha",
     batch2="transpose(batch1, 1, 2) @ grad * alpha")
-row("addr(self, vec1, vec2, beta=1, alpha=1)", "more.combined(beta, self, alpha, np.multiply.outer(vec1, vec2))",
+row("addr(self, vec1, vec2, beta=1, alpha=1)", "rare.plus_outer(self, vec1, vec2, beta, alpha)",
     elementwise=False, broadcasts=("self",), in_place=True,
     self="by_factor(grad, beta)",
     vec1="by_factor(mv(grad, vec2), alpha)",
@@ -733,3 +742,14 @@ ON_TENSORS["diagonal_solved"] = _diagonal_solved
 ON_TENSORS["inverse_grad"] = _inverse_grad
 ON_TENSORS["solve_grads"] = _solve_grads
 ON_TENSORS["solve_vector_grads"] = _solve_vector_grads
+
+# --- only in place: comparisons ----------------------------------------------------------------------------
+
+for _name in "eq ne lt le gt ge".split():
+    row(f"{_name}_number(self, values)", "np.asarray(values).astype(self.dtype)", node=f"{_name.title()}Backward0",
+        elementwise=False, in_place="only",
+        self="zeros_like(grad)")
+    row(f"{_name}_tensor(self, other, values)", "np.asarray(values).astype(self.dtype)",
+        node=f"{_name.title()}Backward1", elementwise=False, broadcasts=("self", "other"), in_place="only",
+        self="zeros_like(grad)",
+        other="zeros_like(grad)")

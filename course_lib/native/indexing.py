@@ -365,7 +365,7 @@ def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
             memory[index] = values
     except IndexError as error:
         raise IndexError(str(error).replace("for axis", "for dimension")) from None
-    except ValueError:
+    except (ValueError, TypeError):
         shape = list(np.shape(memory[index]))
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result "

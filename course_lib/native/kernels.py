@@ -701,6 +701,10 @@ def index_add(x, dim, index, source, alpha=1):
     if x.dtype != source.dtype:
         kinds = title(x).title, title(source).title
         raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
+    if dim and dim >= source.ndim:
+        raise RuntimeError(
+            f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.ndim}"
+        )
     if not source.ndim and index.size != 1:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if source.ndim and index.size != source.shape[dim]:

@@ -92,8 +92,9 @@ def triangle(function, x, diagonal):
 def combined(beta, x, alpha, product):
     """beta * x + alpha * product, the factors in x's type; for the factor 0 x does not count, though it be NaN."""
     beta, alpha = (factor if x.dtype.kind == "f" else int(factor) for factor in (beta, alpha))
-    if beta == 0:
+    if x.shape != product.shape:
         broadcast(x, product.shape)  # raises when it does not fit
+    if beta == 0:
         return alpha * product
     return np.asarray(beta * x + alpha * product, product.dtype)
 
@@ -522,6 +523,7 @@ def masked_scatter(x, mask, source):
             f"masked_scatter: expected self and source to have same dtypes but got{title(x).title} and "
             f"{title(source).title}"
         )
+    sizes_of_both(mask, x)
     result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {title(mask).title}")

@@ -3,24 +3,26 @@
 PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods.cpp.
 """
 
+import functools
 import warnings
 
 import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
-from course_lib.graph import hooks_of, want_grad
+from course_lib.graph import AccumulateGrad, Node, hooks_of, want_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
-from course_lib.native.arguments import number, number_of, tensor_argument, type_name
+from course_lib.native.arguments import known_dtype, number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
 from course_lib.native.device import contiguous_format, device, preserve_format, strided
-from course_lib.native.memory import at_place, in_storage
+from course_lib.native.memory import at_place, in_storage, packed_strides
 from course_lib.native.messages import warn_once
 from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
 from course_lib.ops import ROWS
-from course_lib.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor, no_edge
+from course_lib.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor, no_edge, strides_of
 from course_lib.views import requires_grad
 
 state = grad_mode.state
+DEVICE = device
 
 
 def method(name=None, into=Tensor):
@@ -118,7 +120,7 @@ COMPOSITE_METHODS = """
 MORE_METHODS = """
     clip clip_ clamp_min clamp_min_ clamp_max clamp_max_ square_ logical_and logical_or logical_xor isclose as_strided
     bitwise_left_shift_ bitwise_right_shift_
-    unfold sum_to_size round round_ cumsum_ cumprod_ addmm_ eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_
+    unfold sum_to_size round round_ cumsum_ cumprod_ addmm_ bitwise_and_ bitwise_or_
     bitwise_xor_ logical_and_ logical_or_ logical_xor_ logical_not_ true_divide_ unflatten movedim moveaxis swapdims
     broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_ random_ bernoulli bernoulli_ new_full
     new_empty floor_divide remainder remainder_ prod var std norm amax amin logsumexp cumsum cumprod sort
@@ -142,8 +144,8 @@ RARE_METHODS = """
     fmod_ atan2 atan2_ hypot hypot_ logaddexp float_power positive scatter scatter_ index_fill index_fill_ index_copy
     index_copy_ take take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud
     tensor_split hsplit vsplit dsplit kron addmv addmv_ baddbmm baddbmm_ inverse det ndimension is_signed is_same_size
-    is_nonzero get_device new greater less not_equal greater_equal less_equal bitwise_not roll diag trace dist
-    kthvalue repeat_interleave
+    eq_ ne_ lt_ le_ gt_ ge_ is_nonzero get_device new greater less not_equal greater_equal less_equal bitwise_not roll
+    diag trace dist kthvalue repeat_interleave
 """.split()
 
 WIDER_METHODS = """
@@ -200,7 +202,7 @@ def __rtruediv__(self, other):
 
 @method()
 def __rpow__(self, other):
-    return composites.pow(number_of(other), self)
+    return composites.pow(number_of(other), self) if isinstance(other, int | float | np.generic) else NotImplemented
 
 
 @method()
@@ -323,6 +325,13 @@ def size(self, dim=None):
 
 
 @method()
+def stride(self, dim=None):
+    """How many elements to step over to get to the next one, for each dimension."""
+    strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
+    return strides if dim is None else strides[composites.dimension(self, dim)]
+
+
+@method()
 def dim(self):
     """The number of dimensions."""
     return self.array.ndim
@@ -346,8 +355,15 @@ def type_(self, dtype=None):
     """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
     if dtype is None:
         return self.dtype.tensor_type
-    named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
-    return self.to(named.get(dtype) or getattr(dtype, "dtype", dtype))
+    if isinstance(dtype, str):
+        named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
+        if dtype not in named:
+            raise ValueError(f"invalid type: '{dtype}'")
+        return self.to(named[dtype])
+    dtype = getattr(dtype, "dtype", dtype)
+    if not isinstance(dtype, dtypes.dtype | type):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return self.to(dtype)
 
 
 @method()
@@ -445,18 +461,22 @@ def written_to(copy, tensor):
 @method()
 def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
     """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
+    if args and isinstance(args[0], bool | float):  # PyTorch takes the number for its type
+        dtype, args = type(args[0]), args[1:]
     flags = [argument for argument in args if isinstance(argument, bool)]
     copy = copy or len(flags) > 1 and flags[1]
     for argument in args:
-        if isinstance(argument, dtypes.dtype) or argument in dtypes.PYTHON:
+        if isinstance(argument, dtypes.dtype | type):
             dtype = argument
         elif isinstance(argument, Tensor):
             dtype = argument.dtype
-        elif not isinstance(argument, bool):
-            device = argument
+        elif isinstance(argument, str | int | DEVICE):
+            device = device if isinstance(argument, bool) else argument
+        elif argument is not None:
+            raise TypeError(composites.wrong_form("to", argument))
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
-    dtype = dtypes.PYTHON.get(dtype, dtype)
+    dtype = None if dtype is None else known_dtype("to", dtype)
     if (dtype is None or dtype is self.dtype) and not copy:
         return self
     if memory_format is contiguous_format:
@@ -502,7 +522,7 @@ for _name in ("to_sparse", "to_sparse_csr", "sparse_mask", "pin_memory", "share_
 @method()
 def type_as(self, other):
     """The tensor in the dtype of another."""
-    return to(self, other.dtype)
+    return to(self, tensor_argument("type_as", "other", other, position=1).dtype)
 
 
 @method()
@@ -602,17 +622,23 @@ def keep_form(tensor, array):
 
 
 def make_facts_read_only():
-    """What is true of a tensor cannot be assigned: a word on it from each property that has no setter of its own.
+    """What is true of a tensor or a node cannot be assigned: a word on it from each property without a setter.
 
     (Any other name can: tensors take attributes of the user's own, a misspelt one, too. PyTorch's do.)
     """
-    for name, value in list(vars(Tensor).items()):
-        if type(value) is property and value.fset is None and name not in ("_backward_hooks", "grad_dtype"):
+    AccumulateGrad.__module__ = views.CopySlices.__module__ = "builtins"  # shown like all nodes: building.py
+    for cls in (Tensor, Node):
+        for name, value in list(vars(cls).items()):
+            if type(value) is property and value.fset is None and name not in ("_backward_hooks", "grad_dtype"):
+                refuse = functools.partial(refuse_assignment, name)
+                setattr(cls, name, value.setter(refuse).deleter(refuse))
 
-            def refuse(self, value, name=name):
-                raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
 
-            setattr(Tensor, name, value.setter(refuse))
+def refuse_assignment(name, owner, value=None):
+    """AttributeError in the words that C has for it."""
+    base = "TensorBase" if isinstance(owner, Tensor) else "_FunctionBase" if hasattr(owner, "_function") else None
+    kind = f"torch._C.{base}" if base else type(owner).__name__
+    raise AttributeError(f"attribute '{name}' of '{kind}' objects is not writable")
 
 
 # --- pickling -----------------------------------------------------------------------------------------------

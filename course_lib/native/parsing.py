@@ -14,6 +14,7 @@ import functools
 
 import numpy as np
 
+from course_lib import dtypes
 from course_lib.native.arguments import number_of, type_name, whole_number
 from course_lib.native.building import compile_source
 from course_lib.tensor import Tensor
@@ -27,14 +28,16 @@ for _kind, _names in {
     "attn_mask",
     "Tensor or number": "other exponent",
     "int": "dim dim0 dim1 dim2 k n r m row col steps diagonal offset decimals chunks length start_dim end_dim bins "
-    "minlength num_samples num_groups groups dimension step storage_offset",
+    "minlength upscale_factor downscale_factor num_samples num_groups groups dimension step storage_offset",
     "tuple of ints": "size stride dims shifts split_sizes source destination kernel_size padding dilation "
     "output_padding normalized_shape",
     "bool": "training use_input_stats is_causal keepdim descending largest sorted stable accumulate equal_nan "
-    "unbiased right out_int32 include_self replacement with_replacement ceil_mode count_include_pad",
-    "Number": "alpha beta fill_value value dx correction s lambd",
+    "unbiased right out_int32 include_self replacement with_replacement ceil_mode count_include_pad "
+    "scale_grad_by_freq sparse log_target swap as_tuple return_inverse return_counts",
+    "Number": "negative_slope threshold min_val max_val alpha beta fill_value value dx correction s lambd",
     "float": "margin momentum eps rtol atol nan posinf neginf",
     "str": "equation reduce interpolation side",
+    "torch.dtype?": "dtype",
     "tuple of Tensors": "tensors",
 }.items():
     KINDS.update(dict.fromkeys(_names.split(), _kind))
@@ -45,7 +48,7 @@ for _function, _kinds in {
     **dict.fromkeys("max min".split(), {"dim": "int or Tensor"}),
     **dict.fromkeys("scatter scatter_".split(), {"src": "Tensor or number", "value": None}),
     **dict.fromkeys("nan_to_num nan_to_num_".split(), {"nan": "float?"}),
-    "result_type": dict.fromkeys(("tensor1", "tensor2")),
+    "result_type": dict.fromkeys(("tensor1", "tensor2"), "Tensor or number"),
     **dict.fromkeys("amax amin".split(), {"dim": "tuple of ints?"}),
     **dict.fromkeys("all any nanmean nansum norm logsumexp count_nonzero squeeze squeeze_".split(),
                     {"dim": "tuple of ints"}),
@@ -74,12 +77,15 @@ for _function, _kinds in {
     **dict.fromkeys("batch_norm instance_norm".split(), {
         "running_mean": "Tensor?", "running_var": "Tensor?", "momentum": "float?"}),
     **dict.fromkeys("conv1d conv2d conv3d".split(), dict.fromkeys(("input", "weight", "bias", "padding"))),
-    **dict.fromkeys("linalg_vector_norm linalg_matrix_norm linalg_norm".split(), {"dim": "tuple of ints"}),
     **dict.fromkeys("index_put index_put_".split(), {"indices": None}), "einsum": {"equation": None},
     "unique_consecutive": dict.fromkeys(("return_inverse", "return_counts"), "bool"),
     "normal": {"mean": "Tensor or number", "std": "Tensor or number"}, "pad": dict.fromkeys(("pad", "value")),
     "scaled_dot_product_attention": {"value": "Tensor"},
-    "embedding": {"padding_idx": "int", "input": None, "weight": None},
+    "repeat_interleave": {"output_size": "int", "repeats": "int or Tensor"}, "roll": {"dims": "tuple of ints?"},
+    "narrow": {"start": "int or Tensor"}, "can_cast": dict.fromkeys(("from_", "to"), "torch.dtype"),
+    "promote_types": dict.fromkeys(("type1", "type2"), "torch.dtype"),
+    **dict.fromkeys("logical_and_ logical_or_ logical_xor_".split(), {"other": "Tensor"}),
+    "embedding": {"padding_idx": "int", "input": None, "weight": None, "max_norm": "float"},
     **dict.fromkeys("pairwise_distance triplet_margin_loss cdist".split(), {"p": "Number"}),
     "normalize": {"p": "Number", "dim": "tuple of ints?"}, "gaussian_nll_loss": {"target": None},
     "multilabel_soft_margin_loss": dict.fromkeys(("target", "weight")),
@@ -88,8 +94,15 @@ for _function, _kinds in {
     "dist": {"other": "Tensor", "p": "Number"}, "slice_scatter": {"start": "int", "end": "int"},
     "trapezoid": {"dx": "Number"}, "trapz": {"dx": "float"},
     "where": {"other": "Tensor or number", "input": "Tensor or number"},
-    "as_strided": {"size": "tuple of ints", "stride": "tuple of ints"}, "repeat_interleave": {"output_size": "int"},
-    "unfold": {"size": "int"}, "smooth_l1_loss": {"reduce": None}, "local_response_norm": dict.fromkeys(("size", "k")),
+    "as_strided": {"size": "tuple of ints", "stride": "tuple of ints"},
+    "unfold": {"size": "int"}, "smooth_l1_loss": {"reduce": None},
+    "local_response_norm": {"size": "int", "k": "Number"},
+    **dict.fromkeys("avg_pool2d avg_pool3d".split(), {"divisor_override": "int?"}),
+    **dict.fromkeys("lp_pool1d lp_pool2d lp_pool3d".split(), {"norm_type": "Number"}),
+    "poisson_nll_loss": dict.fromkeys(("log_input", "full"), "bool"),
+    **dict.fromkeys("linalg_cross linalg_vecdot".split(), {"other": "Tensor", "y": "Tensor"}),
+    **dict.fromkeys("linalg_norm linalg_matrix_norm".split(), {"dim": "tuple of ints", "ord": "Number or str"}),
+    "linalg_vector_norm": {"dim": "tuple of ints", "ord": "Number"},
     "unique": {"input": "Tensor", "dim": "int"}, "movedim": {"source": "tuple of ints"},
 }.items():
     OTHERWISE.update(((_function, p), k) for p, k in _kinds.items())
@@ -137,8 +150,10 @@ def as_number(value):
 
 def as_tensors(value):
     """Tensors, or one sequence of them where several may also be given one by one."""
+    if not isinstance(value, tuple | list):
+        return REFUSED
     inside = value[0] if len(value) == 1 and isinstance(value[0], tuple | list) else value
-    return value if isinstance(value, tuple | list) and all(isinstance(each, Tensor) for each in inside) else REFUSED
+    return value if all(isinstance(each, Tensor) for each in inside) else REFUSED
 
 
 def as_float(value):
@@ -176,18 +191,31 @@ def as_str(value):
     return value if isinstance(value, str) else REFUSED
 
 
+def as_number_or_str(value):
+    return value if isinstance(value, str) else as_number(value)
+
+
+def as_dtype(value):
+    found = dtypes.PYTHON.get(value) if isinstance(value, type) else value
+    return found if isinstance(found, dtypes.dtype) else REFUSED
+
+
 CONVERT = {
     "Tensor": as_tensor, "tuple of Tensors": as_tensors, "Tensor or number": as_tensor_or_number, "int": as_int,
     "int or Tensor": as_int_or_tensor, "tuple of ints": as_ints, "tuple of ints or bool": as_ints_or_bool,
-    "bool": as_bool, "Number": as_number, "float": as_float, "str": as_str,
+    "bool": as_bool, "Number": as_number, "float": as_float, "str": as_str, "torch.dtype": as_dtype,
+    "Number or str": as_number_or_str,
 }  # fmt: skip
 WRONG = {  # kind -> the question that a parser asks of a right argument; what fails it is looked at more closely
     "Tensor": "not isinstance({0}, Tensor)",
-    "tuple of Tensors": "not all(isinstance(each, Tensor) for each in {0})",
+    "tuple of Tensors": "type({0}) is not tuple and type({0}) is not list or "
+                        "not all(isinstance(each, Tensor) for each in {0})",
     "Tensor or number": "not isinstance({0}, Tensor) and type({0}) is not float and type({0}) is not int",
     **dict.fromkeys(("int", "int or Tensor", "tuple of ints", "tuple of ints or bool"), "type({0}) is not int"),
     "bool": "type({0}) is not bool", "Number": "type({0}) is not float and type({0}) is not int",
     "float": "type({0}) is not float", "str": "type({0}) is not str",
+    "torch.dtype": "type({0}) is not element_type",
+    "Number or str": "type({0}) is not float and type({0}) is not int and type({0}) is not str",
 }  # fmt: skip
 
 
@@ -226,7 +254,7 @@ def refusal(name, method, kinds, values, wrong):
             for p, v in zip(kinds[method:], values[method:], strict=True) if v is not p[-1] or p[0] == parameter
         )
         return f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"
-    place = "" if position is None else f" (position {position + (not method)})"
+    place = "" if position is None or parameter == "dtype" else f" (position {position + (not method)})"
     kind, found = kind.partition(" or ")[0], f"not {type_name(value)}"
     if kind == "tuple of Tensors" and isinstance(value, tuple | list):
         number, element = next((i, each) for i, each in enumerate(value) if not isinstance(each, Tensor))
@@ -290,7 +318,8 @@ def written(function, name, inner, kinds, formal, passed, defaults, method):
     text += [f"    if {' or '.join(wrong)}:",
              f"        {names}, = asked({name!r}, {method}, kinds, ({names},))",
              f"    return function({', '.join(passed)})"]
-    namespace = {"asked": asked, "kinds": kinds, "function": inner, "Tensor": Tensor, "defaults": defaults}
+    namespace = {"asked": asked, "kinds": kinds, "function": inner, "Tensor": Tensor, "defaults": defaults,
+                 "element_type": dtypes.dtype}
     compile_source(f"{name}, its arguments", [text], namespace)
     made = functools.update_wrapper(namespace[name], function)
     made.__name__, made.asked_for = name, function

@@ -24,7 +24,7 @@ from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table
     kernels,
     messages,
 )
-from course_lib.native.arguments import number_of, rank, type_name
+from course_lib.native.arguments import number_of, rank, type_name, whole_number
 from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.device import legacy_contiguous_format, strided  # noqa: F401
@@ -76,6 +76,9 @@ asinh_, acosh_, atanh_ = map(_not_differentiated, kinds)
 
 def fmod(input, other):
     """What is left of input after rounding input / other towards zero."""
+    if not isinstance(input, Tensor):
+        got = f"({type_name(input)}, {type_name(other)})"
+        raise TypeError(f"fmod() received an invalid combination of arguments - got {got}, but expected one of:")
     if not isinstance(other, Tensor):
         other = composites.plain_number("%", other)
     if input.array.dtype.kind != "f" and isinstance(other, float):
@@ -108,6 +111,23 @@ def dist(input, other, p=2):
     return rows.dist(input, other, p)
 
 
+def _compared_over(function):
+    """The comparison that overwrites its first operand: its gradients are zeros, for both."""
+    name = function.__name__
+
+    def operation_(input, other):
+        values = function(input, other).array
+        if isinstance(other, Tensor):
+            return getattr(rows, name + "_tensor_")(input, other, values)
+        return getattr(rows, name + "_number_")(input, values)
+
+    operation_.__name__ = name + "_"
+    operation_.__doc__ = f"{name}, written into the tensor's own memory."
+    return operation_
+
+
+eq_, ne_, lt_ = _compared_over(composites.eq), _compared_over(composites.ne), _compared_over(composites.lt)
+le_, gt_, ge_ = _compared_over(composites.le), _compared_over(composites.gt), _compared_over(composites.ge)
 greater, less, not_equal = composites.gt, composites.lt, composites.ne
 greater_equal, less_equal = composites.ge, composites.le
 
@@ -133,6 +153,8 @@ def positive(input):
 def isin(elements, test_elements):
     """True where an element is one of test_elements."""
     values, wanted = (getattr(each, "array", each) for each in (elements, test_elements))
+    if np.asarray(values).dtype.kind == "b" or np.asarray(wanted).dtype.kind == "b":
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     return without_gradient(np.isin(values, wanted))
 
 
@@ -249,18 +271,33 @@ def diagflat(input, offset=0):
     return diag_embed(composites.reshape(input, -1), offset)
 
 
+def check_sides(**sides):
+    """RuntimeError for a matrix with a negative side."""
+    for name, length in sides.items():
+        if length < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{length}")
+
+
 def tril_indices(row, col, offset=0, *, dtype=dtypes.int64, device=None):
     """The places of the lower triangle of a matrix: one row of row numbers, one of column numbers."""
+    check_sides(row=row, col=col)
     return creation.finish(np.array(np.tril_indices(row, offset, col)), dtype, device=device)
 
 
 def triu_indices(row, col, offset=0, *, dtype=dtypes.int64, device=None):
     """The places of the upper triangle of a matrix: one row of row numbers, one of column numbers."""
+    check_sides(row=row, col=col)
     return creation.finish(np.array(np.triu_indices(row, offset, col)), dtype, device=device)
 
 
 def bincount(input, weights=None, minlength=0):
     """How often each number from 0 on occurs among whole numbers, or the sum of the weights where it does."""
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if input.array.dtype.kind != "i":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.title}'")
+    if weights is not None and weights.array.shape != input.array.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
     if input.array.ndim != 1 or input.array.size and input.array.min() < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
@@ -275,6 +312,7 @@ def bincount(input, weights=None, minlength=0):
 def median(input, dim=None, keepdim=False):
     """The lower of the middle elements: of all, or (values, indices) along a dimension."""
     if dim is None:
+        composites.check_kept("median", keepdim)
         return rows.median_all(input)
     dim = dimension(input, dim)
     if input.array.ndim and not input.array.shape[dim]:
@@ -304,7 +342,7 @@ def ravel(input):
 
 def roll(input, shifts, dims=()):
     """The elements moved along dimensions; what leaves at one end comes in at the other."""
-    shifts, dims = (tuple(v) if isinstance(v, list | tuple) else (v,) for v in (shifts, dims))
+    shifts, dims = (tuple(v) if isinstance(v, list | tuple) else (v,) for v in (shifts, () if dims is None else dims))
     if not shifts:
         raise RuntimeError("`shifts` required")
     if len(dims) != len(shifts) and (dims or len(shifts) != 1):
@@ -318,16 +356,37 @@ def roll(input, shifts, dims=()):
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along dim) repeated in its place; of one tensor, each place as often as it says."""
     if repeats is None:
+        check_repeats(input.array, None, 0)
         return without_gradient(np.repeat(np.arange(input.array.size), input.array))
     if dim is None:
         input, dim = composites.reshape(input, -1), 0
     dim = dimension(input, dim)
     if isinstance(repeats, Tensor):
+        check_repeats(repeats.array, input.array.shape, dim)
         places = np.repeat(np.arange(input.array.shape[dim]), repeats.array)
         return composites.index_select(input, dim, new_tensor(places))
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
     sizes = list(input.array.shape)
     copies = composites.expand(rows.unsqueeze(input, dim + 1), (*sizes[: dim + 1], repeats, *sizes[dim + 1 :]))
     return composites.flatten(rows.clone_contiguous(copies), dim, dim + 1)
+
+
+def check_repeats(repeats, shape, dim):
+    """Errors for numbers of repetitions that are none, or not one for each place along dim (or one for all)."""
+    if repeats.ndim > 1 or shape is None and repeats.ndim != 1:
+        must = "repeat_interleave only accept 1D vector as repeat" if shape is None else None
+        raise RuntimeError(must or "repeats must be 0-dim or 1-dim tensor")
+    if shape is not None and repeats.size not in (1, shape[dim]):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.size} and "
+            f"input.size({dim}) = {shape[dim]}"
+        )
+    if repeats.dtype.kind != "i":
+        title = dtypes.of_array(repeats).title
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{title}'")
+    if np.any(repeats < 0):
+        raise RuntimeError("repeats can not be negative")
 
 
 def fliplr(input):
@@ -349,14 +408,29 @@ def tensor_split(input, indices_or_sections, dim=0):
     dim = dimension(input, dim)
     length, cuts = input.array.shape[dim], number_of(indices_or_sections)
     if isinstance(cuts, Tensor):
+        if cuts.array.dtype.kind != "i":
+            raise RuntimeError(
+                f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {cuts.dtype.title}"
+            )
         cuts = cuts.tolist()
+    check_cuts("tensor_split", cuts)
     if isinstance(cuts, int):
+        if cuts <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
         short, longer = divmod(length, cuts)
         cuts = [i * short + builtins.min(i, longer) for i in range(1, cuts)]
     cuts = [builtins.max(int(cut) + length, 0) if cut < 0 else int(cut) for cut in cuts]
     edges = [builtins.min(cut, length) for cut in (0, *cuts, length)]
     starts = zip(edges, edges[1:], strict=False)
     return tuple(rows.slice_dim(input, dim, start, builtins.max(start, end), 1) for start, end in starts)
+
+
+def check_cuts(name, cuts):
+    """TypeError for what is neither a number of pieces nor a sequence of places."""
+    places = cuts if isinstance(cuts, list | tuple) else [cuts]
+    if any(whole_number(place) is None for place in places):
+        got = type_name(cuts)
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:")
 
 
 def hsplit(input, indices_or_sections):
@@ -381,6 +455,7 @@ def even_pieces(name, input, cuts, least, dim):
             f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
             f"{input.array.ndim} dimensions!"
         )
+    check_cuts(name, cuts)
     length = input.array.shape[dim]
     if isinstance(cuts, int) and (not cuts or length % cuts):
         raise RuntimeError(
@@ -469,7 +544,29 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 def inverse(input):
     """The inverse of a matrix, or of each of a stack."""
-    return rows.inv(input)[0]
+    return rows.inv(check_square(input, "linalg.inv"))[0]
+
+
+def det(input):
+    """The determinant of a matrix, or of each of a stack."""
+    return rows.det(check_square(input, "linalg.det"))
+
+
+def check_square(A, name):
+    """The matrix; RuntimeError when it is no square one, or cannot be divided by."""
+    if A.array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    rows_, columns = A.array.shape[-2:]
+    if rows_ != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows_} by {columns} matrices")
+    return A if name == "linalg.matrix_power" else check_floating(A, name)
+
+
+def check_floating(A, name):
+    """The matrix; RuntimeError when its elements are no floating-point numbers."""
+    if A.array.dtype.kind != "f":
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.title}")
+    return A
 
 
 # --- einsum ------------------------------------------------------------------------------------------------
@@ -492,6 +589,11 @@ def einsum(equation, *operands):
         operands = operands[0]
     if isinstance(equation, Tensor):
         equation, operands = from_numbered(equation, *operands)
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
+    for number, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"expected Tensor as element {number} in argument 1, but got {type_name(operand)}")
     terms, arrow, output = equation.replace(" ", "").partition("->")
     terms = terms.split(",")
     if len(terms) != len(operands):

@@ -160,6 +160,7 @@ def nanmedian(input, dim=None, keepdim=False):
         input.array, f"\"median_{'cpu' if dim is None else 'out'}\" not implemented for 'Bool'", NotImplementedError
     )
     if dim is None:
+        composites.check_kept("nanmedian", keepdim)
         kept = input.array[~np.isnan(input.array)] if input.array.dtype.kind == "f" else input.array.reshape(-1)
         if not len(kept):
             return rows.median_all(input)
@@ -272,7 +273,15 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip):
 def histc(input, bins=100, min=0, max=0):
     """How many elements fall into each of so many bins of equal width between min and max."""
     kernels.floats(input.array, "histogram_cpu")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if not input.array.size:
+        return creation.zeros(bins, dtype=input.dtype)
     low, high = (float(input.array.min()), float(input.array.max())) if min == max else (min, max)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
     low, high = (low - 1, high + 1) if low == high else (low, high)
     return without_gradient(np.histogram(input.array, bins, (low, high))[0].astype(input.array.dtype))
 
@@ -283,9 +292,18 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         raise composites.errors.not_supported("out_int32=True", "Use the int64 that it gives without.")
     if sorter is not None:
         sorted_sequence = composites.gather(sorted_sequence.detach(), -1, sorter)
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if right and side == "left":
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
     right = side == "right" if side is not None else right
     values = input.array if isinstance(input, Tensor) else np.asarray(input)
     rows_of, where = sorted_sequence.array, "right" if right else "left"
+    check_sorted(rows_of, values)
+    if values.dtype.kind == rows_of.dtype.kind == "b":
+        raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
     if rows_of.ndim == 1:
         return without_gradient(np.asarray(np.searchsorted(rows_of, values, where), np.int64)[()])
     found = np.empty(values.shape, np.int64)
@@ -296,13 +314,35 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     """The number of the bucket between boundaries that each element falls into."""
+    if boundaries.array.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def check_sorted(rows_of, values):
+    """RuntimeError for shapes that do not go together: one row for all values, or a row for each row of them."""
+    if rows_of.ndim != 1 and not values.ndim:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({rows_of.ndim}) and input value's dim(0) numel(1)"
+        )
+    if not rows_of.ndim:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    if rows_of.ndim > 1 and rows_of.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(rows_of.shape)} and input "
+            f"value tensor {list(values.shape)}"
+        )
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements without repetitions of the one before."""
     array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, dimension(input, dim), 0)
-    new = np.concatenate([[True], (array[1:] != array[:-1]).reshape(max(len(array) - 1, 0), -1).any(1)])[: len(array)]
+    differs = array[1:] != array[:-1]
+    new = np.concatenate([[True], differs.any(tuple(range(1, differs.ndim)))])[: len(array)]
     values = array[new] if dim is None else np.moveaxis(array[new], 0, dim)
     answer = [composites_more.recorded(input, without_gradient(values), composites_more.UniqueConsecutiveBackward0)]
     if return_inverse:
@@ -324,6 +364,9 @@ def msort(input):
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under a line through points: at x, or dx apart."""
     kernels.truth_refused(y.array, "trapezoid: received a bool input for `y`, but bool is not supported")
+    dim = _along(y, dim)
+    if not y.array.shape[dim]:
+        return creation.zeros(size=y.array.shape[:dim] + y.array.shape[dim + 1 :], dtype=y.dtype)
     steps = _steps("trapezoid", y, x, dx, dim)
     if x is None:  # the ends count half
         last = composites.select(y, dim, -1)  # C++ computes from right to left
@@ -341,6 +384,9 @@ trapz = trapezoid
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under a line through points, up to each of them."""
     kernels.truth_refused(y.array, "cumulative_trapezoid: received a bool input for `y`, but bool is not supported")
+    dim = _along(y, dim)
+    if not y.array.shape[dim]:
+        return creation.zeros(size=y.array.shape, dtype=y.dtype)
     steps = _steps("cumulative_trapezoid", y, x, dx, dim)
     left, right = _neighbours(y, dim)
     if x is None:
@@ -355,6 +401,12 @@ def half(x):
     return rows.div_number(x if x.is_floating_point() else x.to(dtypes.default), 2.0)
 
 
+def _along(y, dim):
+    if not y.array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dimension(y, dim)
+
+
 def _neighbours(y, dim):
     n = y.array.shape[dim]
     return composites_more.narrow(y, dim, 0, n - 1), composites_more.narrow(y, dim, 1, n - 1)
@@ -366,7 +418,9 @@ def _steps(name, y, x, dx, dim):
     if x.array.ndim == 1 and y.array.ndim > 1:
         if x.array.size != y.array.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
-        x = composites.view(x, [-1 if d == dimension(y, dim) else 1 for d in range(y.array.ndim)])
+        x = composites.view(x, [-1 if d == dim else 1 for d in range(y.array.ndim)])
+    elif x.array.ndim < y.array.ndim:
+        x = composites.view(x, (1,) * (y.array.ndim - x.array.ndim) + x.array.shape)
     left, right = _neighbours(x, dim)
     return right - left
 
@@ -413,6 +467,11 @@ def corrcoef(input):
 
 def cdist(x1, x2, p=2.0, compute_mode=None):
     """The p-norm of the difference of each row of x1 and each row of x2."""
+    for number, x in enumerate((x1, x2), 1):
+        if x.array.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{number} got: {x.array.ndim}D")
+    if not p >= 0:
+        raise RuntimeError("cdist only supports non-negative p values")
     if x1.array.shape[-1] != x2.array.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
@@ -433,10 +492,24 @@ def vdot(input, other):
 
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """beta * input + alpha * (the outer product of two vectors)."""
-    for name, vector in (("vec1", vec1), ("vec2", vec2)):
-        if vector.array.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.array.ndim}-D")
+    check_vectors(vec1, vec2)
     return rows.addr(input, vec1, vec2, beta, alpha)
+
+
+def addr_(input, vec1, vec2, *, beta=1, alpha=1):
+    """The same in the tensor's own memory."""
+    check_vectors(vec1, vec2)
+    sizes = [list(t.array.shape) for t in (input, vec1, vec2)]
+    if sizes[0] != sizes[1] + sizes[2]:
+        raise RuntimeError(f"size mismatch, input: {sizes[0]}, v1: {sizes[1]}, v2: {sizes[2]}")
+    return rows.addr_(input, vec1, vec2, beta, alpha)
+
+
+def check_vectors(*vectors):
+    """RuntimeError for one that is no vector."""
+    for number, vector in enumerate(vectors, 1):
+        if vector.array.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument vec{number}, but got {vector.array.ndim}-D")
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
@@ -474,6 +547,13 @@ def linalg_cross(input, other, dim=-1):
 
 def block_diag(*tensors):
     """Matrices along the diagonal of a larger one."""
+    composites_more.check_only_tensors(tensors)
+    for number, tensor in enumerate(tensors):
+        if tensor.array.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has "
+                f"{tensor.array.ndim} dimensions"
+            )
     blocks = [rare.atleast_2d(t) for t in tensors]
     width = sum(b.array.shape[1] for b in blocks)
     lines, at = [], 0
@@ -487,15 +567,19 @@ def block_diag(*tensors):
 # --- places and shapes -------------------------------------------------------------------------------------
 
 
+def check_source(src, part):
+    """RuntimeError for a source that has not the shape of the part that it shall be written to."""
+    if src.array.shape != part.array.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.array.shape)}, slice size = "
+            f"{list(part.array.shape)}"
+        )
+
+
 def select_scatter(input, src, dim, index):
     """A copy of input with src at one place of a dimension."""
     dim = dimension(input, dim)
-    wanted = composites.select(input.detach(), dim, index).array.shape
-    if src.array.shape != wanted:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.array.shape)}, slice size = "
-            f"{list(wanted)}"
-        )
+    check_source(src, composites.select(input.detach(), dim, index))
     return rows.select_scatter(input, src, dim, index % input.array.shape[dim])
 
 
@@ -503,11 +587,13 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """A copy of input with src on a slice of a dimension."""
     dim = dimension(input, dim)
     start, end, step = slice(start, end, step).indices(input.array.shape[dim])
+    check_source(src, rows.slice_dim(input.detach(), dim, start, max(start, end), step))
     return rows.slice_scatter(input, src, dim, start, max(start, end), step)
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """A copy of input with src on a diagonal."""
+    check_source(src, composites_more.diagonal(input.detach(), offset, dim1, dim2))
     return rows.diagonal_scatter(input, src, offset, dimension(input, dim1), dimension(input, dim2))
 
 
@@ -554,6 +640,8 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 def rot90(input, k=1, dims=(0, 1)):
     """Turned by k quarter turns in the plane of two dimensions."""
+    if isinstance(dims, int):
+        raise TypeError(f"rot90(): argument 'dims' (position 3) must be tuple of ints, not {type(dims).__name__}")
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.array.ndim < 2:
@@ -577,7 +665,12 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
 
 def broadcast_shapes(*shapes):
     """The shape that shapes broadcast to."""
-    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes if shape is not None]
+    for n in itertools.chain(*sizes):
+        if not isinstance(n, int):
+            raise TypeError(f"torch.Size() takes an iterable of 'int' (item 0 is '{type(n).__name__}')")
+        if n < 0:
+            raise ValueError("Attempting to broadcast a dimension with negative length!")
     result = [1] * max(map(len, sizes), default=0)
     for position, shape in enumerate(sizes):
         for back in range(-1, -len(shape) - 1, -1):
@@ -592,6 +685,10 @@ def broadcast_shapes(*shapes):
 
 def cartesian_prod(*tensors):
     """All combinations of one element of each vector, one row each."""
+    composites_more.check_only_tensors(tensors)
+    for tensor in tensors:
+        if tensor.array.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.array.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     grids = composites_more.meshgrid(*tensors, indexing="ij")
@@ -602,6 +699,8 @@ def combinations(input, r=2, with_replacement=False):
     """All combinations of r elements of a vector, one row each."""
     if input.array.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.array.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     if r == 0:
         return creation.empty(0, dtype=input.dtype)
@@ -686,6 +785,7 @@ def matrix_power(A, n):
 
 def slogdet(A):
     """(the sign of the determinant, the logarithm of its magnitude)."""
+    A = rare.check_square(A, "linalg.slogdet")
     sign, magnitude = joint("LinalgSlogdetBackward0", "slogdet_bend", {"A": A}, np.linalg.slogdet(A.array))
     return _SignAndMagnitude((sign, magnitude))
 
@@ -703,7 +803,7 @@ class _SignAndMagnitude(tuple):
 
 def logdet(A):
     """The logarithm of the determinant; NaN for a negative one."""
-    sign, magnitude = slogdet(A)
+    sign, magnitude = slogdet(rare.check_square(A, "logdet"))
     return composites.where(without_gradient(np.asarray(sign.array) == -1), math.nan, magnitude)
 
 

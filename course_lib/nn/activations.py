@@ -55,7 +55,17 @@ Softplus = activation("Softplus", F.softplus, beta=1.0, threshold=20.0)
 Softsign = activation("Softsign", F.softsign)
 Tanhshrink = activation("Tanhshrink", F.tanhshrink)
 Threshold = activation("Threshold", F.threshold, threshold=0.0, value=0.0, inplace=False)
-Hardtanh = activation("Hardtanh", F.hardtanh, min_val=-1.0, max_val=1.0, inplace=False)
+
+
+class Hardtanh(activation("Hardtanh", F.hardtanh, min_val=-1.0, max_val=1.0, inplace=False)):
+    """The input cut off at min_val and max_val, of which the second must be the larger."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if not self.max_val > self.min_val:
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
+
+
 Hardsigmoid = activation("Hardsigmoid", F.hardsigmoid, inplace=False)
 Hardswish = activation("Hardswish", F.hardswish, inplace=False)
 LogSigmoid = activation("LogSigmoid", F.logsigmoid)

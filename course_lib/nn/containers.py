@@ -4,6 +4,7 @@ PyTorch: torch/nn/modules/container.py.
 """
 
 import operator
+from collections import OrderedDict
 from itertools import chain, islice
 
 from course_lib.nn.module import Module, indented
@@ -79,7 +80,7 @@ class Sequential(_Listed):
 
     def __init__(self, *args):
         super().__init__()
-        if len(args) == 1 and isinstance(args[0], dict):
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
             for name, module in args[0].items():
                 self.add_module(name, module)
         else:

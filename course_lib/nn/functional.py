@@ -14,7 +14,7 @@ from course_lib import dtypes
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.grad_mode import state
 from course_lib.native import composites, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
-from course_lib.native.arguments import broadcast_error, number, promote, rank, type_name
+from course_lib.native.arguments import broadcast_error, number, number_of, promote, rank, type_name, whole_number
 from course_lib.native.building import rows
 from course_lib.native.joint import joint
 from course_lib.native.memory import check_cast
@@ -93,6 +93,8 @@ def mish(input, inplace=False):
 @asking_later
 def celu(input, alpha=1.0, inplace=False):
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return (rows.celu_over_ if inplace else rows.celu)(input, alpha)
 
 
@@ -173,17 +175,17 @@ def prelu(input, weight):
     return rows.prelu_kernel(input, weight)
 
 
-def softmax(input, dim=None, dtype=None):
-    """exp(input) divided by its sum along dim."""
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(input) divided by its sum along dim. (PyTorch's third argument is for its warning.)"""
     return composites.softmax(input, chosen_dim("softmax", input, dim), dtype)
 
 
-def softmin(input, dim=None, dtype=None):
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """softmax of -input."""
     return composites.softmax(-input, chosen_dim("softmin", input, dim), dtype)
 
 
-def log_softmax(input, dim=None, dtype=None):
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """The logarithm of softmax, without overflow."""
     return composites.log_softmax(input, chosen_dim("log_softmax", input, dim), dtype)
 
@@ -191,6 +193,8 @@ def log_softmax(input, dim=None, dtype=None):
 def chosen_dim(name, input, dim):
     """The dimension to normalise along; without one, PyTorch's old guess, with its warning."""
     if dim is not None:
+        if type(dim) is not int and whole_number(dim) is None:
+            raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
         return dim
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
@@ -210,7 +214,11 @@ def linear(input, weight, bias=None):
         raise TypeError(f"linear(): argument {name} must be Tensor, not {type_name(input if first else weight)}")
     x, w = input.array.shape, weight.array.shape
     if len(x) == len(w) == 2 and x[1] == w[1] and bias is not None and input.array.dtype is weight.array.dtype:
-        return rows.addmm(bias, input, rows.t(weight))
+        try:
+            return rows.addmm(bias, input, rows.t(weight))
+        except TypeError:
+            check_weight("linear", bias, "bias")
+            raise
     if not x or not w:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(x)}D and {len(w)}D")
     turned = composites.t(weight)
@@ -227,7 +235,12 @@ def linear(input, weight, bias=None):
 @asking_later
 def bilinear(input1, input2, weight, bias=None):
     """For each output k: input1 @ weight[k] @ input2, plus bias."""
-    out, width, depth = weight.shape
+    out, width, depth = (weight.shape[composites.dimension(weight, d)] for d in range(3))
+    for place, (x, n) in enumerate(((input1, width), (input2, depth)), 1):
+        if x.shape[-1] != n:
+            raise RuntimeError(
+                f"bilinear(): input{place} size does not match weight size: got {x.shape[-1]} but expected {n}"
+            )
     lines = [composites.view(x.contiguous(), (-1, n)) for x, n in ((input1, width), (input2, depth))]
     turned = composites.reshape(composites.permute(weight, (1, 0, 2)), (width, out * depth))
     products = composites.reshape(composites.matmul(lines[0], turned), (len(lines[0]), out, depth))
@@ -253,6 +266,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """The rows of weight that the integers in input name. IndexError for a row that is not there."""
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'indices' (position 2) must be Tensor, not {type(input).__name__}")
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"embedding(): argument 'weight' (position 1) must be Tensor, not {type_name(weight)}")
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.array.dtype.kind != "i":
@@ -283,6 +298,21 @@ def shorten_rows(weight, places, max_norm, norm_type):
         weight.mul_(creation.tensor(factors))
 
 
+def check_weight(name, weight, argument="weight", position=3):
+    """TypeError for a weight that is neither None nor a tensor."""
+    if not isinstance(weight, Tensor | None):
+        place = f"'{argument}' (position {position})"
+        raise TypeError(f"{name}(): argument {place} must be Tensor, not {type_name(weight)}")
+
+
+def check_number(name, argument, value, kind, position):
+    """TypeError for an argument that is not of a kind of number."""
+    number = whole_number(value) if kind is int else number_of(value)
+    if not isinstance(number, int | float):
+        got = type_name(value)
+        raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be {kind.__name__}, not {got}")
+
+
 def check_tensors(name, input, *target):
     """TypeError for an input, or a target behind it, that is no tensor."""
     if not isinstance(input, Tensor):
@@ -294,6 +324,8 @@ def check_tensors(name, input, *target):
 def one_hot(tensor, num_classes=-1):
     """For each class number a row of zeros with a single 1 at its place."""
     check_tensors("one_hot", tensor)
+    if whole_number(num_classes) is None or isinstance(num_classes, Tensor):
+        raise TypeError(f"one_hot(): argument 'num_classes' (position 2) must be int, not {type_name(num_classes)}")
     classes = tensor.array
     if classes.dtype.kind != "i":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -324,12 +356,15 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
     unbatched = input.dim() == dimensions + 1
     if unbatched:
         input = composites.unsqueeze(input, 0)
+    check_weight(f"conv{dimensions}d", bias, "bias")
+    if weight.dim() < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if weight.dim() != dimensions + 2:
         raise RuntimeError(
             f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, but "
             f"got {input.dim()}-dimensional input of size {list(input.shape)} instead"
         )
-    stride, dilation = per_dimension(stride, dimensions), per_dimension(dilation, dimensions)
+    stride, dilation = for_convolution(dimensions, stride=stride, dilation=dilation)
     if isinstance(padding, str) and padding not in ("valid", "same"):
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     if padding == "valid":
@@ -342,12 +377,30 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
             uneven = [n for span in reversed(spans) for n in (span // 2, span - span // 2)]
             input, spans = pad(input, uneven), [0] * dimensions
         padding = [span // 2 for span in spans]
-    padding = per_dimension(padding, dimensions)
+    (padding,) = for_convolution(dimensions, padding=padding)
     check_steps(stride, padding, dilation, groups)
     check_convolution(dimensions, input, weight, padding, dilation, groups)
     check_kinds(input, weight, bias)
     result = rows.convolution(input, weight, bias, stride, padding, dilation, groups)
     return composites.squeeze(result, 0) if unbatched else result
+
+
+def for_convolution(dimensions, **given):
+    """One number for each dimension. TypeError for what is no number, RuntimeError when there are others."""
+    found = []
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | tuple | list):
+            got = f"(Tensor, Tensor, {name}={type_name(value)})"
+            raise TypeError(
+                f"conv{dimensions}d() received an invalid combination of arguments - got {got}, but expected one of:"
+            )
+        found.append(per_dimension(value, dimensions))
+        if len(found[-1]) != dimensions:
+            raise RuntimeError(
+                f"expected {name} to be a single integer value or a list of {dimensions} values to match the "
+                f"convolution dimensions, but got {name}={list(value)}"
+            )
+    return found
 
 
 def check_steps(stride, padding, dilation, groups):
@@ -360,6 +413,21 @@ def check_steps(stride, padding, dilation, groups):
         raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
+
+
+def check_groups(groups, weight):
+    """RuntimeError unless the first dimension of a weight can be dealt out to so many groups."""
+    sizes = list(weight.shape)
+    if sizes[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{sizes} instead"
+        )
+    if sizes[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{sizes}] instead"
+        )
 
 
 def check_kinds(input, weight, bias):
@@ -384,6 +452,7 @@ def check_convolution(dimensions, input, weight, padding, dilation, groups):
             f"conv{dimensions}d, but got "
             f"input of size: {list(input.shape)}"
         )
+    check_groups(groups, weight)
     channels = weight.shape[1] * groups
     if input.shape[1] != channels:
         raise RuntimeError(
@@ -429,6 +498,12 @@ def pad(input, pad, mode="constant", value=None):
     check_tensors("pad", input)
     if not isinstance(pad, list | tuple):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+    for place, n in enumerate(pad):
+        if whole_number(n) is None:
+            raise TypeError(
+                f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type_name(n)} "
+                f"at pos {place}"
+            )
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.dim():
@@ -479,7 +554,9 @@ def batch_norm(
     if eps < 0 or training and eps == 0:
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
-    channels = input.shape[1] if input.dim() > 1 else input.shape[0]
+    if training:
+        composites.dimension(input, 1)  # raises when there is none
+    channels = input.shape[1] if input.dim() > 1 else sum(input.shape)
     if training and math.prod((input.shape[0], *input.shape[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not training and (running_mean is None or running_var is None):
@@ -490,10 +567,24 @@ def batch_norm(
         if vector is not None and vector.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
     check_floats(input, "batch_norm")
+    order = (running_mean, running_var, bias) if training else (bias, running_mean, running_var)
+    check_one_kind(input, (weight, bias, running_mean, running_var), order)
     if not input.numel():  # nothing to normalise, and no statistics of it
         result = input.clone() if weight is None else input.clone() * weight[0]
         return result if bias is None else result + bias[0]
     return rows.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def check_one_kind(input, parameters, then):
+    """RuntimeError unless input and parameters are of one element type: PyTorch looks at the first of them first."""
+    given = [p for p in parameters if p is not None]
+    if given and given[0].array.dtype is not input.array.dtype:
+        if all(p.array.dtype is dtypes.F32 for p in given):
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    for parameter in then:
+        if parameter is not None and parameter.array.dtype is not input.array.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.title} but found {parameter.dtype.title}")
 
 
 def check_floats(input, kernel):
@@ -529,6 +620,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     if weight is not None and not input.is_floating_point():
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
     check_floats(input, "LayerNormKernelImpl")
+    check_one_kind(input, (weight, bias), (bias,))
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
@@ -544,6 +636,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     check_tensors("dropout", input)
+    if not isinstance(training, bool):
+        raise TypeError(f"dropout(): argument 'train' (position 3) must be bool, not {type_name(training)}")
     if p == 0 or not training or input.numel() == 0:
         return input
     check_cast(dtypes.F32, input.array.dtype)
@@ -561,6 +655,8 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 @asking_later
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The inner product of two tensors along dim, each scaled to length 1 first."""
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     common = dtypes.FROM_NUMPY[dtypes.result_type([(x.array.dtype, rank(x)) for x in (x1, x2)])]
     if not common.is_floating_point:
         raise RuntimeError(
@@ -587,6 +683,12 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 @asking_later
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     """softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
+    dims = [x.dim() for x in (query, key, value)]
+    if min(dims) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{dims[0]} key.dim: {dims[1]} and value.dim: {dims[2]} instead."
+        )
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
@@ -710,6 +812,9 @@ def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0, size_average=No
 @asking_later
 def huber_loss(input, target, *, reduction="mean", delta=1.0):
     """Half squared differences up to delta, straight lines of slope delta beyond."""
+    delta = number_of(delta)
+    if not isinstance(delta, int | float):
+        raise TypeError(f"huber_loss(): argument 'delta' (position 4) must be float, not {type_name(delta)}")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = same_size(input, target)
@@ -765,6 +870,8 @@ def binary_cross_entropy_with_logits(
         reduction = old_reduction(size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    check_weight("binary_cross_entropy_with_logits", weight)
+    check_weight("binary_cross_entropy_with_logits", pos_weight, "pos_weight", 4)
     refuse_gradients("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     kernels.floats(input.array, "log_sigmoid_cpu")
     if pos_weight is not None:
@@ -785,8 +892,11 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean",
     if type(input) is not Tensor or type(target) is not Tensor:
         check_tensors("nll_loss_nd", input, target)
     dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
-    if dims == 2 and weight is None and input.array.shape[:1] == sizes and target.array.dtype is dtypes.I64:
+    usual = dims == 2 and weight is None and type(ignore_index) is int
+    if usual and input.array.shape[:1] == sizes and target.array.dtype is dtypes.I64:
         return rows.nll_loss(input, target, None, number, ignore_index)[0]  # all is as it should be
+    check_weight("nll_loss_nd", weight)
+    check_number("nll_loss_nd", "ignore_index", ignore_index, int, 5)
     if dims == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     samples = sizes[0] if sizes else 0
@@ -794,6 +904,8 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean",
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({samples}).")
     refuse_gradients("nll_loss_forward" if dims <= 2 else "nll_loss2d_forward", weight=weight)
     check_target(input, target, weight)
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
     if dims <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
     places = target.shape
@@ -856,6 +968,11 @@ def cross_entropy(
         reduction = old_reduction(size_average, reduce)
     if type(input) is not Tensor or type(target) is not Tensor:
         check_tensors("cross_entropy_loss", input, target)
+    if weight is not None:
+        check_weight("cross_entropy_loss", weight)
+    if type(ignore_index) is not int or type(label_smoothing) is not float:
+        check_number("cross_entropy_loss", "ignore_index", ignore_index, int, 5)
+        check_number("cross_entropy_loss", "label_smoothing", label_smoothing, float, 6)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.array.ndim == 1 else 1
@@ -889,6 +1006,11 @@ def soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoot
         target = rows.add_number(target, label_smoothing / log_probabilities.shape[dim])
     products = log_probabilities * target
     if weight is not None:
+        if list(weight.shape) != [input_classes := products.shape[dim]]:
+            raise RuntimeError(
+                f"cross_entropy: weight tensor should be defined either for all {input_classes} classes or no classes "
+                f"but got weight tensor of shape: {list(weight.shape)}"
+            )
         products = products * along_classes(weight, products, dim)
     if reduction_number(reduction) == 0:
         return -composites.sum(products, dim)
@@ -968,7 +1090,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean
     """1 - similarity where the target is 1, max(0, similarity - margin) where it is -1."""
     if target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if input1.dim() != target.dim() + 1:
+    if not input1.dim() == input2.dim() == target.dim() + 1:
         sizes = f"{list(input1.shape)} and {list(input2.shape)}"
         raise RuntimeError(
             f"{target.dim()}D target tensor expects {target.dim() + 1}D input tensors, but found inputs with sizes "
@@ -992,16 +1114,21 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    dims = [x.dim() for x in (anchor, positive, negative)]
+    check_triplet(anchor, positive, negative)
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = rows.minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduced(rows.clamp_min(plus(near, margin) - far, 0), reduction)
+
+
+def check_triplet(*tensors):
+    """RuntimeError unless the three have as many dimensions as each other."""
+    dims = [x.dim() for x in tensors]
     if len(set(dims)) > 1:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
             f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
         )
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = rows.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduced(rows.clamp_min(plus(near, margin) - far, 0), reduction)
 
 
 # --- the rest ----------------------------------------------------------------------------------------------

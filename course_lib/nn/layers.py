@@ -72,6 +72,8 @@ class Bilinear(Module):
 
     def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         self.weight = make(out_features, in1_features, in2_features, dtype=dtype)
         if bias:
@@ -126,7 +128,7 @@ class Unflatten(Module):
 
     def forward(self, input):
         """(N, A * B) -> (N, A, B)."""
-        dim = self.dim % input.dim()
+        dim = composites.dimension(input, self.dim)
         return composites.reshape(input, (*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :]))
 
     def extra_repr(self):

@@ -419,9 +419,9 @@ LEAVES = (
     ),
     Row(
         "a fact",
-        r"attribute '(?P<name>\w+)' of 'torch._C.TensorBase' objects is not writable",
+        r"attribute '(?P<name>\w+)' of '[\w.]+' objects is not writable",
         (
-            "Something was assigned to `{name}` of a tensor, which says what is true of it and is no choice.",
+            "Something was assigned to `{name}` of a tensor or a node, which says what is true of it and is no choice.",
             "Shape and type come from its memory, grad_fn and is_leaf from how it was computed.",
             "Nothing was changed. Any other name can be assigned, a misspelt one too: nobody would notice.",
         ),

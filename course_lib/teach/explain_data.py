@@ -72,13 +72,15 @@ SHAPES = (
     ),
     Row(
         "dimension",
+        r"Input tensors must have \d or fewer|boundaries tensor must be|supports at least 2D|tensor in the tensor list|"
+        r"only accept 1D vector|repeats must be 0-dim|batches of square matrices, but|"
         r"Expected 1-D argument|dimensions cannot be identical|repeated dim in|(two|one) or fewer dimensions|"
         r"must have the same number of dimensions\.|no dimension of size 3|must have length 3|rotation dims|total dims|"
         r"Expect a 1D vector|must be 1 or 2 dim|q must be a scalar or 1D|order must be non-negative|`shifts` required|"
         r"shifts and dimensions must align|start_dim cannot come after end_dim|"
         r"trace: expected a matrix|diff expects|diag\(\): Supports|"
         r"appears multiple times in the list of dims|only supported on matrices|outer: Expected 1-D|"
-        r"Dimension out of range|Dimension specified as \d+ but tensor has no dimensions|duplicate dims|"
+        r"Dimension out of range|Dimension specified as -?\d+ but tensor has no dimensions|duplicate dims|"
         r"number of dimensions "
         r"in the tensor input does not match|expects a tensor with <= 2 dimensions|must have at least 2 dimensions|"
         r"Supports 1D or 2D tensors|expected a matrix, but got|Input must be >= \d-d|dimensions must larger than 1|"
@@ -107,6 +109,7 @@ SHAPES = (
     ),
     Row(
         "split",
+        r"start must be an 0-dim|sections must be larger than 0|indices_or_sections to have|repeats must have the same|"
         r"requires a tensor with at least \d+ dimension|attempted to split along|"
         r"split_sizes to sum exactly|split_size can only be 0|split expects at least|chunk expects|"
         r"start \(\d+\) \+ length|split_sizes? (be|have only) non-negative|"
@@ -123,7 +126,7 @@ SHAPES = (
         "matrix product",
         r"must have the same number of columns|tensordot expects|inner\(\) the last dimension|"
         r"contracted dimensions need to|dimension lists should have same length|"
-        r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same dtype|size mismatch, got input|"
+        r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same dtype|size mismatch, (got )?input|"
         r"inconsistent tensor size|1D tensors expected|must be a matrix|vector \+ matrix @ vector|must be a 3D tensor|"
         r"both arguments to matmul|first two dimensions of batch2|m1 and m2 to have the same dtype|"
         r"both vectors to have same dtype|both inputs should have same dtype|"
@@ -269,7 +272,8 @@ TYPES = (
         r"does not "
         r"support bool|bool tensors? is not supported|on a bool tensor|Integers to negative integer powers|"
         r"operator\.invert|Integer division with addcdiv|"
-        r"Expected a floating point|dtype must be a torch\.dtype|target dtype to be|Class values",
+        r"Unsupported input type encountered|"
+        r"Expected a floating point|target dtype to be|Class values",
         (
             "This operation does not exist for this element type.",
             "Means, roots and everything that is differentiated need floating point; `~ & |` need bools or integers.",
@@ -338,6 +342,8 @@ TYPES = (
     ),
     Row(
         "argument",
+        r"searchsorted\(\): |histc: |bins must be|Indexing dim \d|"
+        r"torch\.Size\(\) takes|must be a type, str, or dtype|invalid type: |indexing must be one of|"
         r"unsupported range|[ra]tol must be|interpolation must be|reduce argument must|q must be in|q values must be|"
         r"value for each sample point|preserve memory format|expects lambda|"
         r"should be called with|module should be of type|supports only objects|is not an Optimizer|Unexpected keyword|"
@@ -471,6 +477,8 @@ NETWORKS = (
         "other value",
         r"set_num_threads expects|can't alias|is not one of 'highest'|"
         r"empty list of sequences|Expected iterable for|padding_side to be one|"
+        r"minlength should be|weights should be 1-d and|size is -\d|[Rr]epeats (must be|can not be) n|"
+        r"(row|col) must be non-negative|Expect a non-negative number|non-negative p values|with negative length!|"
         r"Expects mode to be|1 or more dimensions|should be between 0 and 1|determinism_check should|default_collate|"
         r"only accepts floating point|Expected \d+ \w+, but got|"
         r"dropout probability|Padding_idx|num_embeddings|min_val|approximate argument|[Ff]actor|mode .* is unknown|"

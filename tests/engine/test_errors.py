@@ -8,6 +8,7 @@ import ast
 import copy
 import importlib
 import io
+import math
 import re
 import traceback
 import warnings
@@ -1629,8 +1630,6 @@ ours_only(
     element_type=lambda torch: torch.from_numpy(np.zeros(2, np.int8)),
     dtype_by_name=lambda torch: torch.ones(2, dtype="float32"),
     combined_with_text=lambda torch: torch.mul(torch.ones(2), "a"),
-    # PyTorch makes tensors of both
-    product_of_two_numbers=lambda torch: torch.mul(2, 3),
     # PyTorch names tensor1
     product_with_text_added=lambda torch: torch.ones(2).addcmul_("a", torch.ones(2)),
     # PyTorch trips over its own search for the position here
@@ -1654,6 +1653,79 @@ ours_only(
     state_of_numbers_of_another_size=lambda torch: torch.Generator().set_state(torch.zeros(2)),
     sum_of_a_number=lambda torch: torch.sum(3.0),
     dim_by_name=lambda torch: torch.ones(2).sum("a"),
+)
+
+
+programs(
+    notes_of_a_node_replaced=lambda torch: setattr(computed(torch).grad_fn, "metadata", {}),
+    edges_of_a_node_deleted=lambda torch: delattr(computed(torch).grad_fn, "next_functions"),
+    sum_over_text=lambda torch: torch.ones(2).sum("a"),
+    mean_over_a_float=lambda torch: torch.ones(2).mean(1.5),
+    sum_that_keeps_1=lambda torch: torch.ones(2).sum(0, keepdim=1),
+    sum_that_keeps_what=lambda torch: torch.ones(2).sum(keepdim=True),
+    sum_in_no_type=lambda torch: torch.ones(2).sum(0, dtype=3),
+    joined_number=lambda torch: torch.vstack(3),
+    grid_of_another_indexing=lambda torch: torch.meshgrid(torch.ones(2), torch.ones(2), indexing="zz"),
+    windows_of_negative_length=lambda torch: torch.ones(2).unfold(0, -1, 1),
+    largest_that_keeps_what=lambda torch: torch.ones(2).max(keepdim=True),
+    sum_into_text=lambda torch: torch.add(torch.ones(2), torch.ones(2), out="a"),
+    searched_on_no_side=lambda torch: torch.searchsorted(torch.ones(2), torch.ones(2), side="a"),
+    searched_on_both_sides=lambda torch: torch.searchsorted(torch.ones(2), torch.ones(2), side="left", right=True),
+    area_under_a_number=lambda torch: torch.trapezoid(torch.tensor(1.0)),
+    counted_in_no_bins=lambda torch: torch.histc(torch.ones(2), 0),
+    counted_between_nowhere=lambda torch: torch.histc(torch.ones(2), 2, math.nan, 1),
+    counted_backwards=lambda torch: torch.histc(torch.ones(2), 2, 3, 1),
+    searched_in_a_number=lambda torch: torch.searchsorted(torch.tensor(1.0), torch.ones(2)),
+    searched_in_rows_for_a_number=lambda torch: torch.searchsorted(matrix(torch), 1.0),
+    searched_in_other_rows=lambda torch: torch.searchsorted(matrix(torch), torch.ones(3)),
+    added_along_no_dimension=lambda torch: matrix(torch).index_add(1, torch.tensor([0]), torch.ones(1)),
+    determinant_of_integers=lambda torch: torch.tensor([[1, 2], [3, 4]]).det(),
+    split_by_text=lambda torch: torch.ones(2).split(["a"]),
+    tensordot_over_text=lambda torch: torch.tensordot(torch.ones(2), torch.ones(2), "a"),
+    narrow_from_a_float=lambda torch: torch.ones(2).narrow(0, torch.tensor(1.0), 1),
+    list_broadcast=lambda torch: torch.broadcast_tensors([torch.ones(2)]),
+    taken_at_floats=lambda torch: torch.ones(2).take(torch.ones(2)),
+    type_of_a_number=lambda torch: torch.ones(2).type(3),
+    type_of_another_name=lambda torch: torch.ones(2).type("a"),
+    to_a_list=lambda torch: torch.ones(2).to([1]),
+    fmod_of_a_number=lambda torch: torch.fmod(2, torch.ones(2)),
+    truths_among_truths=lambda torch: torch.isin(torch.ones(2) > 0, torch.ones(2) > 0),
+    counts_of_negative_length=lambda torch: torch.bincount(torch.tensor([1]), minlength=-1),
+    counts_of_floats=lambda torch: torch.bincount(torch.ones(2)),
+    counts_with_other_weights=lambda torch: torch.bincount(torch.tensor([1]), torch.ones(3)),
+    repeated_less_than_never=lambda torch: torch.ones(2).repeat_interleave(-1),
+    repeated_by_a_matrix=lambda torch: torch.ones(2).repeat_interleave(torch.tensor([[1, 2]]), 0),
+    repeated_by_a_longer_vector=lambda torch: torch.ones(2).repeat_interleave(torch.tensor([1, 2, 3])),
+    repeated_by_floats=lambda torch: torch.repeat_interleave(torch.ones(2)),
+    repeated_by_negative_numbers=lambda torch: torch.repeat_interleave(torch.tensor([-1])),
+    split_side_by_side_by_text=lambda torch: torch.ones(2).hsplit("a"),
+    determinant_of_a_vector=lambda torch: torch.ones(2).det(),
+    logarithm_of_no_determinant=lambda torch: matrix(torch).logdet(),
+    einsum_without_an_equation=lambda torch: torch.einsum(None, torch.ones(2)),
+    einsum_of_text=lambda torch: torch.einsum("i->i", "a"),
+    triangle_of_negative_size=lambda torch: torch.triu_indices(-1, 2),
+    split_at_floats=lambda torch: torch.ones(2).tensor_split(torch.ones(2)),
+    split_into_nothing=lambda torch: torch.ones(2).tensor_split(0),
+    truths_searched=lambda torch: torch.searchsorted(torch.ones(2) > 0, torch.ones(2) > 0),
+    buckets_in_a_matrix=lambda torch: torch.bucketize(1.5, matrix(torch)),
+    distances_of_a_negative_power=lambda torch: torch.cdist(matrix(torch), matrix(torch), -1.0),
+    distances_of_a_vector=lambda torch: torch.cdist(torch.ones(3), matrix(torch)),
+    outer_product_of_another_size=lambda torch: matrix(torch).addr_(torch.ones(3), torch.ones(3)),
+    outer_product_of_a_matrix=lambda torch: matrix(torch).addr_(torch.ones(3), matrix(torch)),
+    turned_in_one_dimension=lambda torch: torch.rot90(matrix(torch), 1, 0),
+    combinations_of_less_than_none=lambda torch: torch.combinations(torch.ones(2), -1),
+    blocks_of_blocks=lambda torch: torch.block_diag(torch.ones(1, 1, 1)),
+    shape_of_floats=lambda torch: torch.broadcast_shapes([1.5]),
+    shape_of_negative_length=lambda torch: torch.broadcast_shapes(-1),
+    product_of_a_matrix=lambda torch: torch.cartesian_prod(matrix(torch)),
+    ones_in_a_type_by_name=lambda torch: torch.ones(2, dtype="float32"),
+)
+
+ours_only(
+    tensor_in_a_type_by_name=lambda torch: torch.tensor(1, dtype="float32"),
+    tensor_that_requires_grad_1=lambda torch: torch.tensor(1.0, requires_grad=1),
+    random_integers_below_text=lambda torch: torch.randint("a", (2,)),
+    grid_of_a_matrix=lambda torch: torch.meshgrid(matrix(torch), indexing="ij"),
 )
 
 

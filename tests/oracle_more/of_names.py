@@ -701,3 +701,36 @@ def names_and_arguments_of_the_first_years(T):
     p = T.ones(2, requires_grad=True)
     p.sum().backward()
     return [found, warned(lambda: T.nn.utils.clip_grad_norm([p], 1.0)), p.grad]
+
+
+@program
+def types_of_nodes(T):
+    """How the classes of nodes print, and that what is true of a node cannot be assigned."""
+    x = T.ones(3, requires_grad=True)
+    y = (x * 2).exp()
+    z = x * 1
+    z[0] = 5.0
+    nodes = [y.grad_fn, y.grad_fn.next_functions[0][0], z.grad_fn, z.grad_fn.next_functions[0][0].next_functions[0][0]]
+    facts = ("metadata", "next_functions", "requires_grad")
+    return [
+        [[repr(type(n)), type(n).__module__, type(n).__qualname__] for n in nodes],
+        [raises(lambda fact=fact: setattr(y.grad_fn, fact, None)) for fact in facts],
+        [raises(lambda fact=fact: delattr(y.grad_fn, fact)) for fact in facts],
+    ]
+
+
+@program
+def types_of_custom_nodes(T):
+    """The class of a Function's node is an attribute of the Function, and prints as one of its file."""
+
+    class Twice(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    node = Twice.apply(T.ones(2, requires_grad=True)).grad_fn
+    return [repr(Twice._backward_cls), type(node) is Twice._backward_cls, repr(type(node)), repr(node), node.name()]

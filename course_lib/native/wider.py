@@ -537,6 +537,8 @@ def index_put(input, indices, values, accumulate=False):
     """A copy of input with values written, or added, at the places that index tensors name."""
     result = put_(input.clone(), index_tensors(indices, 1), values, accumulate)
     counter_of(result).value = 0  # nobody has seen it before
+    if result.node is not None:  # in the graph the copy is no step of its own
+        result.node.edges = (gradient_edge(input), *result.node.edges[1:])
     return result
 
 

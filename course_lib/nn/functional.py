@@ -489,10 +489,25 @@ def batch_norm(
         if vector is not None and vector.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
     check_floats(input, "batch_norm")
+    refuse_gradients("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    check_one_type(input, weight, bias, running_mean, running_var)
     if not input.numel():  # nothing to normalise, and no statistics of it
         result = input.clone() if weight is None else input.clone() * weight[0]
         return result if bias is None else result + bias[0]
     return rows.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def check_one_type(input, *parameters):
+    """RuntimeError for parameters of another type than the input's; the words depend on the first that there is."""
+    kinds = [p.dtype for p in parameters if p is not None]
+    other = next((kind for kind in kinds if kind is not input.dtype), None)
+    if other is None:
+        return
+    if kinds[0] is input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {other.title}")
+    if all(kind is dtypes.float32 for kind in kinds):
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
 
 
 def check_floats(input, kernel):
@@ -525,8 +540,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
                 f"{list(vector.shape)} and normalized_shape = {list(shape)}"
             )
-    if weight is not None and not input.is_floating_point():
-        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    check_one_type(input, weight, bias)
     check_floats(input, "LayerNormKernelImpl")
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
@@ -750,6 +764,8 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({samples}).")
     refuse_gradients("nll_loss_forward" if dims <= 2 else "nll_loss2d_forward", weight=weight)
     check_target(input, target, weight)
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
     if dims <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
     places = target.shape

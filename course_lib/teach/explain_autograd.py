@@ -407,7 +407,7 @@ LEAVES = (
     ),
     Row(
         "flag is a bool",
-        r"requires_grad must be a bool",
+        r"requires_grad must be a bool|argument 'requires_grad' must be bool",
         (
             "requires_grad was set to something that is neither True nor False.",
             "It is a yes or no, and numbers are not accepted for it.",

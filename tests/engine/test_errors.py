@@ -1349,6 +1349,8 @@ programs(
     number_times_vector=lambda torch: torch.tensor(1.0).mv(torch.ones(3)),
     vector_plus_vector_times_matrix=lambda torch: torch.addmm(torch.ones(3), torch.ones(3), square(torch)),
     matrices_of_two_types_plus=lambda torch: torch.addmm(leaf(torch), square(torch), square(torch).double()),
+    bias_of_another_type=lambda torch: torch.nn.functional.linear(square(torch), square(torch), torch.ones(2).double()),
+    a_word_for_requires_grad=lambda torch: torch.tensor([1.0], requires_grad="yes"),
     stacks_of_two_types=lambda torch: torch.bmm(square(torch)[None], square(torch)[None].double()),
     matrix_transpose_of_a_vector=lambda torch: torch.ones(3).mT,
     outer_product_with_a_matrix=lambda torch: torch.outer(torch.ones(3), square(torch)),

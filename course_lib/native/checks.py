@@ -10,7 +10,8 @@ import numpy as np
 from course_lib import dtypes
 from course_lib.grad_mode import state
 from course_lib.native import messages
-from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
+from course_lib.native.memory import overlaps
+from course_lib.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor
 
 
 def type_name(value):
@@ -184,6 +185,16 @@ def as_packed(tensor, form, node):
     if tensor.array.shape != shape and tensor.array.size == np.prod(shape):
         tensor = tensor.reshape(shape)
     return tensor.to(dtypes.FROM_NUMPY[dtype]) if dtype.kind == "f" else tensor
+
+
+# --- what is written to and what is read meanwhile ---------------------------------------------------------
+
+
+def check_apart(tensor, *others):
+    """RuntimeError when a tensor to be written to has an element in common with what is read meanwhile."""
+    memory = memory_of(tensor)
+    if any(isinstance(other, Tensor) and overlaps(memory, memory_of(other)) for other in others):
+        raise RuntimeError(messages.OVERLAPS_OPERAND)
 
 
 # --- a slot whose tensor was written to since --------------------------------------------------------------

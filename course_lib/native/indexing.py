@@ -7,10 +7,10 @@ import numpy as np
 
 from course_lib import dtypes, grad_mode
 from course_lib.graph import Node, init_node
-from course_lib.native import kernels, messages
+from course_lib.native import kernels
 from course_lib.native.arguments import type_name, whole_number
 from course_lib.native.building import mark_inference, rows
-from course_lib.native.memory import overlaps
+from course_lib.native.checks import check_apart
 from course_lib.native.messages import warn_once
 from course_lib.native.sum_to import fit
 from course_lib.ops import instrument
@@ -245,6 +245,13 @@ def check_masks(tensor, indices):
 # --- writing -----------------------------------------------------------------------------------------------
 
 
+def before_writing(tensor, *operands):
+    """What an operation asks that writes to places named by an index: may it be written to, and is it read there?"""
+    tensors = [t for t in (tensor, *operands) if isinstance(t, Tensor)]
+    check_in_place(tensor, state.recording > 0 and any(requires_grad(t) for t in tensors))
+    check_apart(tensor, *operands)
+
+
 def setitem(tensor, index, value):
     """`tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
     if not isinstance(value, Tensor):
@@ -341,8 +348,7 @@ def put_(tensor, indices, value, accumulate=False):
     if state.recording > 0:
         edges = gradient_edge(tensor), gradient_edge(value) if is_tensor else None
     tracked = edges != (None, None)
-    if is_tensor and overlaps(memory_of(tensor), values):
-        raise RuntimeError(messages.OVERLAPS_OPERAND)
+    check_apart(tensor, value, *indices)
     kinds = [index.array.dtype.kind for index in indices if index is not None]
     is_fill = np.size(values) == 1 and not accumulate and kinds == ["b"]
     memory, index = memory_of(tensor), numpy_index(indices)

@@ -1,5 +1,6 @@
 """Siblings of programs that were known: the next operation, the next argument, the same mistake one step on."""
 
+import copy
 import functools
 
 from kit import flags, graph, leaf, program, quiet, raises, warned, weighted
@@ -232,3 +233,67 @@ def arrays_are_handed_out_anew(T):
 def numbers_of_several_elements_warn_first(T):
     x = leaf(T, [1.0, 2.0])
     return [warned(lambda: raises(lambda: float(x))), quiet(lambda: raises(lambda: int(x)))]
+
+
+@program
+def copies_of_tensors_with_a_grad(T):
+    plain, frozen, p = T.ones(2), leaf(T, [1.0, 2.0]), T.nn.Parameter(T.ones(2))
+    plain.grad, p.grad = T.tensor([3.0, 4.0]), T.ones(2)
+    (frozen * 2).sum().backward()
+    frozen.requires_grad_(False)
+    p.requires_grad_(False)
+    copies = [copy.deepcopy(x) for x in (plain, frozen, p)]
+    copies[0].grad.add_(1)
+    return [[c, c.grad, flags(c)] for c in copies] + [plain.grad, [copy.copy(x).grad for x in (plain, frozen, p)]]
+
+
+@program
+def places_that_are_read_while_they_are_written(T):
+    out, order = [], T.tensor([1, 0])
+    writes = dict(
+        index_add=lambda x: x.index_add_(0, order, x),
+        index_add_of_a_part=lambda x: x.index_add_(0, order[:1], x[1:]),
+        index_copy=lambda x: x.index_copy_(0, order, x),
+        scatter=lambda x: x.scatter_(0, order, x),
+        scatter_add=lambda x: x.scatter_add_(0, order, x),
+        index_put=lambda x: x.index_put_((order,), x),
+        by_index=lambda x: x.__setitem__(order, x),
+        by_mask=lambda x: x.__setitem__(x > 0, x),
+    )
+    for name, write in writes.items():
+        for make in (lambda: T.tensor([1.0, 2.0]), lambda: leaf(T, [1.0, 2.0]) * 1):
+            x = make()
+            error = raises(lambda: write(x))  # noqa: B023
+            out.append([name, error, x.detach(), x._version, flags(x)])
+    for write in (
+        lambda i: i.index_add_(0, i, i.clone()),
+        lambda i: i.scatter_(0, i, i.clone()),
+        lambda i: i.index_fill_(0, i, 5),
+        lambda i: i.__setitem__(i, 5),
+    ):
+        i = T.tensor([0, 1])
+        out.append([raises(lambda: write(i)), i])  # noqa: B023
+    return out
+
+
+@program
+def packed_second_outputs_that_are_detached_later(T):
+    class Two(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x + 1
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return a * 2 + b * 3
+
+    out = []
+    for make in (Two.apply, lambda x: T.stack([x, x * 3]).unbind(), lambda x: (x.exp(), (x * 5).sort()[0])):
+        x, w = leaf(T, [1.0, 2.0]), leaf(T, [3.0, 4.0])
+        second = make(x)[1]
+        with T.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            y = second * w
+        error = raises(second.detach_)
+        (g,) = T.autograd.grad(y.sum(), w, create_graph=True)
+        out.append([error, g.detach(), graph(g.grad_fn, 3), raises(lambda: g.sum().backward()), x.grad])  # noqa: B023
+    return out

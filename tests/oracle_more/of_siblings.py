@@ -297,3 +297,20 @@ def packed_second_outputs_that_are_detached_later(T):
         (g,) = T.autograd.grad(y.sum(), w, create_graph=True)
         out.append([error, g.detach(), graph(g.grad_fn, 3), raises(lambda: g.sum().backward()), x.grad])  # noqa: B023
     return out
+
+
+@program
+def results_stored_in_tensors_of_another_shape(T):
+    a, made, out = T.tensor([1.0, 2.0]), T.zeros, []
+    for make in (
+        lambda: made(2), lambda: made(3), lambda: made(1), lambda: made(0), lambda: made(2, 2), lambda: made(()),
+        lambda: made(1, 2), lambda: made(4)[:3], lambda: made(2, 2).t(), lambda: made(3, requires_grad=True),
+        lambda: made(5)[3:], lambda: made(3).long(),
+    ):  # fmt: skip
+        for store in (lambda o: T.add(a, a, out=o), lambda o: T.mul(a, 3, out=o)):
+            o = make()
+            alias, base = o.view(-1) if o.is_contiguous() and o.numel() != 1 else None, o._base
+            given = warned(lambda: raises(lambda: store(o)))  # noqa: B023
+            out.append([given, o.detach(), o.stride(), o._version, alias if alias is None else alias.detach(), base])
+    line = T.arange(4.0)
+    return [*out, raises(lambda: T.add(line[:2], line[2:], out=line)), line, quiet(lambda: T.add(a, a, out=made(7)))]

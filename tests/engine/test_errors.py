@@ -453,6 +453,7 @@ programs(
     multiply_with_the_wrong_shape=lambda torch: torch.ones(2).mul_(torch.ones(3)),
     out_with_a_leaf=lambda torch: torch.add(leaf(torch), 1, out=torch.ones(3)),
     out_that_requires_grad=lambda torch: torch.mul(torch.ones(3), 2, out=leaf(torch)),
+    out_of_another_shape=lambda torch: torch.add(torch.ones(3), 1, out=torch.ones(2)),
     data_of_a_leaf_must_be_floating=lambda torch: setattr(leaf(torch), "data", torch.arange(3)),
     detach_a_view_in_place=lambda torch: computed(torch)[1:].detach_(),
     data_must_be_a_tensor=lambda torch: setattr(leaf(torch), "data", 3.0),

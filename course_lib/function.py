@@ -29,7 +29,7 @@ from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
 from course_lib.native import messages
 from course_lib.native.arguments import bind_arguments
-from course_lib.native.checks import as_tensor, check_dirty, take_marks, take_saved, write_only_flag
+from course_lib.native.checks import as_tensor, check_dirty, take_marks, take_saved, type_name, write_only_flag
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
@@ -161,7 +161,7 @@ class FunctionCtx(Node):
                     raise RuntimeError(messages.GRADIENT_OF_NO_TENSOR.format(type(self).__name__, position + 1))
                 continue
             if grad is not None and not isinstance(grad, Tensor):
-                raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
+                raise RuntimeError(f"expected Variable or None (got {type_name(grad)})")
             edge, form = self.edges[len(grads)], self._input_forms[len(grads)]
             if grad is not None and edge is not None:
                 name, (node, output_nr) = type(self).__name__, edge if type(edge) is tuple else (edge, 0)

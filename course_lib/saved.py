@@ -129,34 +129,36 @@ class PackedVariable(SavedVariable):
     accumulator. Packing the tensor itself would keep its values alive, which is what hooks are there to avoid.
     """
 
-    __slots__ = ("packed", "unpack_hook", "is_output", "meta", "is_leaf")
+    __slots__ = ("packed", "unpack_hook", "is_output", "meta", "output_nr", "is_leaf", "form")
 
     def __init__(self, tensor, pack, unpack, is_output=False):
         self.tensor = None  # sends generated code to unpack()
         self.unpack_hook, self.is_output, self.meta = unpack, is_output, tensor.meta
+        self.output_nr = self.meta.output_nr if self.meta is not None and self.meta.edge_to_output else None
         self.history = None if is_output else tensor.grad_fn
         self.is_leaf = not is_output and self.history is None and tensor.requires_grad  # now: it may be detached later
-        before = tensor._version
+        self.version, self.form = tensor._version, (tensor.array.shape, tensor.array.dtype)
         with grad_mode.AutoGradMode(False):
             self.packed = pack(tensor)
-        if tensor._version != before:
+        if tensor._version != self.version:
             raise RuntimeError(messages.PACK_HOOK_WROTE)
-        self.version = before
 
-    def read(self, node):
+    def unpack(self, node):
+        """For a backward pass, in the form of what was packed: PyTorch brings the gradients back to it instead."""
+        return self.read(node, self.form)
+
+    def read(self, node, form=None):
         """What the hook makes of the packed thing, put in the kept tensor's place in the graph."""
-        tensor = self.unpack_hook(self.packed)
-        if not isinstance(tensor, Tensor):
-            raise TypeError(messages.UNPACKED_NO_TENSOR.format(type(tensor).__name__))
+        tensor = checks.as_packed(self.unpack_hook(self.packed), form, node)
         if self.history is None and not (self.is_leaf or self.is_output or tensor.requires_grad):
             return tensor  # a constant has no place in the graph
         result = tensor.detach()
         result.node = node if self.is_output else self.history
         if self.is_leaf:  # gradients go to the leaf's own accumulator
             meta_of(result).requires_grad, result.meta.accumulator = True, self.meta.accumulator
-        elif self.meta is not None and self.meta.edge_to_output:
+        elif self.output_nr is not None:
             meta_of(result).edge_to_output = True
-            result.meta.output_nr = self.meta.output_nr
+            result.meta.output_nr = self.output_nr
         return result
 
 
@@ -177,10 +179,7 @@ class PackedDetached(PackedVariable):
 
 
 class Freed(SavedVariable):
-    """Stands in a slot whose tensor was released. One object, FREED, serves all slots of all nodes.
-
-    It differs from None, which stands in a slot that was never filled because no formula would need it.
-    """
+    """Stands in a slot whose tensor was released: one object, FREED, for all. None stands where none was needed."""
 
     __slots__ = ("message",)
 

@@ -7,6 +7,7 @@ PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cp
 import numpy as np
 
 from course_lib import dtypes
+from course_lib.native.checks import type_name
 from course_lib.native.kernels import check_difference, no_quotient, sizes_differ
 from course_lib.saved import WrappedNumber
 from course_lib.tensor import Tensor, new_tensor
@@ -108,12 +109,6 @@ def number(value, like):
         if value and len(_numbers) < 512:  # not 0: as a key it cannot be told from -0.0
             _numbers[key] = found
     return found
-
-
-def type_name(value):
-    """A value's type as C writes it: with its module when it is NumPy's or a dtype."""
-    module = {"numpy": "numpy.", "course_lib.dtypes": "torch."}.get(type(value).__module__, "")
-    return module + type(value).__name__
 
 
 def operands(name, *values):

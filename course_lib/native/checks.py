@@ -7,15 +7,23 @@ import warnings
 
 import numpy as np
 
+from course_lib import dtypes
 from course_lib.grad_mode import state
 from course_lib.native import messages
-from course_lib.tensor import Tensor, counter_of, meta_of, new_tensor
+from course_lib.native.memory import overlaps
+from course_lib.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor
+
+
+def type_name(value):
+    """A value's type as C writes it: with its module when it is NumPy's or a dtype."""
+    module = {"numpy": "numpy.", "course_lib.dtypes": "torch."}.get(type(value).__module__, "")
+    return module + type(value).__name__
 
 
 def check_grad(tensor, grad):
     """A gradient must have its tensor's shape and type, and be another tensor."""
     if not isinstance(grad, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(grad)}")
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.array.dtype != tensor.array.dtype:
@@ -61,8 +69,8 @@ def check_result(hook, result, value):
     if value is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-    name = getattr(hook, "__name__", type(hook).__name__)
+        raise TypeError(f"expected Variable, but hook returned '{type_name(result)}'")
+    name = getattr(hook, "__name__", "<unknown>")
     if value is not None and result.array.dtype != value.array.dtype:
         types = f"was {value.type()} got {result.type()}"
         raise RuntimeError(f"hook '{name}' has changed the type of value ({types})")
@@ -73,9 +81,9 @@ def check_result(hook, result, value):
 def check_results(hook, result, wanted):
     """A node's hook must return a tuple, with as many gradients as it was given and of their forms."""
     if not isinstance(result, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+        raise TypeError(f"expected tuple, but hook returned '{type_name(result)}'")
     if len(result) != len(wanted):
-        name = getattr(hook, "__name__", type(hook).__name__)
+        name = getattr(hook, "__name__", "<unknown>")
         raise RuntimeError(
             f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(wanted)})"
         )
@@ -158,6 +166,35 @@ def check_nan(node, grads, retain_graph):
             if not retain_graph:
                 node.release()
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {position}th output.")
+
+
+# --- what unpack hooks return ------------------------------------------------------------------------------
+
+
+def as_packed(tensor, form, node):
+    """An unpacked tensor in the shape and floating type in which it was packed; TypeError for anything else.
+
+    In PyTorch the formula is computed with what the hook returned, and the gradient is brought to its input's form
+    afterwards. A custom Function is handed what the hook returned, and so is who only looks: then `form` is None.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(messages.UNPACKED_NO_TENSOR.format(type(tensor).__name__))
+    if form in (None, (tensor.array.shape, tensor.array.dtype)) or hasattr(node, "save_for_backward"):
+        return tensor
+    shape, dtype = form
+    if tensor.array.shape != shape and tensor.array.size == np.prod(shape):
+        tensor = tensor.reshape(shape)
+    return tensor.to(dtypes.FROM_NUMPY[dtype]) if dtype.kind == "f" else tensor
+
+
+# --- what is written to and what is read meanwhile ---------------------------------------------------------
+
+
+def check_apart(tensor, *others):
+    """RuntimeError when a tensor to be written to has an element in common with what is read meanwhile."""
+    memory = memory_of(tensor)
+    if any(isinstance(other, Tensor) and overlaps(memory, memory_of(other)) for other in others):
+        raise RuntimeError(messages.OVERLAPS_OPERAND)
 
 
 # --- a slot whose tensor was written to since --------------------------------------------------------------

@@ -6,13 +6,14 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, LinearAlgebra.cpp, TensorShape.cpp
 import builtins
 import functools
 import math
+import warnings
 
 import numpy as np
 
 from course_lib import dtypes, errors
 from course_lib.grad_mode import state
 from course_lib.graph import public_edge
-from course_lib.native import creation, kernels
+from course_lib.native import creation, kernels, messages
 from course_lib.native.arguments import (
     broadcast_error,
     known_dtype,
@@ -24,7 +25,7 @@ from course_lib.native.arguments import (
 )
 from course_lib.native.building import mark_inference, rows
 from course_lib.native.indexing import dimension
-from course_lib.native.memory import check_cast
+from course_lib.native.memory import check_cast, check_overlap, resized
 from course_lib.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.views import requires_grad
 
@@ -149,6 +150,12 @@ def store(name, out, result, *inputs):
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     check_cast(result.array.dtype, out.array.dtype)
+    sizes = result.array.shape
+    if out.array.shape != sizes:
+        check_overlap(out, [t for t in inputs if isinstance(t, Tensor)])
+        if out.array.size:
+            warnings.warn(messages.OUT_RESIZED.format(list(out.array.shape), list(sizes)), UserWarning, stacklevel=3)
+        out.array = resized(memory_of(out), sizes)
     return rows.copy_(out, result.detach())
 
 

@@ -54,8 +54,10 @@ def finish(array, dtype=None, requires_grad=False, device=None):
 def tensor(data, *, dtype=None, device=None, requires_grad=False):
     """A leaf holding a copy of `data`: a number, nested lists, or an array. Floats become float32, ints int64.
 
-    ValueError for ragged lists; TypeError for elements that are no numbers.
+    ValueError for ragged lists; TypeError for elements that are no numbers, or a flag that is no bool.
     """
+    if requires_grad is not False and not isinstance(requires_grad, bool | np.bool_):
+        raise TypeError(f"tensor(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     if isinstance(data, Tensor):
         warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="torch.tensor"), stacklevel=2)
         array = np.array(data.array)

@@ -7,10 +7,10 @@ import numpy as np
 
 from course_lib import dtypes, grad_mode
 from course_lib.graph import Node, init_node
-from course_lib.native import kernels, messages
+from course_lib.native import kernels
 from course_lib.native.arguments import type_name, whole_number
 from course_lib.native.building import mark_inference, rows
-from course_lib.native.memory import overlaps
+from course_lib.native.checks import check_apart
 from course_lib.native.messages import warn_once
 from course_lib.native.sum_to import fit
 from course_lib.ops import instrument
@@ -238,10 +238,10 @@ def check_masks(tensor, indices):
         if index is None or index.array.dtype.kind != "b":
             dim += 1
             continue
-        for n in index.array.shape:
+        for place, n in enumerate(index.array.shape):
             if n != tensor.array.shape[dim]:
                 raise IndexError(
-                    f"The shape of the mask {list(index.array.shape)} at index 0 does not match the shape of the "
+                    f"The shape of the mask {list(index.array.shape)} at index {place} does not match the shape of the "
                     f"indexed tensor {list(tensor.array.shape)} at index {dim}"
                 )
             dim += 1
@@ -250,18 +250,27 @@ def check_masks(tensor, indices):
 # --- writing -----------------------------------------------------------------------------------------------
 
 
+def before_writing(tensor, *operands):
+    """What an operation asks that writes to places named by an index: may it be written to, and is it read there?"""
+    tensors = [t for t in (tensor, *operands) if isinstance(t, Tensor)]
+    check_in_place(tensor, state.recording > 0 and any(requires_grad(t) for t in tensors))
+    check_apart(tensor, *operands)
+
+
 def setitem(tensor, index, value):
     """`tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
-    if type(index) is slice:
-        view, indices = take_slice(tensor, 0, index, skip_whole=True), []
-    else:
-        view, indices = apply_simple(tensor, index)
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | np.integer):
             raise TypeError(f"can't assign a {type_name(value)} to a {tensor.type()}")
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
+    if type(index) is slice:
+        view, indices = take_slice(tensor, 0, index, skip_whole=True), []
+    elif index is False:
+        return  # nothing is written, so nothing is counted
+    else:
+        view, indices = apply_simple(tensor, None if index is True else index)
     if indices:
-        put_(view, indices, value)
+        put_(view, indices, value if value.array.shape[:1] != (1,) else rows.view(value, without_ones(value)))
     elif value.array.ndim == 0 != view.array.ndim:
         rows.fill_tensor_(view, value)
     else:
@@ -270,13 +279,18 @@ def setitem(tensor, index, value):
 
 def spread(value, shape):
     """An assigned value in the shape of the place it goes to; it may have more leading dimensions of length 1."""
-    sizes = value.array.shape
-    if sizes == shape or not sizes:
+    if value.array.shape == shape or not value.array.ndim:
         return value
-    while len(sizes) > 0 and sizes[0] == 1:
+    value = rows.view(value, without_ones(value))
+    return value if value.array.shape == shape else rows.expand(value, shape)
+
+
+def without_ones(value):
+    """A value's sizes without leading dimensions of length 1."""
+    sizes = value.array.shape
+    while sizes and sizes[0] == 1:
         sizes = sizes[1:]
-    value = rows.view(value, sizes)
-    return value if sizes == shape else rows.expand(value, shape)
+    return sizes
 
 
 class IndexPutBackward0(Node):
@@ -347,30 +361,25 @@ def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
     if state.recording > 0:
         edges = gradient_edge(tensor), gradient_edge(value) if is_tensor else None
     tracked = edges != (None, None)
-    if is_tensor and overlaps(memory_of(tensor), values):
-        raise RuntimeError(messages.OVERLAPS_OPERAND)
+    check_apart(tensor, value, *indices)
     kinds = [index.array.dtype.kind for index in indices if index is not None]
     is_fill = np.size(values) == 1 and not accumulate and kinds == ["b"]
+    memory, index = memory_of(tensor), numpy_index(indices)
     if is_tensor and value.array.dtype != tensor.array.dtype and not is_fill:
+        check_room(memory, index, values)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{tensor.dtype.title} for the destination and {value.dtype.title} for the source."
         )
-    memory, index = memory_of(tensor), numpy_index(indices)
     kept = keep_all(indices) if tracked else None
     try:
         if accumulate:
             np.add.at(memory, index, values)
         else:
             memory[index] = values
-    except IndexError as error:
+    except (IndexError, TypeError, ValueError) as error:
+        check_room(memory, index, values)
         raise IndexError(str(error).replace("for axis", "for dimension")) from None
-    except (ValueError, TypeError):
-        shape = list(np.shape(memory[index]))
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result "
-            f"of shape {shape}"
-        ) from None
     count_write(tensor)
     if tracked:
         node = init_node(kind(), edges)
@@ -390,6 +399,19 @@ def put_new(tensor, indices, value, accumulate=False):
         copied, value_edge = result.node.edges
         result.node.edges = copied and copied.edges[0], value_edge
     return result
+
+
+def check_room(memory, index, values):
+    """RuntimeError when values do not fit into the places that an index names, wherever these lie."""
+    if 0 in memory.shape:
+        return
+    somewhere = tuple(0 * part if getattr(part, "dtype", None) == np.int64 else part for part in index)
+    shape = memory[somewhere].shape
+    if not kernels.can_be_summed(shape, np.shape(values)):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result "
+            f"of shape {list(shape)}"
+        )
 
 
 def keep_all(indices):

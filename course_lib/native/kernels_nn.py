@@ -411,8 +411,6 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
 def layer_norm(x, normalized_shape, weight, bias, eps):
     """(result, mean, 1 / standard deviation) over the last dimensions."""
     floats(x, "LayerNormKernelImpl")
-    if any(parameter is not None and parameter.dtype != x.dtype for parameter in (weight, bias)):
-        raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {title(x).title}")
     axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
     center = average(x, axes) if x.size else np.zeros((*x.shape[: axes[0]], *(1 for _ in axes)), x.dtype)
     shifted = x - center

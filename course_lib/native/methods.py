@@ -429,10 +429,10 @@ def __int__(self):
 
 @method()
 def _as_scalar(self, warns=True):
-    if self.array.size != 1:
-        raise ValueError("only one element tensors can be converted to Python scalars")
     if warns and state.grad_enabled and self.requires_grad:
         warn_once(messages.SCALAR_OF_GRAD, stacklevel=3)
+    if self.array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
     return self.item()
 
 
@@ -569,7 +569,7 @@ def numpy(self, *, force=False):
         if not force:
             raise RuntimeError(messages.NUMPY_OF_GRAD)
         return np.array(self.array)
-    return memory_of(self)
+    return memory_of(self).view()
 
 
 @method()

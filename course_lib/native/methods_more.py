@@ -100,11 +100,13 @@ def __reversed__(self):
 
 def scatter_add_(self, dim, index, src):
     """Add src at the places that index names along a dimension."""
+    indexing.before_writing(self, index, src)
     return rows.scatter_add_(self, indexing.dimension(self, dim), index, src)
 
 
 def index_add_(self, dim, index, source, *, alpha=1):
     """Add the slices of alpha * source at the places that index names along a dimension."""
+    indexing.before_writing(self, index, source)
     return rows.index_add_(self, indexing.dimension(self, dim), index, source, alpha)
 
 
@@ -207,7 +209,7 @@ def __deepcopy__(self, memo):
     if requires_grad(self):
         want_grad(copy)
     if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
-        copy.meta.grad = __deepcopy__(self.meta.grad, memo)
+        meta_of(copy).grad = __deepcopy__(self.meta.grad, memo)
     if self.__dict__ and self.keeps_grad_when_copied:
         from copy import deepcopy
 

@@ -28,10 +28,9 @@ from course_lib.native.arguments import number_of, rank, type_name, whole_number
 from course_lib.native.building import build, mark_inference, rows
 from course_lib.native.composites import pair, without_gradient
 from course_lib.native.device import legacy_contiguous_format, strided  # noqa: F401
-from course_lib.native.indexing import dimension
+from course_lib.native.indexing import before_writing, dimension
 from course_lib.native.joining import cat
-from course_lib.native.memory import check_cast, in_storage, overlaps
-from course_lib.native.messages import OVERLAPS_OPERAND
+from course_lib.native.memory import check_cast, in_storage
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, memory_of, new_tensor
@@ -175,8 +174,7 @@ def scatter(input, dim, index, src):
 def scatter_(input, dim, index, src):
     """Write src, a tensor or a number, at the places index names along a dimension."""
     row = rows.scatter_ if isinstance(src, Tensor) else rows.scatter_value_
-    if isinstance(src, Tensor) and overlaps(memory_of(input), memory_of(src)):
-        raise RuntimeError(OVERLAPS_OPERAND)
+    before_writing(input, index, src)
     return row(input, dimension(input, dim), index, src)
 
 
@@ -188,6 +186,7 @@ def index_fill(input, dim, index, value):
 
 def index_fill_(input, dim, index, value):
     """Write a number into the slices that index names along a dimension."""
+    before_writing(input, index)
     row = rows.index_fill_tensor_ if isinstance(value, Tensor) else rows.index_fill_over_
     return row(input, dimension(input, dim), index, value)
 
@@ -199,6 +198,7 @@ def index_copy(input, dim, index, source):
 
 def index_copy_(input, dim, index, source):
     """Replace the slices that index names along a dimension by those of source."""
+    before_writing(input, index, source)
     return rows.index_copy_(input, dimension(input, dim), index, source)
 
 

@@ -567,6 +567,7 @@ def batch_norm(
         if vector is not None and vector.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
     check_floats(input, "batch_norm")
+    refuse_gradients("native_batch_norm", running_mean=running_mean, running_var=running_var)
     order = (running_mean, running_var, bias) if training else (bias, running_mean, running_var)
     check_one_kind(input, (weight, bias, running_mean, running_var), order)
     if not input.numel():  # nothing to normalise, and no statistics of it

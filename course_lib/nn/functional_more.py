@@ -33,6 +33,7 @@ from course_lib.nn.functional import (
     plus,
     reduced,
     reduction_number,
+    refuse_gradients,
 )
 from course_lib.nn.functional import pad as pad_with_value
 from course_lib.tensor import Tensor
@@ -821,6 +822,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 def soft_margin_loss(input, target, *, reduction="mean"):
     """log(1 + exp(-target * input)), for targets of 1 and -1."""
+    refuse_gradients("soft_margin_loss", target=target)
     kernels.truth_refused(target.array, kernels.NO_NEGATIVE)
     check_cast(dtypes.F32 if input.array.dtype.kind != "f" else input.array.dtype, input.array.dtype)
     kernels.sizes_of_both(input.array, target.array)
@@ -836,6 +838,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, *, reduction=
     """How far other classes come within a margin of the right one, to the power p, averaged over classes."""
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    refuse_gradients("multi_margin_loss", weight=weight)
     kernels.floats(input.array, "multi_margin_loss_cpu_kernel")
     lines = input if input.dim() == 2 else composites.reshape(input, (1, -1))
     if target.dim() > 1 or target.numel() != len(lines):

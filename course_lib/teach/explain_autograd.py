@@ -317,6 +317,16 @@ WRITING = (
         1,
     ),
     Row(
+        "out= resized",
+        r"An output with one or more elements was resized",
+        (
+            "out= named a tensor of another shape than the result has.",
+            "The tensor took the result's shape; views of it and other tensors on its memory keep theirs.",
+            "PyTorch warns for now, and computed the result.",
+        ),
+        ("Make the tensor in the result's shape.", "Leave out= away: the result is a new tensor."),
+    ),
+    Row(
         "detach view",
         r"Can't detach views in-place",
         (
@@ -407,7 +417,7 @@ LEAVES = (
     ),
     Row(
         "flag is a bool",
-        r"requires_grad must be a bool",
+        r"requires_grad must be a bool|argument 'requires_grad' must be bool",
         (
             "requires_grad was set to something that is neither True nor False.",
             "It is a yes or no, and numbers are not accepted for it.",

@@ -126,7 +126,7 @@ SHAPES = (
         "matrix product",
         r"must have the same number of columns|tensordot expects|inner\(\) the last dimension|"
         r"contracted dimensions need to|dimension lists should have same length|"
-        r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same dtype|size mismatch, (got )?input|"
+        r"mat1 and mat2 shapes cannot be multiplied|and mat2 must have the same dtype|size mismatch, (got )?input|"
         r"inconsistent tensor size|1D tensors expected|must be a matrix|vector \+ matrix @ vector|must be a 3D tensor|"
         r"both arguments to matmul|first two dimensions of batch2|m1 and m2 to have the same dtype|"
         r"both vectors to have same dtype|both inputs should have same dtype|"

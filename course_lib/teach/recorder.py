@@ -484,8 +484,9 @@ class Followed:
     def unpack(self, node):
         return looked_at(self, super().unpack, node, sys._getframe(1))
 
-    def read(self, node):
-        return looked_at(self, super().read, node, sys._getframe(1))
+    def read(self, node, *form):
+        look = super().read
+        return looked_at(self, (lambda node: look(node, *form)) if form else look, node, sys._getframe(1))
 
     def __del__(self):
         kept = _followed.pop(id(self), None)

@@ -4,6 +4,7 @@ PyTorch: torch/nn/utils (clip_grad.py, convert_parameters.py).
 """
 
 import math
+import types
 import warnings
 
 from course_lib.autograd.grad_mode import no_grad
@@ -47,9 +48,14 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scale all gradients in place by one factor so that their total norm is at most max_norm.
 
-    Returns the norm before. RuntimeError for an infinite or NaN norm, if error_if_nonfinite.
+    Returns the norm before. RuntimeError for an infinite or NaN norm, if error_if_nonfinite; a warning for a generator
+    with nothing left in it, such as the `model.parameters()` that an optimizer was given.
     """
+    may_be_used_up = isinstance(parameters, types.GeneratorType)
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    if may_be_used_up and not parameters:
+        text = "`parameters` is an empty generator, no gradient clipping will occur."
+        warnings.warn(text, UserWarning, stacklevel=2)
     with no_grad():
         total = get_total_norm(gradients(parameters), norm_type, error_if_nonfinite)
         clip_grads_with_norm_(parameters, max_norm, total)

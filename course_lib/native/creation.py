@@ -12,6 +12,7 @@ import numpy as np
 from course_lib import dtypes, errors, grad_mode
 from course_lib.graph import want_grad
 from course_lib.native import messages
+from course_lib.native.arguments import type_name
 from course_lib.native.device import contiguous_format
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 
@@ -42,9 +43,9 @@ def finish(array, dtype=None, requires_grad=False, device=None):
     dtypes.of_array(result.array)
     if state.inference:
         meta_of(result).inference = True
-    if requires_grad:
+    if requires_grad is not False and requires_grad is not None:
         if requires_grad is not True:
-            raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+            raise TypeError(f"argument 'requires_grad' must be bool, not {type_name(requires_grad)}")
         if array.dtype.kind != "f":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         want_grad(result)
@@ -56,8 +57,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
 
     ValueError for ragged lists; TypeError for elements that are no numbers, or a flag that is no bool.
     """
-    if requires_grad is not False and not isinstance(requires_grad, bool | np.bool_):
-        raise TypeError(f"tensor(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+    if type(requires_grad) is not bool:
+        raise TypeError(f"tensor(): argument 'requires_grad' must be bool, not {type_name(requires_grad)}")
     if isinstance(data, Tensor):
         warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="torch.tensor"), stacklevel=2)
         array = np.array(data.array)

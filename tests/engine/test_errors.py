@@ -1727,6 +1727,7 @@ programs(
 ours_only(
     tensor_in_a_type_by_name=lambda torch: torch.tensor(1, dtype="float32"),
     tensor_that_requires_grad_1=lambda torch: torch.tensor(1.0, requires_grad=1),
+    ones_that_require_grad_1=lambda torch: torch.ones(2, requires_grad=1),
     random_integers_below_text=lambda torch: torch.randint("a", (2,)),
     grid_of_a_matrix=lambda torch: torch.meshgrid(matrix(torch), indexing="ij"),
 )

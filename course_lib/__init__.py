@@ -40,7 +40,7 @@ from course_lib.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled
 _native_methods.make_facts_read_only()
 float, double, long = float32, float64, int64  # noqa: A001
 inf, nan, pi, e = (getattr(_composites.np, _name) for _name in ("inf", "nan", "pi", "e"))
-__version__ = "0.7.0"
+__version__ = "0.8.0"
 
 _FUNCTIONS = """
     add sub mul div pow square lerp clamp where sum mean max min argmax argmin all any softmax log_softmax mm mv dot bmm

@@ -433,8 +433,6 @@ L.check("10.6", cures)
 #
 # The tests are in `tests/claims/test_claims_10.py`. They run on our engine and on real PyTorch.
 #
-# **A whole loop.** It is the one you know, and each line has its claim. Above it stands what must be there before: first the model, then the optimizer that holds its parameters, then the scheduler that holds the optimizer (C10.11, C10.8). At the end the best state is put back, and the test gives the very same number.
-#
 # **What PyTorch does differently.** Its optimizers can be made with `fused=True`: one call writes all parameters, and in PyTorch 2.13 it does not count. With such an optimizer the order SZB raises nothing, and the gradient of the first weight is −5.6 where −4 is right; a test of this lesson shows it. Our engine refuses the setting.
 #
 # **One more trap.** A model's `load_state_dict` copies. An optimizer's takes over the very tensors of the state that you give it, so going on with the training changes that state: load a `copy.deepcopy` of it if you need it again.
@@ -442,6 +440,8 @@ L.check("10.6", cures)
 # **Left out.** Closures for `step`, and optimizers that need them (LBFGS). GPUs: PyTorch's documentation advises to move a model before its optimizer is made. 16-bit training: `GradScaler` multiplies the loss before backward and divides the gradients before the step; clipping comes after the division.
 #
 # **Next:** lesson 11: operations of your own.
+#
+# **A whole loop, to take along.** It is the one you know, and each line has its claim. Above it stands what must be there before: first the model, then the optimizer that holds its parameters, then the scheduler that holds the optimizer (C10.11, C10.8). At the end the best state is put back, and the test gives the very same number.
 
 # %%
 torch.manual_seed(0)  # first values and dropout: the same in every run

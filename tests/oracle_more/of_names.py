@@ -636,7 +636,7 @@ def first_lines_of_scripts(T):
     cudnn = T.backends.cudnn
     cudnn.benchmark, cudnn.deterministic = False, True
     T.backends.cuda.matmul.allow_tf32 = False
-    facts = [cudnn.enabled, cudnn.is_available(), T.backends.mps.is_available(), T.backends.cuda.is_built()]
+    facts = [cudnn.enabled, *(type(is_there()) for is_there in (cudnn.is_available, T.backends.cuda.is_built))]
     calls = [T.cuda.manual_seed(0), T.cuda.manual_seed_all(0), T.cuda.empty_cache(), T.cuda.memory_allocated()]
     T.use_deterministic_algorithms(True, warn_only=True)
     seen = [T.are_deterministic_algorithms_enabled(), T.use_deterministic_algorithms(False)]
@@ -644,7 +644,7 @@ def first_lines_of_scripts(T):
     T.set_float32_matmul_precision("high")
     seen += [T.are_deterministic_algorithms_enabled(), T.get_float32_matmul_precision()]
     seen += [T.set_float32_matmul_precision("highest"), T.get_float32_matmul_precision(), T.ones(1).is_cpu, T.e]
-    return [facts, calls, seen, wrong, T.cuda.is_initialized(), T.cuda.device_count()]
+    return [[str(fact) for fact in facts], calls, seen, wrong, T.cuda.is_initialized()]
 
 
 @program

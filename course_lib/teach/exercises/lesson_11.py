@@ -9,8 +9,8 @@ import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises import shared
-from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import finite_differences, flat, numbers
+from course_lib.teach.exercises.outcomes import check_cures, check_table, happens
+from course_lib.teach.exercises.shared import array, finite_differences, flat
 
 IN_PLACE = "modified by an inplace operation"
 COUNT = "incorrect number of gradients"
@@ -18,15 +18,9 @@ SHAPE = "returned an invalid gradient"
 ONCE = "marked with @once_differentiable"
 
 
-def array(torch, *shape, low=-1.0, high=1.0, requires_grad=False):
-    """A random float64 tensor."""
-    values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(*shape)
-    return values.detach().requires_grad_(requires_grad)
-
-
 def near(found, wanted, tolerance=1e-5):
     """Two tensors have one shape and agree."""
-    return tuple(found.shape) == tuple(wanted.shape) and shared.near(flat(found), flat(wanted), tolerance)
+    return shared.alike(found, wanted, tolerance)
 
 
 def is_function(answer, torch):
@@ -646,19 +640,12 @@ WRONG_CURES = {
 
 
 def check_11_2(answer, torch):
-    if not isinstance(answer, dict) or any(not isinstance(answer.get(letter), str) for letter in CURES):
-        return not_yet("Put the name of a method, as text, in the place of each None.")
-    given = {letter: answer[letter].split("(")[0].strip("@ ").removeprefix("ctx.") for letter in CURES}
-    strange = [letter for letter, method in given.items() if method not in METHODS]
-    if strange:
-        return not_yet(f"For {', '.join(strange)}, choose one of: {', '.join(METHODS)}.")
-    wrong = [letter for letter, method in given.items() if SYMPTOMS[letter](torch, method)]
-    for letter in wrong:
-        if (letter, given[letter]) in WRONG_CURES:
-            return almost(WRONG_CURES[letter, given[letter]])
-    if wrong:
-        return not_yet(f"We applied your cures. {len(CURES) - len(wrong)} of {len(CURES)} helped; {wrong[0]} did not.")
-    return correct(f"each report is gone with your cure: we ran all {len(CURES)} with it.")
+    return check_cures(answer, torch, CURES, SYMPTOMS, WRONG_CURES, METHODS, method_meant, "the name of a method")
+
+
+def method_meant(text):
+    """A method's name as it may be written: with ctx., brackets or an @."""
+    return text.split("(")[0].strip("@ ").removeprefix("ctx.")
 
 
 def cures_but(letter, method):

@@ -7,7 +7,7 @@ import random
 import re
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.outcomes import check_cures, check_table, happens, tidy
 from course_lib.teach.exercises.shared import agree, as_number, flat, leaf, near, numbers
 
 NOT_A_TENSOR = "expected Variable, but hook returned"
@@ -465,21 +465,7 @@ WRONG_CURES = {
 
 
 def check_12_2(answer, torch):
-    if not isinstance(answer, dict) or any(not isinstance(answer.get(letter), str) for letter in CURES):
-        return not_yet("Put one of the eight changes, as text, in the place of each None.")
-    given = {letter: " ".join(answer[letter].lower().split()) for letter in CURES}
-    choices = {choice.lower(): choice for choice in CHOICES}
-    strange = [letter for letter, cure in given.items() if cure not in choices]
-    if strange:
-        return not_yet(f"For {', '.join(strange)}, choose one of: {', '.join(CHOICES)}.")
-    given = {letter: choices[cure] for letter, cure in given.items()}
-    wrong = [letter for letter, cure in given.items() if SYMPTOMS[letter](torch, cure)]
-    for letter in wrong:
-        if (letter, given[letter]) in WRONG_CURES:
-            return almost(WRONG_CURES[letter, given[letter]])
-    if wrong:
-        return not_yet(f"We applied your cures. {len(CURES) - len(wrong)} of {len(CURES)} helped; {wrong[0]} did not.")
-    return correct(f"each report is gone with your cure: we ran all {len(CURES)} with it.")
+    return check_cures(answer, torch, CURES, SYMPTOMS, WRONG_CURES, CHOICES, tidy, "one of the eight changes")
 
 
 def cures_but(letter, cure):

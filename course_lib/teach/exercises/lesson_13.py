@@ -3,30 +3,23 @@
 import contextlib
 import functools
 import gc
-import math
 import random
 import warnings
 import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises import shared
-from course_lib.teach.exercises.outcomes import check_table, happens, outcome_table
-from course_lib.teach.exercises.shared import as_names, finite_differences, flat, leaf, numbers
+from course_lib.teach.exercises.outcomes import check_cures, check_table, happens, outcome_table
+from course_lib.teach.exercises.shared import array, as_names, finite_differences, flat, leaf
 
 IN_PLACE = "modified by an inplace operation"
 NO_HISTORY = "does not require grad"
 UNUSED = "appears to not have been used"
 
 
-def array(torch, *shape, low=-1.0, high=1.0, requires_grad=False):
-    """A random float64 tensor."""
-    values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(*shape)
-    return values.detach().requires_grad_(requires_grad)
-
-
 def near(found, wanted, tolerance=1e-6):
     """Two tensors have one shape and agree."""
-    return tuple(found.shape) == tuple(wanted.shape) and shared.near(flat(found), flat(wanted), tolerance)
+    return shared.alike(found, wanted, tolerance)
 
 
 @contextlib.contextmanager
@@ -825,20 +818,7 @@ WRONG_CURES = {
 
 
 def check_13_4(answer, torch):
-    if not isinstance(answer, dict) or any(not isinstance(answer.get(letter), str) for letter in CURES):
-        return not_yet("Put one of the six changes, as text, in the place of each None.")
-    spelled = {squeezed(change): change for change in CHANGES}
-    given = {letter: spelled.get(squeezed(answer[letter])) for letter in CURES}
-    strange = [letter for letter, change in given.items() if change is None]
-    if strange:
-        return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(CHANGES)}.")
-    wrong = [letter for letter, change in given.items() if SYMPTOMS[letter](torch, change)]
-    for letter in wrong:
-        if (letter, given[letter]) in WRONG_CURES:
-            return almost(WRONG_CURES[letter, given[letter]])
-    if wrong:
-        return not_yet(f"We applied your cures. {len(CURES) - len(wrong)} of {len(CURES)} helped; {wrong[0]} did not.")
-    return correct(f"each report is gone with your cure: we ran all {len(CURES)} with it.")
+    return check_cures(answer, torch, CURES, SYMPTOMS, WRONG_CURES, CHANGES, squeezed, "one of the six changes")
 
 
 def squeezed(text):

@@ -1,4 +1,4 @@
-"""What the "which happens" exercises share: the four outcomes, how they are measured, how a table is judged."""
+"""What exercises with a table share: the outcomes of "which happens", the cures of bug reports, how both are judged."""
 
 from course_lib.teach.exercise import almost, correct, not_yet
 
@@ -39,6 +39,28 @@ def check_table(answer, letters, measure, mistakes, shown):
     if wrong:
         return not_yet(f"{len(letters) - len(wrong)} of {len(letters)} are right. Look again at {wrong[0][0]}.")
     return correct(shown)
+
+
+def check_cures(answer, torch, cures, symptoms, mistakes, choices, read, kind="change"):
+    """Judge a learner's {letter: cure} by running the program of each report with its cure.
+
+    symptoms[letter](torch, cure) is true while the report still holds; read(text) is equal for all spellings of a
+    choice; mistakes: {(letter, wrong cure): name of the mistake}.
+    """
+    if not isinstance(answer, dict) or any(not isinstance(answer.get(letter), str) for letter in cures):
+        return not_yet(f"Put {kind}, as text, in the place of each None.")
+    spelled = {read(choice): choice for choice in choices}
+    given = {letter: spelled.get(read(answer[letter])) for letter in cures}
+    strange = [letter for letter, cure in given.items() if cure is None]
+    if strange:
+        return not_yet(f"For {', '.join(strange)}, choose one of: {', '.join(choices)}.")
+    wrong = [letter for letter, cure in given.items() if symptoms[letter](torch, cure)]
+    for letter in wrong:
+        if (letter, given[letter]) in mistakes:
+            return almost(mistakes[letter, given[letter]])
+    if wrong:
+        return not_yet(f"We applied your cures. {len(cures) - len(wrong)} of {len(cures)} helped; {wrong[0]} did not.")
+    return correct(f"each report is gone with your cure: we ran all {len(cures)} with it.")
 
 
 def tidy(said):

@@ -21,6 +21,12 @@ def leaf(torch, values, dtype=None):
     return torch.tensor(values, requires_grad=True, dtype=dtype or torch.float32)
 
 
+def array(torch, *shape, low=-1.0, high=1.0, requires_grad=False):
+    """A random float64 tensor."""
+    values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(*shape)
+    return values.detach().requires_grad_(requires_grad)
+
+
 # --- reading an answer --------------------------------------------------------------------------------------
 
 
@@ -68,6 +74,11 @@ def near(found, wanted, tolerance=1e-4):
     return len(found) == len(wanted) and all(
         math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, wanted, strict=True)
     )
+
+
+def alike(found, wanted, tolerance=1e-4):
+    """Two tensors have one shape and agree."""
+    return tuple(found.shape) == tuple(wanted.shape) and near(flat(found), flat(wanted), tolerance)
 
 
 def agree(one, other, tolerance=1e-4):

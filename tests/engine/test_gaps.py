@@ -495,10 +495,9 @@ def test_what_nobody_has_is_an_attribute_error(torch):
             owner.nothing_like_this  # noqa: B018
 
 
-def test_every_name_that_is_left_out_is_pytorch_s():
+def test_every_name_that_is_left_out_is_pytorch_s(real_torch):
     """Nothing in the list is there after all, here or by a slip of the pen nowhere."""
-    import torch
-
+    torch = real_torch
     from course_lib.native.left_out import INSTEAD
 
     owners = {"torch": (course_lib, torch), "torch.autograd": (course_lib.autograd, torch.autograd),

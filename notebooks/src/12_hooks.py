@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 12 · Hooks: who is called when, with what, and what does a return value change?
 #
-# **A hook is a function of yours that a backward pass calls on its way. People use hooks to log gradients, to clip or mask them, to find where NaN begins, to step a weight as soon as its gradient is there. There are several kinds. When is each called, what is it given, and what happens to what it returns?**
+# **A hook is a function of yours that a backward pass, or a module, calls on its way. People use hooks to log gradients, to clip or mask them, to find where NaN begins, to step a weight as soon as its gradient is there. There are several kinds. When is each called, what is it given, and what happens to what it returns?**
 #
 # At the end you know their order, and why the most common hook of all, a clip in one line, can spoil the gradient of a neighbour. You can claim, with a cell that proves it:
 #
@@ -21,7 +21,7 @@
 # - **C12.2** A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a tensor of its own.
 # - **C12.3** A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad() moves along and keeps that of the new one.
 # - **C12.4** The order is: hooks of the tensor, retain_grad(), prehooks of its node, the node, hooks of the node; at a leaf: hooks of the tensor, prehooks of the accumulator, the accumulation, post-accumulate hooks, hooks of the accumulator.
-# - **C12.5** A node's prehook gets the gradients that came, as a tuple; its hook also gets those that go on, with None where nobody needs one; a tuple that is returned takes the place of the first argument.
+# - **C12.5** A node's prehook gets the gradients that came, as a tuple; its hook also gets those that go on, where an operation has None for an operand that needs none; a tuple that is returned takes the place of the first argument.
 # - **C12.6** A post-accumulate hook gets the parameter and not the gradient, after the gradient was added to `.grad`, and it may not return the gradient.
 # - **C12.7** A post-accumulate hook may step its parameter and clear `.grad` in the middle of a pass: the other gradients are those at the old parameters, and in a chain of layers only one parameter has a `.grad` at a time.
 # - **C12.8** autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no post-accumulate hooks.
@@ -35,6 +35,8 @@
 
 # %%
 import course_lib as torch
+import warnings
+
 from course_lib.teach import draw, expect_error, explain, lesson, show, step
 
 L = lesson(12)
@@ -197,7 +199,7 @@ picture
 #
 # ## Explain
 #
-# **A node's hooks.** C is given two tuples: what goes on, one gradient for each arrow (None for `x`, which is data), and what came. A tuple that C returns takes the place of the first; one from E, that of what came. Below, the gradient 1 is doubled, kept by `retain_grad()`, multiplied by 10 and, behind the node, raised by a half. `autograd.grad` calls hooks on its way, also D. It fills no `.grad`: A is not called.
+# **A node's hooks.** C is given two tuples: what goes on, one gradient for each arrow (None for `x`, which is data), and what came. A tuple from C takes the place of the first; one from E, that of what came. Below, the gradient 1 is doubled, kept by `retain_grad()`, multiplied by 10 and, behind the node, raised by a half. `autograd.grad` calls hooks on its way, also D, but not A: it fills no `.grad`. `backward(inputs=[w])` does.
 
 # %% tags=["C12.4", "C12.5", "C12.8", "P20"]
 w.grad, y = None, w * x  # w still has its hooks, and the new y has none
@@ -206,9 +208,10 @@ y.register_hook(lambda grad: grad * 2)
 y.grad_fn.register_prehook(lambda came: (came[0] * 10,))
 y.grad_fn.register_hook(lambda goes_on, came: (goes_on[0] + 0.5, None))
 print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
+(w * x).backward(inputs=[w])
 
 # %% [markdown]
-# **A step in the middle of the pass.** A post-accumulate hook can do an optimizer's work at once: step, and let the gradient go. So no two layers hold a gradient at the same time; that saves about as much memory as the weights take. Is the write too early (lesson 07)? Whoever kept `w2`, for the gradient of the other factor, owes `w2` a gradient, too. That one was complete, so they have all run.
+# **A step in the middle of the pass.** A post-accumulate hook can step at once and let the gradient go. So no two layers of a chain hold a gradient at once: that saves nearly the weights' memory. Is the write too early (lesson 07)? A node that kept `w2`, as a factor, also sends a gradient to `w2`. That gradient was complete, so these nodes have run. (One that kept `w2.detach()` sends none; if it runs later, it raises.)
 
 # %% tags=["C12.7", "P20"]
 def step_now(p):
@@ -222,7 +225,7 @@ handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.value
 print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 
 # %% [markdown]
-# **Modules: forward hooks.** They are called around the call of a module: by `net(x)`, not by `net.forward(x)`. One is given the module, the tuple of arguments, and the output. So activations are read out of a network that somebody else wrote; `detach()` what you keep, or it keeps its graph. What a hook returns takes the output's place, unless it is None. (`update` returns None. Does `setdefault`?) Registering gives a *handle*; `with` takes the hook away at the end.
+# **Modules: forward hooks.** They are called around the call of a module: by `net(x)`, not by `net.forward(x)`. One is given the module, the tuple of arguments, and the output. So activations are read out of another's network; `detach()` what you keep, or it keeps its graph. What a hook returns takes the output's place, unless it is None. (`update` returns None. Does `setdefault`?) A *pre-hook* may replace the arguments. Registering gives a *handle*; `with` removes the hook at the end.
 
 # %% tags=["C12.9"]
 relu, x, seen = torch.nn.ReLU(), torch.tensor([[1.0, -2.0]], requires_grad=True), {}
@@ -231,21 +234,21 @@ with relu.register_forward_hook(lambda module, args, out: seen.update(relu=out.d
     print("after forward(x):", seen)
     relu(x)
     print("after the call:  ", seen)
-with relu.register_forward_hook(lambda module, args, out: out * 10):
-    print("replaced:", relu(x))
+with relu.register_forward_pre_hook(lambda m, args: -args[0]), relu.register_forward_hook(lambda m, args, out: out * 10):
+    print("both replaced:  ", relu(x))
 
 # %% [markdown]
-# **Modules: full backward hooks.** For these the module puts itself between two identities, custom Functions: nodes 1 and 4 below. There it picks up the gradients that go on to the inputs and those that came to the output. The weight's travels by another arrow (3, 2, `weight`); a hook of the parameter sees it. A tuple that is returned takes the place of `grad_input`. If no input requires grad, that is None, with a warning.
+# **Modules: full backward hooks.** For these the module puts itself between two identities, custom Functions: nodes 1 and 4 below. There it picks up the gradients that go on to the inputs and those that came to the output. The weight's travels by another arrow (3, 2, `weight`); a hook of the parameter sees it. A tuple that is returned takes the place of `grad_input`. If no input requires grad, that holds None, with a warning.
 
 # %% tags=["C12.10"]
 layer = torch.nn.Linear(2, 1, bias=False)
-with torch.no_grad():
-    layer.weight.copy_(torch.tensor([[5.0, 7.0]]))
+layer.weight = torch.nn.Parameter(torch.tensor([[5.0, 7.0]]))
 layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input, grad_output))
-y = layer(x)
-picture = draw(y, names=layer)
-y.sum().backward()
-picture
+layer(x).sum().backward()
+with warnings.catch_warnings(record=True, action="always") as said:
+    layer(x.detach()).sum().backward()
+print("Warning:", str(said[0].message).split(". ")[0])
+draw(layer(x), names=layer)
 
 # %% [markdown]
 # **Now open our engine.** The end of every path: a leaf, and half of what you saw in Run. `variable` is the leaf, `meta.hooks` are its own hooks, `node.hooks` those of its accumulator. `is_needed` is false when `autograd.grad` wants just this gradient: then it is put aside (`capture`), and that is all. Other nodes with hooks go through `run_with_care`, above it in the same file; nodes without hooks do not pay for any of this.
@@ -265,10 +268,11 @@ for hook in (lambda grad: grad.clamp(-0.5, 0.5), lambda grad: grad.clamp_(-0.5, 
     x, f, loss = block(hook)
     loss.backward()
     print("x.grad is", x.grad)
-norms = {}
+with x.register_hook(lambda grad: grad.mul_(2)), expect_error(RuntimeError, "more than one element of the written-to"):
+    x.sum().backward()
 with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):
     f.detach().register_hook(print)
-x, f, loss = block(lambda grad: norms.setdefault("f", grad.norm().item()))
+x, f, loss = block(lambda grad: seen.setdefault("f", grad.norm().item()))
 with expect_error(TypeError, "expected Variable, but hook returned 'float'"):
     loss.backward()
 explain(loss)
@@ -279,6 +283,8 @@ explain(loss)
 # What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The hooks would stay, too. `handle.remove()` takes one away; in a `with` statement that happens at the end, error or not.
 #
 # **And the other kind.** The last hook takes its argument for a gradient and wants to return half of it. It was given the parameter, and there is nothing left to replace: the gradient has been added. It may write to `p.grad` and return nothing. (The parameter itself may come back, so `lambda p: p.sub_(0.1 * p.grad)` is let through.)
+#
+# **Two surprises.** Behind a module with a full backward hook in-place edits are refused (lesson 08): its output is a view that a custom Function made. And a hook can be given None. `unbind` makes several results in one node. If that node runs, the hooks of all its results are called, also of one that nothing has used.
 
 # %% tags=["C12.6", "C12.13", "P20"]
 def guard(name, tensor):
@@ -297,9 +303,13 @@ with guard("y", y), guard("root", root), guard("x", x):
 # %%
 torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
 print("the guards are gone:", x.grad)
-x.grad = None
-torch.where(x > 0, torch.where(x > 0, x, 1.0).sqrt(), 0.0).sum().backward()
-print("the 0 kept away:    ", x.grad)
+safe = torch.where(x > 0, x, 1.0)
+print("the 0 kept away:    ", torch.autograd.grad(torch.where(x > 0, safe.sqrt(), 0.0).sum(), x)[0])
+with expect_error(RuntimeError, "is a view and is being modified inplace"):
+    layer(x).mul_(2)
+used, unused = x.unbind()
+unused.register_hook(lambda grad: print("the hook of what nothing used gets", grad))
+used.backward()
 x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)
 with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return None"):
     x.sum().backward()
@@ -407,15 +417,15 @@ L.check("12.6", step_in_backward)
 # | C12.6 the parameter, not the gradient | `requires_grad=True`; an error | `test_c12_6` |
 # | C12.7 a step in the pass | 1.7 and 0.4, one `.grad` at a time | `test_c12_7` |
 # | C12.8 `autograd.grad` | D was called, A was not | `test_c12_8` |
-# | C12.9 forward hooks | empty, kept, times ten | `test_c12_9` |
-# | C12.10 full backward hooks | 5 and 7 for the input, 1 for the output | `test_c12_10` |
+# | C12.9 forward hooks | empty, kept, replaced | `test_c12_9` |
+# | C12.10 full backward hooks | 5 and 7 for the input, 1 for the output; then None | `test_c12_10` |
 # | C12.11 in place | 2 for 2.5 and 3.5 | `test_c12_11` |
 # | C12.12 what is no gradient | two errors, one at backward | `test_c12_12` |
 # | C12.13 handles | nobody stops the second pass | `test_c12_13` |
 #
 # The tests are in `tests/claims/test_claims_12.py`. They run on our engine and on real PyTorch.
 #
-# **Which hook for what.** A gradient on its way, to log, clip, mask, turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. (`backward(inputs=[w])` stores in `w.grad`, and so calls it.) What goes into a layer or comes out of it: module hooks, of which `register_forward_pre_hook` may replace the arguments. A node whose result has no name: hooks of the node. Behind a module with a full backward hook in-place edits are refused (lesson 08): its output is a view that a custom Function made.
+# **Which hook for what.** A gradient on its way, to log, clip, mask, turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks. A node whose result has no name: hooks of the node.
 #
 # **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and for something behind it gives the gradient of `h` from *before* its hooks. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #

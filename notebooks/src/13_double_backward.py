@@ -13,19 +13,19 @@
 # %% [markdown]
 # # 13 · Double backward: how do you train on a gradient?
 #
-# **A penalty on slopes, a step that is itself learned, a Hessian times a vector: in each of them a gradient becomes part of a loss and is differentiated again. What must the first backward pass leave behind for that, and how does it get lost?**
+# **A penalty on slopes, a step that is itself learned, a Hessian times a vector: in each of them a gradient is one step of a longer computation, and is differentiated again. What must the first backward pass leave behind for that, and how does it get lost?**
 #
 # It gets lost in silence: the loss falls, the penalty stands in it, and it teaches nothing. At the end you can claim, with a cell that proves it:
 #
-# - **C13.1** With create_graph=True the formulas of the backward pass are recorded as operations, so the gradient has a grad_fn; its value is the same as without.
-# - **C13.2** create_graph=True also retains the graph; retain_graph=True alone gives a gradient that cannot be differentiated.
+# - **C13.1** With create_graph=True the formulas of the backward pass are recorded as operations, so a gradient whose formula reads something that requires grad has a grad_fn; its value is the same as without.
+# - **C13.2** create_graph=True also retains the graph, unless retain_graph=False is said; retain_graph=True alone gives a gradient that cannot be differentiated.
 # - **C13.3** A second derivative that is zero comes as zeros for relu(x), as an unused input for `w * x`, and as an error about a missing grad_fn for `3 * x`.
 # - **C13.4** The Hessian times v is the gradient of (g * v).sum(), or of g with the weights v: two passes, however large the Hessian is.
 # - **C13.5** A penalty on the slopes of `relu(x @ W1 + b1) @ W2 + b2` for x gives gradients to W1 and W2, zeros to b1 and nothing to b2.
 # - **C13.6** With create_graph=True the first pass releases nothing, and the operations that it records save further tensors.
 # - **C13.7** Without create_graph, or after detach() or `.data`, the penalty is a constant: a loss that contains it runs without an error and trains as if it were not there.
-# - **C13.8** backward(create_graph=True) adds the inner gradient to the `.grad` of every parameter as well, and the second pass adds to that.
-# - **C13.9** backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, which outlives the last name; autograd.grad closes none.
+# - **C13.8** backward(create_graph=True) adds the inner gradient to the `.grad` of every parameter that it reaches as well, and the second pass adds to that.
+# - **C13.9** backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, if the gradient's history leads to the parameter; the ring outlives the last name, and autograd.grad closes none.
 # - **C13.10** Through `w - lr * g` the outer gradient takes in how g depends on w; with a g that has no history, or an update under no_grad, it is another number and there is no error.
 # - **C13.11** A write in place between the two passes makes the second one raise, if the graph of the gradient has saved what was overwritten.
 # - **C13.12** A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps it, and gradgradcheck tells the two apart.
@@ -34,6 +34,7 @@
 
 # %%
 import course_lib as torch
+import gc
 import numpy as np
 import warnings
 import weakref
@@ -119,7 +120,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
         print(g, "->", str(error).split(". ")[0])
 
 # %% [markdown]
-# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves with `x`. For a million weights nobody can store it; most methods need only the table times a vector `v`. Weigh the slopes with `v`, add, differentiate: a second pass, no table. Or hand `v` to `grad` as weights (lesson 03). The last line measures it: slopes half a `v` ahead, minus those half a `v` behind.
+# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves with `x`. For a million weights it has 10¹² entries; most methods need only the table times a vector `v`. Weigh the slopes with `v`, add, differentiate: a second pass, no table. Or hand `v` to `grad` as weights (lesson 03). The last line measures it: slopes half a `v` ahead, minus those half a `v` behind.
 
 
 # %% tags=["C13.4"]
@@ -254,33 +255,34 @@ explain(penalty)
 for p in (W1, b1, W2, b2):
     p.grad = None
 torch.set_warn_always(True)  # some warnings come once in a session
-with warnings.catch_warnings(record=True) as said:
-    warnings.simplefilter("always")
+with warnings.catch_warnings(record=True, action="always") as said:
     critic(x).sum().backward(create_graph=True)
 print("Warning:", str(said[0].message).split(". ")[0])
 penalty_of(x.grad).backward()
 print(W1.grad)
 for p in (W1, b1, W2, b2, x):
     p.grad = None  # this opens the rings
+warnings.filterwarnings("ignore", "Using backward")  # it has been said
 
 
 # %% tags=["C13.9", "P18"]
 def forget(first_pass):
     w = torch.tensor([1.0, 2.0], requires_grad=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        first_pass((w**3).sum(), w)
+    first_pass((w**3).sum(), w)
     return weakref.ref(w)
 
 
+gc.disable()  # an automatic collection in between would find the ring on our engine, and free it
 left = forget(lambda y, w: torch.autograd.grad(y, w, create_graph=True))
 print("autograd.grad:", "gone" if left() is None else "alive, without a name")
 left = forget(lambda y, w: y.backward(create_graph=True))
 print("backward:     ", "gone" if left() is None else "alive, without a name")
-draw(left().grad, names={"w": left(), "w.grad": left().grad})
+found = left()
+gc.enable()
+draw(found.grad, names={"w": found, "w.grad": found.grad})
 
 # %% [markdown]
-# **A step that is learned.** In meta-learning (MAML) the loss is taken *after* a step, and its gradient goes *through* the step, to the weights before it and to the learning rate. Let w = 2, the inner loss (w − 5)², lr = 0.125. Then g = −6, the new w is 2.75, and the outer loss is its square. Its slope for the old w is 2 · 2.75 · (1 − 2 · 0.125) = 4.125: in brackets, how g depends on w. Miss that, and you get 5.5; it is cheaper, and some do it on purpose. An update in place under `no_grad` misses it too, and `lr` learns nothing at all.
+# **A step that is learned.** In meta-learning (MAML) the loss is taken *after* a step, and its gradient goes *through* the step, to the weights before it and, if wanted, to the learning rate. Let w = 2, the inner loss (w − 5)², lr = 0.125. Then g = −6, the new w is 2.75, and the outer loss is its square. Its slope for the old w is 2 · 2.75 · (1 − 2 · 0.125) = 4.125: in brackets, how g depends on w. Miss that, and you get 5.5; it is cheaper, and some do it on purpose. An update in place under `no_grad` misses it too, and `lr` learns nothing at all.
 #
 # **Written over.** With recording on, `fast -= …` is recorded. But it writes into `fast`, and if the inner loss needs the old `fast` (as fast³ does), the graph of `g` has saved it: lesson 07, in the second pass. The cure is the same in both cases, a new tensor: `fast = fast - 0.125 * g`.
 
@@ -329,7 +331,7 @@ print("  wanted, 2 cos² - 2 sin²:  ", 2 * x.detach().cos() ** 2 - 2 * x.detach
 # %% [markdown]
 # ## Exercises
 #
-# The checks use random functions and samples, and compare with finite differences.
+# The checks use random functions and samples, and compare with finite differences or with the formula.
 #
 # **13.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)`, first line `y = (x**3).sum()`, last line `p.backward()`. `g` is to be the gradient of `y`, and `x.grad` at the end the gradient of `p`, with all that `g` has to do with `x`. Answer with `"fine"`, `"raises now"` (an ordinary line), `"raises at backward"` (`p.backward()`, or another call of `backward` or `grad`) or `"silently wrong"` (no error, another number in `x.grad`).
 #
@@ -442,6 +444,6 @@ L.check("13.6", Reciprocal)
 #
 # **A habit.** Ask `g.requires_grad` before you build on `g`, take `autograd.grad` and not `backward`, and try the penalty alone.
 #
-# **Different, or left out, compared with PyTorch.** Our garbage collector finds the ring of C13.9. PyTorch's graph is made in C++, where Python's collector does not look: there it is a leak. PyTorch can also push derivatives forward (`torch.func.jvp`), which makes a Hessian times a vector cheaper, and `torch.func.grad` may be nested without a flag. If a layer mixes samples, as batch normalisation does, row i of `g` is no longer the slopes of score i alone.
+# **Different, or left out, compared with PyTorch.** Our garbage collector finds the ring of C13.9. PyTorch's graph is made in C++, where Python's collector does not look: there it is a leak. PyTorch can also push derivatives forward (`torch.func.jvp`), which gives a Hessian times a vector without a second pass backward, and `torch.func.grad` may be nested without a flag. If a layer mixes samples, as batch normalisation does, row i of `g` is no longer the slopes of score i alone.
 #
 # **Read next in our engine:** Note [What flows along the edges] in `course_lib/engine.py`. **Next lesson:** what to do when the bytes of this one are too many: checkpointing.

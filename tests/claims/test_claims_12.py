@@ -36,6 +36,12 @@ def test_c12_1_once_in_order(torch):
         assert seen == [("first", 5.0), ("third", 50.0)]
         assert x.grad.item() == (150.0 if h is not x else 50.0)
 
+    given = []  # what the lesson says of a result that nothing used
+    used, unused = leaf(torch).unbind()
+    unused.register_hook(given.append)
+    used.backward()
+    assert given == [None]
+
 
 def test_c12_2_everything_behind(torch):
     """A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a
@@ -115,8 +121,8 @@ def test_c12_4_the_order(torch):
 
 
 def test_c12_5_hooks_of_nodes(torch):
-    """A node's prehook gets the gradients that came, as a tuple; its hook also gets those that go on, with None where
-    nobody needs one; a tuple that is returned takes the place of the first argument.
+    """A node's prehook gets the gradients that came, as a tuple; its hook also gets those that go on, where an
+    operation has None for an operand that needs none; a tuple that is returned takes the place of the first argument.
     """
     log, w, x = [], leaf(torch, 3.0), torch.tensor([2.0])
     y = w * x
@@ -138,6 +144,23 @@ def test_c12_5_hooks_of_nodes(torch):
 
     assert y.grad.item() == 2.0  # behind its hook, before the prehook
     assert w.grad.item() == 40.5
+
+    class Times(torch.autograd.Function):  # why the sentence says "an operation"
+        @staticmethod
+        def forward(ctx, w, x):
+            ctx.save_for_backward(w, x)
+            return w * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            w, x = ctx.saved_tensors
+            return grad * x, grad * w
+
+    log.clear()
+    y = Times.apply(w, x)
+    y.grad_fn.register_hook(noting(log, "post"))
+    y.backward()
+    assert [g.item() for g in log[0][1]] == [2.0, 3.0]
 
     for wrong in (lambda goes_on, came: goes_on[0], lambda goes_on, came: (goes_on[0],)):
         y = w * leaf(torch, 2.0)
@@ -205,6 +228,12 @@ def test_c12_7_a_step_in_the_pass(torch):
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         out.backward()  # the steps were counted
 
+    w1, w2 = leaf(torch, 1.0), leaf(torch, 2.0)
+    w2.register_post_accumulate_grad_hook(lambda p: p.sub_(0.125 * p.grad))
+    late = (w1 * 3) * w2.detach()  # a node that kept w2 and sends it no gradient
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        (w2 * late).sum().backward()
+
 
 def test_c12_8_autograd_grad(torch):
     """autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no
@@ -246,6 +275,11 @@ def test_c12_9_forward_hooks(torch):
     with m.register_forward_hook(lambda m, args, out: out * 10):
         assert m(x).tolist() == [10.0, 0.0]
         assert m.forward(x).tolist() == [1.0, 0.0]
+
+    for other in (lambda m, args: (-args[0],), lambda m, args: -args[0]):
+        with m.register_forward_pre_hook(other):
+            assert m(x).tolist() == [0.0, 2.0]
+            assert m.forward(x).tolist() == [1.0, 0.0]
 
     kept = {}
     with m.register_forward_hook(lambda m, args, out: kept.setdefault("relu", out.detach())):
@@ -293,6 +327,9 @@ def test_c12_10_full_backward_hooks(torch):
     x.grad = None
     layer(x).sum().backward()
     assert x.grad.abs().sum().item() == 0 and layer.weight.grad.tolist() == [[1.0, -2.0]]
+    for edit in (lambda y: y.mul_(2), lambda y: y.relu_()):
+        with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+            edit(layer(x))
 
 
 def test_c12_11_in_place(torch):
@@ -311,6 +348,11 @@ def test_c12_11_in_place(torch):
         found.append(x.grad.tolist())
 
     assert found == [[2.5, 3.5], [2.0, 2.0], [2.0, 2.0]]
+
+    x = leaf(torch)
+    x.register_hook(lambda g: g.mul_(0))
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        x.sum().backward()  # one number, repeated: refused by chance
 
     x, other = leaf(torch), leaf(torch)
     x.register_hook(lambda g: g.mul_(0))

@@ -70,8 +70,8 @@ def near(found, wanted, tolerance=1e-9):
 
 
 def test_c13_1_formulas_are_recorded(torch):
-    """With create_graph=True the formulas of the backward pass are recorded as operations, so the gradient has a
-    grad_fn; its value is the same as without.
+    """With create_graph=True the formulas of the backward pass are recorded as operations, so a gradient whose
+    formula reads something that requires grad has a grad_fn; its value is the same as without.
     """
     programs = {
         "cube": (lambda x: (x**3).sum(), True),
@@ -109,8 +109,8 @@ def test_c13_1_formulas_are_recorded(torch):
 
 
 def test_c13_2_two_flags(torch):
-    """create_graph=True also retains the graph; retain_graph=True alone gives a gradient that cannot be
-    differentiated.
+    """create_graph=True also retains the graph, unless retain_graph=False is said; retain_graph=True alone gives a
+    gradient that cannot be differentiated.
     """
     for flags, again, twice in (
         ({}, False, False),
@@ -325,8 +325,8 @@ def test_c13_7_a_constant_penalty(torch):
 
 
 def test_c13_8_the_inner_gradient_is_added(torch):
-    """backward(create_graph=True) adds the inner gradient to the `.grad` of every parameter as well, and the second
-    pass adds to that.
+    """backward(create_graph=True) adds the inner gradient to the `.grad` of every parameter that it reaches as well,
+    and the second pass adds to that.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -367,8 +367,8 @@ def forget(torch, first_pass):
 
 
 def test_c13_9_a_ring(torch):
-    """backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, which
-    outlives the last name; autograd.grad closes none.
+    """backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, if the
+    gradient's history leads to the parameter; the ring outlives the last name, and autograd.grad closes none.
     """
 
     def cleared(y, w):
@@ -383,6 +383,7 @@ def test_c13_9_a_ring(torch):
         "grad": lambda y, w: torch.autograd.grad(y, w, create_graph=True),
         "plain backward": lambda y, w: y.backward(),
         "cleared": cleared,
+        "no history": lambda y, w: (3 * w).sum().backward(create_graph=True),
         "used": used,
     }
     gc.collect()

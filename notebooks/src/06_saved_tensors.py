@@ -24,10 +24,12 @@
 # - **C06.5** Backward releases a node's saved tensors right after that node ran, before the next node runs.
 # - **C06.6** A second backward raises only when it needs a saved tensor that was released: x + 1 runs twice, x * x does not.
 # - **C06.7** With retain_graph=True nothing is released, and the second pass adds its gradients to the first.
-# - **C06.8** A part of the graph that is built once before a loop is released by the loop's first backward.
+# - **C06.8** What the nodes of a part keep that is built once before a loop is released by the loop's first backward.
 # - **C06.9** A saved activation lives on after its last name is deleted, and dies when backward releases it.
 # - **C06.10** When two nodes save the same tensor, its memory is held once, until the last of them has run.
 # - **C06.11** In a network with one hidden layer, freezing the first weight saves memory, freezing the second saves none, and under no_grad nothing is kept.
+# - **C06.12** With retain_graph=True, a part that is built once before a loop has no right gradient after x is stepped: `x.exp()`, whose node kept the result, gives the gradient at the old x and no error, and `x * x`, whose node kept x, raises.
+# - **C06.13** With retain_graph=True, a state that is carried from step to step holds what every step's nodes saved.
 #
 # **Minutes** 60 · **Needs** lessons 00 to 05 · **Opens** `course_lib/saved.py` · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions keep (lesson 11), how to store less (lesson 14)
 
@@ -48,7 +50,7 @@ L = lesson(6)
 # p = x * c
 # ```
 #
-# Sooner or later somebody calls backward. By then the variables `x`, `c` and `p` may be long gone, so the node behind `p` must have put aside whatever it will need. Every tensor that it puts aside costs memory until then.
+# Sooner or later somebody calls backward. By then the variables `x`, `c` and `p` may be long gone, so the node behind `p` must have put aside whatever it will need. Every tensor that it puts aside stays in memory until then.
 #
 # ## Predict
 #
@@ -182,6 +184,7 @@ cube = w.sigmoid() ** 3
 y = cube.sum()
 passed = step(y)
 print("the exponent is still there:", cube.grad_fn._saved_exponent)
+print("the 2 in w * 2 is saved as", (w * 2).grad_fn._saved_other)
 with expect_error(RuntimeError, "after they have already been freed"):
     cube.grad_fn._saved_self
 passed
@@ -248,30 +251,36 @@ with expect_error(RuntimeError, "backward through the graph a second time"):
 explain(scale)
 
 # %% [markdown]
-# **The famous cure.** The message itself proposes `retain_graph=True`. It switches the release off for one pass. So the bytes stay; and the next pass does what every pass does, it *adds* to `.grad` (lesson 05): twice the gradient, without a word. And it cures only until the next optimizer step. That writes into `x`, a tensor which the graph keeps, and the next error is about versions: lesson 07. The flag is right when two *different* losses share a graph, on all of them but the last.
+# **The famous cure.** The message itself proposes `retain_graph=True`. It switches the release off for one pass. So the bytes stay; and the next pass does what every pass does, it *adds* to `.grad` (lesson 05): twice the gradient, without a word. The flag is right when two *different* losses share a graph, on all of them but the last.
 #
-# **A false alarm.** In print one reads that after `y = x * 2` a write into `x.data`, or `y.add_(1)`, breaks backward. Ask the node: it keeps the 2, and neither `x` nor `y`. The last cell makes both writes.
+# **Graphs pile up behind a state.** A *state* that one step hands to the next, as in a recurrent network, hangs on the steps before it. With the flag none of them lets go: 12 bytes more in every step. The old steps of `scale` above would not pile up, because nothing leads from the new loss to the old one.
+#
+# **A gradient that stays behind.** With the flag the loop around `scale` runs through. But `scale` was computed from the old `x`, and the optimizer's step writes into `x`. The node of `exp` kept its *result*, and nobody writes into that: there is no error, and the gradient stays what it was in the first step. The node of `x * x` kept `x` itself. There the pass raises, because a saved tensor was changed: lesson 07. The cure is the same for both: compute them again in every step.
 
-# %% tags=["C06.7", "P8"]
-x.grad = None
+# %% tags=["C06.7", "C06.13", "P8"]
+x.grad, state = None, torch.zeros(3)
 with ledger() as held:
     b = (x * x).sum()
     for _ in range(2):
         b.backward(retain_graph=True)
         print(held.now, "bytes are still kept, and x.grad is", x.grad)
-with torch.no_grad():
-    x -= 0.1 * x.grad  # an optimizer's step
-with expect_error(RuntimeError, "modified by an inplace operation"):
-    b.backward(retain_graph=True)
+    for _ in range(3):
+        state = (state + x).sin()
+        state.sum().backward(retain_graph=True)
+        print(held.now, "bytes with one more step of the state")
 
-# %% tags=["P1"]
+# %% tags=["C06.12", "P6"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-y = x * 2
-print("kept:", y.grad_fn._saved_self, y.grad_fn._saved_other)
-y.add_(1)
-x.data[0] = 999.0
-y.sum().backward()
-print(x.grad)  # still 2, 2, 2
+scale, square = x.exp(), x * x
+for _ in range(3):
+    x.grad = None
+    (scale * c).sum().backward(retain_graph=True)
+    right = (c * x.exp())[2]
+    print(f"the third gradient is {x.grad[2].item():.2f}, right would be {right.item():.2f}")
+    with torch.no_grad():
+        x -= 0.03 * x.grad  # an optimizer's step
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    (square * c).sum().backward(retain_graph=True)
 
 # %% [markdown]
 # ## Exercises
@@ -374,6 +383,8 @@ L.check("06.5", loss_of)
 # | C06.9 alive until released | alive, then gone | `test_c06_9` |
 # | C06.10 one memory, counted once | "same as 2", 20120 bytes | `test_c06_10` |
 # | C06.11 who learns decides | 20120, 12000, 20120, 0 | `test_c06_11` |
+# | C06.12 a gradient that stays behind | 120.51 where 3.24 is right; then an error | `test_c06_12` |
+# | C06.13 graphs pile up behind a state | 24, 36, 48 bytes | `test_c06_13` |
 #
 # The tests are in `tests/claims/test_claims_06.py`. They run on our engine and on real PyTorch.
 #

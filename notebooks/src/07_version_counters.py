@@ -30,6 +30,7 @@
 # - **C07.11** In a network with one hidden layer and plain input, of the four parameters only the second weight may not be stepped before backward.
 # - **C07.12** After an in-place update of a saved weight, retain_graph=True does not make a second backward possible.
 # - **C07.13** Anomaly mode, switched on before the forward pass, names the line that saved the tensor.
+# - **C07.14** A module with `inplace=True` and an operation with `out=` write in place too: both count, and both make a saved tensor stale.
 #
 # **Minutes** 60, and 10 more for exercise 07.4, which goes beyond · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
 
@@ -101,15 +102,15 @@ compare(before, draw(a))
 # | words | meaning |
 # | --- | --- |
 # | `[torch.FloatTensor [2]]` | dtype and shape of the spoilt tensor: look for a float32 with 2 elements |
-# | `output 0 of Sqrt` | what it is: the result that `sqrt` saved. For a saved *input* it is the recorded operation that wrote last; for a leaf these words are missing (you will meet both) |
+# | `output 0 of Sqrt` | what it is: the result that `sqrt` saved. For a saved *input* it is the last recorded operation that made or changed it; for a leaf these words are missing (you will meet both) |
 # | `is at version 1` | how often its memory has been written to by now |
 # | `expected version 0` | how often it had been written to when it was saved |
 #
-# It appears at `backward`, though the mistake is an earlier line: search upwards for the in-place edit of a tensor of that shape.
+# It appears at `backward`, though the mistake is an earlier line: search upwards for the in-place edit of a tensor of that shape, or of a tensor on the same memory.
 #
 # ## Explain
 #
-# **Every in-place operation counts one.** An in-place operation has a name ending in `_`, or is written `+=`, `*=`, `x[i] = …`. It adds one, also under `no_grad` and also if it adds zero: nobody compares values, that would cost a copy. `x[0] += 1` counts two, because Python turns it into two writes: into the view `x[0]`, and then of that view back into `x`.
+# **Every in-place operation counts one.** An in-place operation has a name ending in `_`, is written `+=`, `*=`, `x[i] = …`, or is asked for by `inplace=True` or `out=`. It adds one, also under `no_grad` and also if it adds zero: no values are compared, that would cost a copy. `x[0] += 1` counts two, because Python turns it into two writes: into the view `x[0]`, and then of that view back into `x`.
 
 # %% tags=["C07.1", "C07.2"]
 t = torch.zeros(3)
@@ -183,7 +184,7 @@ L.predict("07.p3", None)
 # %% [markdown]
 # ## Run
 #
-# A network with two inputs, two hidden units and three samples, first whole:
+# A network with two inputs, two hidden units and three samples, first whole. `slopes` gives the four gradients. Each time they are also taken before the write, to compare:
 
 # %%
 x, t = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([[1.0], [0.0], [2.0]])
@@ -198,14 +199,18 @@ def forward():
     return ((h @ W2 + b2 - t) ** 2).mean()
 
 
+def slopes(loss):
+    return torch.autograd.grad(loss, (W1, b1, W2, b2))
+
+
 # %% tags=["C07.11"]
 for name, parameter in [("W1", W1), ("b1", b1), ("W2", W2), ("b2", b2)]:
-    loss = forward()
+    loss, right = forward(), slopes(forward())
     with torch.no_grad():
         parameter.mul_(0.9)
     try:
-        loss.backward()
-        print(name, "written to before backward: fine")
+        same = [torch.equal(found, wanted) for found, wanted in zip(slopes(loss), right, strict=True)]
+        print(name, "written to before backward: it runs, and the gradients are the same:", all(same))
     except RuntimeError as error:
         print(name, "written to before backward:", str(error).split(": ")[1].removesuffix(". Hint"))
 
@@ -230,7 +235,7 @@ draw(loss)
 # - One STALE tensor, `W2`, kept by the second product: the gradient of `h` is made of it. A leaf is no operation's output, so the message above could not say "output 0 of …"; the shape, `[2, 1]`, is the only trace.
 # - `W1` is kept by nobody, because `x` is plain and wants no gradient. If `x` came from another layer, `W1` would be kept too.
 # - Biases are added, and addition keeps nothing.
-# - "Fine" means right as well: the gradients are those of the loss that was computed, at the old parameters.
+# - Where it runs, the gradients are those that were there before the write: they belong to the loss that was computed, at the old parameters.
 # - `relu` and the second product both keep `h`: editing `h` in place would make two notes stale.
 #
 # ## Explain
@@ -262,6 +267,12 @@ with torch.autograd.set_detect_anomaly(True):
 # ## Break it
 #
 # **A leaf is guarded at once.** `W2` requires grad and has no history that could record the edit. Outside `no_grad` the write itself raises, with another message, and nothing has changed. Training code therefore updates parameters under `no_grad`, and there the write counts.
+#
+# **In-place operations without a `_`.** At work the culprit is often a module: `nn.ReLU(inplace=True)` and `nn.Dropout(0.5, inplace=True)` write into what they are given, and so do their functions with `inplace=True`. `out=` writes into the tensor that it names. (With an operand that requires grad, `out=` is refused while operations are recorded.) All of them count like `add_`. Below, a dropout writes into what `sigmoid` saved, and `out=` into a factor that a product saved.
+#
+# **The wrong cure, and the right one.** Two passes over one graph raise "a second time" (lesson 06). `retain_graph=True` makes that message go away, and after a step the next one appears: the slot still holds `W2`, and `W2` has moved on. A graph that saved a weight cannot be used again after an update of that weight. Writing out of place is no cure here, for `W2 = W2 - …` would make a new tensor, and the optimizer would still hold the old one. The repair is in the last line but one: after the update, compute the loss again.
+#
+# When you meet the error at work, `explain(loss)` says what the message says, marks the culprit, and sorts the cures. It works on real PyTorch too.
 
 # %% tags=["C07.7", "P3"]
 before, version = W2.tolist(), W2._version
@@ -272,10 +283,18 @@ with torch.no_grad():
     W2.mul_(0.9)
 print("under no_grad the version went up by", W2._version - version)
 
-# %% [markdown]
-# **The wrong cure, and the right one.** Two passes over one graph raise "a second time" (lesson 06). `retain_graph=True` makes that message go away, and after a step the next one appears: the slot still holds `W2`, and `W2` has moved on. The graph of the old weights cannot be used again after an update. The repair is in the last line but one: call `forward` again.
-#
-# When you meet the error at work, `explain(loss)` says what the message says, marks the culprit, and sorts the cures. It works on real PyTorch too.
+# %% tags=["C07.14"]
+h = (x @ W1).sigmoid()
+torch.nn.Dropout(0.5, inplace=True)(h)
+with expect_error(RuntimeError, "output 0 of Sigmoid, is at version 1; expected version 0"):
+    h.sum().backward()
+factor = torch.ones(2)
+h = (x @ W1) * factor
+torch.add(factor, 1, out=factor)
+with expect_error(RuntimeError, "[torch.FloatTensor [2]] is at version 1; expected version 0"):
+    h.sum().backward()
+with expect_error(RuntimeError, "functions with out=... arguments don't support automatic differentiation"):
+    torch.add(h, 1, out=h)
 
 # %% tags=["C07.12", "P8"]
 loss = forward()
@@ -403,9 +422,10 @@ L.check("07.5", train_step)
 # | C07.8 `x * 2`, then `add_` | b is fine | `test_c07_8` |
 # | C07.9 edits are recorded | 4, 7, 10, 13 | `test_c07_9` |
 # | C07.10 `.data` is silent | 2 and 1998 | `test_c07_10` |
-# | C07.11 which parameter must hold still | only W2 raises | `test_c07_11` |
+# | C07.11 which parameter must hold still | only W2 raises; with the others the gradients are the same | `test_c07_11` |
 # | C07.12 retaining is no cure | the next error, explained | `test_c07_12` |
 # | C07.13 anomaly mode names lines | the line of `relu`, and ours also that of `h *= 2` | `test_c07_13` |
+# | C07.14 `inplace=True` and `out=` | two stale tensors, and `out=` refused | `test_c07_14` |
 #
 # The tests are in `tests/claims/test_claims_07.py`. They run on our engine and on real PyTorch.
 #

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 08 · Views share memory: what does a write to a part do to the whole?
 #
-# **`v = y[1:]` copies nothing: `v` is a second way to look at the memory of `y`. Now write into `v`. The numbers of `y` have changed, so its gradient must change as well, although no line ever assigned to `y`. How does `y` learn of it? And why are some views refused when you write to them?**
+# **`v = y[1:]` copies nothing: `v` is a second way to look at the memory of `y`. Now write into `v`. The numbers of `y` have changed, so its history must change as well, although no line ever assigned to `y`. How does `y` learn of it? And why are some views refused when you write to them?**
 #
 # Three questions decide everything in this lesson. Is it a view or a copy? Who recorded the write? Who had saved that memory before? At the end you can read PyTorch's error messages about views, and you can claim, with a cell that proves it:
 #
@@ -21,9 +21,9 @@
 # - **C08.2** reshape gives a view where strides can describe the result and a copy where they cannot; contiguous() gives back the tensor itself when it is contiguous already, and a copy when it is not.
 # - **C08.3** The `_base` of a view is the first tensor and never another view; a detach() shares the memory but has no base.
 # - **C08.4** An in-place operation on a copy, such as `y[[0]].mul_(10)`, raises nothing and leaves y as it was, but `y[[0]] *= 10` writes to y.
-# - **C08.5** A write through a view puts CopySlices on top of the base's old node, and AsStridedBackward0, the view's new node, on top of CopySlices.
+# - **C08.5** A recorded write through a view puts CopySlices on top of the base's old node, and AsStridedBackward0, the view's new node, on top of CopySlices.
 # - **C08.6** The gradient through a write to a part is that of the same values built out of place.
-# - **C08.7** Assigning to a part sends the gradient to the value assigned and zero to what was replaced, and a plain buffer that is assigned to becomes part of the graph.
+# - **C08.7** Assigning to a part sends the gradient to the value assigned and zero to what was replaced, and a plain buffer becomes part of the graph when something that requires grad is assigned to a part of it.
 # - **C08.8** A view that was made before its base was written to gets a new grad_fn when it is next asked for one.
 # - **C08.9** Writing to a view of a leaf that requires grad raises, `x[0] = 5.0` too; under no_grad it is allowed and counted, and the leaf stays a leaf.
 # - **C08.10** While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed with after their base was written to; without a history both are allowed.
@@ -97,7 +97,7 @@ draw(row, corner, copy)
 # **Notice:**
 #
 # - One dashed frame holds `y` and its views: one memory, one counter. The copy is outside.
-# - In the *graph* all are alike. Taking a view is an operation with a node, as copying is, and gradients flow through both. `.T` is recorded as `PermuteBackward0`; an index that is a number gives a `SelectBackward0`, a range a `SliceBackward0`.
+# - In the *graph* all are alike. Taking a view is an operation with a node, as copying is, and gradients flow through both. `.T` is recorded as `PermuteBackward0`; an index that is a number gives a `SelectBackward0`, a range such as `1:` a `SliceBackward0`.
 # - `corner` was cut out of `turned`, with a number and a range, so two nodes lead from it to `turned`'s. Yet it calls itself a view of `y`.
 #
 # ## Explain
@@ -114,7 +114,7 @@ assert t.contiguous() is t  # nothing to do: the tensor itself
 assert turned.contiguous().data_ptr() != t.data_ptr()  # a copy in the new order
 
 # %% [markdown]
-# **One base for all.** However often you cut, the `_base` of a view is the first tensor, and its place is counted from there. A write to a copy is lost, silently. `y[[0]] *= 10` works all the same, because Python assigns the result back to `y[[0]]`. And `detach()` shares memory and counter, but has no base: add 1 to it, and the numbers of `y` change while its history does not (lesson 09).
+# **One base for all.** However often you cut, the `_base` of a view is the first tensor, not the view that it was cut from. A write to a copy is lost, silently. `y[[0]] *= 10` works all the same, because Python assigns the result back to `y[[0]]`. And `detach()` shares memory and counter, but has no base: add 1 to it, and the numbers of `y` change while its history does not (lesson 09).
 
 # %% tags=["C08.3", "C08.4"]
 assert corner._base is y and row._base is y  # corner was made from turned
@@ -197,7 +197,7 @@ for y in (z, built(x, w)):
     print(y.tolist(), [g.tolist() for g in torch.autograd.grad((y * y).sum(), (x, w))])
 
 # %% [markdown]
-# **An assignment is a write too.** `y[0] = w` copies `w` into the view `y[0]`. What stood there before has no influence any more, so its gradient is zero; the gradient of the place goes to `w`. The target need not have had a history: a buffer of plain zeros gets a history with the first assigned value that has one, and from then on it is a computed tensor, not a leaf.
+# **An assignment is a write too.** `y[0] = w` copies `w` into the view `y[0]`. What stood there before has no influence any more, so its gradient is zero; the gradient of the place goes to `w`. The target need not have had a history: a buffer of plain zeros gets a history with the first assigned value that requires grad, and from then on it is a computed tensor, not a leaf.
 
 # %% tags=["C08.7"]
 y = x * 2
@@ -264,11 +264,11 @@ print(y, plain)
 # %% [markdown]
 # **Elements that share a place.** `expand` repeats without copying: stride 0, the same place again and again. "Add one to each" would have no clear meaning there, and is refused. `clone()` first.
 #
-# **A view with a gap in its history.** A view made under `no_grad` has no node that says which part it is, so a recorded write through it is refused. Make both inside the block, or both outside. (A view made outside may be written to inside. That is counted and not recorded.)
+# **A view made inside, a write outside.** The view was made under `no_grad`, the write comes outside. Is the write to be recorded or not? The two places say different things, so PyTorch refuses and asks you to decide: make both inside the block, or both outside. (A view made outside may be written to inside. That is counted and not recorded.)
 #
 # **A relative: hooks and in-place ReLU.** A module (a layer, such as `nn.Linear`) with a full backward hook sends its result through a custom Function, which hands out a view. An in-place ReLU behind it is refused in the same way. Use the ReLU that is not in place.
 #
-# **A stale view.** The nastiest one raises only at backward. `sin` saved `rest`; then somebody wrote to `first`, a *different* part. One counter serves the whole memory, so the saved view counts as changed. The message names a node that you never called, `AsStrided`: the one that a view gets after a write. When you read it, look for a write to any part of the tensor that the view was cut from. (If the whole was saved and a part written, it says `CopySlices`.) This is how a loop `out[t + 1] = out[t] * w` fails. Give the saved part memory of its own. In the picture, taken before the backward that fails, `rest` still holds 2 and 3, and yet the slot is STALE.
+# **A stale view.** The nastiest one raises only at backward. `sin` saved `rest`; then somebody wrote to `first`, a *different* part. One counter serves the whole memory, so the saved view counts as changed. The message names a node that you never called, `AsStrided`: the one that a view gets after a write. When you read it, look for a write to any part of the tensor that the view was cut from. (If the whole was saved and a part written, it says `CopySlices`; under `no_grad`, the node that made the whole.) This is how a loop `out[t + 1] = out[t] * w` fails. Give the saved part memory of its own. In the picture, taken before the backward that fails, `rest` still holds 2 and 3, and yet the slot is STALE.
 
 # %% tags=["C08.11", "C08.12", "C08.14", "P19"]
 e = torch.ones(1).expand(3)
@@ -410,6 +410,6 @@ L.check("08.6", simulate)
 #
 # The tests are in `tests/claims/test_claims_08.py`. They run on our engine and on real PyTorch.
 #
-# **Left out, compared with PyTorch.** PyTorch has more views than we do (`unfold`, `as_strided`, complex and real parts). Where a view cannot be described by strides it keeps a function that takes it again, and uses that in place of `AsStrided`. `fill_` and `zero_` are let through on an expanded tensor, because all elements get the same number. A write to memory shared through `detach()` or with NumPy is recorded by nobody. Lesson 09 shows what that costs.
+# **Left out, compared with PyTorch.** PyTorch has views of complex numbers (`view_as_complex`, `imag`), which we leave out with the complex numbers. Where a view cannot be described by strides it keeps a function that takes it again, and uses that in place of `AsStrided`. `fill_` and `zero_` are let through on an expanded tensor, because all elements get the same number. A write to memory shared through `detach()` or with NumPy is recorded by nobody. Lesson 09 shows what that costs.
 #
 # **Next:** lesson 09 puts `detach`, `.data`, `clone` and `no_grad` side by side: who shares memory, who shares the counter, who stays in the graph. To read on here: `grad_fn` in `course_lib/views.py` is the 20 lines by which old views catch up.

@@ -135,7 +135,7 @@ def test_c06_7_retaining_adds(torch):
 
 
 def test_c06_8_part_outside_the_loop(torch):
-    """A part of the graph that is built once before a loop is released by the loop's first backward."""
+    """What the nodes of a part keep that is built once before a loop is released by the loop's first backward."""
     x, c = leaf(torch), torch.tensor([4.0, 5.0, 6.0])
     scale = x.exp()
     (scale * c).sum().backward()
@@ -201,3 +201,49 @@ def test_c06_11_who_learns_decides(torch):
     assert held_by(W1, W2.detach()) == both
     with torch.no_grad():
         assert held_by(W1, W2) == 0
+
+
+def test_c06_12_a_gradient_that_stays_behind(torch):
+    """With retain_graph=True, a part that is built once before a loop has no right gradient after x is stepped:
+    `x.exp()`, whose node kept the result, gives the gradient at the old x and no error, and `x * x`, whose node
+    kept x, raises.
+    """
+    x, c = leaf(torch), torch.tensor([4.0, 5.0, 6.0])
+    scale = x.exp()
+    first = (c * scale).tolist()
+    for _ in range(3):
+        x.grad = None
+        (scale * c).sum().backward(retain_graph=True)
+        assert x.grad.tolist() == pytest.approx(first)
+        with torch.no_grad():
+            x -= 0.03 * x.grad
+
+    x = leaf(torch)
+    scale, square = x.exp(), x * x
+    (scale * c).sum().backward(retain_graph=True)
+    with torch.no_grad():
+        x -= 0.03 * x.grad
+    assert x.grad[2].item() == pytest.approx(120.513, abs=1e-2)
+    assert (c * x.exp())[2].item() == pytest.approx(3.2426, abs=1e-3)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        (square * c).sum().backward(retain_graph=True)
+
+
+def test_c06_13_graphs_pile_up_behind_a_state(torch):
+    """With retain_graph=True, a state that is carried from step to step holds what every step's nodes saved."""
+    x, state, seen = leaf(torch), torch.zeros(3), []
+    with ledger() as held:
+        for _ in range(3):
+            state = (state + x).sin()
+            state.sum().backward(retain_graph=True)
+            seen.append(held.now)
+
+    assert seen == [12, 24, 36]
+    c, seen = torch.tensor([4.0, 5.0, 6.0]), []
+    with ledger() as held:
+        scale = x.exp()
+        for _ in range(3):
+            loss = (scale * c).sum()  # the loss before it is gone now, and so is what its nodes saved
+            loss.backward(retain_graph=True)
+            seen.append(held.now)
+    assert seen == [24, 24, 24]

@@ -254,3 +254,30 @@ def test_c07_13_anomaly_mode(torch):
     assert [True, False] == warned  # that line is in a warning, on both
     ours = torch.__name__ == "course_lib"
     assert ("a += 1" in told[0]) == ours  # PyTorch does not name the line that wrote
+
+
+def test_c07_14_inplace_and_out(torch):
+    """A module with `inplace=True` and an operation with `out=` write in place too: both count, and both make a saved
+    tensor stale.
+    """
+    nn = torch.nn
+    for write in (
+        nn.ReLU(inplace=True), nn.Dropout(0.5, inplace=True), nn.LeakyReLU(inplace=True),
+        lambda h: nn.functional.relu(h, inplace=True), lambda h: nn.functional.dropout(h, 0.5, inplace=True),
+    ):  # fmt: skip
+        h = leaf(torch).sigmoid()
+        out = write(h)
+        assert out is h and h._version == 1
+        with pytest.raises(RuntimeError, match="output 0 of Sigmoid, is at version 1; expected version 0 instead"):
+            h.sum().backward()
+    nn.Dropout(0.5, inplace=True).eval()(h)
+    assert h._version == 1  # evaluation drops nothing and writes nothing
+
+    factor = torch.ones(3)
+    y = leaf(torch) * factor
+    assert torch.add(factor, 1, out=factor) is factor
+    assert factor._version == 1
+    with pytest.raises(RuntimeError, match=versions(1, 0)):
+        y.sum().backward()
+    with pytest.raises(RuntimeError, match="functions with out=... arguments don't support automatic differentiation"):
+        torch.add(y, 1, out=y)

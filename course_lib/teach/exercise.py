@@ -6,6 +6,7 @@ one of five outcomes and never raises; `course.py check` (prove.py) proves every
 """
 
 import ast
+import contextlib
 import dis
 import functools
 import inspect
@@ -19,7 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from course_lib.teach import bounds
+from course_lib.teach import bounds, forms
+from course_lib.teach import guard as guards
 
 NOT_ATTEMPTED = "not attempted"
 ERROR = "error in your code"
@@ -58,6 +60,7 @@ class Verdict:
 
     outcome: str
     text: str
+    lead: str = ""  # what stands before a mistake's sentence
 
 
 def correct(shown: str) -> Verdict:
@@ -65,9 +68,9 @@ def correct(shown: str) -> Verdict:
     return Verdict(CORRECT, shown)
 
 
-def almost(mistake: str) -> Verdict:
-    """The answer is a known wrong one; `mistake` is the name of the record's Mistake."""
-    return Verdict(ALMOST, mistake)
+def almost(mistake: str, lead: str = "") -> Verdict:
+    """The answer is a known wrong one: `mistake` names the record's Mistake, `lead` stands before its sentence."""
+    return Verdict(ALMOST, mistake, lead)
 
 
 def not_yet(seen: str) -> Verdict:
@@ -79,8 +82,8 @@ def not_yet(seen: str) -> Verdict:
 class Mistake:
     """One plausible wrong answer and the sentence it must get."""
 
-    name: str
-    says: str
+    name: str  # for an answer that the guard catches: "guard: " and one of guard.KINDS (and words that tell two apart)
+    says: str  # "" for what the guard catches: it has a sentence of its own, and `says` only adds to it
     answer: str  # source text that defines the exercise's `name`, as a learner would have written it
 
 
@@ -103,6 +106,7 @@ class Exercise:
     mistakes: tuple[Mistake, ...]
     check: Callable[[Any, Any], Verdict]  # check(answer, torch)
     puzzles: tuple[int, ...] = ()
+    may_change: tuple[str, ...] = ()  # what right answers change: "W", "x.grad", "leaves.grad", or one of guard.KINDS
 
 
 # ------------------------------------------------------------------------------------------- judging
@@ -118,6 +122,8 @@ class Result:
     details: list[str] = field(default_factory=list)  # further lines, printed as they are
     printed: str = ""  # what the learner's code printed
     mistake: str = ""  # the name of the recognised mistake
+    malformed: bool = False  # not in the form of an answer: no first prediction yet
+    allowed: set = field(default_factory=set)  # which entries of the record's `may_change` were needed
 
     def render(self):
         """The whole printed answer; its first line carries the outcome word."""
@@ -139,7 +145,14 @@ class Calls:
     gave_value: bool = False
     returned: int = 0
     last: Any = None
+    guard: Any = None  # the Guard of the check, once there is one
     code: Any = None  # marks, in a traceback, where the learner's code begins
+    malformed: bool = False  # the answer has not the form of an answer at all
+
+    @property
+    def findings(self):
+        """What the guard noticed, first things first."""
+        return [] if self.guard is None else self.guard.findings
 
 
 def judge(exercise, answer, torch, seconds=bounds.SECONDS):
@@ -150,8 +163,12 @@ def judge(exercise, answer, torch, seconds=bounds.SECONDS):
     if prepare is not None:  # what a library does once, and for seconds, is no time of the learner's
         prepare(torch)
     ran = bounds.run(lambda: verdict_of(exercise, answer, torch, calls), engines, seconds)
+    if ran.error is None and is_correct(ran.value) and not calls.findings:
+        bounds.run(lambda: look_for_swallowed_errors(exercise, answer, torch, calls), engines, seconds)
 
     def in_words():  # bounded as well: a learner's own __repr__ or error class may be asked for its text
+        if calls.findings and not (ran.error and learners_line(ran.error, answer, calls)):
+            return result_of_finding(exercise, calls.findings[0])
         if ran.error is None:
             return result_of(exercise, ran.value, calls)
         return result_of_error(exercise, answer, ran.error, calls, seconds)
@@ -162,6 +179,8 @@ def judge(exercise, answer, torch, seconds=bounds.SECONDS):
         text = f"what it gave cannot be put into words ({type(described.error).__name__} while trying)."
         result = Result(exercise.id, ERROR, text)
     result.printed = without_addresses(ran.printed)
+    result.malformed = calls.malformed and result.outcome == NOT_YET
+    result.allowed = set() if calls.guard is None else calls.guard.allowed
     return result
 
 
@@ -172,8 +191,52 @@ def verdict_of(exercise, answer, torch, calls):
         return Verdict(NOT_ATTEMPTED, invitation(exercise))
     wrong_form = form_complaint(exercise, answer, starter, torch)
     if wrong_form:
+        calls.malformed = True
         return not_yet(wrong_form)
-    return exercise.check(watched(answer, calls), torch)
+    if not callable(starter):
+        known = known_values(exercise, torch)
+        answer = forms.fitted(answer, known)
+        calls.malformed = not forms.fits(answer, known)
+    with guards.Guard(torch, loaded_engines(torch), starter, exercise.may_change) as guard:
+        calls.guard = guard
+        verdict = guarded_check(exercise, answer, torch, calls, guard)
+        if is_correct(verdict) and not guard.findings:
+            calls.last = None
+            guard.alive()
+    return verdict
+
+
+def guarded_check(exercise, answer, torch, calls, guard):
+    """The verdict of the record's check, with the guard around whatever of the answer can be called."""
+    if isinstance(answer, type):
+        with guard.around_methods(answer):
+            return exercise.check(answer, torch)
+    return exercise.check(watched(answer, calls, guard), torch)
+
+
+def look_for_swallowed_errors(exercise, answer, torch, calls):
+    """Ask the check once more with an error planted in backward(): a right answer lets it through."""
+    if isinstance(answer, type) or not calls.guard.passes:
+        return
+    starter = define(exercise.starter, exercise.name, torch, f"{exercise.id} starter")
+    with guards.Guard(torch, [], starter, exercise.may_change, planting=True) as guard:
+        with contextlib.suppress(Exception):
+            exercise.check(watched(answer, Calls(), guard), torch)
+        if guard.swallowed:
+            guard.found(guards.SWALLOWED, "", "an error raised inside backward() does not come out of your code: "
+                        "somebody who calls it never learns of it.")  # fmt: skip
+            calls.guard.findings.extend(each for each in guard.findings if each.kind == guards.SWALLOWED)
+
+
+def is_correct(verdict):
+    return isinstance(verdict, Verdict) and verdict.outcome == CORRECT
+
+
+def result_of_finding(exercise, finding):
+    """What the guard saw goes before what the check concludes: it is certain, and often the cause."""
+    name = f"guard: {finding.kind}"
+    says = {mistake.name: tidy(mistake.says) for mistake in exercise.mistakes}.get(name)
+    return Result(exercise.id, ALMOST, finding.sentence, [says] if says else [], mistake=name)
 
 
 def result_of(exercise, verdict, calls):
@@ -184,7 +247,7 @@ def result_of(exercise, verdict, calls):
     text = tidy(verdict.text)
     if verdict.outcome == ALMOST:
         says = {mistake.name: mistake.says for mistake in exercise.mistakes}
-        return Result(exercise.id, ALMOST, tidy(says.get(verdict.text, text)), mistake=verdict.text)
+        return Result(exercise.id, ALMOST, verdict.lead + tidy(says.get(verdict.text, text)), mistake=verdict.text)
     if verdict.outcome == NOT_YET:
         if forgot_return(exercise, calls):
             return Result(exercise.id, ERROR, NO_RETURN)
@@ -209,20 +272,21 @@ def is_none(node):
     return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
-def watched(answer, calls):
-    """A learner's function that also notes its calls; anything else as it is."""
-    if not isinstance(answer, types.FunctionType) or inspect.isgeneratorfunction(answer):
+def watched(answer, calls, guard):
+    """A learner's function that also notes its calls, and what they change; anything else as it is."""
+    if not callable(answer) or isinstance(answer, type) or inspect.isgeneratorfunction(answer):
         return answer
+    call = guard.around(answer)
 
     @functools.wraps(answer)
     def learners_function(*args, **kwargs):
         calls.count += 1
-        calls.last = answer(*args, **kwargs)
+        calls.last = call(*args, **kwargs)
         calls.returned += 1
         calls.gave_value = calls.gave_value or calls.last is not None
         return calls.last
 
-    calls.code = learners_function.__code__
+    calls.code = call.__code__
     return learners_function
 
 
@@ -304,6 +368,12 @@ def form_complaint(exercise, answer, starter, torch):
         if not callable(solution):
             return f"the check wants a value; it was given {short(answer)}, which has not been called."
     return ""
+
+
+def known_values(exercise, torch):
+    """The values in the record, right ones first: what an answer's spelling is brought to."""
+    sources = [exercise.solution, *exercise.alternatives, *(mistake.answer for mistake in exercise.mistakes)]
+    return [define(source, exercise.name, torch, f"{exercise.id} value") for source in sources]
 
 
 def engine_for(answer, default):

@@ -81,7 +81,7 @@ class Lesson:
         if exercise is None:
             return
         result = self.judge(exercise, answer)
-        if result.outcome == ex.NOT_ATTEMPTED:
+        if result.outcome == ex.NOT_ATTEMPTED or result.malformed:  # a slip of the pen is no first prediction
             print(result.render())
             return
         now = bounds.run(lambda: ex.short(answer)).value or "(something without a text)"

@@ -25,7 +25,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from course_lib.teach import bounds
+from course_lib.teach import bounds, guard
 from course_lib.teach import exercise as ex
 from course_lib.teach import exercises as records
 from course_lib.teach.lesson import Lesson, lesson_numbers
@@ -64,7 +64,10 @@ def record_complaints(exercise, number):
         elif len(have) < FEWEST[what]:
             said.append(f"it has {len(have)} {what}; write at least {FEWEST[what]}.")
     names = Counter(mistake.name for mistake in exercise.mistakes)
-    sentences = Counter(" ".join(mistake.says.split()) for mistake in exercise.mistakes)
+    for mistake in exercise.mistakes:
+        if mistake.name.startswith("guard: ") and not guard_kind(mistake):
+            said.append(f"the guard has no kind {mistake.name!r}; the kinds are: {', '.join(guard.KINDS)}.")
+    sentences = Counter(" ".join(each.says.split()) for each in exercise.mistakes if each.says or not guard_kind(each))
     for name in (name for name, times in names.items() if times > 1):
         said.append(f"two mistakes are called {name!r}; check() could not tell them apart. Rename one.")
     for sentence in (sentence for sentence, times in sentences.items() if times > 1 or not sentence):
@@ -73,6 +76,11 @@ def record_complaints(exercise, number):
         if line := given_away(exercise, hint):
             said.append(f"the hint “{shortened(hint)}” gives away “{line}”; say what to look at instead.")
     return said
+
+
+def guard_kind(mistake):
+    """What the guard calls this mistake; '' for one that the exercise's own check recognises."""
+    return next((kind for kind in guard.KINDS if mistake.name.startswith(f"guard: {kind}")), "")
 
 
 def given_away(exercise, text):
@@ -128,6 +136,7 @@ def exercise_complaints(exercise, torch):
         "A starter that nobody touched must count as not attempted: leave `...` or None in it.",
     )  # fmt: skip
     first = judged(exercise.solution, "solution")
+    allowed = set() if first is None else set(first.allowed)
     expect(first, ex.CORRECT, "solution", "Repair the check, or the solution.")
     if first is not None and first.outcome == ex.CORRECT:
         if not first.text:
@@ -136,17 +145,22 @@ def exercise_complaints(exercise, torch):
         if again is not None and again.render() != first.render():
             said.append("the solution gets a different text the second time; a printed text may not vary.")
     for number, source in enumerate(exercise.alternatives, 1):
+        result = judged(source, f"alternative {number}")
+        allowed |= set() if result is None else result.allowed
         expect(
-            judged(source, f"alternative {number}"), ex.CORRECT, f"alternative {number}",
+            result, ex.CORRECT, f"alternative {number}",
             "The check must accept every right answer: test a property, not one way of writing it.",
         )  # fmt: skip
+    if unneeded := sorted(set(exercise.may_change) - allowed - {guard.ALIVE}):
+        said.append(f"may_change says {unneeded}, and no right answer changes that. Take it out.")
     for mistake in exercise.mistakes:
         result = judged(mistake.answer, f"wrong answer {mistake.name!r}")
         expect(
             result, ex.ALMOST, f"wrong answer {mistake.name!r}",
             f"The check must recognise it and return almost({mistake.name!r}).",
         )  # fmt: skip
-        if result is not None and result.outcome == ex.ALMOST and result.mistake != mistake.name:
+        name = f"guard: {guard_kind(mistake)}" if guard_kind(mistake) else mistake.name
+        if result is not None and result.outcome == ex.ALMOST and result.mistake != name:
             said.append(f"the wrong answer {mistake.name!r} is taken for {result.mistake!r}.")
     junk = {"an object that is no answer": object(), "a function that does nothing": lambda *a, **k: object()}
     for label, value in junk.items():

@@ -913,12 +913,14 @@ EX5 = Exercise(
                 DEPENDS + "    if not t.requires_grad:\n        return False\n"
                 "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
                 "    return slope is not None and bool((slope != 0).any())\n"),
-        Mistake("a flag set", "A plain tensor requires grad after your question: you set its flag, to be able to ask. "
+        Mistake("guard: changed a flag",
+                "A plain tensor requires grad after your question: you set its flag, to be able to ask. "
                 "Looking must not change anything.",
                 DEPENDS + "    if t.is_leaf:\n        t.requires_grad_()\n"
                 "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
                 "    return slope is not None\n"),
-        Mistake("gradients thrown away", "The answers are right, but a gradient that was in .grad before is gone. "
+        Mistake("guard: changed a .grad, and threw it away",
+                "The answers are right, but a gradient that was in .grad before is gone. "
                 "Looking must not change anything.",
                 DEPENDS + "    if not t.requires_grad:\n        return False\n    t.grad = None\n"
                 "    y.backward(inputs=[t], retain_graph=True)\n    used = t.grad is not None\n    t.grad = None\n"
@@ -975,7 +977,7 @@ EX5 = Exercise(
                 DEPENDS + "    if not t.requires_grad:\n        return False\n    try:\n"
                 "        (slope,) = torch.autograd.grad(y, t, allow_unused=True)\n    except RuntimeError:\n"
                 "        return True\n    return slope is not None\n"),
-        Mistake("gradients left behind", "Your question leaves something in .grad of a leaf. Looking must "
+        Mistake("guard: changed a .grad", "Your question leaves something in .grad of a leaf. Looking must "
                 "not change anything.",
                 DEPENDS + "    if not t.requires_grad:\n        return False\n    t.retain_grad()\n"
                 "    y.backward(retain_graph=True)\n    return t.grad is not None\n"),

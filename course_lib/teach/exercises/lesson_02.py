@@ -597,13 +597,16 @@ EX4 = Exercise(
                 SOLVED.replace("error * error", "error * error.item()")),
         Mistake("the flag left in", "The loss has a history now, and a result refuses the flag. Is the line still "
                 "needed?", SOLVED.replace("    return loss", FLAG + "    return loss")),
-        Mistake("a step inside", "The gradient is right, but w has other values than before: your function makes a "
+        Mistake("guard: wrote into an argument, by a step",
+                "The gradient is right, but w has other values than before: your function makes a "
                 "step. It was asked for a loss; steps are for the caller.",
                 SOLVED.replace("    return loss", "    w.data -= 0.1\n    return loss")),
-        Mistake("the caller's data", "The loss is right, but a tensor of `xs` has other values than before: an "
+        Mistake("guard: wrote into an argument",
+                "The loss is right, but a tensor of `xs` has other values than before: an "
                 "in-place operation wrote into the caller's data.",
                 SOLVED.replace("(w * x).sum()", "x.mul_(w).sum()")),
-        Mistake("backward inside", "Your function calls backward by itself, before the caller does. Return the loss, "
+        Mistake("guard: changed a .grad",
+                "Your function calls backward by itself, before the caller does. Return the loss, "
                 "and leave that to the caller.",
                 SOLVED.replace("    return loss", "    loss.backward()\n    return loss")),
         Mistake("a sum", "The value is the sum of the squares, where it was the mean.",

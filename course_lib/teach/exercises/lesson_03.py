@@ -447,7 +447,7 @@ EX2 = Exercise(
                 "are missing.", linear_rule("W, x")),
         Mistake("element by element", "You multiplied element by element. Each element of x acts on a whole row of "
                 "outputs, so products have to be added: use @.", linear_rule("grad * W, grad.T * x")),
-        Mistake("written over", WRITTEN + " A transposed view, .t(), leaves grad alone.",
+        Mistake("guard: wrote into an argument", WRITTEN + " A transposed view, .t(), leaves grad alone.",
                 linear_rule("grad @ W, grad.t_() @ x")),
     ),
     check=check_03_2,
@@ -570,7 +570,7 @@ EX3 = Exercise(
         Mistake("everything added", "You added all elements of the product. Each element of x has uses of its own, and "
                 "only those are added.",
                 mul_rule("g = (grad * m).sum()", "return g + 0 * x if x.dim() else g")),
-        Mistake("written over", WRITTEN + " grad times m is new already.",
+        Mistake("guard: wrote into an argument", WRITTEN + " grad times m is new already.",
                 mul_rule("grad *= m", *LEAD[1:], "for d, size in enumerate(x.shape):",
                 "    if size == 1:", "        g = g.sum(d, keepdim=True)", "return g").replace(
                 "    while g", "    g = grad\n    while g", 1)),
@@ -673,7 +673,7 @@ EX4 = Exercise(
         Mistake("weights forgotten", "That comes to zero: in each column the slopes alone add up to 0, for the shares "
                 "always add up to 1. Every slope of s[i] must get its own weight, grad[i], before they are added.",
                 softmax_rule("return s * (1 - s.sum())")),
-        Mistake("written over", WRITTEN + " A difference is a new tensor, too.",
+        Mistake("guard: wrote into an argument", WRITTEN + " A difference is a new tensor, too.",
                 softmax_rule("grad -= (grad * s).sum()", "return s * grad")),
     ),
     check=check_03_4,

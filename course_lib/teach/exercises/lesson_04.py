@@ -919,11 +919,11 @@ EX3 = Exercise(
                 "What is in your dictionary is right, but nodes are missing from it. The walker reports a gradient "
                 "for each, root and results included.",
                 COUNTED.replace("return grads", "return {node: grads[node] for node in grads if not graph[node]}")),
-        Mistake("taken apart",
+        Mistake("guard: changed a container",
                 "The numbers are right, but the graph that you were given is no longer what it was. A second pass "
                 "would find nothing to walk.",
                 COUNTED.replace("in graph[node]:", "in graph.pop(node):")),
-        Mistake("limit raised",
+        Mistake("guard: left a setting",
                 "You raised Python's recursion limit. That changes it for the whole program, and the next chain is "
                 "longer: a list of what is to be done next has no limit.",
                 "import sys\n\n\ndef backward(graph, root):\n"
@@ -1093,7 +1093,7 @@ EX4 = Exercise(
                 "The second pass is too large: its buffers began with what was stored, so the leaf's entry is added "
                 "to itself. Buffers begin empty.",
                 BUFFERED.replace("buffers = {order[0]: 1.0}", "buffers = grad | {order[0]: 1.0}")),
-        Mistake("taken apart",
+        Mistake("guard: changed a container",
                 "The graph or the order that you were given is no longer what it was. The next pass is given the same "
                 "two, and would find nothing to do.",
                 BUFFERED.replace("    for node in order:\n", "    while order:\n        node = order.pop(0)\n")),
@@ -1150,6 +1150,7 @@ EX4 = Exercise(
                 "into the dictionary that you were given.",
                 STARTER_4.replace("    grad[order[0]] = 1.0", "    grad = {order[0]: 1.0}")),
     ),
+    may_change=("grad",),
     check=check_04_4,
 )  # fmt: skip
 
@@ -1391,7 +1392,7 @@ EX5 = Exercise(
                 "                    found.add(to)\n"
                 "                    waits[to] = waits.get(to, 0) + 1\n"
                 "    return waits\n"),
-        Mistake("places lost",
+        Mistake("guard: changed a container",
                 "You took arrows out of the graph itself. An arrow to nothing keeps the place of an operand, and the "
                 "pass that comes after the counting needs the graph as it was.",
                 "def count(graph, root):\n"

@@ -814,6 +814,7 @@ EXERCISES = [
                 + "    (total / count).backward()\n",
             ),
         ),
+        may_change=("w.grad",),
         check=check_05_3,
         puzzles=(14,),
     ),
@@ -1059,6 +1060,7 @@ EXERCISES = [
                 + "        p.data = p.data - lr * v\n",
             ),
         ),
+        may_change=("p", "v"),
         check=check_05_5,
         puzzles=(13,),
     ),
@@ -1124,8 +1126,7 @@ EXERCISES = [
                 "x.grad holds the gain alone: what was in it before the call has been lost.",
                 PASSES + "    x.grad = None\n" + LOOP + "        x.view(-1, 1).backward(g.clone())\n",
             ),
-            Mistake(
-                "g used up",
+            Mistake("guard: wrote into an argument",
                 "x.grad is right, but the caller's g holds other numbers now: your own code writes into it.",
                 PASSES
                 + "    part = g.clone()\n"
@@ -1134,6 +1135,7 @@ EXERCISES = [
                 + "    g.mul_(times)\n",
             ),
         ),
+        may_change=("x.grad",),
         check=check_05_6,
         puzzles=(26,),
     ),

@@ -640,7 +640,7 @@ def collect(torch, w, batches):
                 "The numbers are right, but no backward pass has read a saved tensor for them: you differentiated the "
                 "formula yourself. Let backward passes find the gradient.",
                 "def collect(torch, w, batches):\n    w.grad = (w.exp() * sum(batches)).detach()\n    return w.grad\n"),
-        Mistake("the caller's batches",
+        Mistake("guard: wrote into an argument",
                 "A batch has other values than before: an in-place addition wrote into a tensor that belongs to the "
                 "caller, and so changed the next epoch's data.",
                 "def collect(torch, w, batches):\n    total = batches[0]\n    for batch in batches[1:]:\n"
@@ -668,6 +668,7 @@ def collect(torch, w, batches):
     return w.grad
 """),
     ),
+    may_change=("w.grad",),
     check=check_06_3,
 )  # fmt: skip
 
@@ -894,7 +895,7 @@ EX5 = Exercise(
         Mistake("another gradient",
                 "The value is right and the gradient is not: a part of the computation is hidden from backward.",
                 loss_source("h = x + ((x * mask * weight / scale) - x).detach()", "return h.sin().sum()")),
-        Mistake("the caller's tensors",
+        Mistake("guard: wrote into an argument",
                 "You wrote into a tensor that belongs to the caller: the next call will get other factors.",
                 loss_source("mask.mul_(weight).div_(scale)", "return (x * mask).sin().sum()")),
     ),

@@ -807,7 +807,7 @@ EX5 = Exercise(
                 "0.99 · (W2 - 0.1 · gradient).",
                 MASKED.replace(EARLY, "    loss.backward()\n")
                 .replace("    return", "        W2 *= 0.99\n    return")),
-        Mistake("the caller's mask",
+        Mistake("guard: wrote into an argument",
                 "A tensor that was only to be read, x, t or mask, holds other numbers now: something was written into "
                 "it in place.",
                 STARTER_5.replace("h *= mask", "mask *= h\n    h = mask").replace(EARLY, ORDERED)),
@@ -834,6 +834,7 @@ EX5 = Exercise(
                 "parameter is not decayed, and the new one has no .grad.",
                 MASKED.replace("W2 *= 0.99", "W2 = W2 * 0.99")),
     ),
+    may_change=("W1", "b1", "W2", "b2"),
     check=check_07_5,
 )  # fmt: skip
 

@@ -668,6 +668,7 @@ EX4 = Exercise(
                 "The numbers are right, but b does not require grad any more: it will never be trained.",
                 STARTER_4.replace("    rows =", "    b.requires_grad_(False)\n    rows =")),
     ),
+    may_change=("b",),
     check=check_08_4,
 )  # fmt: skip
 
@@ -784,6 +785,7 @@ EX5 = Exercise(
                 "You put a through the sigmoid. The second half, b, is the gate.",
                 STARTER_5.replace("b.sigmoid_()", "a = a.sigmoid()")),
     ),
+    may_change=("h",),
     check=check_08_5,
 )  # fmt: skip
 

@@ -726,16 +726,14 @@ EXERCISES = [
                 + STATE
                 + "        (h * h).sum().backward()\n        last, h = h, torch.zeros(1)\n    return last\n",
             ),
-            Mistake(
-                "written into the inputs",
+            Mistake("guard: wrote into an argument",
                 "The states are right, but the inputs hold other numbers now: an in-place operation wrote into the "
                 "caller's data, and the next epoch would train on that.",
                 TRAIN
                 + LOOP
                 + "        h = torch.tanh(x.add_(w * h.detach()))\n        (h * h).sum().backward()\n    return h\n",
             ),
-            Mistake(
-                "a step inside",
+            Mistake("guard: wrote into an argument, by a step",
                 "w has other values than before. Your loop moves it, and so the later states are other states; only "
                 "gradients are asked for.",
                 TRAIN
@@ -763,6 +761,7 @@ EXERCISES = [
                 + "        loss = loss + (h * h).sum()\n    loss.backward()\n    return h\n",
             ),
         ),
+        may_change=("w.grad",),
         check=check_09_3,
         puzzles=(7, 8),
     ),
@@ -993,6 +992,7 @@ EXERCISES = [
                 + "    g.grad = d.grad = None\n",
             ),
         ),
+        may_change=("g", "d"),
         check=check_09_4,
         puzzles=(9,),
     ),

@@ -731,6 +731,7 @@ EX3 = Exercise(
                 fit_source("optimizer.zero_grad(); x, t = (torch.cat(part) for part in zip(*parts)); "
                            "mse(model(x), t).backward(); CLIP; optimizer.step(); scheduler.step()")),
     ),
+    may_change=("model",),
     check=check_10_3,
 )  # fmt: skip
 
@@ -977,6 +978,7 @@ def adam(torch, params, state, lr, b1, b2, eps):
                           'mine["exp_avg"] = mine["exp_avg"] * b1 + (1 - b1) * p.grad'),
                          ("p.sub_(lr", "p.detach().sub_(lr"))),
     ),
+    may_change=("params", "state"),
     check=check_10_4,
 )  # fmt: skip
 
@@ -1124,6 +1126,7 @@ EX5 = Exercise(
                 "A tensor comes back, perhaps with a graph behind it. A number was asked for.",
                 SOLVED_5.replace(".item()", "")),
     ),
+    may_change=("model", "model.training"),
     check=check_10_5,
 )  # fmt: skip
 

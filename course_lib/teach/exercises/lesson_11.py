@@ -10,7 +10,7 @@ import weakref
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises import shared
 from course_lib.teach.exercises.outcomes import check_cures, check_table, happens
-from course_lib.teach.exercises.shared import array, finite_differences, flat
+from course_lib.teach.exercises.shared import array, called, finite_differences, flat
 
 IN_PLACE = "modified by an inplace operation"
 COUNT = "incorrect number of gradients"
@@ -1126,7 +1126,7 @@ def check_11_5(answer, torch):
 
 def mentions_detach(answer):
     """Does its forward call detach? Only chooses between two sentences."""
-    return "detach" in answer.forward.__code__.co_names
+    return called(answer.forward, "detach")
 
 
 STARTER_5 = """\
@@ -1473,6 +1473,7 @@ EX6 = Exercise(
                 "forward has two arguments, x and k; backward returns two things.",
                 scaled_once((SAVE_6, *WRITE_6), (BACK_6[0], "return grad * k"))),
     ),
+    may_change=("x",),
     check=check_11_6,
 )  # fmt: skip
 
@@ -1676,7 +1677,7 @@ EX7 = Exercise(
                 "The slope is right, but the filter that you run again looks into the future: forward keeps the first "
                 "T steps, you keep the last T.",
                 spikes(SMOOTH, *RERUN[:2], RERUN[2].replace(": x.shape[2]]", "-x.shape[2] :]"), GRADS)),
-        Mistake("backward in backward",
+        Mistake("guard: changed a .grad",
                 "backward() inside backward adds to the .grad of the leaves by itself, so they get their gradient "
                 "twice. torch.autograd.grad returns the gradients and adds to nothing.",
                 spikes(SMOOTH, RERUN[0], RERUN[2], "    again.backward(grad_u)",

@@ -739,13 +739,13 @@ def gradient_norms(torch, model, loss):
         Mistake("one name",
                 "The dictionary has one line: your function looks `name` up when it is called, and by then the loop "
                 "is over. Bind it when the function is made.", logger((UPDATE.replace(", name=name", ""),), *FINALLY)),
-        Mistake("frozen",
+        Mistake("guard: left hooks, after an error of its own",
                 "A frozen parameter requires no grad, and takes no hook. Leave it out.",
                 logger(BOUND, *FINALLY, loop="if True:")),
-        Mistake("hooks stay",
+        Mistake("guard: left hooks",
                 "The norms are right. But your hooks are still there afterwards, and run in every later pass.",
                 logger(BOUND, "loss.backward()", "return norms")),
-        Mistake("hooks stay after an error",
+        Mistake("guard: left hooks, after an error",
                 "You take the hooks away after the pass. When the pass fails, those lines are never reached.",
                 logger(BOUND, *REMOVED)),
         Mistake("error swallowed",
@@ -770,6 +770,7 @@ def gradient_norms(torch, model, loss):
                 logger(BOUND, "try:", "    loss.backward()", "finally:", "    for p in model.parameters():",
                        "        (p._backward_hooks or {}).clear()", "return norms")),
     ),
+    may_change=("model.grad", "keeps it alive"),
     check=check_12_3,
 )  # fmt: skip
 
@@ -904,7 +905,7 @@ def turn_round(torch, h, strength):
         turned("return h.detach() * (1 + strength) - h * strength"),
     ),
     mistakes=(
-        Mistake("both heads",
+        Mistake("guard: left hooks",
                 "Your hook is on h: what comes from the other head is turned round, too. The branch that is to be "
                 "turned needs a tensor of its own, with the hook on that one.",
                 turned("if h.requires_grad:", "    h.register_hook(lambda grad: -strength * grad)", "return h")),
@@ -926,7 +927,7 @@ def turn_round(torch, h, strength):
         Mistake("twice turned",
                 "It is turned round twice, once by a hook and once more; that is no turn.",
                 turned("r = h * 1", GUARDED, HOOK_4, HOOK_4, "return r")),
-        Mistake("in place",
+        Mistake("guard: wrote into the gradient",
                 "Right for this branch. But the hook changes the gradient in place, and an addition sends the same "
                 "tensor to others: their gradient is turned round, too. Return a new one.",
                 turned("r = h * 1", GUARDED, "    r.register_hook(lambda grad: grad.mul_(-strength))", "return r")),
@@ -1058,7 +1059,7 @@ EX5 = Exercise(
                  "return torch.stack([g * 1 if i not in frozen else torch.zeros_like(g) for i, g in enumerate(grad)])"),
     ),
     mistakes=(
-        Mistake("in place",
+        Mistake("guard: wrote into the gradient",
                 "The table's gradient is right. But the hook writes into the gradient that it is given, and an "
                 "addition had sent this tensor to others as well: their rows are 0, too.",
                 freezing("grad[rows] = 0")),
@@ -1082,6 +1083,7 @@ EX5 = Exercise(
                 freezing("grad = grad.clone()", "grad[rows] = 0", "return grad",
                          after=("weight.register_hook(hook)",))),
     ),
+    may_change=("weight.hooks",),
     check=check_12_5,
 )  # fmt: skip
 

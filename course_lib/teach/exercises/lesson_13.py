@@ -663,7 +663,7 @@ EX3 = Exercise(
         Mistake("None for zeros",
                 "None is the engine's word for 'no path'. Asked is the product, which is zeros there.",
                 product_source(FIRST_3, *ZERO_3, SECOND_3.replace("materialize_grads", "allow_unused"))),
-        Mistake("stored",
+        Mistake("guard: changed a .grad",
                 "The gradient of f is in x.grad now, where the caller's own gradients belong, and with a history it "
                 "closes a ring. autograd.grad stores nothing.",
                 product_source("f(x).backward(create_graph=True)", "g = x.grad", *ZERO_3, SECOND_3)),
@@ -994,7 +994,7 @@ EX5 = Exercise(
         Mistake("first order",
                 "Nearly: the step is in the graph, but g is a constant in it. How g depends on w is missing, and that "
                 "was the point.", SOLVED_5.replace(", create_graph=True", "")),
-        Mistake("the caller's w",
+        Mistake("guard: wrote into an argument",
                 "Your function has written into the caller's w. Take the steps on tensors of your own.",
                 STARTER_5.replace("(inner(w), w)", "(inner(w), w, create_graph=True)")),
         Mistake("written over",

@@ -33,12 +33,23 @@ def check_table(answer, letters, measure, mistakes, shown):
     if strange:
         return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(WORDS)}.")
     wrong = [(letter, answer[letter]) for letter in letters if answer[letter] != measure(letter)]
-    for one in wrong:
-        if one in mistakes:
-            return almost(mistakes[one])
-    if wrong:
-        return not_yet(f"{len(letters) - len(wrong)} of {len(letters)} are right. Look again at {wrong[0][0]}.")
-    return correct(shown)
+    named = {letter: mistakes[letter, said] for letter, said in wrong if (letter, said) in mistakes}
+    return judged_rows([letter for letter, _ in wrong], letters, named, "are right") or correct(shown)
+
+
+def judged_rows(wrong, rows, named, are_right):
+    """The verdict on a table of which the rows `wrong` are not right; None when there are none.
+
+    named: {row: name of its mistake}. One wrong row is `almost` when its mistake has a name. Where there are several,
+    their count comes first; and a table that is half wrong is not almost right.
+    """
+    if not wrong:
+        return None
+    count = f"{len(rows) - len(wrong)} of {len(rows)} {are_right}. "
+    look = next((row for row in wrong if row in named), wrong[0])
+    if look not in named or 2 * len(wrong) > len(rows):
+        return not_yet(f"{count}Look again at {look}.")
+    return almost(named[look], count if len(wrong) > 1 else "")
 
 
 def check_cures(answer, torch, cures, symptoms, mistakes, choices, read, kind="change"):
@@ -55,12 +66,9 @@ def check_cures(answer, torch, cures, symptoms, mistakes, choices, read, kind="c
     if strange:
         return not_yet(f"For {', '.join(strange)}, choose one of: {', '.join(choices)}.")
     wrong = [letter for letter, cure in given.items() if symptoms[letter](torch, cure)]
-    for letter in wrong:
-        if (letter, given[letter]) in mistakes:
-            return almost(mistakes[letter, given[letter]])
-    if wrong:
-        return not_yet(f"We applied your cures. {len(cures) - len(wrong)} of {len(cures)} helped; {wrong[0]} did not.")
-    return correct(f"each report is gone with your cure: we ran all {len(cures)} with it.")
+    named = {letter: mistakes[letter, given[letter]] for letter in wrong if (letter, given[letter]) in mistakes}
+    shown = f"each report is gone with your cure: we ran all {len(cures)} with it."
+    return judged_rows(wrong, list(cures), named, "reports are gone with your cure") or correct(shown)
 
 
 def tidy(said):

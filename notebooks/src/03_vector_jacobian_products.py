@@ -23,8 +23,8 @@
 # - **C03.6** An operand that was broadcast gets a gradient of its own shape: the gradients of its copies are added.
 # - **C03.7** For `A @ B` with weights G, the gradient for A is `G @ B.T` and that for B is `A.T @ G`.
 # - **C03.8** A pass through a chain of matrix steps takes as many multiplications backwards as forwards; backwards it serves one output, forwards one input.
-# - **C03.9** A central difference along any direction d agrees closely with the gradient times d.
-# - **C03.10** For an input that the outputs do not depend on, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
+# - **C03.9** In float64, where a function is smooth, a central difference along any direction d agrees closely with the gradient times d.
+# - **C03.10** For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
 # - **C03.11** Weights must have exactly the shape of the outputs: they are not broadcast.
 #
 # **Minutes** 60, without 03.6 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/native/sum_to.py` · **Out of scope** the order of nodes (lesson 04), what they keep (06), operations of your own (11)
@@ -212,7 +212,7 @@ forwards = times(J3, times(J2, times(J1, torch.eye(4))))  # four inputs, step 1,
 print(torch.equal(backwards, forwards), "backwards", sum(counted[:3]), "forwards", sum(counted[3:]))
 
 # %% [markdown]
-# **Checking a rule.** Step a little along a direction `d` both ways and divide by the distance: a slope, measured without calculus (a *central difference*). It must be the gradient times `d` (multiply and add). Take a random `d`: a wrong gradient slips through only if its error times `d` happens to be 0. And take float64: subtracting two nearly equal numbers eats most of float32's seven digits.
+# **Checking a rule.** Step a little along a direction `d` both ways and divide by the distance: a slope, measured without calculus (a *central difference*). Where the function has no kink, it must be the gradient times `d` (multiply and add). Take a random `d`: a wrong gradient slips through only if its error times `d` happens to be about 0. And take float64: subtracting two nearly equal numbers eats most of float32's seven digits.
 
 # %% tags=["C03.9"]
 def f(x):
@@ -238,7 +238,7 @@ show("native.sum_to.summed_dims")
 # %% [markdown]
 # ## Break it
 #
-# Weights are not broadcast: a shape that is not that of the outputs is refused. Nor does anybody sum for you when you write a gradient by hand. Assigning `G` to `c.grad` raises, but `c - 0.1 * G` broadcasts, and your bias has become a matrix. The third error is about an input that the outputs never used: ask for None instead, or for zeros.
+# Weights are not broadcast: a shape that is not that of the outputs is refused. Nor does anybody sum for you when you write a gradient by hand. Assigning `G` to `c.grad` raises, but `c - 0.1 * G` broadcasts, and your bias has become a matrix. The third error is about an input that is not behind the outputs: ask for None instead, or for zeros.
 #
 # The second cell shows something that our engine lacks: with `is_grads_batched`, PyTorch runs one pass for a whole stack of weights.
 
@@ -254,6 +254,7 @@ with expect_error(RuntimeError, "appears to not have been used in the graph"):
     torch.autograd.grad(y, [c, other], G)
 print(torch.autograd.grad(y, [c, other], G, allow_unused=True))
 print(torch.autograd.grad(y, [c, other], G, materialize_grads=True))
+print(torch.autograd.grad((other * 0).sum(), other))  # behind the output: no error
 
 # %% tags=["engine"]
 with expect_error(NotImplementedError, "is_grads_batched"):
@@ -300,7 +301,7 @@ def linear_vjp(torch, grad, x, W):
 L.check("03.2", linear_vjp)
 
 # %% [markdown]
-# **03.3 · Undo the broadcast** (8 minutes). `grad` holds the weights for `x * m`, and has the shape of that product. Return the gradient for `x`, in the shape of `x`. Either may have been broadcast: for a product of shape `(2, 3)`, `x` may have the shape `(3,)`, `(1, 3)`, `(2, 1)`, `(2, 3)` or `()`. (`t.sum(d)` adds along dimension d and removes it, `t.sum(d, keepdim=True)` leaves a 1 there.)
+# **03.3 · Undo the broadcast** (8 minutes). `grad` holds the weights for `x * m`, and has the shape of that product. Return the gradient for `x`, in the shape of `x`. Either may have been broadcast, in any number of dimensions: for a product `(2, 3)`, `x` may be `(3,)`, `(1, 3)`, `(2, 1)`, `(1, 1)`, `(2, 3)`, `()`. (`t.sum(d)` adds along dimension d and removes it, `t.sum(d, keepdim=True)` leaves a 1 there.)
 
 
 # %%

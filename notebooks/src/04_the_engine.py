@@ -13,15 +13,15 @@
 # %% [markdown]
 # # 04 · The engine: who decides which node runs next?
 #
-# **Every node has its rule, and no node knows another. Yet their rules must be applied in an order, once each, to the right sum. Who knows the order, if nobody knows the whole formula?**
+# **Every node has its rule, and knows where to send its results. But no node knows who will send to it, or how often. Yet their rules must be applied in an order, once each, to the right sum. Who knows the order, if no node knows the whole formula?**
 #
 # A short loop does: it counts, it waits, it adds. At the end you can run it in your head, you have repaired three broken engines, and you have written a test that catches five. You can claim:
 #
-# - **C04.1** A node needs the gradient of its own result and what it saved, nothing else: called by itself, it gives the numbers that it gives in a pass.
+# - **C04.1** A node needs the gradients of its own results and what it saved, nothing else: the node of a built-in operation, called by itself, gives the numbers that it gives in a pass.
 # - **C04.2** In one pass a node runs once, on the sum of all that arrives, after every consumer behind the root has delivered.
 # - **C04.3** Of the nodes that are ready, the one made last runs first; an AccumulateGrad goes before all others.
-# - **C04.4** A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is another use of a result.
-# - **C04.5** The gradient of a result is handed on and not stored: a second pass hands on the same again, and only leaves add up.
+# - **C04.4** A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is a use of a result that is not behind the root.
+# - **C04.5** The gradient of a result is handed on and, unless retain_grad() asked for it, not stored: a second pass hands on the same again, and only leaves add up.
 # - **C04.6** `a = x*x; b = a+x; c = b*a; d = c+b; e = d*a` has the slope 316 at 2; running nodes on first arrival gives 140.
 # - **C04.7** Behind n doublings `h = h + h` lie 2ⁿ paths, and a pass runs n + 1 nodes.
 # - **C04.8** A loop and an `if` give each run a graph of its own shape, and 20,000 nodes in a row need no recursion.
@@ -98,7 +98,7 @@ step(y)
 #
 # ## Explain
 #
-# **Nodes know nothing of each other.** You can call one yourself: give it the gradient of its result, and it returns one gradient for each operand. The addition hands on what it gets. The square root divides by twice its result, which it saved. Doing by hand what the pass did, you must also do the engine's part: carry results along the arrows, and add the two that meet. (`no_grad` keeps these sums from being recorded themselves; lesson 09.)
+# **A node works by itself.** You can call that of a built-in operation: give it the gradient of its result, and it returns one gradient for each operand. The addition hands on what it gets. The square root divides by twice its result, which it saved. Doing by hand what the pass did, you also do the engine's part: carry results along the arrows, and add the two that meet. (`no_grad` keeps these sums from being recorded; lesson 09.)
 
 # %% tags=["C04.1"]
 h = x * x
@@ -246,11 +246,11 @@ step(e)
 # - The order is one in which every arrow leads from an earlier node to a later one. This is called a *topological order*. Nobody computed it: waiting produces it.
 # - From `e` to `x` lead 10 paths. The engine ran 6 nodes.
 #
-# Back to the table of doublings: each doubles the paths and adds one node. A network in which every layer adds its input to its output, as residual networks and transformers do, is such a chain. For 50 doublings the walker needs 2⁵¹ calls: at ten million a second, seven years.
+# Back to the table of doublings: each doubles the paths and adds one node. A network in which every layer adds its input to its output, as residual networks and transformers do, is such a chain. For 50 doublings the walker needs about 2⁵¹ calls: at ten million a second, seven years.
 #
 # ## Explain
 #
-# **The graph has the shape of the run, and depth costs nothing.** This `if` asks for a value, so the forward pass itself decides which nodes there will be. From 0.75, four steps in seven are additions of `x`, and each adds 1 to the slope; from 3.75 there are fewer. And 20,000 nodes in a row? A function that calls itself ends at Python's recursion limit, usually 1000 calls. The engine is a loop around a queue.
+# **The graph has the shape of the run, and depth needs no recursion.** This `if` asks for a value, so the forward pass itself decides which nodes there will be. From 0.75, four steps in seven are additions of `x`, and each adds 1 to the slope; from 3.75 there are fewer. And 20,000 nodes in a row? A function that calls itself ends at Python's recursion limit, usually 1000 calls. The engine is a loop around a queue.
 
 # %% tags=["C04.8"]
 def bounce(x, steps):
@@ -402,7 +402,7 @@ L.check("04.6", probe)
 #
 # | claim | its cell says | test |
 # | --- | --- | --- |
-# | C04.1 nodes know nothing of each other | -0.75 and twice -1.5, by hand | `test_c04_1` |
+# | C04.1 a node works by itself | -0.75 and twice -1.5, by hand | `test_c04_1` |
 # | C04.2 once, on the sum | one print, -0.75 | `test_c04_2` |
 # | C04.3 newest first, leaves at once | d v s c b a u | `test_c04_3` |
 # | C04.4 counted from the root | 2 for the product, and nobody starves | `test_c04_4` |
@@ -414,7 +414,7 @@ L.check("04.6", probe)
 #
 # The tests, in `tests/claims/test_claims_04.py`, run on our engine and on real PyTorch. `make bench ARGS="--only million"` sends a chain of 1,000,000 additions through both, and weighs its nodes.
 #
-# **Left out, compared with PyTorch.** Its engine is written in C++ and keeps a queue for each device, worked on by a thread of its own; ours has one queue. There, each thread counts its nodes by itself, so "made last" means something within one thread only; ours counts through. The counting, the buffers and the waiting are the same.
+# **Left out, compared with PyTorch.** Its engine is written in C++. On the CPU a pass runs in the thread that calls `backward()`, as ours does; for a GPU there is another queue, with a thread of its own. Each thread there numbers the nodes that it makes by itself, so "made last" means something within one thread only; ours counts through. The counting, the buffers and the waiting are the same.
 #
 # **Read next in our engine:** `evaluate` in `course_lib/engine.py`, one page in three numbered steps.
 #

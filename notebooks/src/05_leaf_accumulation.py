@@ -18,7 +18,7 @@
 # accumulation, the forgotten reset, a classic wrong average, and a parameter that moves although its
 # gradient is zero. You can claim afterwards:
 #
-# - **C05.1** A second backward adds to `.grad` in place: the same tensor, one version on.
+# - **C05.1** A second `backward()` adds to `.grad` in place: the same tensor, one version on.
 # - **C05.2** `.grad` is None until a gradient arrives; a gradient of zero that arrived is a tensor of zeros.
 # - **C05.3** A leaf that is reached along two paths receives their sum, once.
 # - **C05.4** Two leaves that receive equal gradients from one addition keep them in separate memory.
@@ -26,7 +26,7 @@
 # - **C05.6** Micro-batches add up to the batch's gradient when every sample keeps the weight it has there.
 # - **C05.7** Without clearing, step k moves by the learning rate times the sum of the gradients of steps 1 to k.
 # - **C05.8** `zero_()` overwrites the tensor that others may hold; `.grad = None` lets it go unchanged.
-# - **C05.9** With momentum, a zero gradient still moves the parameter; None leaves it where it is.
+# - **C05.9** With momentum, a parameter that has velocity still moves on a zero gradient; None leaves it where it is.
 # - **C05.10** A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot.
 #
 # **Minutes** 55 · **Needs** lesson 00 · **Opens** `course_lib/graph.py` · **Out of scope** optimizer
@@ -88,7 +88,8 @@ step(second)
 # - In the first frame nothing has run yet. The first graph has gone; what it left is the 3s in the green box of
 #   `w`, which is where this second graph ends too.
 # - The sum and the product take a gradient in and send one on. They store none.
-# - In the last frame the green box runs: 5s arrive, and `.grad` goes from 3s to 8s. Nothing replaced anything.
+# - In the last frame the box of `w` runs (it is blue then): 5s arrive, and `.grad` goes from 3s to 8s. Nothing
+#   replaced anything.
 #
 # ## Explain
 #
@@ -135,8 +136,8 @@ with warnings.catch_warnings():
 # %% [markdown]
 # **Whose memory?** One addition sends the same numbers to `a` and to `b`, and each keeps them in a memory of its
 # own. But what *you* hand to backward may travel on uncopied: through `view` it arrives as `given`'s own memory.
-# PyTorch then makes it the leaf's `.grad`, and the next pass adds into your tensor; a test of this lesson shows it.
-# Our engine copies. On both, a clone is safe.
+# PyTorch makes that memory the leaf's `.grad`, and the next pass adds into it: after the two passes below, `given`
+# holds 2s in PyTorch. Our engine copies: 1s. The last line compares. On both, a clone is safe.
 
 # %% tags=["C05.4", "C05.10", "P26"]
 a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
@@ -146,7 +147,7 @@ x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
 x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
 for gradient in (given, given.clone()):
     x.view(2, 1).backward(gradient)
-print("arrived in given's memory:", same)
+print(same, given[0].item() == {"torch": 2.0, "course_lib": 1.0}[torch.__name__])
 
 # %% [markdown]
 # **Open our engine.** These lines are the green box; `have` is what `.grad` holds. When that is None, the arriving

@@ -66,6 +66,15 @@ def test_c03_3_rows_and_mixtures(torch):
         y.register_hook(lambda grad: passes.append(grad))
         both = torch.autograd.grad(y, [u, v], torch.eye(2), is_grads_batched=True)
         assert [column.tolist() for column in both] == [[3.0, 1.0], [2.0, 1.0]] and len(passes) == 1
+        arrived = []
+
+        def outputs(x):
+            y = x.exp()
+            y.register_hook(lambda grad: arrived.append(grad))
+            return y
+
+        J = torch.autograd.functional.jacobian(outputs, torch.zeros(10), vectorize=True)
+        assert torch.equal(J, torch.eye(10)) and len(arrived) == 1
         assert all(hasattr(torch.func, name) for name in ("vjp", "jvp", "jacrev", "jacfwd"))
 
 
@@ -160,7 +169,9 @@ def test_c03_8_backwards_or_forwards(torch):
 
 
 def test_c03_9_measured_slopes_agree(torch):
-    """A central difference along any direction d agrees closely with the gradient times d."""
+    """In float64, where a function is smooth, a central difference along any direction d agrees closely with the
+    gradient times d.
+    """
     start = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
 
     def f(x):
@@ -181,10 +192,15 @@ def test_c03_9_measured_slopes_agree(torch):
     wrong = gradient * torch.tensor([1.0, 1.0, 1.001], dtype=torch.float64)  # and notices one per mille
     assert measured.item() != pytest.approx((wrong * d).sum().item(), rel=1e-5)
 
+    kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)  # why it says "smooth"
+    (at_kink,) = torch.autograd.grad(kink.relu().sum(), kink)
+    step = torch.tensor([1e-5], dtype=torch.float64)
+    assert ((step.relu() - (-step).relu()) / 2e-5).item() == pytest.approx(0.5) and at_kink.item() == 0.0
+
 
 def test_c03_10_unused_inputs(torch):
-    """For an input that the outputs do not depend on, autograd.grad raises; with allow_unused it gives None, with
-    materialize_grads zeros.
+    """For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives
+    None, with materialize_grads zeros.
     """
     A, _, c, G, y = layer(torch)
     other = torch.ones(2, requires_grad=True)
@@ -195,6 +211,12 @@ def test_c03_10_unused_inputs(torch):
     assert found[0].tolist() == [11.0, 22.0] and found[1] is None
     found = torch.autograd.grad(y, [c, other], G, retain_graph=True, materialize_grads=True)
     assert [g.tolist() for g in found] == [[11.0, 22.0], [0.0, 0.0]]
+
+    used = torch.autograd.grad((y + other.sum() * 0).sum(), other, retain_graph=True)  # behind them, though in vain
+    assert used[0].tolist() == [0.0, 0.0]
+    for how in ({}, {"allow_unused": True}, {"materialize_grads": True}):  # why it says "requires grad"
+        with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
+            torch.autograd.grad(y, [c, torch.ones(2)], G, retain_graph=True, **how)
 
     with pytest.raises(RuntimeError, match="not have been used"):  # the error comes after the pass ...
         torch.autograd.grad(y, [A, other], G)

@@ -33,8 +33,8 @@ def paths(node):
 
 
 def test_c04_1_nodes_by_themselves(torch):
-    """A node needs the gradient of its own result and what it saved, nothing else: called by itself, it gives
-    the numbers that it gives in a pass.
+    """A node needs the gradients of its own results and what it saved, nothing else: the node of a built-in operation,
+    called by itself, gives the numbers that it gives in a pass.
     """
     x = leaf(torch, 2.0)
     h = x * x
@@ -52,6 +52,24 @@ def test_c04_1_nodes_by_themselves(torch):
             again = node(given)
             again = again if isinstance(again, tuple) else (again,)
             assert [g and g.item() for g in again] == [g and g.item() for g in made]
+
+    first, second = (torch.ones(2, requires_grad=True) * 3).unbind()  # one node, two results: it needs both gradients
+    assert first.grad_fn is second.grad_fn
+    assert first.grad_fn(torch.tensor(1.0), torch.tensor(2.0)).tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match="expected 2 arguments, got 1"):
+        first.grad_fn(torch.tensor(1.0))
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    with pytest.raises(TypeError, match="not callable"):  # why it says "built-in"
+        Double.apply(x).grad_fn(torch.tensor(1.0))
 
 
 def test_c04_2_once_on_the_sum(torch):
@@ -96,10 +114,17 @@ def test_c04_3_newest_first(torch):
     maker.join()
     assert (numbers[1] > numbers[0]) == (torch.__name__ != "torch")
 
+    y, where = u * 3, []  # on the CPU a pass runs in the thread that calls backward(), on both
+    y.register_hook(lambda grad: where.append(threading.current_thread()))
+    caller = threading.Thread(target=y.backward)
+    caller.start()
+    caller.join()
+    assert where == [caller]
+
 
 def test_c04_4_counted_from_the_root(torch):
-    """A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is another use of
-    a result.
+    """A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is a use of a result that
+    is not behind the root.
     """
     x = leaf(torch, 2.0)
     h = x * x
@@ -117,8 +142,8 @@ def test_c04_4_counted_from_the_root(torch):
 
 
 def test_c04_5_handed_on(torch):
-    """The gradient of a result is handed on and not stored: a second pass hands on the same again, and only
-    leaves add up.
+    """The gradient of a result is handed on and, unless retain_grad() asked for it, not stored: a second pass hands on
+    the same again, and only leaves add up.
     """
     x = leaf(torch, 1.0)
     h = x * 3

@@ -11,7 +11,7 @@ def leaf(torch, values):
 
 
 def test_c05_1_added_in_place(torch):
-    """A second backward adds to `.grad` in place: the same tensor, one version on."""
+    """A second `backward()` adds to `.grad` in place: the same tensor, one version on."""
     w = leaf(torch, [1.0, 2.0])
     (w * 3).sum().backward()
     g, before = w.grad, w.grad._version
@@ -130,10 +130,14 @@ def test_c05_8_zero_writes_and_none_lets_go(torch):
 
     torch.optim.SGD([w], lr=1.0).zero_grad()
     assert w.grad is None
+    layer = torch.nn.Linear(1, 1)
+    layer(torch.ones(1, 1)).sum().backward()
+    layer.zero_grad()
+    assert layer.weight.grad is None
 
 
 def test_c05_9_momentum_zero_moves_none_rests(torch):
-    """With momentum, a zero gradient still moves the parameter; None leaves it where it is."""
+    """With momentum, a parameter that has velocity still moves on a zero gradient; None leaves it where it is."""
 
     def by_hand(p, v):
         if p.grad is None:
@@ -148,6 +152,10 @@ def test_c05_9_momentum_zero_moves_none_rests(torch):
         by_hand(w, v)
         path.append(round(w.item(), 6))
     assert path == [0.0, -0.9, -0.9]
+
+    w.grad = torch.tensor(0.0)  # why it says "that has velocity"
+    by_hand(w, torch.tensor(0.0))
+    assert round(w.item(), 6) == -0.9
 
     if importlib.util.find_spec(torch.__name__ + ".optim"):  # the optimizer itself says the same
         w, again = leaf(torch, 1.0), []

@@ -43,6 +43,7 @@ SETTING = "left a setting"
 SEED = "set a seed"
 ALIVE = "keeps it alive"
 SWALLOWED = "swallows errors"
+FILTERS = "the list of warnings filters"
 KINDS = (ARGUMENT, GRADIENT, CONTAINER, GRAD, FLAG, HOOKS, SETTING, SEED, ALIVE, SWALLOWED)
 
 
@@ -210,7 +211,7 @@ class Guard:
         del self.given[:-MOST_THINGS]
         if noting is not None:
             noting(found, args)
-        return found, settings(self.engines)
+        return found, settings(self.engines), len(sys.modules)
 
     def survey(self, value, name, label, kind, found, depth):
         """Note `value` and what it holds. name: the record's word for it; label: how the learner's code says it."""
@@ -240,11 +241,13 @@ class Guard:
 
     def compare(self, before):
         """After a call: whatever is not as it was becomes a finding, unless the record allows it."""
-        found, had = before
+        found, had, modules = before
         for thing in found:
             for kind, facet, sentence in thing.changes():
                 self.found(kind, thing.name, sentence, facet)
         for (what, was), (_, now) in zip(had, settings(self.engines), strict=True):
+            if what == FILTERS and len(sys.modules) > modules:
+                continue  # PyTorch loads parts of itself when they are first used, and these add filters
             if was != now:
                 kind = SEED if what == "the seed" else SETTING
                 words = "" if kind == SEED or not short(was, now) else f": {was} before, {now} after"
@@ -434,7 +437,7 @@ def identities(value):
 
 def settings(engines):
     """Pairs (what it is called, what it is) for everything that code could leave switched."""
-    found = [("the list of warnings filters", list(warnings.filters)), ("the recursion limit", sys.getrecursionlimit()),
+    found = [(FILTERS, list(warnings.filters)), ("the recursion limit", sys.getrecursionlimit()),
              ("NumPy's error state", tuple(np.geterr().items()))]  # fmt: skip
     for engine in engines:
         if not hasattr(engine, "is_grad_enabled"):

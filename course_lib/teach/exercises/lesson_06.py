@@ -3,7 +3,7 @@
 import math
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import as_number, flat, leaf, near, nodes_behind, numbers, set_of_names
 from course_lib.teach.ledger import ledger
 
@@ -45,7 +45,8 @@ def check_06_p1(answer, torch):
     truth = {name for name, tensor in tensors.items() if tensor.data_ptr() in kept}
     if given == truth:
         return correct("the node keeps what the slope of x is made of, and only that.")
-    wrong = {frozenset("xc"): "both", frozenset("x"): "own", frozenset(): "nothing"}
+    wrong = {frozenset("xc"): "both", frozenset("x"): "own", frozenset(): "nothing", frozenset("p"): "only the result",
+             frozenset("xcp"): "everything"}  # fmt: skip
     return almost(wrong.get(frozenset(given), "result"))
 
 
@@ -60,7 +61,7 @@ P1 = Exercise(
     solution='answer = ["c"]',
     why="The slope with respect to x is c, so c is kept. The formula that reads x is the one for c, and it "
     "never runs.",
-    alternatives=('answer = ("c",)', 'answer = {"c"}'),
+    alternatives=('answer = ("c",)', 'answer = {"c"}', 'answer = ["C"]', 'answer = "c"'),
     mistakes=(
         Mistake("both",
                 "That would be right if c needed a gradient too. x is read only by the formula for c's "
@@ -74,6 +75,12 @@ P1 = Exercise(
         Mistake("result",
                 "The product itself stands in no slope of a product. Keeping the result pays only when "
                 "the slope is made of it, as for exp.", 'answer = ["c", "p"]'),
+        Mistake("only the result",
+                "From p alone backward could not find the slope of x * c: it would have to divide p by x, and nobody "
+                "promised that x is not 0.", 'answer = ["p"]'),
+        Mistake("everything",
+                "You kept all three. A node keeps only what the formulas that will run have to read, and here only one "
+                "of them runs.", 'answer = ["x", "c", "p"]'),
     ),
     check=check_06_p1,
 )  # fmt: skip
@@ -115,7 +122,10 @@ def check_06_p2(answer, torch):
     if given == truth:
         return correct("you can read a network's memory off its formulas, and say when it is let go.")
     first, rest = given[0], given[1:]
+    touched = truth[0] + SIZES["W1"] + SIZES["out"]
     wrong = {
+        touched: "everything",
+        touched + SIZES["h"]: "everything",
         truth[0] + SIZES["h"]: "twice",
         truth[0] + SIZES["W1"]: "frozen input",
         truth[0] + SIZES["out"]: "output",
@@ -138,6 +148,8 @@ def check_06_p2(answer, torch):
         return almost("gone with its first reader")
     if rest == [first, first - SIZES["W2"], first - SIZES["W2"], 0]:
         return almost("held too long")
+    if rest == [first, first, SIZES["X"], 0]:
+        return almost("the product holds on")
     if rest[1] == first - SIZES["X"]:
         return almost("first made, first freed")
     right = sum(one == other for one, other in zip(given, truth, strict=True))
@@ -196,6 +208,12 @@ P2 = Exercise(
         Mistake("held too long",
                 "You keep h until the end. Two nodes hold it, relu and the second product; both have run before the "
                 "first product does.", "answer = [20120, 20120, 20000, 20000, 0]"),
+        Mistake("everything",
+                "You counted every tensor of the forward pass. Ask at each node what its formulas will read: sum reads "
+                "no numbers, and no formula runs for X.", "answer = [34920, 34920, 20000, 8000, 0]"),
+        Mistake("the product holds on",
+                "You let nothing go when the second product has run. One of the tensors that it kept is kept by nobody "
+                "else.", "answer = [20120, 20120, 20120, 8000, 0]"),
         Mistake("first made, first freed",
                 "You let X go first, in the order of the forward pass. Backward runs the other way: what was kept "
                 "last goes first.", "answer = [20120, 20120, 12120, 120, 0]"),
@@ -229,6 +247,7 @@ def check_06_p3(answer, torch):
         frozenset("e"): "results only",
         frozenset("abe"): "arithmetic",
         frozenset("bev"): "a view keeps its base",
+        frozenset("av"): "the ones without a tensor",
     }
     one_too_many = "arithmetic" if "a" in given else "a view keeps its base"
     return almost(wrong.get(frozenset(given), one_too_many))
@@ -245,7 +264,7 @@ P3 = Exercise(
     solution='answer = ["b", "e"]',
     why="The product kept x (twice) and exp kept its result; both were released by the first pass. "
     "Addition, view and sum kept no tensor, so a second pass finds all it needs.",
-    alternatives=('answer = {"e", "b"}',),
+    alternatives=('answer = {"e", "b"}', 'answer = "be"', 'answer = ["B", "E"]', 'answer = "b, e"'),
     mistakes=(
         Mistake("all",
                 "That would mean backward takes the graph apart. It takes only the saved tensors away, and "
@@ -265,6 +284,9 @@ P3 = Exercise(
         Mistake("a view keeps its base",
                 "v looks at x's memory, but that is the tensor. Its node only puts the slope back into the "
                 "old shape, and a shape is not a tensor.", 'answer = ["b", "e", "v"]'),
+        Mistake("the ones without a tensor",
+                "The nodes of these two kept no tensor, so the first pass had nothing to take from them. Ask the same "
+                "of the other two.", 'answer = ["a", "v"]'),
     ),
     check=check_06_p3,
 )  # fmt: skip
@@ -282,10 +304,15 @@ POWER_RESULT, LOG_RESULT = "power keeps its result", "log keeps its result"
 RELU_NOTHING, PRODUCT_NOTHING = "relu keeps nothing", "a product keeps nothing"
 HALF_A_PRODUCT, PRODUCT_RESULT = "half a product", "a product keeps its result"
 EXP_INPUT, RELU_INPUT, SUM_INPUT = "exp keeps its input", "relu keeps its input", "sum keeps its input"
+EXP_NOTHING, POWER_NOTHING, LOG_NOTHING = "exp keeps nothing", "power keeps nothing", "log keeps nothing"
+SUM_RESULT = "sum keeps its result"
 WRONG_KEEPS = {
-    ("x + y", "xy"): ADDITION_KEEPS,
-    ("x + y", "r"): ADDITION_KEEPS,
-    ("x + y", "rxy"): ADDITION_KEEPS,
+    **{("x + y", names): ADDITION_KEEPS for names in ("x", "y", "xy", "r", "rx", "ry", "rxy")},
+    ("x.exp()", ""): EXP_NOTHING,
+    ("x ** 2", ""): POWER_NOTHING,
+    ("x.log()", ""): LOG_NOTHING,
+    ("x.sum()", "r"): SUM_RESULT,
+    ("x.sum()", "rx"): SUM_INPUT,
     ("x * y", "x"): HALF_A_PRODUCT,
     ("x * y", "y"): HALF_A_PRODUCT,
     ("x * y", "r"): PRODUCT_RESULT,
@@ -334,13 +361,11 @@ def check_06_1(answer, torch):
             return not_yet(f'For {expression}, give a list with some of "x", "y", "c", "r", or an empty one.')
         if given != truth[expression]:
             wrong.append((expression, "".join(sorted(given))))
-    for one in wrong:
-        if one in WRONG_KEEPS:
-            return almost(WRONG_KEEPS[one])
-    if wrong:
-        right = len(truth) - len(wrong)
-        return not_yet(f"{right} of {len(truth)} agree with the nodes. Look again at {wrong[0][0]}.")
-    return correct("from a formula you can say what will stay in memory.")
+    named = {one[0]: WRONG_KEEPS[one] for one in wrong if one in WRONG_KEEPS}
+    rows = [expression for expression, _ in wrong]
+    return judged_rows(rows, EXPRESSIONS, named, "agree with the nodes") or correct(
+        "from a formula you can say what will stay in memory."
+    )
 
 
 def keeps_but(expression, names):
@@ -385,6 +410,14 @@ EX1 = Exercise(
                 "give x back, so the input is kept.", keeps_but("x.log()", ["r"])),
         Mistake(SUM_INPUT, "sum spreads the incoming slope over the old shape. The shape is kept, as "
                 "numbers; the values of x are not.", keeps_but("x.sum()", ["x"])),
+        Mistake(SUM_RESULT, "For x.sum() you kept the result. Each slope of a sum is 1, whatever the sum is.",
+                keeps_but("x.sum()", ["r"])),
+        Mistake(EXP_NOTHING, "For x.exp() you kept nothing. But its slope differs from element to element, so backward "
+                "has to read it from a tensor.", keeps_but("x.exp()", [])),
+        Mistake(POWER_NOTHING, "For x ** 2 you kept nothing. The exponent 2 is kept as a number, but its slope 2 * x "
+                "needs more than the 2.", keeps_but("x ** 2", [])),
+        Mistake(LOG_NOTHING, "For x.log() you kept nothing. Its slope is 1 / x: which x, if it is not kept?",
+                keeps_but("x.log()", [])),
     ),
     check=check_06_1,
 )  # fmt: skip
@@ -427,6 +460,10 @@ WRONG_HAPPENS = {
     ("D", "raises at backward"): "D is not a backward",
     ("E", "fine"): "two results, two graphs",
     ("F", "raises at backward"): "sharing is enough",
+    ("A", "silently wrong"): "the first pass still counts",
+    ("F", "silently wrong"): "the first pass still counts",
+    ("B", "silently wrong"): "it goes on without",
+    ("E", "silently wrong"): "it goes on without",
 }
 
 
@@ -499,6 +536,12 @@ EX2 = Exercise(
         Mistake("sharing is enough",
                 "F: the shared node is an addition, which kept nothing. The product that keeps h "
                 "was not run by z's pass.", happens_but("F", "raises at backward")),
+        Mistake("the first pass still counts",
+                "A and F: x.grad was set to None between the passes, so the second pass adds to nothing, and its own "
+                "gradient is all that x.grad holds.", happens_but("F", "silently wrong")),
+        Mistake("it goes on without",
+                "B and E: a node that finds its slot empty does not go on with another number. It raises.",
+                happens_but("E", "silently wrong")),
     ),
     check=check_06_2,
 )  # fmt: skip
@@ -515,8 +558,8 @@ class Box:
 
 
 def run_counted(answer, torch, w, batches):
-    """Call the answer; returns how often the most-read saved tensor was read, -1 if none was saved."""
-    boxes = []
+    """Call the answer. How often the most-read saved tensor was read (-1: none was saved), and what reached w."""
+    boxes, arrived = [], []
 
     def pack(tensor):
         boxes.append(Box(tensor))
@@ -526,46 +569,71 @@ def run_counted(answer, torch, w, batches):
         box.reads += 1
         return box.tensor
 
+    handle = w.register_hook(lambda grad: arrived.append(flat(grad)))
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         answer(torch, w, batches)
-    return max((box.reads for box in boxes), default=-1)
+    handle.remove()
+    return max((box.reads for box in boxes), default=-1), arrived
+
+
+def added(lists):
+    """The sum of lists of numbers, element by element."""
+    return [sum(column) for column in zip(*lists, strict=True)]
 
 
 def check_06_3(answer, torch):
-    reads = -1
-    for size, count in ((3, 4), (2, 5)):
-        values, plain = numbers(size, 0.0, 1.0), [numbers(size) for _ in range(count)]
-        w = leaf(torch, values)
-        batches = [torch.tensor(batch) for batch in plain]
+    most = -1
+    for shape, count in (((3,), 4), ((2, 3), 1), ((), 2), ((2, 1), 5)):  # counts that are no number of elements
+        size = math.prod(shape)
+        values, plain = numbers(size, -1.0, 1.0), [numbers(size, -2.0, 2.0) for _ in range(count)]
+        w = torch.tensor(values).reshape(shape).requires_grad_()
+        batches = [torch.tensor(batch).reshape(shape) for batch in plain]
+        wanted = [[math.exp(v) * b for v, b in zip(values, batch, strict=True)] for batch in plain]
         try:
-            reads = max(reads, run_counted(answer, torch, w, batches))
+            reads, arrived = run_counted(answer, torch, w, list(batches))
         except RuntimeError as error:
             if "a second time" in str(error):
-                return almost("still shared")
+                return almost("still shared" if one_batch_runs(answer, torch) else "twice through one batch")
             if "does not require grad" in str(error):
                 return almost("cut")
             raise
         if w.grad is None:
-            return not_yet("w.grad is still None: no backward pass has reached w.")
-        if not all(near(flat(tensor), batch) for tensor, batch in zip(batches, plain, strict=True)):
-            return almost("the caller's batches")
+            return almost("not stored" if arrived else "another leaf")
         if not near(flat(w), values):
             return not_yet("w has other values afterwards. Only its gradient is asked for.")
-
-        def summed(batches, values=values):
-            columns = zip(*batches, strict=True)
-            return [math.exp(v) * sum(column) for v, column in zip(values, columns, strict=True)]
-
-        if not near(flat(w.grad), summed(plain)):
-            for name, part in (("last only", plain[-1:]), ("first only", plain[:1])):
-                if near(flat(w.grad), summed(part)):
-                    return almost(name)
-            return not_yet("w.grad is not the sum of the batches' gradients.")
-    if reads > 1:
+        found = flat(w.grad)
+        if not near(found, added(wanted)):
+            return wrong_sum(found, wanted, arrived, shape)
+        if not arrived or not near(added(arrived), found):
+            return almost("no pass")
+        most = max(most, reads)
+    if most > 1:
         return almost("retain")
-    if reads < 1:
-        return almost("no pass")
     return correct("every saved tensor was read by one pass, so each pass could let go of what it used.")
+
+
+def one_batch_runs(answer, torch):
+    """Does the answer run through when there is only one batch?"""
+    try:
+        answer(torch, leaf(torch, numbers(2)), [torch.tensor(numbers(2))])
+    except RuntimeError:
+        return False
+    return True
+
+
+def wrong_sum(found, wanted, arrived, shape):
+    """Why w.grad is not the sum: from what each pass brought to w."""
+    count, size = len(wanted), math.prod(shape)
+    if len(arrived) == 1 and count > 1:
+        for name, batch in (("last only", wanted[-1]), ("first only", wanted[0])):
+            if near(arrived[0], batch):
+                return almost(name)
+    if len(arrived) > 1 and near(added(arrived), added(wanted)):
+        return almost("thrown away")
+    for name, factor in (("averaged", count), ("mean for sum", size)):
+        if near([number * factor for number in found], added(wanted)):
+            return almost(name)
+    return not_yet(f"w.grad is not the sum of the batches' gradients, for {count} batches of shape {list(shape)}.")
 
 
 STARTER_3 = """\
@@ -622,41 +690,71 @@ def collect(torch, w, batches):
         w.exp().backward(batch)
     return w.grad
 """,
+        "def collect(torch, w, batches):\n"
+        "    w.grad = sum(torch.autograd.grad((w.exp() * batch).sum(), w)[0] for batch in batches)\n"
+        "    return w.grad\n",
+        "def collect(torch, w, batches):\n    (w.exp() * torch.stack(batches)).sum().backward()\n    return w.grad\n",
     ),
     mistakes=(
         Mistake("retain",
-                "The numbers are right, and the cure is retain_graph=True: every pass runs the one exp node "
-                "again and reads its result once more, so that it must be kept all along.",
+                "The numbers are right, but one saved tensor was read by several passes, so it had to be kept until "
+                "the last of them. With retain_graph=True nothing is let go.",
                 STARTER_3.replace("()\n    return", "(retain_graph=True)\n    return")),
         Mistake("still shared",
                 "It still raises in the second step: all steps stand on one exp node, and that one has been "
-                "run and emptied. A copy of its result is not a new exp.",
+                "run and emptied. A copy of its result, or a new product of it, is not a new exp.",
                 STARTER_3.replace("scale * batch", "scale.clone() * batch")),
+        Mistake("twice through one batch",
+                "It raises with a single batch already: two passes run over one and the same loss.",
+                "def collect(torch, w, batches):\n    for batch in batches:\n        loss = (w.exp() * batch).sum()\n"
+                "        loss.backward()\n        loss.backward()\n    return w.grad\n"),
         Mistake("cut",
                 "Nothing is missing any more, because nothing leads to w any more: the loss has no way back. "
                 "The error about a second pass is gone, and so is the gradient.",
                 STARTER_3.replace("w.exp()", "w.exp().detach()")),
         Mistake("no pass",
-                "The numbers are right, but no backward pass has read a saved tensor for them: you differentiated the "
-                "formula yourself. Let backward passes find the gradient.",
+                "The numbers are right, but no backward pass has brought them to w: you differentiated the formula "
+                "yourself. Let backward passes find the gradient.",
                 "def collect(torch, w, batches):\n    w.grad = (w.exp() * sum(batches)).detach()\n    return w.grad\n"),
-        Mistake("guard: wrote into an argument",
-                "A batch has other values than before: an in-place addition wrote into a tensor that belongs to the "
-                "caller, and so changed the next epoch's data.",
+        Mistake("guard: changed a container", "",
+                "def collect(torch, w, batches):\n    while batches:\n"
+                "        (w.exp() * batches.pop()).sum().backward()\n    return w.grad\n"),
+        Mistake("guard: wrote into an argument", "The next epoch would read other data.",
                 "def collect(torch, w, batches):\n    total = batches[0]\n    for batch in batches[1:]:\n"
                 "        total += batch\n    (w.exp() * total).sum().backward()\n    return w.grad\n"),
+        Mistake("not stored",
+                "Passes have reached w, but w.grad is None. autograd.grad returns gradients and stores them nowhere.",
+                "def collect(torch, w, batches):\n"
+                "    return sum(torch.autograd.grad((w.exp() * batch).sum(), w)[0] for batch in batches)\n"),
+        Mistake("another leaf",
+                "w.grad is still None: no backward pass has reached w. If one ran, it ended in another tensor.",
+                STARTER_3.replace("    scale", "    w = w.detach().requires_grad_()\n    scale")
+                .replace("    scale = w.exp()\n", "").replace("scale *", "w.exp() *")),
         Mistake("last only",
-                "Only the last batch is in w.grad. Passes add into .grad by themselves; something in your "
-                "loop throws the earlier ones away.", """\
+                "Only one pass has reached w, and it came from the last batch. If backward is called after the "
+                "loop, `loss` is the last loss by then, and nothing else.",
+                STARTER_3.replace("        loss.backward()", "    loss.backward()")),
+        Mistake("thrown away",
+                "Every batch's gradient has reached w, but w.grad does not hold all of them. Passes add into .grad by "
+                "themselves; something in your code clears or replaces it in between.", """\
 def collect(torch, w, batches):
     for batch in batches:
         w.grad = None
         (w.exp() * batch).sum().backward()
     return w.grad
 """),
+        Mistake("averaged",
+                "w.grad is the sum divided by the number of batches. The sum was asked for.",
+                "def collect(torch, w, batches):\n    for batch in batches:\n"
+                "        ((w.exp() * batch).sum() / len(batches)).backward()\n    return w.grad\n"),
+        Mistake("mean for sum",
+                "w.grad is the sum divided by the number of elements of w: the loss of a batch is a sum over its "
+                "elements, not a mean.",
+                "def collect(torch, w, batches):\n    for batch in batches:\n"
+                "        (w.exp() * batch).mean().backward()\n    return w.grad\n"),
         Mistake("first only",
-                "Only the first batch is in w.grad. The error was avoided by not running the other "
-                "passes.", """\
+                "Only one pass has reached w, and it came from the first batch. Nothing of the other batches arrived.",
+                """\
 def collect(torch, w, batches):
     scale = w.exp()
     for batch in batches:
@@ -690,7 +788,12 @@ WRONG_PEAKS = {
     ("A", 12000): "a sum keeps its operands",
     ("A", 16000): "a sum keeps its operands",
     ("B", 8000): "the second graph on top",
+    ("B", 12000): "products keep their results",
     ("B", 0): "after the pass",
+    ("C", 16000): "two readers, two memories",
+    ("D", 12000): "all three",
+    ("F", 4000): "the factor is missing",
+    ("G", 4000): "one step at a time",
     ("C", 8000): "two readers, two memories",
     ("C", 12000): "two readers, two memories",
     ("D", 0): "no_grad reaches further",
@@ -726,15 +829,13 @@ def check_06_4(answer, torch):
     truth = {letter: peak_of(program, torch) for letter, program in BILLS.items()}
     given = dict(zip(BILLS, given, strict=True))
     wrong = [(letter, given[letter]) for letter in BILLS if given[letter] != truth[letter]]
-    if not wrong:
-        return correct("you can say what a program will keep before it runs, and what makes its peak.")
     if len(wrong) > 3 and all(given[letter] * 4 == truth[letter] for letter in BILLS):
         return almost("elements")
-    for one in wrong:
-        if one in WRONG_PEAKS:
-            return almost(WRONG_PEAKS[one])
-    right = len(BILLS) - len(wrong)
-    return not_yet(f"{right} of {len(BILLS)} agree with the ledger. Look again at {wrong[0][0]}.")
+    named = {one[0]: WRONG_PEAKS[one] for one in wrong if one in WRONG_PEAKS}
+    rows = [letter for letter, _ in wrong]
+    return judged_rows(rows, list(BILLS), named, "agree with the ledger") or correct(
+        "you can say what a program will keep before it runs, and what makes its peak."
+    )
 
 
 def peaks_but(letter, number):
@@ -763,11 +864,22 @@ EX4 = Exercise(
                 "A: exp keeps its result, and sin keeps what it was given, x + c. That is another memory.",
                 peaks_but("A", 4000)),
         Mistake("a sum keeps its operands",
-                "A: you let an addition keep what it adds. Its slopes are 1. What sin was given is kept, by sin.",
+                "A: too much. An addition keeps neither operand, sin does not keep its result, and exp does not keep "
+                "what it was given.",
                 peaks_but("A", 12000)),
         Mistake("the second graph on top",
                 "B: when the last line runs, backward has emptied the first graph. And c is one memory in any case.",
                 peaks_but("B", 8000)),
+        Mistake("products keep their results",
+                "B: too much. A product keeps the other factor and not its result; 3 and 1 are no tensors of this "
+                "size.",
+                peaks_but("B", 12000)),
+        Mistake("all three",
+                "D: three memories are too many. A product does not keep its result, and only one of its factors needs "
+                "a gradient.", peaks_but("D", 12000)),
+        Mistake("the factor is missing",
+                "F: the result of exp is one memory. x * c keeps something, too, until backward has run.",
+                peaks_but("F", 4000)),
         Mistake("after the pass",
                 "B: that is what is kept when backward has run. The peak lies before it, and the last line keeps c "
                 "again.", peaks_but("B", 0)),
@@ -808,36 +920,36 @@ EX4 = Exercise(
 
 
 def check_06_5(answer, torch):
-    for size in (3, 5):
-        values, given = numbers(size), [numbers(size) for _ in range(3)]
-        x, plain = leaf(torch, values), [torch.tensor(one) for one in given]
-        loss = answer(torch, x, *plain)
+    for shape in ((5,), (2, 3), (), (2, 1, 2)):
+        size = math.prod(shape)
+        values = numbers(size, -2.0, 2.0)
+        given = [numbers(size, -2.0, 2.0), numbers(size, -2.0, 2.0), numbers(size)]
+        x = torch.tensor(values).reshape(shape).requires_grad_()
+        loss = answer(torch, x, *(torch.tensor(one).reshape(shape) for one in given))
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
             return not_yet("The function should return a tensor with one element, the loss.")
-        if not all(near(flat(one), before) for one, before in zip(plain, given, strict=True)):
-            return almost("the caller's tensors")
         if not near(flat(x), values):
             return not_yet("x has other values afterwards; it belongs to the caller.")
         factors = [m * w / s for m, w, s in zip(*given, strict=True)]
         if not near(flat(loss), [sum(math.sin(v * f) for v, f in zip(values, factors, strict=True))]):
-            return not_yet("The loss has another value than that of the starter.")
+            return not_yet(f"The loss has another value than that of the starter, for tensors of shape {list(shape)}.")
         if loss.grad_fn is None:
             return almost("cut")
         slots = [tensor for node in nodes_behind(loss) for tensor in saved_tensors_of(node, torch)]
         storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in slots}
-        memories = sum(storages.values()) / (4 * size)  # of the size of x
+        memories = int(sum(storages.values()) / (4 * size) + 0.4)  # of the size of x; a number or two are no memory
         written = any(tensor._version for tensor in slots)
         loss.backward()
         slopes = [f * math.cos(v * f) for v, f in zip(values, factors, strict=True)]
         if x.grad is None or not near(flat(x.grad), slopes):
             return almost("another gradient")
-    if memories <= 2:
-        return correct("plain factors are multiplied first, without a node, and only their product is kept.")
-    if memories <= 3:
-        return almost("half way")
-    if all(tensor.numel() == 1 for tensor in slots):
-        return almost("one by one")
-    return almost("in place" if written else "names")
+        if memories > 3 and size > 1:
+            if all(tensor.numel() == 1 for tensor in slots):
+                return almost("one by one")
+            return almost("in place" if written else "names")
+        if memories > 2 and size > 1:
+            return almost("half way")
+    return correct("plain factors are multiplied first, without a node, and only their product is kept.")
 
 
 STARTER_5 = """\
@@ -869,6 +981,7 @@ EX5 = Exercise(
     "and sin keeps h.",
     alternatives=(
         loss_source("factor = mask.clone()", "factor.mul_(weight).div_(scale)", "return (factor * x).sin().sum()"),
+        loss_source("h = x * (mask * weight / scale)", "return h.sin().mean() * h.numel()"),
         loss_source("with torch.no_grad():", "    factor = mask / scale", "    factor *= weight",
                     "return torch.sin(x * factor).sum()"),
     ),
@@ -887,7 +1000,7 @@ EX5 = Exercise(
                 "intermediates that no node had kept anyway.",
                 loss_source("h = x * mask", "h.mul_(weight).div_(scale)", "return h.sin().sum()")),
         Mistake("half way",
-                "Three memories are left. Two will do: what sin is given, and one plain factor.",
+                "Three memories are left, and two will do. Which step on x still keeps a tensor of its own?",
                 loss_source("h = x * (mask * weight)", "h = h / scale", "return h.sin().sum()")),
         Mistake("cut",
                 "Nothing is kept any more, because nothing leads to x any more: the loss has no way back.",
@@ -895,8 +1008,14 @@ EX5 = Exercise(
         Mistake("another gradient",
                 "The value is right and the gradient is not: a part of the computation is hidden from backward.",
                 loss_source("h = x + ((x * mask * weight / scale) - x).detach()", "return h.sin().sum()")),
+        Mistake("guard: changed a .grad", "Backward is the caller's to call.",
+                loss_source("loss = (x * (mask * weight / scale)).sin().sum()", "loss.backward()", "return loss")),
+        Mistake("guard: changed a flag", "",
+                loss_source("x.requires_grad_(False)", "return (x * (mask * weight / scale)).sin().sum()")),
+        Mistake("guard: wrote into an argument, by out=", "",
+                loss_source("torch.mul(mask, weight, out=mask)", "return (x * (mask / scale)).sin().sum()")),
         Mistake("guard: wrote into an argument",
-                "You wrote into a tensor that belongs to the caller: the next call will get other factors.",
+                "The next call will get other factors.",
                 loss_source("mask.mul_(weight).div_(scale)", "return (x * mask).sin().sum()")),
     ),
     check=check_06_5,

@@ -29,7 +29,7 @@ def alone(graph, value):
     if value.requires_grad and graph.counts[0]:
         return f"No gradient reaches {value.name} from here: it is a leaf, and nothing drawn was computed from it."
     if value.requires_grad:
-        return f"{value.name} is a leaf: nothing computed it, so there is no graph behind it."
+        return f"{value.name} is a leaf: no recorded operation computed it, so there is no graph behind it."
     return f"{value.name} has no history and requires no grad: backward() has nowhere to go from it."
 
 

@@ -17,7 +17,7 @@
 # `y.backward()` find the slope?** When you can answer that, you can claim:
 #
 # - **C00.1** Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None.
-# - **C00.2** `next_functions` holds one arrow per operand, in order, back to where that operand came from.
+# - **C00.2** `next_functions` holds an arrow for each tensor operand that the recorded operation has a slope for, in its order, back to where that operand came from.
 # - **C00.3** At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor.
 # - **C00.4** Backward multiplies slopes along each path and adds the products where paths meet.
 # - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.
@@ -39,7 +39,7 @@
 # | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, `x` was 3 | no error, 60 where 6 is right | 09 |
 #
 # (A *loss* is the number that training makes small.)
-# One idea explains all four: *behind every result hangs a small graph, and you can look at it.*
+# One idea explains all four: *behind a result hangs a small graph, and you can look at it.*
 #
 # ### How the lessons work
 #
@@ -148,10 +148,10 @@ draw(y)
 # **Notice:**
 #
 # - Black arrows run back, from the result to the input. The number on one says which operand it belongs to;
-#   the number in a box, in which order nodes were made. Blue arrows run forwards.
+#   the number in a grey box, in which order nodes were made. Blue arrows run forwards.
 # - `x` stands three times in the formula, and there is one green box for it.
 # - A double border marks a leaf: a tensor that no recorded operation produced.
-# - `MulBackward0` keeps its operands, for its slope depends on them; `AddBackward0` keeps nothing.
+# - `MulBackward0` keeps its operands, for its slope depends on them; `AddBackward0` keeps no tensor.
 #
 # ## Explain
 #
@@ -168,21 +168,22 @@ print(x.grad_fn, x.is_leaf)
 
 # %% [markdown]
 # **Arrows point backwards.** The addition has two operands, `x*x` and `x`, so its node has two arrows, in
-# that order. Each is a pair: a node, and which of its outputs is meant (0, if it has one). An operand without
-# gradient, such as the 2 in `x * 2`, keeps its place: an arrow to nothing. Paths end at `AccumulateGrad`, the
-# node of a leaf. It has no arrows and knows its tensor by `variable`: the very object you hold.
+# that order: each a node, and which result of its operation is meant (0 is the first). The 2 of `x * 2` becomes
+# a tensor without gradient; its arrow leads to nothing. The numbers in `x**2` and `1 - x` become no tensor and
+# get no arrow. Paths end at a leaf's node, `AccumulateGrad`: no arrows, and its `variable` is the leaf itself.
 
 # %% tags=["C00.2", "C00.3"]
 for node, output in y.grad_fn.next_functions:
     print(type(node).__name__, output)
 print((x * 2).grad_fn.next_functions[1])  # to nothing
+print([len(result.grad_fn.next_functions) for result in (x * 2, 2 * x, x**2, 1 - x)])
 product, accumulate = [node for node, output in y.grad_fn.next_functions]
 assert accumulate.variable is x  # the very tensor
 assert all(node is accumulate for node, output in product.next_functions)
 print(accumulate.next_functions)
 
 # %% [markdown]
-# **A node knows one rule.** Given the slope that arrives, it makes one per arrow. Addition hands on what it
+# **A node knows one rule.** From the slope that arrives, it makes one for each arrow that leads to a node. Addition hands on what it
 # gets, twice. Multiplication multiplies by *the other* operand. `torch.autograd.grad` shows it for one
 # operation. There is no formula for x² + x anywhere.
 
@@ -281,7 +282,7 @@ print(x.grad)  # the 7 of the first round, and twice a 6
 
 # %% [markdown]
 # **Open our engine.** This is all that stands behind "one accumulator for each leaf". `meta` holds what
-# autograd knows about a tensor; `weakref` means that only graphs keep the node alive.
+# autograd knows about a tensor; `weakref` means that the leaf does not keep this node alive; graphs do.
 
 # %% tags=["engine"]
 show("graph.accumulator_of")
@@ -390,7 +391,7 @@ L.check("00.5", happens)
 # | claim | its cell shows | test |
 # | --- | --- | --- |
 # | C00.1 who carries a node | two names, then None | `test_c00_1` |
-# | C00.2 arrows | `MulBackward0` before `AccumulateGrad` | `test_c00_2` |
+# | C00.2 arrows | `MulBackward0` before `AccumulateGrad`; two, two, one, one | `test_c00_2` |
 # | C00.3 accumulators | `variable` is `x` | `test_c00_3` |
 # | C00.4 paths | 3 + 3 + 1, step by step | `test_c00_4` |
 # | C00.5 new nodes, one accumulator | `is not`, then `is`, and 19 | `test_c00_5` |

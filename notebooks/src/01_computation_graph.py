@@ -18,14 +18,14 @@
 # claim afterwards:
 #
 # - **C01.1** Arrows lead from a result back to every leaf that requires grad and went into it through recorded operations; from a leaf they lead nowhere.
-# - **C01.2** An operation none of whose operands requires grad leaves no node; where a recorded operation uses its result, an arrow leads to nothing.
+# - **C01.2** An operation none of whose operands requires grad leaves no node; where a recorded operation could have a slope for its result, an arrow leads to nothing.
 # - **C01.3** The digit in a node's name tells forms of one operation apart: `x ** 2` leaves PowBackward0, `x ** x` PowBackward1, `2 ** x` PowBackward2.
 # - **C01.4** One call leaves a node for each recorded operation that runs in it: `x.float()` of a float32 tensor none, `x.std()` one, `cross_entropy` two.
 # - **C01.5** A result that is used twice is one node with two arrows into it; a result that is computed twice is two nodes.
 # - **C01.6** An operation with several results leaves one node, and the second half of an arrow says which result is meant.
 # - **C01.7** Names are not in the graph: giving a name to another tensor, or deleting it, changes no arrow.
-# - **C01.8** An arrow leads to a leaf or to an operation that ran earlier, so no graph has a cycle.
-# - **C01.9** A result keeps the nodes behind it and their leaves alive, but not a tensor in between that no node kept.
+# - **C01.8** An arrow leads to nothing, to a leaf, or to an operation that ran earlier, so no graph has a cycle.
+# - **C01.9** A result keeps the nodes behind it and their leaves alive, but not a tensor in between, unless a node kept it or the result is a view of it.
 # - **C01.10** When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage collector.
 # - **C01.11** A number taken out with `item()` is outside the graph: no arrow leads back through it.
 #
@@ -54,13 +54,13 @@ import weakref
 # y = p * p + q
 # ```
 #
-# On paper you would draw this from left to right: two values, four operations, one result. How much of that
+# On paper you would draw two values, four operations, one result. How much of that
 # drawing is in memory?
 #
 # ## Predict
 #
 # First: how many backward nodes are behind `y`? Count one for each recorded operation, and
-# one accumulator for each leaf that requires grad.
+# one for each leaf that requires grad.
 #
 # Second: you hold one of the tensors `w`, `x`, `p`, `q`, `y` and follow arrows, starting at its `grad_fn`.
 # From which of the five do you get to the accumulator of `w`? Answer with a list of names.
@@ -102,7 +102,7 @@ draw(y, detail=0)
 #
 # **One direction only.** Slopes travel from the result to the leaves, so these are the arrows that get
 # built. A leaf does not know what was made of it: you cannot ask `w`
-# which losses depend on it, and `w` does not keep them alive.
+# which losses depend on it.
 
 # %% tags=["C01.1"]
 add = y.grad_fn
@@ -176,8 +176,8 @@ print([output for node, output in (two / one).grad_fn.next_functions])
 # the accumulator? A list of strings.
 #
 # Second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one
-# of that name) and `unused` are still alive? A list of names. (Lesson 00: a node keeps an operand only if its slope
-# depends on it.)
+# of that name) and `unused` are still alive? A list of names. (Lesson 00: a product keeps its operands, for
+# its slopes are made of them; a sum keeps none.)
 
 # %%
 L.predict("01.p3", None)
@@ -213,8 +213,8 @@ draw(y, detail=0)
 # **Notice:**
 #
 # - Two tensors were called `h`, one after the other; both have a node here, neither has a name.
-# - A leaf called "unnamed 1": that is `w`. No variable refers to it any more, but the graph does.
-# - Nothing of `unused`: arrows run from results to operands, and nobody behind `y` used it.
+# - A leaf called "unnamed 1": that is `w`. No variable holds it, the graph does.
+# - Nothing of `unused`: arrows run from results to operands, and `y` was not computed from it.
 #
 # ## Explain
 #
@@ -235,17 +235,17 @@ print(torch.autograd.grad(y2, x))  # the slope of (2x + 1)² at 4
 
 # %% [markdown]
 # **Who holds whom.** A result holds its node (dotted arrow), a node those that its black arrows lead to, an
-# accumulator its leaf (green): hence `w` lived on. Nobody holds a tensor in between, unless a node keeps it to
-# compute with: `h / 3` does not, `sin` does. Let go of the last result or node that you hold, and the rest goes
-# in the same instant: Python counts references. The garbage collector, off here, is not needed.
+# accumulator its leaf (green): hence `w` lived on. Nobody holds a tensor in between, unless a node keeps it
+# (`h / 3` does not, `sin` does), or the result is a *view* of it (lesson 08). Let go of the last result or node
+# that you hold, and the rest goes at once: Python counts references. The garbage collector is off.
 
 # %% tags=["C01.9", "C01.10"]
-h = x * 2
-s, looks = h.sin(), [*looks, weakref.ref(h)]
-node, y, h = y.grad_fn, None, None  # let go of y and h, hold a node
-print([look() is not None for look in looks])  # w, h, unused, the operand of sin
+h, g = x * 2, x * 2
+s, v, looks = h.sin(), g.view(1), [*looks, weakref.ref(h), weakref.ref(g)]
+node, y, h, g = y.grad_fn, None, None, None  # let go of y, h, g, hold a node
+print([look() is not None for look in looks])  # w, h, unused, the operand of sin, that of view
 gc.disable()
-node, s = None, None
+node, s, v = None, None, None
 print([look() is not None for look in looks])
 gc.enable()
 
@@ -380,8 +380,8 @@ L.check("01.5", depends)
 # | C01.6 several results | `[1, 0]` | `test_c01_6` |
 # | C01.7 names are not in it | the slope, after `del h` | `test_c01_7` |
 # | C01.8 no cycles | the assert on numbers | `test_c01_8` |
-# | C01.9 who is kept alive | `w` is, `h` is not, the operand of `sin` is | `test_c01_9` |
-# | C01.10 gone at once | False, four times | `test_c01_10` |
+# | C01.9 who is kept alive | `w` is, `h` is not, the operands of `sin` and `view` are | `test_c01_9` |
+# | C01.10 gone at once | False, five times | `test_c01_10` |
 # | C01.11 `item()` leaves the graph | 16 for 48 | `test_c01_11` |
 #
 # The tests (`tests/claims/test_claims_01.py`) run on our engine and on real PyTorch.

@@ -20,7 +20,7 @@
 #
 # - **C02.1** A result requires grad as soon as one operand does; among the exceptions are comparisons, `argmax` and casts to integers.
 # - **C02.2** A leaf is a tensor that no recorded operation computed: what you made yourself, and every result that requires no grad.
-# - **C02.3** For a frozen operand nothing is computed: its arrow leads to nothing, its place in the node's answer is None, and what only its gradient needs is not kept.
+# - **C02.3** For a frozen operand no gradient is computed: its arrow leads to nothing, its place in the node's answer is None, and the node of a product does not keep what only that gradient needs.
 # - **C02.4** A frozen weight does not stop gradients on their way to weights further back.
 # - **C02.5** If nothing before an operation requires grad, backward ends there: there is no node further back.
 # - **C02.6** The flag counts when an operation runs: switched on later it adds no arrow; switched off later the arrow stays, and the leaf stores nothing.
@@ -28,8 +28,8 @@
 # - **C02.8** `.double()` and `* 0.01` of a float32 leaf that requires grad give a result, and the gradient arrives at the leaf behind it; `.float()` of it is that leaf itself.
 # - **C02.9** `retain_grad()`, called before backward, keeps a result's gradient too; on a leaf that requires grad it does nothing.
 # - **C02.10** Tensors of whole numbers or truth values cannot require grad.
-# - **C02.11** `loss.requires_grad = True` makes a leaf of a loss without history: backward gives it the gradient 1, and no weight anything.
-# - **C02.12** Assigning to the flag of a result raises, and an optimizer refuses a result.
+# - **C02.11** `loss.requires_grad = True` brings no history back: backward stores the gradient 1 in the loss, and nothing in any weight.
+# - **C02.12** Assigning to the flag of a result raises; an optimizer refuses a result, unless `retain_grad()` was called on it, and then moves the result and not the leaf.
 #
 # **Minutes** 60 · **Needs** lessons 00, 01 · **Opens** `course_lib/views.py`, `course_lib/graph.py` ·
 # **Out of scope** switching recording off for a block, and `detach` (lesson 09); what adds up in `.grad` (05)
@@ -90,7 +90,7 @@ draw(loss)
 # **Notice:**
 #
 # - `MmBackward0` is the node of a product of two matrices; it calls its operands `self` and `mat2`.
-# - No accumulator for `W2`, and no arrow 1 from the second product.
+# - No accumulator for `W2`: arrow 1 of the second product leads to nothing, and is not drawn.
 # - That product keeps `W2` all the same: the slope for `h1` is made of it. It does not keep `h1`, of which only the
 #   slope for `W2` would be made.
 # - The first product keeps `x` and not `W1`: nobody wants a slope for `x`. The third wants both and keeps both.
@@ -113,14 +113,14 @@ y.backward()
 print(nothing, on_later.grad, "and", type(accumulate).__name__, off_later.grad)
 
 # %% [markdown]
-# **Nothing is computed for what is frozen.** You can call a node yourself, with a slope for its result; it answers
-# with one for each operand. For `W2` it answers None. What only that slope would need was never kept. A batch of
-# 1000 rows shows what this saves: `ledger` counts the bytes that nodes keep inside a block. At first `W2` requires
-# grad: 8000 bytes for the batch, 16 for `W2`. Then it is frozen.
+# **No gradient is computed for what is frozen.** Call a node yourself, with a slope for its result: it answers
+# with one for each operand. For `W2`: None. What only that slope would need, a product does not keep. (A
+# convolution keeps both operands.) `ledger` counts the bytes that nodes keep inside a block, here for a batch of 1000
+# rows: at first `W2` requires grad, and 8000 bytes are for the batch, 16 for `W2`. Then it is frozen.
 
 # %% tags=["C02.3"]
-node = h2.grad_fn
-print(node.next_functions[1], node._saved_self)  # no arrow; the slot for h1 is empty
+node, conv = h2.grad_fn, torch.nn.functional.conv1d(h1[None], torch.ones(1, 1, 1)).grad_fn
+print(node.next_functions[1], node._saved_self, conv._saved_input is None)  # the product's slot is empty
 print(node(torch.ones(1, 2)))  # the slope for h1, and None
 batch = torch.ones(1000, 2) @ W1
 for frozen in (False, True):
@@ -141,7 +141,7 @@ h2 = x @ W1 @ W2
 print(h2.grad_fn, (h2 @ W3).grad_fn.next_functions[0])
 
 # %% [markdown]
-# **Open our engine.** `gradient_edge` is the question that every operation asks about every operand: a result
+# **Open our engine.** `gradient_edge` is the question that an operation asks about each operand it has a slope for: a result
 # answers with its node, a leaf that requires grad with its accumulator, everything else with None. (The lines
 # about views wait for lesson 08, those about inference for 09; without `meta`, nobody has set the flag.) If all answers are None, nothing is
 # recorded; you saw that line in `exp`. And behind `requires_grad_()` is one field.
@@ -196,8 +196,8 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 # %% [markdown]
 # **Notice:**
 #
-# - The gradients did arrive: in two leaves without a name. Each lived for half a line, until `.double()` or
-#   `* 0.01` was done with it, and only the graph still holds it.
+# - The gradients did arrive: in two leaves without a name. `.double()` and `* 0.01` returned other tensors, and so
+#   only the graph still holds these two.
 # - `w` and `v` are results, with a node each. `ToCopyBackward0` is the node of a cast.
 # - `u` is a leaf: there was nothing for `.float()` to do, and it handed back the tensor it was called on.
 #
@@ -205,18 +205,18 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 #
 # **First the values, then the flag.** Finish computing while all is plain, then say `requires_grad_()`: the last
 # tensor is the leaf. If you need the gradient of a *result*, to look at it, ask before backward:
-# `retain_grad()`. It is no cure for `v`, which stays a result: an optimizer, the object that moves weights,
-# refuses it (see Break it).
+# `retain_grad()`. It is no cure for `v`, which stays a result. An optimizer, the object that moves weights, refuses a
+# result (see Break it). After `retain_grad()` it accepts it, and moves the wrong tensor: the leaf stays as it was.
 
-# %% tags=["C02.8", "C02.9"]
+# %% tags=["C02.8", "C02.9", "C02.12"]
 good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()
 h = good * 10
-h.retain_grad()
-good.retain_grad()  # a leaf keeps its gradient anyway
+h.retain_grad(), good.retain_grad()  # a leaf keeps its gradient anyway
 (h * h).sum().backward()
-print(good.is_leaf, good.grad)
-print(h.is_leaf, h.grad)
+print(good.is_leaf, good.grad, "and", h.is_leaf, h.grad)
 print(good.retains_grad, h.retains_grad)
+torch.optim.SGD([h], lr=0.1).step()  # accepted
+print("moved: h", h.tolist(), "not moved: good", good.tolist())
 
 # %% [markdown]
 # ## Question
@@ -268,11 +268,11 @@ compare(before, draw(loss))
 # **Notice:**
 #
 # - One tensor before, one after. No node, no arrow, and no `w` in either picture.
-# - All that changed: `loss` is now a leaf that requires grad, and holds a gradient of 1.
+# - All that changed: `loss`, a leaf before and after, now requires grad, and holds a gradient of 1.
 #
 # ## Explain
 #
-# **The flag makes a leaf, not a history.** Backward starts at `loss`, arrives at `loss`, and stores the 1 it started
+# **The flag brings no history back.** Backward starts at `loss`, arrives at `loss`, and stores the 1 it started
 # with. The message was right: something before had cut the way. Here it was `>`: a truth value has no slope, so the
 # result requires no grad, and nothing done later brings the way back. `argmax` and casts to integers (`long`) do the
 # same. Look for that line, or for an `item()`; replace it by something with a slope.
@@ -295,7 +295,7 @@ print("\n" + str(w.grad))
 #    freeze the leaves, or take a tensor without history (lesson 09).
 # 3. `retain_grad()` where no gradient will ever pass.
 # 4. An optimizer is to change what you own. It refuses results, and so catches the trap of the second round, if you
-#    use one.
+#    use one, and have not called `retain_grad()` on the result.
 
 # %% tags=["C02.10", "C02.12"]
 with expect_error(RuntimeError, "floating point"):
@@ -411,7 +411,7 @@ L.check("02.5", kept)
 # | --- | --- | --- |
 # | C02.1 one operand is enough | the table; later four False, one True | `test_c02_1` |
 # | C02.2 leaves | `x + 1` is one, `h1` is not | `test_c02_2` |
-# | C02.3 nothing for the frozen | `(None, 0)`, None, None; 8016 bytes, then 16 | `test_c02_3` |
+# | C02.3 nothing for the frozen | `(None, 0)`, None, None; False for the convolution; 8016 bytes, then 16 | `test_c02_3` |
 # | C02.4 the way through | `W1.grad`, and None | `test_c02_4` |
 # | C02.5 the graph begins late | None, `(None, 0)` | `test_c02_5` |
 # | C02.6 the flag, when it counts | no arrow; an arrow and no gradient | `test_c02_6` |
@@ -420,7 +420,7 @@ L.check("02.5", kept)
 # | C02.9 `retain_grad` | both gradients; False, True | `test_c02_9` |
 # | C02.10 no integers | two refusals | `test_c02_10` |
 # | C02.11 the forum's line | None and 1 | `test_c02_11` |
-# | C02.12 not for results | three more refusals | `test_c02_12` |
+# | C02.12 not for results | three more refusals; `h` moved, `good` did not | `test_c02_12` |
 #
 # The tests (`tests/claims/test_claims_02.py`) run on our engine and on real PyTorch.
 #

@@ -14,8 +14,9 @@ def test_c00_1_grad_fn_only_where_a_gradient_is_needed(torch):
     assert x.grad_fn is None
 
 
-def test_c00_2_one_arrow_per_operand(torch):
-    """`next_functions` holds one arrow per operand, in order, back to where that operand came from."""
+def test_c00_2_an_arrow_for_each_differentiable_operand(torch):
+    """`next_functions` holds an arrow for each tensor operand that the recorded operation has a slope for, in its
+    order, back to where that operand came from."""
     x = torch.tensor(3.0, requires_grad=True)
     first, second = x.exp(), x.sin()
     difference = first - second
@@ -23,6 +24,14 @@ def test_c00_2_one_arrow_per_operand(torch):
     assert difference.grad_fn.next_functions == ((first.grad_fn, 0), (second.grad_fn, 0))
     assert (second - first).grad_fn.next_functions == ((second.grad_fn, 0), (first.grad_fn, 0))
     assert (x * 2).grad_fn.next_functions[1] == (None, 0)
+    for result in (x**2, 2**x, 1 - x):  # the number is a setting of the operation, and no operand
+        assert len(result.grad_fn.next_functions) == 1
+    for result in (2 * x, 2 + x):  # run as x * 2 and x + 2
+        assert [node is None for node, _ in result.grad_fn.next_functions] == [False, True]
+    several = torch.stack([x, x])
+    chosen = torch.where(torch.tensor([True, False]), several, torch.ones(2))
+    assert chosen.grad_fn.next_functions == ((several.grad_fn, 0), (None, 0))  # none for the condition
+    assert several.gather(0, torch.tensor([1])).grad_fn.next_functions == ((several.grad_fn, 0),)  # nor for an index
     one, two = torch.stack([x, x]).unbind(0)
     assert [output for _, output in (two * one).grad_fn.next_functions] == [1, 0]
 

@@ -65,14 +65,16 @@ def test_c01_1_arrows_run_back(torch):
 
 
 def test_c01_2_plain_operands_leave_nothing(torch):
-    """An operation none of whose operands requires grad leaves no node; where a recorded operation uses its result,
-    an arrow leads to nothing."""
+    """An operation none of whose operands requires grad leaves no node; where a recorded operation could have a slope
+    for its result, an arrow leads to nothing."""
     w, x = leaf(torch), torch.tensor(5.0)
     for q in (x + 1, x * x, x.exp(), torch.stack([x, x]).sum()):
         assert q.grad_fn is None
         assert (w * q).grad_fn.next_functions[1] == (None, 0)
         assert (q - w).grad_fn.next_functions[0] == (None, 0)
         assert len(nodes_behind(w * q)) == 2
+    chosen = torch.where(x > 1, w, x + 1)  # no slope for a condition, and so no arrow
+    assert [node is None for node, _ in chosen.grad_fn.next_functions] == [False, True]
 
 
 def test_c01_3_digits_tell_forms_apart(torch):
@@ -143,7 +145,7 @@ def test_c01_7_names_are_not_in_the_graph(torch):
 
 
 def test_c01_8_no_cycles(torch):
-    """An arrow leads to a leaf or to an operation that ran earlier, so no graph has a cycle."""
+    """An arrow leads to nothing, to a leaf, or to an operation that ran earlier, so no graph has a cycle."""
     h = leaf(torch)
     for _ in range(30):
         h = random.choice([lambda h: h + h, lambda h: h * 0.5, lambda h: h.sin() - h, lambda h: -h])(h)
@@ -154,7 +156,8 @@ def test_c01_8_no_cycles(torch):
 
 
 def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
-    """A result keeps the nodes behind it and their leaves alive, but not a tensor in between that no node kept."""
+    """A result keeps the nodes behind it and their leaves alive, but not a tensor in between, unless a node kept it or
+    the result is a view of it."""
 
     def run():
         w = leaf(torch)
@@ -168,6 +171,13 @@ def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
         if torch.__name__ == "torch":  # why the lesson looks at tensors and not at nodes
             with pytest.raises(TypeError, match="cannot create weak reference"):
                 weakref.ref(y.grad_fn)
+        base = leaf(torch) * 2
+        view, look = base.view(1), weakref.ref(base)
+        del base
+        assert alive([look]) == [True]
+        total = view + 1  # computed from the view, and no view itself
+        del view
+        assert alive([look]) == [False] and total.grad_fn is not None
         names = {type(node).__name__ for node in nodes_behind(y)}
         assert {"AddBackward0", "MulBackward0", "SubBackward0", "SinBackward0", "AccumulateGrad"} <= names
 

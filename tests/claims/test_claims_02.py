@@ -46,8 +46,8 @@ def test_c02_2_leaves_are_what_was_not_recorded(torch):
 
 
 def test_c02_3_nothing_is_computed_for_the_frozen(torch):
-    """For a frozen operand nothing is computed: its arrow leads to nothing, its place in the node's answer is None, and
-    what only its gradient needs is not kept."""
+    """For a frozen operand no gradient is computed: its arrow leads to nothing, its place in the node's answer is None,
+    and the node of a product does not keep what only that gradient needs."""
     wanting, frozen = matrix(torch, 2, 2, True), matrix(torch, 2, 2)
     slope = torch.ones(2, 2, dtype=torch.float64)
     for operation, kept in [(torch.mm, ("_saved_self", "_saved_mat2")), (torch.mul, ("_saved_self", "_saved_other"))]:
@@ -62,6 +62,11 @@ def test_c02_3_nothing_is_computed_for_the_frozen(torch):
         assert [getattr(y.grad_fn, name) is None for name in kept] == [False, True]
         first, second = y.grad_fn(slope)
         assert first is None and second is not None
+
+    x, weight = matrix(torch, 2, 4, True)[None], matrix(torch, 2, 2)[None]
+    for one, other in [(x, weight), (x.detach(), weight.detach().requires_grad_())]:  # not so for other operations
+        node = torch.nn.functional.conv1d(one, other).grad_fn
+        assert node._saved_input is not None and node._saved_weight is not None
 
 
 def test_c02_4_the_way_through_a_frozen_weight(torch):
@@ -174,13 +179,14 @@ def test_c02_10_no_flag_for_whole_numbers(torch):
         assert plain.float().requires_grad_().requires_grad
 
 
-def test_c02_11_the_flag_makes_a_leaf_of_a_loss(torch):
-    """`loss.requires_grad = True` makes a leaf of a loss without history: backward gives it the gradient 1, and no
-    weight anything."""
+def test_c02_11_the_flag_brings_no_history_back(torch):
+    """`loss.requires_grad = True` brings no history back: backward stores the gradient 1 in the loss, and nothing in
+    any weight."""
     w, x = torch.tensor(0.5, requires_grad=True), torch.tensor([1.0, -2.0, 3.0])
     loss = 1 - (w * x > 0.4).float().mean()
     with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
         loss.backward()
+    assert loss.is_leaf and not loss.requires_grad  # it was a leaf before
     loss.requires_grad = True
     loss.backward()
 
@@ -190,7 +196,8 @@ def test_c02_11_the_flag_makes_a_leaf_of_a_loss(torch):
 
 
 def test_c02_12_results_are_not_yours(torch):
-    """Assigning to the flag of a result raises, and an optimizer refuses a result."""
+    """Assigning to the flag of a result raises; an optimizer refuses a result, unless `retain_grad()` was called on it,
+    and then moves the result and not the leaf."""
     h = leaf(torch) * 2
     with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
         h.requires_grad = False
@@ -202,3 +209,12 @@ def test_c02_12_results_are_not_yours(torch):
     assert not h.requires_grad_().is_leaf
     with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
         torch.optim.SGD([h], lr=0.1)
+    behind = leaf(torch)
+    for optimizer in (torch.optim.SGD, torch.optim.Adam):
+        h = behind * 2
+        h.retain_grad()
+        step = optimizer([h], lr=0.1)
+        h.sum().backward()
+        step.step()
+        assert h.tolist() != [2.0, 4.0]
+        assert behind.tolist() == [1.0, 2.0]

@@ -205,8 +205,8 @@ P2 = Exercise(
     why="p and y are the recorded results, and both were computed from w. A leaf has no grad_fn to start at.",
     alternatives=('answer = {"y", "p"}', 'answer = "p, y"'),
     mistakes=(
-        Mistake("the leaf itself", "w is the end of the way. It has no grad_fn: nothing computed it, so "
-                "there is nothing to start at.", 'answer = ["w", "p", "y"]'),
+        Mistake("the leaf itself", "w is the end of the way. It has no grad_fn: no recorded operation "
+                "computed it, so there is nothing to start at.", 'answer = ["w", "p", "y"]'),
         Mistake("q meets w in y", "q has no grad_fn: nothing that went into it requires grad. That q and w meet "
                 "in y makes no way between them; arrows lead from a result to its operands.",
                 'answer = ["p", "q", "y"]'),
@@ -492,7 +492,7 @@ EX2 = Exercise(
     + "\n".join(f"{number}. `{program}`" for number, program in PROGRAMS.items()),
     name="programs", starter='programs = {"A": None, "B": None, "C": None, "D": None, "E": None}',
     hints=(
-        "Count the grey boxes first: that leaves two or three programs for each picture.",
+        "Read the names in the grey boxes, and count the green ones: that leaves two to four for each picture.",
         "Then look at the numbers on the arrows. Which operand leads to the leaf, the first or the second?",
         "A value that nobody behind y used does not appear, whatever the program did with it.",
     ),

@@ -385,7 +385,7 @@ EX2 = Exercise(
                 "recorded, so there is no gradient at all, and backward says so.", happens_but(D="silently wrong")),
         Mistake("comparing is allowed", "D: comparing is allowed; one does it to count hits. The error "
                 "comes from the one who misses the history.", happens_but(D="raises now")),
-        Mistake("the forum", "E: there is no error any more. And w.grad is None: the flag made a leaf of the loss.",
+        Mistake("the forum", "E: there is no error any more. And w.grad is None: the flag brought no history back.",
                 happens_but(E="fine")),
         Mistake("still an error", "E: with the flag, loss is a leaf that requires grad, and backward has "
                 "something to start from: loss itself.", happens_but(E="raises at backward")),
@@ -456,8 +456,8 @@ EX3 = Exercise(
         "    return (w.double() * 0.01).detach().requires_grad_()\n",
     ),
     mistakes=(
-        Mistake("kept, not a leaf", "With retain_grad() one can read its gradient, but it is still a "
-                "result: an optimizer refuses it, and the leaf behind it has no name any more.",
+        Mistake("kept, not a leaf", "With retain_grad() one can read its gradient, and an optimizer accepts it. But "
+                "it is still a result: a step moves the result, and the leaf behind it stays as it was.",
                 SMALL + "    w = torch.tensor(values, requires_grad=True).double() * 0.01\n    w.retain_grad()\n"
                 "    return w\n"),
         Mistake("another result", "After the flag was first set something was still computed and recorded. What you "

@@ -88,11 +88,17 @@ def fit_sequence(value, like, words, depth):
     pattern = list(like)
     if isinstance(like, (set, frozenset)):
         pattern = sorted(like, key=repr)
-    fitting = [fit(each, like_at(pattern, place), words, depth + 1) for place, each in enumerate(value)]
+    places = [(each, like_at(pattern, place)) for place, each in enumerate(value)]
+    fitting = [each if is_column(each, one, value) else fit(each, one, words, depth + 1) for each, one in places]
     try:
         return type(like)(fitting)
     except TypeError:  # something in it cannot be in a set
         return fitting
+
+
+def is_column(each, like, value):
+    """[[11], [22]] is not [11, 22]: a list in a list of several says something about shape."""
+    return type(each) in (list, tuple) and len(each) == 1 < len(value) and not isinstance(like, (list, tuple, set))
 
 
 def fit_dict(value, like, words, depth):

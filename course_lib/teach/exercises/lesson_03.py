@@ -4,7 +4,7 @@ import math
 import random
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import agree
 
 
@@ -25,15 +25,9 @@ def plain(answer):
     return answer if type(answer) in (int, float) else None
 
 
-def untouched(tensors, before):
-    """True if none of the tensors that a rule was given has been written to; `before` holds their values."""
-    return all(tensor.tolist() == values for tensor, values in zip(tensors, before, strict=True))
-
-
 WRITTEN = (
-    "The numbers are right, but a tensor that you were given has been changed in place. The same grad may be on its "
-    "way to other nodes, and a saved operand belongs to the user: make a new tensor, without *=, += or a method "
-    "ending in _."
+    "The same grad may be on its way to other nodes, and a saved operand belongs to the user: make a new tensor, "
+    "without *=, += or a method ending in _."
 )
 
 
@@ -47,7 +41,7 @@ def two_outputs(torch, u=2.0, v=3.0):
 
 
 def check_03_p1(answer, torch):
-    word = answer.strip().lower() if isinstance(answer, str) else None
+    word = answer.lower() if isinstance(answer, str) else None
     word = "raises" if word and ("rais" in word or "error" in word) else word
     if word not in ("sum", "mean", "first", "table", "raises"):
         return not_yet('Give one of the words "sum", "mean", "first", "table", "raises".')
@@ -100,6 +94,9 @@ def check_03_p2(answer, torch):
         ([31, 31], "one answer for both"),
         ([60, 5], "weighted outputs"),
         ([30, 1], "one output for each"),
+        ([3, 2], "one slope each"),
+        ([11, 11], "weights added"),
+        ([40, 30], "one weight for both"),
     )
     for wrong, name in named:
         if given is not None and agree(given, wrong):
@@ -134,6 +131,12 @@ P2 = Exercise(
                 "answer = [31, 31]"),
         Mistake("one output for each", "That pairs u with the first output and v with the second. Both outputs use "
                 "both inputs, so each input gets two shares.", "answer = [30, 1]"),
+        Mistake("one slope each", "Those are the slopes of the first output alone, unweighted. Each output has a slope "
+                "for each input, and a weight.", "answer = [3, 2]"),
+        Mistake("weights added", "You added the weights. On its way to u each of them is multiplied by the slope of "
+                "its output, and those are not all 1.", "answer = [11, 11]"),
+        Mistake("one weight for both", "10 is the weight of the first output only; you let it count the second one as "
+                "well.", "answer = [40, 30]"),
         Mistake("weighted outputs", "You multiplied the outputs themselves, 6 and 5, by the weights. What travels "
                 "back is slopes.", "answer = [60, 5]"),
     ),
@@ -164,6 +167,9 @@ def check_03_p3(answer, torch):
         (33, "one number"),
         ([1, 2], "first row"),
         ([10, 20], "last row"),
+        ([[11, 22], [11, 22]], "in the shape of y"),
+        ([[1, 1], [1, 1]], "a slope for each place"),
+        (11, "half of it"),
     )
     for wrong, name in named:
         if given is not None and agree(given, wrong):
@@ -189,6 +195,11 @@ P3 = Exercise(
                 "gradients are added.", "answer = [[1, 2], [10, 20]]"),
         Mistake("two dimensions", "The numbers are right. c has one dimension, so its gradient has one as well.",
                 "answer = [[11, 22]]"),
+        Mistake("in the shape of y", "The two numbers are right, and c has only two: the rows of y are two uses of "
+                "them, and the gradient does not repeat.", "answer = [[11, 22], [11, 22]]"),
+        Mistake("a slope for each place", "The slope of each of the four places is 1. They still want their weights, "
+                "and c has two numbers.", "answer = [[1, 1], [1, 1]]"),
+        Mistake("half of it", "That is what c[0] gets. c has two numbers.", "answer = 11"),
         Mistake("times the value", "You multiplied by the values of c. What c holds does not matter: the slope of an "
                 "addition is 1.", "answer = [1100, 4400]"),
         Mistake("along the row", "You added within the rows. c[0] is used down column 0, in both rows, so its "
@@ -246,8 +257,10 @@ WRONG_HAPPENS = {
     ("A", "raises now"): "a backward is a backward",
     ("B", "fine"): "ones are the mean",
     ("B", "raises at backward"): "weights are a cure",
+    ("B", "raises now"): "ordinary squares",
     ("C", "raises at backward"): "one element is enough",
-    ("C", "silently wrong"): "one element is enough",
+    ("C", "raises now"): "one element is enough",
+    ("C", "silently wrong"): "slices are recorded",
     ("D", "fine"): "weights are broadcast",
     ("D", "silently wrong"): "weights are broadcast",
     ("D", "raises now"): "compared at the call",
@@ -255,11 +268,14 @@ WRONG_HAPPENS = {
     ("E", "silently wrong"): "somebody sums",
     ("E", "raises at backward"): "assignment is guarded",
     ("F", "fine"): "shapes prove nothing",
-    ("F", "raises now"): "shapes prove nothing",
+    ("F", "raises now"): "every order runs",
+    ("F", "raises at backward"): "a product by hand",
     ("G", "fine"): "grad stores",
     ("G", "raises at backward"): "grad may be ignored",
+    ("G", "raises now"): "grad may be ignored",
     ("H", "raises at backward"): "zeros were asked for",
-    ("H", "silently wrong"): "zeros were asked for",
+    ("H", "raises now"): "zeros were asked for",
+    ("H", "silently wrong"): "zeros are the answer",
 }
 
 
@@ -329,6 +345,10 @@ EX1 = Exercise(
                 happens_but("B", "raises at backward")),
         Mistake("one element is enough", "C: y[1:] has shape (1,). It is no bare number, but it has one element, "
                 "and that is enough to start from, with weight 1.", happens_but("C", "raises at backward")),
+        Mistake("ordinary squares", "B: x * x is an ordinary line, and the pass has a weight for each output. Nothing "
+                "is refused here; look at what the numbers mean.", happens_but("B", "raises now")),
+        Mistake("slices are recorded", "C: taking a slice is an operation like any other. Backward through it gives "
+                "the element that was left out a zero, as the comment wants.", happens_but("C", "silently wrong")),
         Mistake("weights are broadcast", "D: operands of an addition are broadcast, weights are not: one weight for "
                 "two outputs is a mismatch.", happens_but("D", "fine")),
         Mistake("compared at the call", "D: it raises, but torch.ones(1) alone is an ordinary tensor. Its shape is "
@@ -340,10 +360,16 @@ EX1 = Exercise(
         Mistake("shapes prove nothing", "F: all matrices are 2 by 2, so every order of factors runs. But the gradient "
                 "for the left factor is the weights times T.T, not T.T times the weights.",
                 happens_but("F", "fine")),
+        Mistake("every order runs", "F: 2 by 2 times 2 by 2 runs in any order. So there is no error, and the numbers "
+                "alone decide.", happens_but("F", "raises now")),
+        Mistake("a product by hand", "F: no pass is run in this program. It writes the gradient down by hand.",
+                happens_but("F", "raises at backward")),
         Mistake("grad stores", "G: autograd.grad returns gradients and stores none. Here the result was dropped, "
                 "and x.grad is still None.", happens_but("G", "fine")),
         Mistake("grad may be ignored", "G: nothing is wrong with the call; its result is simply not used.",
                 happens_but("G", "raises at backward")),
+        Mistake("zeros are the answer", "H: the sum of x * x does not change when z does. So its slopes for z are 0, "
+                "and the zeros are no stopgap but right.", happens_but("H", "silently wrong")),
         Mistake("zeros were asked for", "H: without materialize_grads this would raise, because z was never used. "
                 "With it an unused input gets zeros, and zeros are wanted.",
                 happens_but("H", "raises at backward")),
@@ -363,18 +389,14 @@ def pair_of_tensors(answer, torch):
 
 
 def check_03_2(answer, torch):
-    for rows, inputs, outputs in ((3, 3, 3), (2, 3, 4), (4, 1, 2)):
+    for rows, inputs, outputs in ((3, 3, 3), (2, 3, 4), (4, 1, 2), (1, 2, 2), (1, 1, 1)):
         x, W, grad = (torch.tensor(numbers(*size)) for size in ((rows, inputs), (outputs, inputs), (rows, outputs)))
         leaves = [x.clone().requires_grad_(), W.clone().requires_grad_()]
         truth = torch.autograd.grad(leaves[0] @ leaves[1].T, leaves, grad)
-        given = [x, W, grad]
-        before = [tensor.tolist() for tensor in given]
         found = answer(torch, grad, x, W)
         if not pair_of_tensors(found, torch):
             return not_yet("Return two tensors: the gradient for x, then the one for W.")
         if all(agree(got, right) for got, right in zip(found, truth, strict=True)):
-            if not untouched(given, before):
-                return almost("written over")
             continue
         if rows == inputs == outputs:  # with square matrices every order of factors runs, and can be recognised
             ones = torch.ones(rows, rows)
@@ -383,7 +405,11 @@ def check_03_2(answer, torch):
                 "the lesson's rule": [(grad @ W.T, x.T @ grad)],
                 "turned over": [(grad @ W, x.T @ grad)],
                 "x turned over": [(W.T @ grad.T, x.T @ grad), (W.T @ grad.T, grad.T @ x)],
-                "other side": [(W @ grad, x @ grad.T), (W @ grad, grad.T @ x), (grad @ W, x @ grad.T)],
+                "other side": [(W @ grad, x @ grad.T), (W @ grad, grad.T @ x)],
+                "other side of W": [(grad @ W, x @ grad.T), (grad @ W, grad @ x.T)],
+                "weight turned over": [(grad @ W.T, grad.T @ x)],
+                "divided by the rows": [(grad @ W, grad.T @ x / rows), (grad @ W / rows, grad.T @ x / rows)],
+                "only one": [(grad @ W, x), (W, grad.T @ x)],
                 "weights forgotten": [(ones @ W, ones @ x)],
                 "slopes only": [(W, x), (W.T, x.T), (W, x.T)],
                 "element by element": [(grad * W, grad.T * x), (grad * W, grad * x), (grad * W.T, x.T * grad)],
@@ -433,12 +459,24 @@ EX2 = Exercise(
         Mistake("the lesson's rule", "That is the rule of x @ W. Here W is turned over first: with B = W.T, the B.T of "
                 "the rule is W itself.", linear_rule("grad @ W.T, x.T @ grad")),
         Mistake("turned over", "The gradient for x is right. The other is that of W.T: it has one column an output, "
-                "and W has one row.", linear_rule("grad @ W, x.T @ grad")),
+                "and W has one row an output.", linear_rule("grad @ W, x.T @ grad")),
         Mistake("x turned over", "Every number is right, but the gradient for x is turned over: each gradient "
                 "must have the shape of its tensor.", linear_rule("W.T @ grad.T, x.T @ grad")),
         Mistake("other side", "The factors are there, not all of them in their places. x is the left factor of the "
                 "product, and in its gradient the weights take its place on the left.",
                 linear_rule("W @ grad, x @ grad.T")),
+        Mistake("other side of W", "The gradient for x is right. In the other, grad and x are both there, and each row "
+                "of W belongs to an output: it wants the column of grad that belongs to it.",
+                linear_rule("grad @ W, x @ grad.T")),
+        Mistake("weight turned over", "The gradient for W is right. In the one for x, W has been turned over once "
+                "more: the forward pass did that already.", linear_rule("grad @ W.T, grad.T @ x")),
+        Mistake("divided by the rows", "You divide by the number of samples. If the loss is a mean, grad is that much "
+                "smaller already; the rule of a product only adds.", linear_rule("grad @ W, grad.T @ x / x.shape[0]")),
+        Mistake("only one", "One of the two is a product with grad, as it should be. The other operand's gradient "
+                "needs its weights as well.", linear_rule("grad @ W, x")),
+        Mistake("guard: changed a flag", "Asking autograd is fine, with leaves of your own: detach() and clone() make "
+                "them.", "def linear_vjp(torch, grad, x, W):\n    x.requires_grad_()\n    W.requires_grad_()\n"
+                "    return torch.autograd.grad(x @ W.T, [x, W], grad)\n"),
         Mistake("weights forgotten", "That is the gradient of the sum of all outputs: every weight is 1. Use the "
                 "weights in grad.", linear_rule("torch.ones(*grad.shape) @ W, torch.ones(*grad.shape).T @ x")),
         Mistake("exchanged", "Both are right, in the wrong order: first the gradient for x, then the one for W.",
@@ -456,60 +494,128 @@ EX2 = Exercise(
 
 # --- 03.3 -----------------------------------------------------------------------------------------
 
-SHAPES = (  # of x and of m
-    ((3,), (2, 3)),
-    ((2, 1), (2, 3)),
-    ((1, 3), (2, 3)),
-    ((), (2, 3)),
+LISTED = (((3,), (2, 3)), ((2, 1), (2, 3)), ((1, 3), (2, 3)), ((1, 1), (2, 3)), ((), (2, 3)), ((2, 3), (2, 3)))
+ALIKE = (((3,), (3, 3)), ((3, 1), (3, 3, 3)))  # sizes do not tell which dimension was put in front
+PAIRS = (  # shapes of x and of m
+    *LISTED,
     ((2, 3), (3,)),
-    ((2, 3), (2, 3)),
     ((4, 1, 3), (2, 1)),
+    ((3,), (4, 2, 3)),
+    ((2, 1), (4, 2, 3)),
+    ((1, 2, 1), (4, 2, 3)),
+    ((1, 1, 1), (4, 1, 3)),
+    ((), (4, 2, 3)),
+    ((), ()),
+    ((1,), (1,)),
+    *ALIKE,
 )
 
 
-SIZES_ALIKE = (((3,), (3, 3)), ((3, 1), (3, 3, 3)))
+def product_shape(x_shape, m_shape):
+    """The shape of the product of two shapes, laid side by side from the right."""
+    n = max(len(x_shape), len(m_shape))
+    both = ((1,) * (n - len(x_shape)) + x_shape, (1,) * (n - len(m_shape)) + m_shape)
+    return tuple(a if b == 1 else b for a, b in zip(*both, strict=True))
+
+
+def stretched(pair):
+    """How many dimensions of size 1 of x the product has stretched."""
+    x_shape, shape = pair[0], product_shape(*pair)
+    return sum(a == 1 != b for a, b in zip(x_shape[::-1], shape[::-1], strict=False))
+
+
+def in_front(pair):
+    """How many dimensions the product has in front of those of x."""
+    return len(product_shape(*pair)) - len(pair[0])
+
+
+def try_03_3(answer, torch):
+    """{pair of shapes: (what came back, the right gradient, grad, x, m)} for all PAIRS."""
+    tried = {}
+    for place, (x_shape, m_shape) in enumerate(PAIRS):
+        dtype = torch.float64 if place % 3 == 2 else torch.float32
+        x, m = torch.tensor(numbers(*x_shape), dtype=dtype), torch.tensor(numbers(*m_shape), dtype=dtype)
+        leaf = x.clone().requires_grad_()
+        product = leaf * m
+        grad = torch.tensor(numbers(*product.shape), dtype=dtype)
+        if grad.dim():
+            grad[(0,) * grad.dim()] = 0.0  # a weight of 0 is a weight, too
+        (truth,) = torch.autograd.grad(product, leaf, grad)
+        found = answer(torch, grad.clone(), x.clone(), m.clone())
+        if not isinstance(found, torch.Tensor):
+            return None
+        tried[x_shape, m_shape] = (found, truth, grad, x, m)
+    return tried
 
 
 def check_03_3(answer, torch):
-    for x_shape, m_shape in SHAPES + SIZES_ALIKE:
-        x, m = torch.tensor(numbers(*x_shape)), torch.tensor(numbers(*m_shape))
-        leaf = x.clone().requires_grad_()
-        product = leaf * m
-        shape = tuple(product.shape)
-        grad = torch.tensor(numbers(*shape))
-        (truth,) = torch.autograd.grad(product, leaf, grad)
-        given = [x.clone(), m.clone(), grad.clone()]
-        found = answer(torch, given[2], given[0], given[1])
-        if not isinstance(found, torch.Tensor):
-            return not_yet("Return one tensor: the gradient for x.")
-        if found.shape == truth.shape and agree(found, truth):
-            if not untouched(given, [x.tolist(), m.tolist(), grad.tolist()]):
-                return almost("written over")
-            continue
-        if (x_shape, m_shape) in SIZES_ALIKE:
-            return almost("sizes alike")
-        copies = math.prod(shape) // math.prod(x_shape)
-        if x_shape == (3,):
-            if found.shape == (2, 3) and agree(found, grad * m):
-                return almost("not added")
-            if found.shape == (3,):
-                wrong = {"averaged": truth / copies, "first copy": (grad * m)[0], "weights forgotten": m.sum(0),
-                         "added apart": grad.sum(0) * m.sum(0), "own factor": (grad * x).sum(0),
-                         "no factor": grad.sum(0), "everything added": (grad * m).sum() + 0 * truth}
-                for name, value in wrong.items():
-                    if agree(found, value):
-                        return almost(name)
-        elif found.numel() == x.numel() and agree(found.reshape(-1), truth.reshape(-1)):
-            return almost("shape lost")
-        elif agree(found.reshape(-1), (grad * m).sum(0).reshape(-1)) and shape[0] > 1:
-            return almost("always the first")
-        elif found.shape == product.shape and agree(found, grad * m):
-            return almost("leading only")
-        return not_yet(
-            f"For x of shape {x_shape} and a product of shape {shape}, a gradient of shape {tuple(found.shape)} came "
-            "back, and " + ("its values are not right." if found.shape == x.shape else "x has another shape.")
-        )
-    return correct("whatever broadcasting did, your rule takes it back.")
+    tried = try_03_3(answer, torch)
+    if tried is None:
+        return not_yet("Return one tensor: the gradient for x.")
+    wrong = [pair for pair, (found, truth, *_) in tried.items() if not (found.shape == truth.shape
+                                                                        and agree(found, truth))]  # fmt: skip
+    if not wrong:
+        if strange := [pair for pair, (found, truth, *_) in tried.items() if found.dtype != truth.dtype]:
+            truth = tried[strange[0]][1]
+            return not_yet(f"The numbers are right. x was {truth.dtype}, and its gradient came back as another dtype.")
+        return correct("whatever broadcasting did, your rule takes it back.")
+    name = name_of_values(*tried[LISTED[0]]) or name_of_shapes(tried, wrong)
+    if name:
+        return almost(name)
+    pair = wrong[0]
+    found, truth = tried[pair][:2]
+    return not_yet(
+        f"Right for {len(PAIRS) - len(wrong)} of {len(PAIRS)} pairs of shapes. For x of shape {pair[0]} and a product "
+        f"of shape {product_shape(*pair)}, a gradient of shape {tuple(found.shape)} came back, and "
+        + ("its values are not right." if found.shape == truth.shape else "x has another shape.")
+    )
+
+
+def name_of_values(found, truth, grad, x, m):
+    """The mistake that gives these numbers for x of shape (3,) and a product of shape (2, 3), or None."""
+    if found.shape == (2, 3) and agree(found, grad * m):
+        return "not added"
+    wrong = {
+        "averaged": truth / 2, "first copy": (grad * m)[0], "last copy": (grad * m)[1], "weights forgotten": m.sum(0),
+        "added apart": grad.sum(0) * m.sum(0), "own factor": (grad * x).sum(0), "no factor": grad.sum(0),
+        "everything added": (grad * m).sum() + 0 * truth, "both factors": (grad * m * x).sum(0),
+    }  # fmt: skip
+    return next((name for name, value in wrong.items() if found.shape == (3,) and agree(found, value)), None)
+
+
+def name_of_shapes(tried, wrong):
+    """The mistake that explains for which shapes a rule is right and for which not, or None.
+
+    Each is a question about all pairs at once: one wrong result may have many causes.
+    """
+    if all(found.numel() == truth.numel() and agree(found.reshape(-1), truth.reshape(-1))
+           for found, truth, *_ in (tried[pair] for pair in wrong)):  # fmt: skip
+        return "shape lost"
+    if all(agree(found, (grad * m).sum(0) if grad.dim() else grad * m) for found, _, grad, _, m in tried.values()):
+        return "always the first"
+    if wrong == [pair for pair in tried if stretched(pair)] and all(
+        agree(tried[pair][0], front_only(*tried[pair][2:])) for pair in wrong
+    ):
+        return "leading only"
+    if set(wrong) <= set(ALIKE):
+        return "sizes alike"
+    if {pair for pair in tried if in_front(pair) > 1 and pair[0]} <= set(wrong) <= {
+        pair for pair in tried if in_front(pair) > 1
+    }:
+        return "one in front"
+    if wrong == [pair for pair in tried if stretched(pair) > 1]:
+        return "one stretched"
+    if not set(wrong) & set(LISTED):
+        return "as listed"
+    return None
+
+
+def front_only(grad, x, m):
+    """What a rule gives that takes back the dimensions in front and no others."""
+    g = grad * m
+    while g.dim() > x.dim():
+        g = g.sum(0)
+    return g
 
 
 def mul_rule(*lines):
@@ -517,6 +623,7 @@ def mul_rule(*lines):
 
 
 LEAD = ("g = grad * m", "while g.dim() > x.dim():", "    g = g.sum(0)")
+ONES = ("for d, size in enumerate(x.shape):", "    if size == 1:", "        g = g.sum(d, keepdim=True)", "return g")
 EX3 = Exercise(
     id="03.3", kind="write a row", title="Undo the broadcast", minutes=8, difficulty=2,
     question="`grad` holds the weights for `x * m`. Return the gradient for `x`, in the shape of `x`, whatever was "
@@ -559,6 +666,23 @@ EX3 = Exercise(
                 mul_rule("g = grad * m", "return g.mean(0) if x.dim() < g.dim() else g")),
         Mistake("first copy", "You kept the gradient of the first copy and dropped the others. They are uses of the "
                 "same numbers, too.", mul_rule("g = grad * m", "return g[0] if x.dim() < g.dim() else g")),
+        Mistake("last copy", "You kept the gradient of the last copy, as if it replaced the others. Uses add up.",
+                mul_rule("g = grad * m", "while g.dim() > x.dim():", "    g = g[-1]", "return g")),
+        Mistake("both factors", "The slope of x * m for x is m alone. x itself does not come in.",
+                mul_rule("g = grad * m * x", *LEAD[1:], "return g")),
+        Mistake("one in front", "You take back one dimension that was put in front. There may be several: x of shape "
+                "(3,) has two in front of it when the product is (4, 2, 3).",
+                mul_rule("g = grad * m", "if x.dim() == 0:", "    return g.sum()", "if g.dim() > x.dim():",
+                         "    g = g.sum(0)", *ONES)),
+        Mistake("one stretched", "You take back one dimension of size 1. In x of shape (1, 1) two are stretched.",
+                mul_rule(*LEAD, "for d, size in enumerate(x.shape):", "    if size == 1:",
+                         "        return g.sum(d, keepdim=True)", "return g")),
+        Mistake("as listed", "Right for each shape that the question lists, and not for other products. Ask how x "
+                "differs from its product, whatever the two shapes are.",
+                mul_rule("g = grad * m", "if x.shape == (3,):", "    return g.sum(0)", "if x.shape == (1, 3):",
+                         "    return g.sum(0, keepdim=True)", "if x.shape == (2, 1):",
+                         "    return g.sum(1, keepdim=True)", "if x.numel() == 1:",
+                         "    return g.sum().reshape(x.shape)", "return g")),
         Mistake("added apart", "You added grad and m separately and multiplied the sums. The products must be made "
                 "first, one for each use, and then added.", mul_rule("return grad.sum(0) * m.sum(0)")),
         Mistake("own factor", "The slope of x * m for x is the other factor, m, not x.",
@@ -580,8 +704,8 @@ EX3 = Exercise(
                 "stretched is not: x of shape (2, 1) stands in every column.", mul_rule(*LEAD, "return g")),
         Mistake("sizes alike", "Right as long as the sizes differ. With x of shape (3,) and a product (3, 3), sizes do "
                 "not tell which dimension was put in front: shapes are laid side by side from the right.",
-                mul_rule("g = grad * m", "for d in range(x.dim()):", "    if x.shape[d] != g.shape[d]:",
-                         "        g = g.sum(d, keepdim=x.shape[d] == 1)", "return g if x.dim() else g.sum()")),
+                mul_rule("g = grad * m", "for d in reversed(range(g.dim())):", "    if g.shape[d] not in x.shape:",
+                         "        g = g.sum(d)", "return g.reshape(x.shape) if g.numel() == x.numel() else g")),
         Mistake("shape lost", "The numbers are right, the shape is not: a dimension of size 1 must stay.",
                 mul_rule(*LEAD, "for d in range(x.dim() - 1, -1, -1):", "    if x.shape[d] == 1:",
                          "        g = g.sum(d)", "return g")),
@@ -594,25 +718,27 @@ EX3 = Exercise(
 
 
 def check_03_4(answer, torch):
-    for size in (3, 5, 2):
+    for size, signed in ((3, False), (5, False), (2, False), (4, True), (1, True)):
         x = torch.tensor(numbers(size), requires_grad=True)
         shares = x.exp() / x.exp().sum()
         grad = torch.tensor([1.0 + abs(value) for value in numbers(size)])  # its sum is far from 0 and 1
+        if signed:
+            grad = torch.tensor([*numbers(size - 1), 0.0])
         (truth,) = torch.autograd.grad(shares, x, grad)
         s = shares.detach()
-        given = [grad.clone(), s.clone()]
-        found = answer(torch, *given)
+        found = answer(torch, grad.clone(), s.clone())
         if not isinstance(found, torch.Tensor):
             return not_yet("Return one tensor: the gradient for x.")
         if found.shape == truth.shape and agree(found, truth):
-            if not untouched(given, [grad.tolist(), s.tolist()]):
-                return almost("written over")
             continue
         mixed = (grad * s).sum()
         wrong = {
             "diagonal only": grad * s * (1 - s), "own share only": grad * s, "others only": -s * mixed,
             "not scaled": grad - mixed, "plain sum": s * (grad - grad.sum()), "added": s * (grad + mixed),
             "weights forgotten": grad * 0, "sign": s * (mixed - grad), "diagonal twice": grad * s * (1 - s) - s * mixed,
+            "a mean": s * (grad - mixed / size), "log softmax": grad - s * grad.sum(), "weights of the square":
+            s * grad - s * s * grad.sum(), "half scaled": s * grad - mixed, "no eye": grad - s * mixed,
+            "slopes of the diagonal": s * (1 - s),
         }
         for name, value in wrong.items():
             if found.shape == value.shape and agree(found, value):
@@ -656,6 +782,19 @@ EX4 = Exercise(
                 "depends on all of them.", softmax_rule("return grad * s")),
         Mistake("others only", "The part that is common to all i is there; the diagonal has s[i] in addition, with "
                 "weight grad[i].", softmax_rule("return -s * (grad * s).sum()")),
+        Mistake("a mean", "You took the mean of grad * s. The slopes of all s[i] for x[j] are added up, and nothing "
+                "divides by their number.", softmax_rule("return s * (grad - (grad * s).mean())")),
+        Mistake("log softmax", "That is the rule of log_softmax, the logarithm of the shares. The shares themselves "
+                "have the slopes of the question.", softmax_rule("return grad - s * grad.sum()")),
+        Mistake("half scaled", "The diagonal part has its factor s[j]. In the sum over all i, each slope -s[i] * s[j] "
+                "has one too.", softmax_rule("return s * grad - (grad * s).sum()")),
+        Mistake("no eye", "The second part is right. On the diagonal stands s[j] times the weight, not the weight "
+                "alone.",
+                softmax_rule("J = torch.eye(len(s)) - torch.outer(s, s)", "return grad @ J")),
+        Mistake("slopes of the diagonal", "Those are the slopes on the diagonal, without a weight, and without all the "
+                "slopes beside it.", softmax_rule("return s * (1 - s)")),
+        Mistake("weights of the square", "In the sum over i of grad[i] * s[i] * s[j] you replaced s[i] by s[j]: each "
+                "weight goes with the share of its own output.", softmax_rule("return s * grad - s * s * grad.sum()")),
         Mistake("not scaled", "The bracket is right. Every slope for x[j] also has the factor s[j].",
                 softmax_rule("return grad - (grad * s).sum()")),
         Mistake("plain sum", "You added the weights alone. In the sum over i, each weight is multiplied by its "
@@ -735,10 +874,10 @@ def check_03_5(answer, torch):
     given = {number: str(letter).strip().lower() for number, letter in answer.items()}
     if strange := [number for number, letter in given.items() if letter not in ("a", "b", "c")]:
         return not_yet(f"Report {strange[0]}: choose one of the letters a, b, c.")
-    for number, works in REPORTS.items():
-        if not works(torch, given[number]):
-            return almost(f"{number}{given[number]}")
-    return correct("you can tell a cure from something that only ends the message.")
+    wrong = [number for number, works in REPORTS.items() if not works(torch, given[number])]
+    named = {number: f"{number}{given[number]}" for number in wrong}
+    judged = judged_rows(wrong, list(REPORTS), named, "changes do what was wanted")
+    return judged or correct("you can tell a cure from something that only ends the message.")
 
 
 def cures_but(number, letter):
@@ -824,6 +963,8 @@ def check_03_6(answer, torch):
         return almost("one a number")
     if one == math.prod(SIZES) or one == 2000 * 100 * 10:
         return almost("multiplied")
+    if one == SIZES[0] * SIZES[1]:
+        return almost("the largest step")
     if one != truth["one pass"]:
         return not_yet("Begin with one pass: a row of weights times a 2 by 5 table, then 5 by 20, then 20 by 100.")
     if backwards == truth["forwards"] and forwards == truth["backwards"]:
@@ -863,8 +1004,10 @@ EX6 = Exercise(
                 "for each output.", cost_but(one_pass=4220)),
         Mistake("one a number", "You counted one multiplication for each number that is passed on. Each of them is a "
                 "sum of products: a row of n weights times an n by m table takes n * m.", cost_but(one_pass=27)),
-        Mistake("multiplied", "You multiplied the three steps. They are done one after the other, so their costs are "
+        Mistake("multiplied", "You multiplied. The three steps are done one after the other, so their costs are "
                 "added.", cost_but(one_pass=2000000)),
+        Mistake("the largest step", "That is one of the three steps, the largest. A pass goes through all of them.",
+                cost_but(one_pass=2000)),
         Mistake("exchanged", "The other way round: a backward pass serves one output, and there are only 2 of them; a "
                 "forward pass serves one input, and there are 100.", cost_but(backwards=211000, forwards=4220)),
         Mistake("one price", "A pass costs the same in both directions, but the number of passes is another: one "

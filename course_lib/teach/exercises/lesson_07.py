@@ -1,12 +1,12 @@
 """Exercises of lesson 07: version counters, and the error about in-place operations."""
 
 import math
+import random
 import re
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import (
-    as_names,
     as_number,
     called,
     finite_differences,
@@ -15,41 +15,47 @@ from course_lib.teach.exercises.shared import (
     near,
     nodes_behind,
     numbers,
+    set_of_names,
 )
 
 IN_PLACE = "modified by an inplace operation"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+) instead")
 
 
-def known_names(answer, known):
-    """The set of `known` names in a list, tuple, set or text, in any case; None when it is something else."""
-    spelled = {name.lower(): name for name in known}
-    names = as_names(answer)
-    given = {None} if names is None else {spelled.get(name.lower()) for name in names}
-    return None if None in given else given
-
-
-def node_names(y):
-    """The names of all nodes behind y."""
-    return {type(node).__name__ for node in nodes_behind(y)}
+def stale_slots(y):
+    """Pairs (node, slot) behind y whose tensor was written to after it was saved."""
+    found = []
+    for node in nodes_behind(y):
+        for name in dir(node):
+            if name.startswith("_saved_"):
+                try:
+                    getattr(node, name)
+                except RuntimeError as error:
+                    if IN_PLACE in str(error):
+                        found.append((node, name.removeprefix("_saved_")))
+    return found
 
 
 # --- 07.p1 ----------------------------------------------------------------------------------------
 
-EDITED = {"a": "y = x.sqrt(); y += 1",
-"b": "y = x * 2; y += 1", "c": "y = x.sqrt(); y = y + 1", "d": "y = x + 3; y *= 2"}
+EDITED = {
+    "a": "a = x.sqrt(); a += 1",
+    "b": "b = x * 2; b += 1",
+    "c": "c = x.sqrt(); c = c + 1",
+    "d": "d = x + 3; d *= 2",
+}
 
 
 def check_07_p1(answer, torch):
-    given = known_names(answer, EDITED)
-    if given is None:
+    given = set_of_names(answer)
+    if given is None or not given <= set(EDITED):
         return not_yet('Give a list with some of the letters "a", "b", "c" and "d"; it may be empty.')
     truth = set()
     for letter, program in EDITED.items():
         space = {"x": leaf(torch, numbers(2, 2.0, 9.0))}
         exec(program, space)
         try:
-            space["y"].sum().backward()
+            space[letter].sum().backward()
         except RuntimeError:
             truth.add(letter)
     if given == truth:
@@ -58,14 +64,16 @@ def check_07_p1(answer, torch):
         frozenset("abd"): "every edit",
         frozenset("abcd"): "even new tensors",
         frozenset("ac"): "even new tensors",
+        frozenset("c"): "the new tensor alone",
         frozenset(): "never",
         frozenset("ab"): "every product",
         frozenset("b"): "every product",
         frozenset("ad"): "addition",
+        frozenset("d"): "harmless edits",
+        frozenset("bd"): "harmless edits",
     }
     named = wrong.get(frozenset(given))
-    return almost(named) if named else not_yet("For each of them: which memory does the first operation "
-    "keep?")
+    return almost(named) if named else not_yet("For each of them: which memory does the first operation keep?")
 
 
 P1 = Exercise(
@@ -75,28 +83,34 @@ P1 = Exercise(
     name="answer", starter="answer = None",
     hints=(
         "Write down what each first operation keeps: its input, its result, or no tensor of yours.",
-        "y += 1 writes into the memory of y. Into which memory does y = y + 1 write?",
+        "a += 1 writes into the memory of a. Into which memory does c = c + 1 write?",
     ),
     solution='answer = ["a"]',
     why="Only sqrt keeps its result, and only in a is that result overwritten. x * 2 keeps the 2, addition "
-    "keeps nothing, and y = y + 1 makes a new tensor.",
+    "keeps nothing, and c = c + 1 makes a new tensor.",
     alternatives=('answer = {"a"}', 'answer = "a"', 'answer = ["A"]'),
     mistakes=(
         Mistake("every edit",
                 "That would mean every in-place edit breaks backward. x * 2 kept the 2 and x + 3 kept "
-                "nothing: nobody misses the old y.", 'answer = ["a", "b", "d"]'),
+                "nothing: nobody misses what b and d were before.", 'answer = ["a", "b", "d"]'),
         Mistake("even new tensors",
-                "c is not an edit: y = y + 1 computes a new tensor and moves the name y to it. "
+                "c is not edited: c = c + 1 computes a new tensor and moves the name c to it. "
                 "sqrt's result stays as it was.", 'answer = ["a", "c"]'),
+        Mistake("the new tensor alone",
+                "c = c + 1 writes into new memory. Which of the four writes into memory that its first operation kept?",
+                'answer = ["c"]'),
         Mistake("never",
                 "That would mean backward never needs the old values. sqrt's slope is 1 / (2 * result), and "
                 "in one program that result is overwritten.", "answer = []"),
         Mistake("every product",
                 "b is a product with a plain number. Its slope is the number 2, so 2 is kept, not x and "
-                "not y.", 'answer = ["a", "b"]'),
+                "not b.", 'answer = ["a", "b"]'),
         Mistake("addition",
-                "d starts with an addition. Its slope is 1 whatever becomes of y, so it keeps nothing that "
+                "d starts with an addition. Its slope is 1 whatever becomes of d, so it keeps nothing that "
                 "you could overwrite.", 'answer = ["a", "d"]'),
+        Mistake("harmless edits",
+                "You named edits, but of results that their first operation does not keep: x + 3 keeps nothing, and "
+                "x * 2 keeps the 2.", 'answer = ["b", "d"]'),
     ),
     check=check_07_p1,
 )  # fmt: skip
@@ -106,9 +120,7 @@ P1 = Exercise(
 
 
 def check_07_p2(answer, torch):
-    if isinstance(answer, str):
-        answer = [int(number) for number in re.findall(r"\d+", answer)]
-    if not isinstance(answer, (list, tuple)) or len(answer) != 2:
+    if not isinstance(answer, (list, tuple)) or len(answer) != 2 or None in [as_number(each) for each in answer]:
         return not_yet("Give a pair of numbers: the version it is at, and the version that was expected.")
     x = leaf(torch, numbers(2))
     h = x * 2
@@ -124,8 +136,12 @@ def check_07_p2(answer, torch):
     given = tuple(answer)
     if given == truth:
         return correct("the first number is counted to the end, the second only to the save.")
-    wrong = {(1, 3): "swapped", (3, 0): "from zero", (2, 0): "counted from the save", (2, 1): "one missed",
-             (1, 0): "one write", (4, 1): "the save counts", (4, 2): "the save counts"}
+    if given[0] < given[1]:
+        return almost("swapped")
+    if given[0] == given[1]:
+        return almost("no difference")
+    wrong = {(3, 0): "from zero", (2, 0): "counted from the save", (2, 1): "one missed", (1, 0): "one write",
+             (3, 2): "the save counts", (4, 1): "the save counts", (4, 2): "the save counts"}  # fmt: skip
     named = wrong.get(given)
     return almost(named) if named else not_yet("Count the operations that end in _, once to the sin and "
     "once to the end.")
@@ -142,7 +158,7 @@ P2 = Exercise(
     ),
     solution="answer = (3, 1)",
     why="One write before sin saved h, so 1 was noted; three in all by the time of backward.",
-    alternatives=("answer = [3, 1]", 'answer = "3, 1"'),
+    alternatives=("answer = [3, 1]", 'answer = "3, 1"', 'answer = "(3,1)"', "answer = torch.tensor([3, 1])"),
     mistakes=(
         Mistake("swapped",
                 "The order of the message is: what it is now, then what was expected. Versions only grow, so "
@@ -151,14 +167,17 @@ P2 = Exercise(
                 "You expect 0 because h began there. What was noted is the version at the moment of "
                 "saving, and h.add_(1) had run before.", "answer = (3, 0)"),
         Mistake("counted from the save",
-                "You counted the writes since the save. The counter belongs to the memory, began "
-                "when the memory was made, and is never set back.", "answer = (2, 0)"),
+                "That is how often h is written to after the save, beginning at 0. The counter belongs to the memory, "
+                "began when the memory was made, and is never set back.", "answer = (2, 0)"),
         Mistake("one missed",
                 "One write after the save is missing: both h.add_(1) and h.mul_(3) come after sin.",
                 "answer = (2, 1)"),
         Mistake("the save counts",
-                "You counted x * 2 or sin as a write. They read, and put their results into new "
-                "memory.", "answer = (4, 1)"),
+                "You counted a write too many. x * 2 and sin read, and put their results into new memory.",
+                "answer = (4, 1)"),
+        Mistake("no difference",
+                "If the two numbers were equal, nothing would have been written after the save, and there would be no "
+                "error.", "answer = (3, 3)"),
         Mistake("one write",
                 "You counted a single write. Every operation whose name ends in _ is one, and there are "
                 "three.", "answer = (1, 0)"),
@@ -170,21 +189,21 @@ P2 = Exercise(
 # --- 07.p3 ----------------------------------------------------------------------------------------
 
 
-def small_network(torch, dtype=None):
+def small_network(torch, dtype=None, samples=3, inputs=2, hidden=2):
     """x, t and the four parameters of a network like the lesson's, as random numbers."""
 
     def rows(height, width, low=0.2, high=1.5):
         return [numbers(width, low, high) for _ in range(height)]
 
     dtype = dtype or torch.float32
-    x, t = torch.tensor(rows(3, 2), dtype=dtype), torch.tensor(rows(3, 1), dtype=dtype)
-    shapes = {"W1": rows(2, 2), "b1": numbers(2), "W2": rows(2, 1), "b2": numbers(1)}
+    x, t = torch.tensor(rows(samples, inputs), dtype=dtype), torch.tensor(rows(samples, 1), dtype=dtype)
+    shapes = {"W1": rows(inputs, hidden), "b1": numbers(hidden), "W2": rows(hidden, 1), "b2": numbers(1)}
     return x, t, {name: leaf(torch, values, dtype) for name, values in shapes.items()}
 
 
 def check_07_p3(answer, torch):
-    given = known_names(answer, ("W1", "b1", "W2", "b2"))
-    if given is None:
+    given = set_of_names(answer)
+    if given is None or not given <= {"W1", "b1", "W2", "b2"}:
         return not_yet('Give a list with some of the names "W1", "b1", "W2" and "b2"; it may be empty.')
     truth = set()
     for name in ("W1", "b1", "W2", "b2"):
@@ -199,13 +218,15 @@ def check_07_p3(answer, torch):
             truth.add(name)
     if given == truth:
         return correct("you found the one parameter that a formula still has to read.")
-    if not given:
-        return almost("none")
-    if given == {"W1", "W2"}:
-        return almost("both weights")
-    if given & {"b1", "b2"}:
-        return almost("all" if len(given) == 4 else "a bias")
-    return almost("first only")
+    wrong = {
+        frozenset(): "none",
+        frozenset({"W1", "W2"}): "both weights",
+        frozenset({"W1"}): "first only",
+        frozenset({"W1", "b1"}): "the first layer",
+        frozenset({"b1", "b2"}): "the biases",
+        frozenset({"W1", "b1", "W2", "b2"}): "all",
+    }
+    return almost(wrong.get(frozenset(given), "a bias"))
 
 
 P3 = Exercise(
@@ -234,6 +255,12 @@ P3 = Exercise(
         Mistake("a bias",
                 "A bias is added, its slope is 1, and addition keeps neither operand.",
                 'answer = ["W2", "b2"]'),
+        Mistake("the biases",
+                "You named the two that are added. For them the formulas read nothing but the incoming gradient.",
+                'answer = ["b1", "b2"]'),
+        Mistake("the first layer",
+                "The gradients of the first layer are made of x, of where relu let something through, and of what "
+                "comes from behind. Which parameter does the last of these need?", 'answer = ["W1", "b1"]'),
         Mistake("first only",
                 "The other way round: the first product multiplies plain data by W1 and keeps the data; the "
                 "second multiplies h, which needs a gradient.", 'answer = ["W1"]'),
@@ -257,6 +284,18 @@ x = x + 0
 AT = {"x": 0, "v": 8, "d": 8, "q": 3, "c": 1}
 
 
+WRONG_AT = {  # what one misunderstanding makes of the table
+    "own counters": ({"v": 1, "d": 1}, {"v": 1, "d": 1, "x": 4}, {"v": 1, "d": 1, "x": 6}, {"d": 1}, {"v": 1}),
+    "no_grad hides": ({"v": 6, "d": 6},),
+    "values decide": ({"v": 5, "d": 5},),
+    "one write": ({"v": 7, "d": 7},),
+    "data counts nothing": ({"q": 0},),
+    "data shares": ({"v": 11, "d": 11, "q": 11}, {"q": 8}, {"q": 11}, {"v": 11, "d": 11}, {"v": 11, "d": 11, "q": 0}),
+    "clone shares": ({"c": 9}, {"c": 8}, {"v": 9, "d": 9, "c": 9}, {"c": 12}),
+    "same x": ({"x": 8}, {"x": 9}, {"x": 9, "v": 9, "d": 9}, {"v": 9, "d": 9}),
+}
+
+
 def check_07_1(answer, torch):
     if not isinstance(answer, dict) or not {as_number(answer.get(name)) for name in AT} <= set(range(100)):
         return not_yet("Put a whole number in the place of each None; keep the five names.")
@@ -264,25 +303,18 @@ def check_07_1(answer, torch):
     space = {"torch": torch}
     exec(COUNTERS, space)
     truth = {name: space[name]._version for name in AT}
-    if all(answer[name] == truth[name] for name in AT):
-        return correct("you know what counts, and who shares the count.")
-    x, v, d, q, c = (answer[name] for name in AT)
-    if v == truth["v"] + 1:
-        return almost("same x")
-    if v != d or v < 4:
-        return almost("own counters")
-    if c != truth["c"]:
-        return almost("clone shares")
-    if q == 0:
-        return almost("data counts nothing")
-    if q > truth["q"] or v > truth["v"] + 1:
-        return almost("data shares")
-    named = {1: "one write", 2: "no_grad hides", 3: "values decide"}.get(truth["v"] - v)
-    if named:
-        return almost(named)
-    if v == truth["v"] and q == truth["q"] and x > 0:
-        return almost("same x")
-    return not_yet("Go line by line, and keep one count for each memory that has a counter.")
+    wrong = {name: answer[name] for name in AT if answer[name] != truth[name]}
+    for name, tables in WRONG_AT.items():
+        if wrong in tables:
+            return almost(name)
+    pairs = [(table, name) for name, tables in WRONG_AT.items() for table in tables]
+    single = {next(iter(table.items())): name for table, name in pairs if len(table) == 1}
+    named = {row: single[row, count] for row, count in wrong.items() if (row, count) in single}
+    if "v" in wrong and "d" in wrong and wrong["v"] != wrong["d"]:
+        named["v"] = "own counters"
+    return judged_rows(list(wrong), list(AT), named, "are right") or correct(
+        "you know what counts, and who shares the count."
+    )
 
 
 def versions_but(**changed):
@@ -308,16 +340,17 @@ EX1 = Exercise(
     ),
     mistakes=(
         Mistake("own counters",
-                "You gave x, the view and the detach() counters of their own. They look at one memory, "
-                "and the counter belongs to the memory.", versions_but(v=1, d=1)),
+                "x, its view v and its detach d look at one memory, and the counter belongs to the memory: a write "
+                "through any of them is counted for all.", versions_but(v=1, d=1)),
         Mistake("no_grad hides",
-                "The two writes under no_grad are missing. no_grad stops the recording, not the "
-                "counting: values change there too.", versions_but(v=6, d=6)),
+                "Two writes are missing in v and d. no_grad stops the recording, not the counting: values change "
+                "there too.", versions_but(v=6, d=6)),
         Mistake("values decide",
-                "Three writes are missing: adding 0, multiplying by 1, subtracting 0. Nobody compares "
-                "values, so they count like any other.", versions_but(v=5, d=5)),
+                "Three writes are missing in v and d. No values are compared, so adding 0, multiplying by 1 and "
+                "subtracting 0 count like any other.", versions_but(v=5, d=5)),
         Mistake("one write",
-                "One is missing. x[0] += 1 writes to the view x[0], and then assigns the view back into x.",
+                "One write is missing in v and d. x[0] += 1 writes to the view x[0], and then assigns the view back "
+                "into x.",
                 versions_but(v=7, d=7)),
         Mistake("data counts nothing",
                 "Writes through .data leave x's version alone, but q itself has a counter, and that one "
@@ -375,7 +408,10 @@ WRONG_HAPPENS = {
     ("B", "silently wrong"): "any operand",
     ("D", "silently wrong"): "a leaf waits",
     ("H", "silently wrong"): "before or after",
-    **{(letter, "raises now"): "all at once" for letter in "ABCEFGH"},
+    **{(letter, "raises now"): "all at once" for letter in "ABCH"},
+    ("E", "raises now"): "data is refused",
+    ("G", "raises now"): "data is refused",
+    ("F", "raises now"): "detached is refused",
     ("B", "raises at backward"): "any operand",
     ("C", "fine"): "undone",
     ("D", "raises at backward"): "a leaf waits",
@@ -442,13 +478,19 @@ EX2 = Exercise(
                 "A and C write over the result that backward will read, and such a write is counted. The "
                 "check finds it, so there is an error and no wrong number.", happens_but("A", "silently wrong")),
         Mistake("all at once",
-                "Only a leaf that requires grad is refused at once. Everywhere else the write itself goes "
-                "through, and what matters is what backward finds.", happens_but("F", "raises now")),
+                "A, B, C and H write to a computed tensor. Such a write goes through; what matters is what backward "
+                "finds.", happens_but("B", "raises now")),
+        Mistake("data is refused",
+                "E and G write through .data. What .data gives does not require grad, so nothing refuses the write.",
+                happens_but("G", "raises now")),
+        Mistake("detached is refused",
+                "F: x.detach() does not require grad, so the write is not refused, although it reaches the memory of a "
+                "leaf that does.", happens_but("F", "raises now")),
         Mistake("any operand",
                 "B: exp keeps its result, not h. Whoever overwrites h afterwards takes nothing from it.",
                 happens_but("B", "raises at backward")),
         Mistake("undone",
-                "C: the values are what they were, the version is not. The check compares counters, because "
+                "C: the values are about what they were, the version is not. The check compares counters, because "
                 "comparing values would need a copy.", happens_but("C", "fine")),
         Mistake("a leaf waits",
                 "D: x is a leaf that requires grad, with grad mode on. That write is refused on the "
@@ -477,39 +519,63 @@ EX2 = Exercise(
 
 
 def check_07_3(answer, torch):
-    for size in (3, 4):
-        values = numbers(size, 0.3, 2.0)
-        x = leaf(torch, values, torch.float64)
+    for shape in ((4,), (2, 3), (), (1, 2, 1)):
+        size = math.prod(shape)
+        values = [number * (-1) ** (place + 1) for place, number in enumerate(numbers(size))]  # both signs
+        x = torch.tensor(values, dtype=torch.float64).reshape(shape).requires_grad_()
         y = answer(torch, x)
-        if not isinstance(y, torch.Tensor):
+        if not isinstance(y, torch.Tensor) or y.numel() != 1:
             return not_yet("The function should return a tensor with one element.")
         sigmoid = [1 / (1 + math.exp(-v)) for v in values]
         if near(flat(y), [sum(s * s for s in sigmoid)]):
             return almost("not centred")
         if not near(flat(y), [sum((s - 0.5) ** 2 for s in sigmoid)]):
-            return not_yet("The number that is returned is not the sum of (p - 0.5)².")
-        behind = node_names(y) if y.grad_fn is not None else set()
+            return not_yet(f"The number that is returned is not the sum of (p - 0.5)², for x of shape {list(shape)}.")
+        if not y.requires_grad:
+            return almost("cut")
+        rewritten = sigmoid_rewritten(y, sigmoid)
         try:
             y.backward()
         except RuntimeError as error:
-            if "does not require grad" in str(error):
-                return almost("cut")
-            if "second time" in str(error):
-                return not_yet("The check calls backward on what your function returns; leave that call to it.")
             if IN_PLACE not in str(error):
                 raise
-            if "CopySlices" in behind:
-                return not_yet("A view has no memory of its own: the write still goes to what sigmoid saved.")
-            if "SubBackward0" not in behind:
-                return almost("hidden write")
-            if "CloneBackward0" in behind:
-                return almost("late copy")
-            return not_yet("It still writes into the memory that sigmoid saved.")
+            return still_written(y)
         if x.grad is None:
             return almost("cut")
         if not near(flat(x.grad), [2 * (s - 0.5) * s * (1 - s) for s in sigmoid]):
-            return almost("uncounted")
+            return almost("uncounted" if rewritten else "hidden from backward")
     return correct("sigmoid's result stands as it was saved, and the centring happens in other memory.")
+
+
+def named_behind(y, name):
+    """The nodes behind y that are called so."""
+    return [node for node in nodes_behind(y) if type(node).__name__ == name]
+
+
+def sigmoid_rewritten(y, sigmoid):
+    """Does a sigmoid node behind y hold other numbers than sigmoid gave, without knowing it?"""
+    for node in named_behind(y, "SigmoidBackward0"):
+        try:
+            if not near(flat(node._saved_result), sigmoid):
+                return True
+        except RuntimeError:
+            pass
+    return False
+
+
+def still_written(y):
+    """Backward found that sigmoid's result was overwritten: by what kind of repair was that not prevented?"""
+    if named_behind(y, "CopySlices"):
+        return almost("a view")
+    sigmoids = set(named_behind(y, "SigmoidBackward0"))
+    users = {
+        type(node).__name__ for node in nodes_behind(y) if sigmoids & {after for after, _ in node.next_functions}
+    }
+    if users and users <= {"MulBackward0", "PowBackward0"}:  # the subtraction is not in the graph
+        return almost("hidden write")
+    if named_behind(y, "CloneBackward0"):
+        return almost("late copy")
+    return almost("still in place")
 
 
 STARTER_3 = """\
@@ -521,8 +587,8 @@ def centred(torch, x):
 
 EX3 = Exercise(
     id="07.3", kind="repair", title="Repair with one call", minutes=4, difficulty=1, puzzles=(1, 15),
-    question="Change one place so that centred(torch, x).backward() runs and gives the gradient of the "
-    "number returned.",
+    question="Change one place so that centred(torch, x).backward() runs. The function should return the same number "
+    "as now, and x.grad should be the gradient of that number.",
     name="centred", starter=STARTER_3,
     hints=(
         "Which memory did sigmoid save, and which line writes into it? q = p copies nothing.",
@@ -554,6 +620,19 @@ EX3 = Exercise(
         Mistake("not centred",
                 "The error went away with the centring: the function now returns the sum of p², another "
                 "number than before.", STARTER_3.replace("    q.sub_(0.5)\n", "    q.sub(0.5)\n")),
+        Mistake("still in place",
+                "It still writes into the memory that sigmoid saved. `-=` and add_ write in place as sub_ does.",
+                STARTER_3.replace("q.sub_(0.5)", "q -= 0.5")),
+        Mistake("a view",
+                "A view has no memory of its own: the write still goes to what sigmoid saved.",
+                STARTER_3.replace("q = p\n", "q = p.view_as(p)\n")),
+        Mistake("hidden from backward",
+                "The number is right, and what sigmoid saved is as it was. But a part of the computation is hidden "
+                "from backward, and its share of the gradient is missing.",
+                STARTER_3.replace("q = p\n", "q = p.clone()\n").replace("q * q", "q * q.detach()")),
+        Mistake("guard: changed a .grad", "Backward is the caller's to call.",
+                STARTER_3.replace("    q = p\n", "    q = p.clone()\n")
+                .replace("    return (q * q).sum()", "    loss = (q * q).sum()\n    loss.backward()\n    return loss")),
     ),
     check=check_07_3,
 )  # fmt: skip
@@ -576,9 +655,12 @@ def check_07_4(answer, torch):
     except RuntimeError as error:
         if "in-place operation" in str(error):
             return almost("too early")
+        if IN_PLACE in str(error):
+            return almost("raised inside")
         raise
     if not isinstance(y, torch.Tensor) or y.grad_fn is None:
         return not_yet("Return a tensor that was computed from x, so that it has a backward.")
+    stale = {slot for _, slot in stale_slots(y)}
     try:
         y.sum().backward()
     except RuntimeError as error:
@@ -586,10 +668,12 @@ def check_07_4(answer, torch):
         if not found:
             return not_yet("Backward raises, but another error than the one that is wanted.")
         if not raised_by_library(error, torch):
-            return not_yet("That message was raised by hand. Make the library say it.")
+            return almost("by hand")
         seen, expected = (int(number) for number in found.groups())
         if (seen, expected) == (4, 2):
             if "which is output 0 of Neg," not in str(error):
+                if stale == {"result"}:
+                    return almost("a saved result")
                 return almost("unrecorded" if called(answer, "no_grad", "detach") else "another writer")
             return correct("you can say which writes came before the save, which after, and who wrote last.")
         if called(answer, "data"):
@@ -635,11 +719,11 @@ EX4 = Exercise(
     ),
     mistakes=(
         Mistake("too early",
-                "Your function itself raises: it writes to the leaf x with grad mode on, which is refused at "
-                "once. Write to a tensor that was computed from x.", cause_source("x.neg_()", "y = x * x")),
+                "Your function itself raises: it writes to the leaf x, or to a view of it, with grad mode on, which is "
+                "refused at once. Write to a tensor that was computed from x.", cause_source("x.neg_()", "y = x * x")),
         Mistake("nothing was saved",
-                "Backward runs through. You wrote to memory that no node saved; look for an operation whose "
-                "slope is made of the tensor that you overwrite.",
+                "Backward runs through: no tensor that a node saved was written to after the save. Look for an "
+                "operation whose slope is made of a tensor, and overwrite that tensor afterwards.",
                 cause_source("y = x * 3", "y.add_(1)", "y.mul_(2)", "y.add_(1)", "y.neg_()")),
         Mistake("uncounted",
                 "A write through .data is not counted: the version that backward compares stays where it was.",
@@ -658,18 +742,26 @@ EX4 = Exercise(
                 "The save is in the right place. The writes after it are not two: every name ending in _ "
                 "counts one, and x[0] += 1 counts two.", cause_source(*WRITES[:4], "w.neg_()")),
         Mistake("another writer",
-                "Both numbers are right, but the message names another operation. Which one wrote last? And "
-                "is it an input that was saved, or a result, which is named after its own node?",
-                cause_source(*WRITES[:4], "w.neg_()", "w.add_(1)")),
+                "Both numbers are right, but the message names another operation: for a saved input, the last recorded "
+                "one that wrote.", cause_source(*WRITES[:4], "w.neg_()", "w.add_(1)")),
+        Mistake("a saved result",
+                "Both numbers are right, but what is stale is a *result*, and a result is named after the node that "
+                "saved it, whoever wrote last.", cause_source("w = x * 3", "w.add_(1)", "y = w.exp_()", "w.add_(1)",
+                                                              "w = w.neg_()")),
+        Mistake("raised inside",
+                "Your function raises the error itself. Build y and return it: the check calls backward.",
+                cause_source(*WRITES, "y.sum().backward()")),
+        Mistake("by hand",
+                "That message was raised by hand. Make the library say it.",
+                cause_source("def hook(grad):", "    raise RuntimeError('which is output 0 of Neg, is at version 4; '",
+                             "                       'expected version 2 instead')", "y = x * 1",
+                             "y.register_hook(hook)")),
     ),
     check=check_07_4,
 )  # fmt: skip
 
 
 # --- 07.5 -----------------------------------------------------------------------------------------
-
-MASK = ((2.0, 0.0), (0.0, 2.0), (2.0, 2.0))
-
 
 def loss_of(torch, x, t, values, mask):
     """The loss of exercise 07.5, out of place and without a graph; `values` are the four parameters."""
@@ -679,36 +771,65 @@ def loss_of(torch, x, t, values, mask):
 
 
 def check_07_5(answer, torch):
-    x, t, parameters = small_network(torch, torch.float64)
+    for samples, inputs, hidden in ((3, 2, 2), (4, 3, 5)):
+        verdict = check_one_step(answer, torch, samples, inputs, hidden)
+        if verdict:
+            return verdict
+    return correct("everything that backward reads is read before it is written, and every gradient is exact.")
+
+
+def random_mask(torch, samples, hidden):
+    """Zeros and twos, with at least one of each in every column."""
+    columns = [random.sample([0.0, 2.0] + random.choices([0.0, 2.0], k=samples - 2), samples) for _ in range(hidden)]
+    return torch.tensor(columns, dtype=torch.float64).T.contiguous()
+
+
+def check_one_step(answer, torch, samples, inputs, hidden):
+    """What is wrong with a step of a network of this size: a verdict, or None."""
+    x, t, parameters = small_network(torch, torch.float64, samples, inputs, hidden)
     names, tensors = list(parameters), list(parameters.values())
-    mask = torch.tensor(MASK, dtype=torch.float64)
-    lent = [x.clone(), t.clone(), mask.clone()]
+    mask = random_mask(torch, samples, hidden)
     old = [tensor.detach().clone() for tensor in tensors]
     gradients = finite_differences(torch, lambda *values: loss_of(torch, x, t, values, mask), old)
     gradients = [flat(gradient) for gradient in gradients]
     try:
-        returned = answer(torch, lent[0], lent[1], *tensors, lent[2])
+        returned = answer(torch, x, t, *tensors, mask)
     except (RuntimeError, TypeError) as error:
         if IN_PLACE in str(error):
-            return almost("decay too early" if "[2, 1]" in str(error) else "mask in place")
+            return almost("decay too early" if f"[{hidden}, 1]" in str(error) else "mask in place")
         if isinstance(error, TypeError) and "NoneType" in str(error):
-            return almost("cut" if parameters["W1"].grad is None else "another W2")
+            reached = {name for name, tensor in parameters.items() if tensor.grad is not None}
+            if not reached:
+                return almost("no pass")
+            if "W2" not in reached:
+                return almost("W2 cut")
+            if "W1" not in reached:
+                return almost("cut")
+            return almost("another W2")
         raise
     if isinstance(returned, torch.Tensor):
         return not_yet("The loss should come back as a Python number: loss.item().")
-    if any(flat(one) != flat(given) for one, given in zip(lent, (x, t, mask), strict=True)):
-        return almost("the caller's mask")
-    if not isinstance(returned, float) or not near([returned], [loss_of(torch, x, t, old, mask)]):
+    if not isinstance(returned, float):
+        return not_yet("The function should return the loss, as a Python number.")
+    if not near([returned], [loss_of(torch, x, t, old, mask)]):
+        W1, b1, W2, b2 = old
+        if near([returned], [loss_of(torch, x, t, (W1, b1, 0.99 * W2, b2), mask)]):
+            return almost("decay before forward")
+        if near([returned], [loss_of(torch, x, t, old, torch.ones_like(mask))]):
+            return almost("no mask")
         return not_yet("The loss that is returned is not that of the masked network at the old parameters.")
     moves = [flat(new.detach() - was) for new, was in zip(tensors, old, strict=True)]
     if not any(map(any, (moves[names.index(name)] for name in ("W1", "b1", "b2")))):
         return almost("names moved")
-    hidden = [unmasked(torch, x, t, old, mask), [slope / 2 for slope in gradients[0]]]  # 2 is what the mask lets in
+    unseen = [unmasked(torch, x, t, old, mask), [slope / 2 for slope in gradients[0]]]  # 2 is what the mask lets in
     for name, move, was, slopes in zip(names, moves, old, gradients, strict=True):
-        found = judge_move(name, move, flat(was), slopes, hidden)
+        grad = parameters[name].grad
+        if grad is not None and near(flat(grad), [2 * slope for slope in slopes], 1e-6):
+            return almost("two passes")
+        found = judge_move(name, move, flat(was), slopes, unseen)
         if found:
             return found
-    return correct("everything that backward reads is read before it is written, and every gradient is exact.")
+    return None
 
 
 def unmasked(torch, x, t, values, mask):
@@ -719,10 +840,10 @@ def unmasked(torch, x, t, values, mask):
     return flat(torch.autograd.grad(((h @ W2 + b2 - t) ** 2).mean(), W1)[0])
 
 
-def judge_move(name, move, was, slopes, hidden):
+def judge_move(name, move, was, slopes, unseen):
     """What is wrong with the way that one parameter has gone: a verdict, or None.
 
-    hidden: gradients for W1 of steps that hide the mask from backward.
+    unseen: gradients for W1 of steps that hide the mask from backward.
     """
     step = [-0.1 * slope for slope in slopes]
     decayed = [m - 0.01 * w for w, m in zip(was, step, strict=True)]
@@ -739,7 +860,7 @@ def judge_move(name, move, was, slopes, hidden):
         return almost("no decay")
     if name == "W1" and near(move, [0.99 * m for m in step], 1e-6):
         return almost("uncounted decay")
-    if name == "W1" and any(near(move, [-0.1 * slope for slope in other], 1e-6) for other in hidden):
+    if name == "W1" and any(near(move, [-0.1 * slope for slope in other], 1e-6) for other in unseen):
         return almost("uncounted mask")
     return not_yet(f"{name} did not move by what the question asks for.")
 
@@ -789,14 +910,13 @@ EX5 = Exercise(
     ),
     mistakes=(
         Mistake("mask in place",
-                "W2 is in order now. h *= mask still writes into the result that relu saved, and relu's "
-                "slope is read from it.", STARTER_5.replace(EARLY, ORDERED)),
+                "W2 is in order now. The mask still writes into the result that relu saved, and relu's slope is read "
+                "from it.", STARTER_5.replace(EARLY, ORDERED)),
         Mistake("decay too early",
-                "The mask is in order now. W2 is still written to before backward has read it: the "
-                "gradient of h is made of W2.", MASKED),
+                "W2 is written to before backward has read it: the gradient of h is made of W2.", MASKED),
         Mistake("uncounted mask",
-                "No error, and wrong gradients for W1 and b1: through .data or no_grad the mask is not "
-                "recorded, so backward does not apply it.",
+                "No error, but W1 gets the gradient of a network without the mask: the mask was applied where backward "
+                "does not see it, through .data, no_grad or detach().",
                 STARTER_5.replace("h *= mask", "h.data.mul_(mask)").replace(EARLY, ORDERED)),
         Mistake("uncounted decay",
                 "No error, but W1 and b1 moved by 1 % too little: W2 was shrunk behind the counter's "
@@ -807,13 +927,24 @@ EX5 = Exercise(
                 "0.99 · (W2 - 0.1 · gradient).",
                 MASKED.replace(EARLY, "    loss.backward()\n")
                 .replace("    return", "        W2 *= 0.99\n    return")),
+        Mistake("no pass",
+                "No parameter has a gradient when the update comes: no backward pass has run.",
+                MASKED.replace(EARLY, "    with torch.no_grad():\n        W2 *= 0.99\n")),
+        Mistake("decay before forward",
+                "The loss that is returned is that of the shrunk W2: it was decayed before the loss was computed. Loss "
+                "and gradients are wanted at the parameters that were given.",
+                MASKED.replace(EARLY, "    loss.backward()\n")
+                .replace("    h = torch.relu", "    with torch.no_grad():\n        W2 *= 0.99\n    h = torch.relu")),
+        Mistake("no mask",
+                "The loss that is returned is that of a network without the mask: what h * mask gives must go on into "
+                "the second product.",
+                SOLVED.replace("h = h * mask", "h * mask")),
         Mistake("guard: wrote into an argument",
-                "A tensor that was only to be read, x, t or mask, holds other numbers now: something was written into "
-                "it in place.",
+                "x, t and mask are only to be read.",
                 STARTER_5.replace("h *= mask", "mask *= h\n    h = mask").replace(EARLY, ORDERED)),
         Mistake("names moved",
-                "W1, b1 and b2 are where they were: a line such as p = p - … moves the name p to a new tensor. The "
-                "caller's parameters must be written to.",
+                "W1, b1 and b2 are where they were. The caller's parameters must be written to; a line such as "
+                "p = p - … only moves the name p to a new tensor.",
                 SOLVED.replace("p -= 0.1", "p = p - 0.1")),
         Mistake("uphill",
                 "A parameter goes the right length in the wrong direction: descent subtracts the gradient.",
@@ -830,9 +961,16 @@ EX5 = Exercise(
                 "The step is right, but W2 is not decayed: the caller's W2 itself must shrink by 0.99.",
                 MASKED.replace(EARLY, "    loss.backward()\n")),
         Mistake("another W2",
-                "W2 = W2 * 0.99 makes a new tensor that is called W2 inside the function only. The caller's "
-                "parameter is not decayed, and the new one has no .grad.",
+                "All four parameters have a gradient, but the update meets a tensor that has none. W2 = W2 * 0.99, for "
+                "one, makes a new tensor that is called W2 inside the function only.",
                 MASKED.replace("W2 *= 0.99", "W2 = W2 * 0.99")),
+        Mistake("W2 cut",
+                "No gradient reaches the W2 that was given: the second product was computed with another tensor, or "
+                "with W2 cut from the graph.",
+                SOLVED.replace("h @ W2", "h @ W2.detach()")),
+        Mistake("two passes",
+                "A parameter's .grad holds its gradient twice: two passes ran, and the second one added to the first.",
+                SOLVED.replace("    loss.backward()", "    loss.backward(retain_graph=True)\n    loss.backward()")),
     ),
     may_change=("W1", "b1", "W2", "b2"),
     check=check_07_5,

@@ -21,7 +21,7 @@ def tensor_hooks(t):
 
 def leaf_like(torch, *shape, low=0.5, high=2.0):
     """A random float64 leaf that requires grad."""
-    values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(*shape)
+    values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(shape)
     return values.detach().requires_grad_()
 
 
@@ -555,22 +555,27 @@ class Boom(Exception):
 
 
 def logged_model(torch):
-    """A small model with a frozen and an unused parameter, gradients from before, and a hook of the caller's."""
+    """A model and its twin: a frozen, an unused and a masked parameter, gradients from before, several shapes."""
+    shapes = {"first": (2, 3), "bias": (3,), "frozen": (3,), "second": (3,), "gain": (), "masked": (1, 2, 1), "idle": (2,)}
 
     class Model(torch.nn.Module):
-        def __init__(self):
+        def __init__(self, numbers_of):
             super().__init__()
-            for name, shape in (("first", (2, 3)), ("bias", (3,)), ("frozen", (3,)), ("second", (3,)), ("idle", (2,))):
-                setattr(self, name, torch.nn.Parameter(leaf_like(torch, *shape).detach()))
+            for name in shapes:
+                setattr(self, name, torch.nn.Parameter(numbers_of[name].clone()))
             self.frozen.requires_grad_(False)
+            for name in ("first", "bias", "gain"):
+                getattr(self, name).grad = numbers_of[name, "grad"].clone()
 
-        def forward(self, x):
-            return (((x @ self.first + self.bias) * self.frozen) @ self.second).sum()
+        def forward(self, x, error=None):
+            h = x @ self.first + self.bias
+            if error is not None:
+                h.register_hook(fails(error))
+            return ((h * self.frozen) @ self.second).sum() * self.gain + torch.relu(-self.masked).sum()
 
-    model = Model()
-    model.first.grad = leaf_like(torch, 2, 3).detach()
-    model.bias.grad = leaf_like(torch, 3).detach()
-    return model
+    numbers_of = {name: leaf_like(torch, *shape).detach() for name, shape in shapes.items()}
+    numbers_of.update({(name, "grad"): leaf_like(torch, *shape).detach() for name, shape in shapes.items()})
+    return Model(numbers_of), Model(numbers_of)
 
 
 def fails(error):
@@ -584,94 +589,115 @@ def fails(error):
 
 def check_12_3(answer, torch):
     for _ in range(3):
-        model, x = logged_model(torch), leaf_like(torch, 4, 2).detach()
-        parameters = dict(model.named_parameters())
-        wanted = [p for p in parameters.values() if p.requires_grad]
-        grads = torch.autograd.grad(model(x), wanted, allow_unused=True)
-        brought = {name: g for (name, p), g in zip(((n, p) for n, p in parameters.items() if p.requires_grad), grads,
-                                                   strict=True) if g is not None}  # fmt: skip
-        before = {name: None if p.grad is None else p.grad.clone() for name, p in parameters.items()}
-        calls = []
-        model.second.register_hook(lambda g, calls=calls: calls.append(1))
-        own = tensor_hooks(model.second)
-        try:
-            found = answer(torch, model, model(x))
-        except (TypeError, RuntimeError) as error:
-            if NOT_A_TENSOR in str(error):
-                return almost("a number returned")
-            if PLAIN in str(error):
-                return almost("frozen")
-            raise
-        named = judge_norms(found, brought, parameters, before)
-        if named:
-            return named
-        if not calls:
-            return almost("the caller's hook gone")
-        if model.frozen.requires_grad or not model.idle.requires_grad:
-            return not_yet("Afterwards another parameter is frozen than before. Only log.")
-        for name, p in parameters.items():
-            have = None if p.grad is None else flat(p.grad)
-            want = [0.0] * p.numel() if before[name] is None else flat(before[name])
-            if name in brought:
-                want = [a + b for a, b in zip(want, flat(brought[name]), strict=True)]
-            elif before[name] is None:
-                want = None
-            if have is None or want is None:
-                if have is not want:
-                    return not_yet(f"Afterwards {name}.grad is {'None' if have is None else 'not None'}.")
-            elif not near(have, want):
-                return almost("not added")
-        if named := leftover(parameters, model, own):
-            return named
+        verdict = one_log(answer, torch)
+        if verdict is not None:
+            return verdict
     return check_failing_pass(answer, torch)
 
 
-def judge_norms(found, brought, parameters, before):
+def one_log(answer, torch):
+    """The verdict on one pass that ends well, or None when nothing is to be said."""
+    (model, twin), x = logged_model(torch), leaf_like(torch, 4, 2)
+    other = x.detach().clone().requires_grad_()
+    twin(other).backward()  # what the pass does without a logger
+    before = {name: None if p.grad is None else p.grad.clone() for name, p in model.named_parameters()}
+    calls = []
+    model.second.register_hook(lambda g: calls.append("second"))
+    model.first.register_post_accumulate_grad_hook(lambda p: calls.append("first"))
+    own = {name: tensor_hooks(p) for name, p in model.named_parameters()}
+    loss = model(x)
+    try:
+        found = answer(torch, model, loss)
+    except (TypeError, RuntimeError) as error:
+        if NOT_A_TENSOR in str(error):
+            return almost("a number returned")
+        if PLAIN in str(error) and not any(map(len, (tensor_hooks(model.bias), tensor_hooks(model.gain)))):
+            return almost("frozen")
+        raise
+    named = judge_norms(found, model, twin, before) or judge_sums(model, twin)
+    if named:
+        return named
+    if any(p.grad is not None and p.grad.requires_grad for p in model.parameters()):
+        return almost("recorded")
+    if x.grad is None or not near(flat(x.grad), flat(other.grad)):
+        return almost("the rest of the pass")
+    if sorted(calls) != ["first", "second"] or leftover(model, own):
+        return almost("the caller's hook gone")
+    try:
+        loss.backward()
+    except RuntimeError:
+        return None
+    return almost("graph kept")
+
+
+def judge_sums(model, twin):
+    """A verdict when some .grad is not what the pass alone would have left there, otherwise None."""
+    for (name, p), q in zip(model.named_parameters(), twin.parameters(), strict=True):
+        if p.grad is None or q.grad is None:
+            if p.grad is not q.grad:
+                return not_yet(f"Afterwards {name}.grad is {'None' if p.grad is None else 'not None'}.")
+        elif not near(flat(p.grad), flat(q.grad)):
+            return almost("not added")
+    return None
+
+
+def judge_norms(found, model, twin, before):
     """A verdict when the dictionary of norms is wrong, otherwise None."""
     if not isinstance(found, dict):
         return not_yet("Return the dictionary: name to norm.")
     try:
         found = {name: float(norm) for name, norm in found.items()}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):
         return not_yet("The values of the dictionary should be numbers.")
-    wanted = {name: math.hypot(*flat(grad)) for name, grad in brought.items()}
-    if found.keys() != wanted.keys():
-        if len(found) == 1:
-            return almost("one name")
-        extra = [name for name in found if name not in wanted]
-        if extra:
-            return not_yet(f"In the dictionary, though no gradient reaches it: {', '.join(extra)}.")
-        return not_yet(f"Missing in the dictionary: {', '.join(n for n in wanted if n not in found)}.")
+    sums = {name: p.grad for name, p in twin.named_parameters() if p.grad is not None}
+    brought = {n: flat(g if before[n] is None else g - before[n]) for n, g in sums.items()}
+    wanted = {n: math.hypot(*values) for n, values in brought.items()}
+    if list(found) == ["idle"]:  # no gradient reaches it: the name was looked up after the loop
+        return almost("one name")
+    if found.keys() == wanted.keys() - {"masked"}:
+        return almost("norms of 0")
+    if extra := [str(name) for name in found if name not in wanted]:
+        return not_yet(f"In the dictionary, though no gradient reaches it: {', '.join(extra)}.")
+    if missing := [name for name in wanted if name not in found]:
+        return not_yet(f"A gradient reaches {', '.join(missing)}, and the dictionary does not say so.")
+    others = {
+        "the whole .grad": {n: math.hypot(*flat(g)) for n, g in sums.items()},
+        "norm of the parameter": {n: math.hypot(*flat(p)) for n, p in model.named_parameters()},
+        "squared": {n: norm**2 for n, norm in wanted.items()},
+    }
     if near([found[n] for n in wanted], list(wanted.values())):
         return None
-    sums = {n: math.hypot(*flat(g if before[n] is None else g + before[n])) for n, g in brought.items()}
-    if near([found[n] for n in wanted], list(sums.values())):
-        return almost("the whole .grad")
-    if near([found[n] for n in wanted], [math.hypot(*flat(parameters[n])) for n in wanted]):
-        return almost("norm of the parameter")
-    return not_yet("The names are right, the norms are not those of what this pass brings.")
+    for mistake, norms in others.items():
+        if near([found[n] for n in wanted], [norms[n] for n in wanted]):
+            return almost(mistake)
+    first = next(n for n in wanted if not near([found[n]], [wanted[n]]))
+    return not_yet(f"For {first} your function gives {found[first]:.4g}, and the norm of what this pass brings to it "
+                   f"is {wanted[first]:.4g}.")  # fmt: skip
 
 
-def leftover(parameters, model, own):
-    """A verdict when a hook was left behind or one of the caller's is gone, otherwise None."""
-    if not all(any(hook is one for one in tensor_hooks(model.second)) for hook in own):
-        return almost("the caller's hook gone")
-    if any(len(tensor_hooks(p)) != (len(own) if p is model.second else 0) for p in parameters.values()):
-        return almost("hooks stay")
-    return None
+def leftover(model, own):
+    """True when a hook of the caller's is gone. (The guard looks for those that were left behind.)"""
+    left = {name: tensor_hooks(p) for name, p in model.named_parameters()}
+    return any(not any(hook is one for one in left[name]) for name, hooks in own.items() for hook in hooks)
 
 
 def check_failing_pass(answer, torch):
-    """The pass fails half-way: the error must come out, and no hook may stay."""
-    model, x = logged_model(torch), leaf_like(torch, 4, 2).detach()
-    h = model(x)
-    h.register_hook(fails(Boom()))
+    """The pass fails half-way: the error must come out, and what had been added by then must still be there."""
+    (model, twin), x = logged_model(torch), leaf_like(torch, 4, 2).detach()
     try:
-        answer(torch, model, h)
+        twin(x, Boom()).backward()
     except Boom:
-        if any(tensor_hooks(p) for p in model.parameters()):
-            return almost("hooks stay after an error")
+        pass
+    try:
+        answer(torch, model, model(x, Boom()))
+    except Boom:
+        if judge_sums(model, twin):
+            return almost("sums lost")
         return correct("names bound, hooks that return None, and nothing left behind: this logger can stay.")
+    except Exception as error:
+        if isinstance(error.__cause__ or error.__context__, Boom):
+            return almost("another error")
+        raise
     return almost("error swallowed")
 
 
@@ -739,38 +765,92 @@ def gradient_norms(torch, model, loss):
         Mistake("one name",
                 "The dictionary has one line: your function looks `name` up when it is called, and by then the loop "
                 "is over. Bind it when the function is made.", logger((UPDATE.replace(", name=name", ""),), *FINALLY)),
-        Mistake("guard: left hooks, after an error of its own",
+        Mistake("frozen",
                 "A frozen parameter requires no grad, and takes no hook. Leave it out.",
-                logger(BOUND, *FINALLY, loop="if True:")),
+                logger((), "try:", "    for name, p in model.named_parameters():",
+                       *(f"        {line}" for line in BOUND), *FINALLY[1:], loop="pass")),
         Mistake("guard: left hooks",
-                "The norms are right. But your hooks are still there afterwards, and run in every later pass.",
+                "Somebody who calls your function does not expect a hook of it on the parameters afterwards, whether "
+                "the pass went well or not.",
                 logger(BOUND, "loss.backward()", "return norms")),
-        Mistake("guard: left hooks, after an error",
-                "You take the hooks away after the pass. When the pass fails, those lines are never reached.",
-                logger(BOUND, *REMOVED)),
+        Mistake("guard: left hooks, after an error", "", logger(BOUND, *REMOVED)),
+        Mistake("guard: left hooks, all but one", "",
+                logger(BOUND, "try:", "    loss.backward()", "finally:", "    handles[-1].remove()", "return norms")),
+        Mistake("norms of 0",
+                "A gradient of zeros reaches one parameter, and its norm is 0. That is not the same as a parameter that "
+                "no gradient reaches: your dictionary leaves it out.",
+                logger(BOUND, *FINALLY[:-1], "return {name: norm for name, norm in norms.items() if norm}")),
+        Mistake("sums lost",
+                "When the pass ends well, all is right. When it fails half-way, .grad is not what it was plus what had "
+                "been added by then.",
+                """\
+def gradient_norms(torch, model, loss):
+    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    old, norms = {n: p.grad for n, p in named.items()}, {}
+    for p in named.values():
+        p.grad = None
+    loss.backward()
+    for n, p in named.items():
+        if p.grad is not None:
+            norms[n] = p.grad.norm().item()
+        if old[n] is not None:
+            p.grad = old[n] if p.grad is None else old[n] + p.grad
+    return norms
+"""),
+        Mistake("graph kept",
+                "The norms are right. But the graph is kept, with all that it has saved: a pass without your logger "
+                "would have let it go.",
+                logger(BOUND, "try:", "    loss.backward(retain_graph=True)", *FINALLY[2:])),
+        Mistake("recorded",
+                "The norms are right. But every .grad has a history now: your pass was recorded, and a pass without "
+                "your logger would not have been.",
+                logger(BOUND, "try:", "    loss.backward(create_graph=True)", *FINALLY[2:])),
+        Mistake("the rest of the pass",
+                "The parameters have their gradients. But another leaf behind the loss, the input, has none: a logger "
+                "should run the whole pass, as loss.backward() does.",
+                """\
+def gradient_norms(torch, model, loss):
+    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    grads = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
+    norms = {}
+    for (n, p), grad in zip(named.items(), grads):
+        if grad is not None:
+            norms[n] = grad.norm().item()
+            p.grad = grad if p.grad is None else p.grad + grad
+    return norms
+"""),
+        Mistake("squared",
+                "The names are right. The numbers are the sums of squares; a norm is the root of that.",
+                logger((UPDATE.replace("grad.norm()", "(grad * grad).sum()"),), *FINALLY)),
+        Mistake("another error",
+                "The pass failed, and another error than its own comes out of your function: the caller cannot see "
+                "what went wrong.",
+                logger(BOUND, "try:", "    loss.backward()", "except Exception as error:",
+                       "    raise RuntimeError('the pass failed') from error", *FINALLY[2:])),
         Mistake("error swallowed",
                 "The pass failed, and your function returned as if nothing had happened. Take the hooks away, and let "
                 "the error go on.",
                 logger(BOUND, "try:", "    loss.backward()", "except Exception:", "    pass", *REMOVED[1:])),
         Mistake("the whole .grad",
-                "Those are the norms of .grad, which holds earlier passes as well. Asked is what this pass brings: "
-                "that is what a hook of the tensor is given.",
+                "Those are the norms of .grad after the pass, which holds earlier passes as well. Asked is what this pass "
+                "brings: that is what a hook of the tensor is given.",
                 logger(("handles.append(p)",), "loss.backward()",
                        "return {n: p.grad.norm().item() for n, p in model.named_parameters() "
-                       "if any(p is q for q in handles) and n != 'idle'}")),
+                       "if any(p is q for q in handles) and p.grad is not None}")),
         Mistake("norm of the parameter",
-                "A post-accumulate hook is given the parameter, and you take its norm, not the gradient's.",
+                "Those are the norms of the parameters themselves. What a post-accumulate hook is given is the parameter, "
+                "not the gradient.",
                 logger((UPDATE.replace("register_hook", "register_post_accumulate_grad_hook"),), *FINALLY)),
         Mistake("not added",
                 "The norms are right. But .grad afterwards is not what it was plus what the pass brought: whoever "
                 "accumulates over several passes has lost something.",
                 logger(("p.grad = None", *BOUND), *FINALLY)),
         Mistake("the caller's hook gone",
-                "You took away all hooks of the parameters, the caller's too. A handle takes away only its own.",
+                "A hook of the caller's was not called, or is gone now. A handle takes away only its own.",
                 logger(BOUND, "try:", "    loss.backward()", "finally:", "    for p in model.parameters():",
                        "        (p._backward_hooks or {}).clear()", "return norms")),
     ),
-    may_change=("model.grad", "keeps it alive"),
+    may_change=("model.grad", "leaves.grad", "keeps it alive"),
     check=check_12_3,
 )  # fmt: skip
 

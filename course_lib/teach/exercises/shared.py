@@ -23,7 +23,7 @@ def leaf(torch, values, dtype=None):
 
 def array(torch, *shape, low=-1.0, high=1.0, requires_grad=False):
     """A random float64 tensor."""
-    values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(*shape)
+    values = torch.tensor(numbers(math.prod(shape), low, high), dtype=torch.float64).reshape(shape)
     return values.detach().requires_grad_(requires_grad)
 
 

@@ -352,7 +352,7 @@ L.check("12.2", cures)
 # %% [markdown]
 # **12.3 · Repair the logger** (8 minutes). It should run the pass and return the norm of the gradient that *this pass* brings to each parameter: a dictionary, name to number, without those that no gradient reaches. Some parameters may be frozen, or have a `.grad` already. The gradients must be added to `.grad` as ever. Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails; its error goes to the caller. (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
 #
-# **12.4 · Reverse one branch** (8 minutes; the second cell below). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`. Whatever else is computed from `h`, or added to your tensor, must not notice. In evaluation `h` may require no grad.
+# **12.4 · Reverse one branch** (8 minutes; the second cell below). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; with `create_graph=True` that must be recorded like the rest. Whatever else is computed from `h`, or added to your tensor, must not notice. In evaluation `h` may require no grad.
 
 
 # %%

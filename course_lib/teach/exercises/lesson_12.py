@@ -858,23 +858,24 @@ def gradient_norms(torch, model, loss):
 # --- 12.4 -----------------------------------------------------------------------------------------
 
 
+SHAPES_4 = ((3,), (), (1, 2), (2, 1, 3), (1,))
+
+
 @hooks_in_words
 def check_12_4(answer, torch):
-    for which in range(4):
-        strength, shape = random.uniform(0.3, 3.0), ((3,), (2, 3), (4,), (1, 2))[which]
-        x = leaf_like(torch, *shape)
-        a, b, c = (leaf_like(torch, *shape).detach() for _ in range(3))
-        h = x * a
-        before = flat(h)
+    for shape in SHAPES_4:
+        strength = 1.0 if shape == (1,) else random.uniform(0.3, 3.0)
+        x, a = leaf_like(torch, *shape), leaf_like(torch, *shape).detach()
+        h = x * a if shape != (1, 2) else (x * a).float()
+        before, dtype = flat(h), h.dtype
         r = answer(torch, h, strength)
         if not isinstance(r, torch.Tensor):
             return not_yet("Return a tensor.")
-        if tuple(r.shape) != shape or not near(flat(r), before, 1e-9):
+        if tuple(r.shape) != shape or r.dtype != dtype or not near(flat(r), before, 1e-5):
             return almost("values turned")
-        if not near(flat(h), before, 1e-9):
-            return not_yet("h itself holds other values now.")
         if not r.requires_grad:
             return almost("cut off")
+        b, c = (mixed(torch, shape).to(dtype) for _ in range(2))
         named = judge_reversal(torch, x, a, b, c, h, r, strength)
         if named:
             return named
@@ -884,7 +885,21 @@ def check_12_4(answer, torch):
         (found,) = torch.autograd.grad((r * c + again * b).sum(), x, retain_graph=True)
         if not near(flat(found), flat(-strength * a * c - 2 * strength * a * b)):
             return not_yet("Called twice for one h, the two branches disturb each other.")
+        if named := recorded_reversal(torch, x, a, r, strength):
+            return named
+        r.detach().fill_(0)
+        if not near(flat(h), before, 1e-9):
+            return almost("one memory")
     return reversal_of_plain(answer, torch)
+
+
+def mixed(torch, shape):
+    """Weights for a loss: of either sign, a zero and a large one among them."""
+    sizes, sign = numbers(math.prod(shape), 0.2, 3.0), random.choice((-1, 1))
+    sizes[-1] *= 20
+    values = [size * sign * (-1) ** place for place, size in enumerate(sizes)]
+    values[:1] = [0.0] if len(values) > 2 else values[:1]
+    return torch.tensor(values, dtype=torch.float64).reshape(shape)
 
 
 def judge_reversal(torch, x, a, b, c, h, r, strength):
@@ -905,17 +920,35 @@ def judge_reversal(torch, x, a, b, c, h, r, strength):
         for name, gradient in wrong.items():
             if near(flat(found), flat(gradient)):
                 return almost(name)
-        return not_yet("The gradient that goes on from the new tensor to h is not -strength times what came to it.")
+        at = next(i for i, (f, w) in enumerate(zip(flat(found), flat(-strength * a * c), strict=True)) if not near([f], [w]))
+        came, went = flat(c)[at], flat(found)[at] / flat(a)[at]
+        return not_yet(f"With strength {strength:.4g}, {came:.4g} came back to an element of your tensor, and {went:.4g} "
+                       "went on to h.")  # fmt: skip
+    (again,) = torch.autograd.grad((r * c).sum(), x, retain_graph=True)
+    if not near(flat(found), flat(again)):
+        return almost("the first pass only")
     (found,) = torch.autograd.grad((h * b + r * c).sum(), x, retain_graph=True)
     if not near(flat(found), flat(a * b - strength * a * c)):
-        return almost("both heads")
+        return not_yet("Alone, each head sends what it should. When both are in one loss, h gets something else.")
+    return None
+
+
+def recorded_reversal(torch, x, a, r, strength):
+    """A verdict when the gradient has lost its history: somebody may differentiate it again."""
+    weights = torch.ones_like(a).to(r.dtype).requires_grad_()
+    (found,) = torch.autograd.grad((r * weights).sum(), x, create_graph=True)
+    if not found.requires_grad:
+        return almost("history cut")
+    (second,) = torch.autograd.grad(found.sum(), weights, allow_unused=True)
+    if second is None or not near(flat(second), flat(-strength * a)):
+        return almost("history cut")
     return None
 
 
 def reversal_in_place(torch, answer, x, a, b, strength):
     """A verdict when the gradient was changed in place: a sum sends one tensor to h and to the new one."""
     for turn in (False, True):
-        h, other = x * a, x * 1  # made before, so that its turn comes after the hook's
+        h, other = (x * a).to(b.dtype), (x * 1).to(b.dtype)  # made before, so that its turn comes after the hook's
         r = answer(torch, h, strength)
         total = r + other if turn else other + r
         (found,) = torch.autograd.grad((total * b).sum(), x)
@@ -938,7 +971,7 @@ def reversal_of_plain(answer, torch):
     if not isinstance(r, torch.Tensor) or not near(flat(r), flat(h)) or not near(flat(s), [1.0, 1.0, 1.0]):
         return not_yet("In evaluation, where h requires no grad, the values are other ones.")
     if r.requires_grad or s.requires_grad:
-        return not_yet("In evaluation h requires no grad, and your tensor does: a graph begins where none should be.")
+        return almost("a graph in evaluation")
     return correct("one branch is reversed, and nobody else has noticed.")
 
 
@@ -956,8 +989,8 @@ HOOK_4 = "    r.register_hook(lambda grad: -strength * grad)"
 
 EX4 = Exercise(
     id="12.4", kind="write a hook", title="Reverse one branch", minutes=8, difficulty=2, puzzles=(),
-    question="Return a tensor with the values of h whose gradient goes on to h times -strength; nobody else may "
-    "notice.",
+    question="Return a tensor with the values of h, in memory of its own, whose gradient goes on to h times -strength; "
+    "nobody else may notice. A gradient of the gradient must come out right, too.",
     name="turn_round", starter=STARTER_4,
     hints=(
         "Whose gradient does a hook on h change? The lesson's second paragraph under Explain had a cure.",
@@ -967,8 +1000,7 @@ EX4 = Exercise(
     why="h * 1 is a tensor of its own, and a node of its own, so the hook sees what comes from this branch only. What "
     "requires no grad takes no hook and needs none.",
     alternatives=(
-        turned("r = h.view_as(h)", "if r.requires_grad:", "    r.register_hook(lambda grad: grad * -strength)",
-               "return r"),
+        turned("r = h.clone()", "if r.requires_grad:", "    r.register_hook(lambda grad: grad * -strength)", "return r"),
         """\
 def turn_round(torch, h, strength):
     class Reverse(torch.autograd.Function):
@@ -986,11 +1018,28 @@ def turn_round(torch, h, strength):
     ),
     mistakes=(
         Mistake("guard: left hooks",
-                "Your hook is on h: what comes from the other head is turned round, too. The branch that is to be "
-                "turned needs a tensor of its own, with the hook on that one.",
+                "A hook on h also gets what comes back from the other head. The branch that is to be turned needs a "
+                "tensor of its own.",
                 turned("if h.requires_grad:", "    h.register_hook(lambda grad: -strength * grad)", "return h")),
+        Mistake("both heads",
+                "What comes back to h from the other head is changed, too. The branch that is to be turned needs a "
+                "tensor of its own, and a node of its own.",
+                turned("if h.requires_grad:", "    h.grad_fn.register_prehook(lambda came: (-strength * came[0],))",
+                       "return h * 1")),
+        Mistake("one memory",
+                "Your tensor is a view of h: they share one memory. Whoever writes into one in place (relu_, mul_) "
+                "changes the other, or is refused. Make a tensor with memory of its own.",
+                turned("r = h.view_as(h)", GUARDED, HOOK_4, "return r")),
+        Mistake("history cut",
+                "The numbers are right. But in a pass with create_graph=True, what goes on to h is no longer connected "
+                "with what came back: in a gradient penalty it is a constant.",
+                turned("r = h * 1", GUARDED, "    r.register_hook(lambda grad: -strength * grad.detach())", "return r")),
+        Mistake("the first pass only",
+                "The first pass is right. A second pass over the same graph sends something else on to h.",
+                turned("r = h * 1", GUARDED, "    def hook(grad):", "        handle.remove()",
+                       "        return -strength * grad", "    handle = r.register_hook(hook)", "return r")),
         Mistake("values turned",
-                "The head must read the values of h. You changed them, and not only the gradient.",
+                "The head must read the values of h, in the shape and the type of h. You changed more than the gradient.",
                 turned("return h * -strength")),
         Mistake("cut off",
                 "No gradient gets through to h at all: then the features learn nothing from this head, instead of the "
@@ -1005,12 +1054,35 @@ def turn_round(torch, h, strength):
                 "The gradient goes through unchanged. Does your hook return something, and on which tensor is it?",
                 turned("r = h * 1", GUARDED, "    (r * 1).register_hook(lambda grad: -strength * grad)", "return r")),
         Mistake("twice turned",
-                "It is turned round twice, once by a hook and once more; that is no turn.",
+                "What goes on to h has the sign of what came, and strength is in it twice: -strength has been applied two "
+                "times.",
                 turned("r = h * 1", GUARDED, HOOK_4, HOOK_4, "return r")),
         Mistake("guard: wrote into the gradient",
-                "Right for this branch. But the hook changes the gradient in place, and an addition sends the same "
-                "tensor to others: their gradient is turned round, too. Return a new one.",
+                "An addition sends one tensor to all its operands: their gradients would be turned round, too.",
                 turned("r = h * 1", GUARDED, "    r.register_hook(lambda grad: grad.mul_(-strength))", "return r")),
+        Mistake("in place",
+                "Right for this branch. But the gradient that comes in is changed in place, and an addition had sent "
+                "the same tensor to others: their gradient is turned round, too. Return a new one.",
+                """\
+def turn_round(torch, h, strength):
+    class Reverse(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h):
+            return h * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.mul_(-strength)
+
+    return Reverse.apply(h)
+"""),
+        Mistake("guard: changed a flag",
+                "In evaluation h requires no grad on purpose.",
+                turned("if not h.requires_grad:", "    h.requires_grad_()", "r = h * 1", GUARDED, HOOK_4, "return r")),
+        Mistake("a graph in evaluation",
+                "In evaluation h requires no grad, and the tensor that you return does: a graph begins where none should "
+                "be.",
+                turned("r = h * 1", "if not r.requires_grad:", "    r.requires_grad_()", HOOK_4.strip(), "return r")),
         Mistake("evaluation",
                 "Training works. In evaluation the tensor requires no grad, and register_hook raises.",
                 turned("r = h * 1", HOOK_4.strip(), "return r")),

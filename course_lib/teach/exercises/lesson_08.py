@@ -4,8 +4,8 @@ import math
 import random
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import as_number, called, flat, leaf, near, numbers
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
+from course_lib.teach.exercises.shared import as_number, called, flat, leaf, near, nodes_behind, numbers, set_of_names
 
 LEAF_VIEW = "a view of a leaf Variable"
 MODIFIED = "modified by an inplace operation"
@@ -27,12 +27,15 @@ MADE = {
 }
 
 
+WRONG_MADE = {  # the most telling first
+    "f": "clone", "h": "mask", "e": "list", "d": "reshape of turned", "b": "transposing copies", "c": "reshape copies",
+    "g": "slices copy", "a": "rows copy",
+}  # fmt: skip
+
+
 def check_08_p1(answer, torch):
-    if isinstance(answer, str):
-        answer = answer.replace(",", "").replace(" ", "")
-    given = list(answer) if isinstance(answer, (list, tuple, set, frozenset, str)) else None
-    given = given and [each.lower() if isinstance(each, str) else each for each in given]
-    if given is None or not set(given) <= set(MADE):
+    given = set_of_names(answer)
+    if given is None or not given <= set(MADE):
         return not_yet('Give a list with some of the letters "a" to "h"; it may be empty.')
     truth = set()
     for letter, expression in MADE.items():
@@ -40,16 +43,14 @@ def check_08_p1(answer, torch):
         eval(expression, {"t": t}).fill_(7)
         if 7.0 in flat(t):
             truth.add(letter)
-    given = set(given)
-    if given == truth:
-        return correct("you know which of them are a second look at the same memory.")
-    for name, letters in [("clone", "f"), ("mask", "h"), ("list", "e"), ("reshape of turned", "d")]:
-        if letters in given:
-            return almost(name)
-    for name, letters in [("nothing", "abcg"), ("transposing copies", "b"), ("reshape copies", "c")]:
-        if not given & set(letters):
-            return almost(name)
-    return not_yet("A view is missing. For each: could its numbers be read from the memory of t, in even steps?")
+    if not given:
+        return almost("nothing")
+    if given == set(MADE):
+        return almost("everything")
+    wrong = [letter for letter in WRONG_MADE if letter in given ^ truth]
+    return judged_rows(wrong, list(MADE), WRONG_MADE, "are right") or correct(
+        "you know which of them are a second look at the same memory."
+    )
 
 
 P1 = Exercise(
@@ -84,9 +85,19 @@ P1 = Exercise(
         Mistake("reshape copies",
                 "c: the six numbers of t already lie in this order, so reshape has nothing to copy.",
                 'answer = ["a", "b", "g"]'),
+        Mistake("slices copy",
+                "g: the last two numbers of each row can be read in even steps: begin one later, walk as in t.",
+                'answer = ["a", "b", "c"]'),
+        Mistake("rows copy",
+                "a: a row is three numbers that lie side by side in t's memory. Nothing has to be moved to look at "
+                "them.",
+                'answer = ["b", "c", "g"]'),
+        Mistake("everything",
+                "You expect no copy anywhere. Some operations always copy, and what even steps through memory cannot "
+                "describe must be copied.", 'answer = ["a", "b", "c", "d", "e", "f", "g", "h"]'),
         Mistake("nothing",
-                "You expect a copy everywhere. NumPy and PyTorch copy only where they must: a slice, for one, is a "
-                "second look at the same memory.", "answer = []"),
+                "You expect a copy everywhere. Many operations copy nothing: a slice, for one, is a second look at the "
+                "same memory.", "answer = []"),
     ),
     check=check_08_p1,
 )  # fmt: skip
@@ -96,11 +107,11 @@ P1 = Exercise(
 
 
 def check_08_p2(answer, torch):
-    given = answer.tolist() if hasattr(answer, "tolist") else answer
-    if not isinstance(given, str):
-        given = [as_number(number) for number in given] if isinstance(given, (list, tuple)) else []
-        if len(given) != 3 or None in given:
-            return not_yet('Give a list of three numbers, or "error".')
+    if isinstance(answer, str):
+        return almost("error") if answer.lower() == "error" else not_yet('Give three numbers, or "error".')
+    given = [as_number(number) for number in answer] if isinstance(answer, (list, tuple)) else []
+    if len(given) != 3 or None in given:
+        return not_yet('Give a list of three numbers, or "error".')
     x = leaf(torch, [1.0, 2.0, 3.0])
     y = x * 2
     v = y[1:]
@@ -108,13 +119,13 @@ def check_08_p2(answer, torch):
     y.sum().backward()
     if given == x.grad.tolist():
         return correct("the base knows what was done to a part of it.")
-    if isinstance(given, str):
-        return almost("error") if "error" in given.lower() else not_yet('Give three numbers, or "error".')
     wrong = {
         (2.0, 2.0, 2.0): "not told",
+        (2.0, 0.0, 0.0): "replaced",
         (0.0, 20.0, 20.0): "part only",
         (20.0, 20.0, 20.0): "whole",
         (2.0, 40.0, 60.0): "values",
+        (2.0, 12.0, 12.0): "added",
         (2.0, 10.0, 10.0): "write only",
         (1.0, 10.0, 10.0): "write only",
     }
@@ -139,6 +150,13 @@ P2 = Exercise(
         Mistake("not told",
                 "That is the gradient of y before the write: it would be silently wrong. A write through a view is "
                 "recorded for its base, which is what this lesson is about.", "answer = [2, 2, 2]"),
+        Mistake("replaced",
+                "mul_ replaces the numbers of the part, but it makes the new ones from the old ones: x[1] and x[2] "
+                "still "
+                "decide what y[1] and y[2] are.", "answer = [2, 0, 0]"),
+        Mistake("added",
+                "y[1] is 2 times x[1], and ten times that. Factors one after the other are multiplied, not added.",
+                "answer = [2, 12, 12]"),
         Mistake("part only",
                 "y[0] was not written to, but it is still a part of the sum: its 2 is missing.",
                 "answer = [0, 20, 20]"),
@@ -205,10 +223,14 @@ def check_08_1(answer, torch):
         return correct("you know who shares the memory, and that the counter belongs to it.")
     if d == 0:
         return almost("copies do not count")
+    if d == t:
+        return almost("copies share a counter")
     if a != t:
         return almost("own counters")
     if t == 3:
         return almost("one write")
+    if t == 2:
+        return almost("only its own name")
     if t > 4:
         return almost("lost writes counted")
     return not_yet("The values are right, the versions are not. Count the writes to each memory.")
@@ -261,8 +283,17 @@ EX1 = Exercise(
                 "The values are right. The last line is two writes: into the slice, and then the slice back into t.",
                 state_but(t_version=3, a_version=3)),
         Mistake("lost writes counted",
-                "The values are right, but you counted writes to c or d for t. They went to other memory.",
+                "The values are right, but t was not written to so often. What is written to c and d goes to other "
+                "memory.",
                 state_but(t_version=6, a_version=6)),
+        Mistake("only its own name",
+                "The values are right. The counter belongs to the memory: what is written through a and b counts for "
+                "t.",
+                state_but(t_version=2, a_version=2)),
+        Mistake("copies share a counter",
+                "The values are right, but you gave the copy d the counter of t. It has memory of its own, and a "
+                "counter "
+                "of its own.", state_but(d_version=4)),
         Mistake("copies do not count",
                 "A copy is no view of t, but it is a tensor with a counter of its own, and d was written to once.",
                 state_but(d_version=0)),
@@ -316,6 +347,10 @@ WRONG_HAPPENS = {
     ("D", "silently wrong"): "another part",
     ("D", "raises now"): "refused at once",
     ("E", "raises at backward"): "exp saves its input",
+    ("E", "raises now"): "refused at once",
+    ("E", "silently wrong"): "a result goes stale",
+    ("C", "silently wrong"): "it passes unnoticed",
+    ("H", "silently wrong"): "it passes unnoticed",
     ("F", "fine"): "detached writes are recorded",
     ("F", "raises at backward"): "detached writes spoil",
     ("F", "raises now"): "detached writes are refused",
@@ -403,8 +438,14 @@ EX2 = Exercise(
                 "D: the saved v does not contain h[0], true. But v and h have one counter between them, so v counts "
                 "as changed.", happens_but("D", "fine")),
         Mistake("refused at once",
-                "D: h is no leaf, and h[0] is a single view of it: this write is allowed, and recorded. Who minds it, "
-                "and when?", happens_but("D", "raises now")),
+                "D and E: h is no leaf, and h[0] is a single view of it: this write is allowed, and recorded. Whether "
+                "it does harm shows later.", happens_but("D", "raises now")),
+        Mistake("a result goes stale",
+                "E: what exp saved is its own result, and h[0] = 7.0 does not write into that. It is still the exp of "
+                "what v was.", happens_but("E", "silently wrong")),
+        Mistake("it passes unnoticed",
+                "C and H: what may not be done with one of several views from one call does not pass in silence. It "
+                "raises.", happens_but("H", "silently wrong")),
         Mistake("exp saves its input",
                 "E: exp saves its result, and that has memory of its own. Nobody saved v.",
                 happens_but("E", "raises at backward")),
@@ -508,11 +549,15 @@ def check_08_3(answer, torch):
             ("SliceBackward0", "MulBackward0", "AccumulateGrad"): "old is old",
             ("AsStridedBackward0", *END): "told once",
             ("SliceBackward0", "AddBackward0", *END): "same slice",
+            ("AsStridedBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad"): "past the write",
+            ("AsStridedBackward0", "MulBackward0", "AccumulateGrad"): "past the write",
         }
         named = wrong.get(tuple(old))
         return almost(named) if named else not_yet("y is right. What stands on top of it when old is asked now?")
     if new == ["AsStridedBackward0", *truth["y"]]:
         return almost("every view")
+    if new == ["SliceBackward0", "MulBackward0", "AccumulateGrad"]:
+        return almost("new stands on the old")
     return not_yet("y and old are right, new is not. Nothing was written after new was made.")
 
 
@@ -561,6 +606,13 @@ EX3 = Exercise(
         Mistake("same slice",
                 "The way down is right, the top is not: old's slicing node belonged to the old history. The one that "
                 "replaces it has another name.", walks_but(old=["SliceBackward0", "AddBackward0", *END])),
+        Mistake("past the write",
+                "old begins rightly, but the way down is not y's. Below its own node a view stands on its base as the "
+                "base is "
+                "now.", walks_but(old=["AsStridedBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad"])),
+        Mistake("new stands on the old",
+                "new was cut from y when both writes had been made, so it stands on what y's history was by then.",
+                walks_but(new=["SliceBackward0", "MulBackward0", "AccumulateGrad"])),
         Mistake("every view",
                 "new was made after the last write, so it has nothing to catch up with, and keeps the node of its "
                 "slicing.", walks_but(new=["AsStridedBackward0", "AddBackward0", *END])),
@@ -579,8 +631,8 @@ EX3 = Exercise(
 
 
 def check_08_4(answer, torch):
-    for anchors, outputs in ((3, 6), (2, 5)):
-        start, prior = numbers(anchors * outputs), random.uniform(-3.0, -1.0)
+    for anchors, outputs, sign in ((3, 6, -1), (2, 5, 1), (1, 7, -1)):
+        start, prior = numbers(anchors * outputs, -1.0, 1.0), sign * random.uniform(2.0, 3.0)
         b = leaf(torch, start)
         version = b._version
         start = flat(b)
@@ -594,19 +646,38 @@ def check_08_4(answer, torch):
             if "a leaf Variable that requires grad" in str(error):
                 return almost("the leaf itself")
             raise
-        wanted = [value + prior * (place % outputs == 4) for place, value in enumerate(start)]
-        if near(flat(b), start):
-            return almost("a copy" if called(answer, "clone", "reshape", "contiguous") else "another tensor")
-        if not near(flat(b), wanted):
-            return not_yet("b has changed, but not by prior in number 4 of each group and nowhere else.")
+        found = flat(b)
+        if near(found, start):
+            return almost("a copy" if called(answer, "clone", "contiguous") else "another tensor")
+        if not near(found, raised(start, outputs, prior)):
+            return wrong_numbers(found, start, outputs, prior)
         if not b.requires_grad:
             return almost("frozen")
         if b._version == version:
             return almost("uncounted")
-        (b * b).sum().backward()
-        if b.grad is None or not near(b.grad.tolist(), [2 * value for value in wanted]):
+        if b.grad is not None:
+            return not_yet("b.grad holds something now. Only the numbers of b are asked for.")
+        with torch.enable_grad():
+            (b * b).sum().backward()
+        if b.grad is None or not near(b.grad.tolist(), [2 * value for value in found]):
             return not_yet("Training with the new b does not store the right gradient in b.grad.")
     return correct("the optimizer's own tensor holds the new numbers, and it is still a leaf.")
+
+
+def raised(start, outputs, prior, which=4):
+    """The numbers of b with one number of each group raised."""
+    return [value + prior * (place % outputs == which) for place, value in enumerate(start)]
+
+
+def wrong_numbers(found, start, outputs, prior):
+    """b has changed, but not as it should have."""
+    if near(found, raised(start, outputs, prior, 3)):
+        return almost("one off")
+    if near(found, raised(start, len(start), prior)):
+        return almost("first group")
+    if near(found, [prior if place % outputs == 4 else value for place, value in enumerate(start)]):
+        return almost("set")
+    return not_yet("b has changed, but not by prior in number 4 of each group and nowhere else.")
 
 
 STARTER_4 = """\
@@ -639,14 +710,18 @@ EX4 = Exercise(
         STARTER_4.replace("    rows[", "    with torch.no_grad():\n        rows[") + "\n",
         STARTER_4.replace("    rows =", "    b.requires_grad_(False)\n    rows =") + "\n    b.requires_grad_(True)\n",
         STARTER_4.split("    rows")[0] + "    with torch.no_grad():\n        b[4 :: len(b) // anchors] += prior\n",
+        STARTER_4.split("    rows")[0] + "    rows = b.detach().clone().view(anchors, -1)\n    rows[:, 4] += prior\n"
+        "    with torch.no_grad():\n        b.copy_(rows.view(-1))\n",
+        STARTER_4.split("    rows")[0] + "    with torch.no_grad():\n        for k in range(anchors):\n"
+        "            b[k * len(b) // anchors + 4] += prior\n",
     ),
     mistakes=(
         Mistake("still recorded",
                 "It is still a recorded write to a view of the leaf, only spelt in another way. Every slice and every "
                 "item is a view.", STARTER_4.replace("rows[:, 4] += prior", "rows[:, 4].add_(prior)")),
         Mistake("half inside",
-                "The view was made under no_grad and written to outside. Nobody recorded which part of b it is, so "
-                "the write could not be recorded either. Put both inside.",
+                "The view was made under no_grad and written to outside. The two places say different things about "
+                "whether the write is to be recorded, so it is refused. Put both inside.",
                 INSIDE.replace("        rows[", "    rows[")),
         Mistake("the leaf itself",
                 "Now the leaf itself is written to, with the engine recording. The message has one word less, the "
@@ -654,7 +729,8 @@ EX4 = Exercise(
                 STARTER_4.split("    rows")[0] + "    step = b.numel() // anchors\n"
                 "    b[torch.arange(anchors) * step + 4] += prior\n"),
         Mistake("a copy",
-                "No error, and b is as it was: the numbers were added to a copy, which is thrown away.",
+                "No error, and b is as it was. What clone() gives has memory of its own: a write to it never reaches "
+                "b.",
                 STARTER_4.replace("-1)", "-1).clone()")),
         Mistake("another tensor",
                 "b is as it was. If a tensor was changed, it was another one, with memory of its own; the optimizer "
@@ -662,8 +738,20 @@ EX4 = Exercise(
                 STARTER_4.split("    rows")[0] + "    extra = torch.zeros(anchors, b.numel() // anchors)\n"
                 "    extra[:, 4] = prior\n    b = b + extra.view(-1)\n"),
         Mistake("uncounted",
-                "The numbers are right, but the write went through .data and was not counted. Had somebody saved b "
-                "before, backward would be wrong and say nothing.", STARTER_4.replace("b.view", "b.data.view")),
+                "The numbers are right, but b is at the same version as before: the write was not counted, as with "
+                ".data or a NumPy array. Had somebody saved b before, backward would be wrong and say nothing.",
+                STARTER_4.replace("b.view", "b.data.view")),
+        Mistake("set",
+                "Number 4 of each group is prior now. It was to start prior *higher* than it was.",
+                INSIDE.replace("+=", "=")),
+        Mistake("first group",
+                "Only the first group was raised. There are `anchors` of them, one after another.",
+                STARTER_4.split("    rows")[0] + "    with torch.no_grad():\n        b[4] += prior\n"),
+        Mistake("one off",
+                "Number 3 of each group was raised. Numbers are counted from 0, as indices are.",
+                INSIDE.replace("[:, 4]", "[:, 3]")),
+        Mistake("guard: left a setting", "",
+                STARTER_4.replace("    rows =", "    torch.set_grad_enabled(False)\n    rows =")),
         Mistake("frozen",
                 "The numbers are right, but b does not require grad any more: it will never be trained.",
                 STARTER_4.replace("    rows =", "    b.requires_grad_(False)\n    rows =")),
@@ -678,8 +766,8 @@ EX4 = Exercise(
 
 def check_08_5(answer, torch):
     kept = True
-    for height, half in ((2, 2), (3, 1)):
-        values = [numbers(2 * half) for _ in range(height)]
+    for height, half in ((2, 2), (3, 1), (1, 3)):
+        values = [[-1.5, *numbers(2 * half - 1, -2.0, 2.0)] for _ in range(height)]
         x = leaf(torch, values, torch.float64)
         h = x * 1
         try:
@@ -690,11 +778,10 @@ def check_08_5(answer, torch):
             if MANY_VIEWS in str(error):
                 return almost("unusable" if "its base or another view" in str(error) else "still split")
             raise
-        if not isinstance(y, torch.Tensor):
+        if not isinstance(y, torch.Tensor) or y.numel() != 1:
             return not_yet("The function should return a tensor with one number.")
-        a = [row[:half] for row in values]
-        b = [row[half:] for row in values]
-        pairs = [pair for one, two in zip(a, b, strict=True) for pair in zip(one, two, strict=True)]
+        a, b = [p for row in values for p in row[:half]], [q for row in values for q in row[half:]]
+        pairs = list(zip(a, b, strict=True))
         if near(flat(y), [sum(p * q for p, q in pairs)]):
             return almost("dropped")
         if near(flat(y), [sum(squash(p) * squash(q) for p, q in pairs)]):
@@ -704,21 +791,23 @@ def check_08_5(answer, torch):
         if not near(flat(y), [sum(p * squash(q) for p, q in pairs)]):
             return not_yet("The number that is returned is not the sum of a times sigmoid(b).")
         if not y.requires_grad:
-            return almost("cut")
+            return almost("h cut")
         y.backward()
-        wanted = []
-        for one, two in zip(a, b, strict=True):
-            wanted += [squash(q) for q in two]
-            wanted += [p * squash(q) * (1 - squash(q)) for p, q in zip(one, two, strict=True)]
-        found = flat(x.grad)
-        if near(found, wanted, 1e-6):
+        if x.grad is None:
+            return almost("h cut")
+        found = x.grad.tolist()
+        through, gate = [g for row in found for g in row[:half]], [g for row in found for g in row[half:]]
+        if near(through, [squash(q) for q in b], 1e-6) and near(
+            gate, [p * squash(q) * (1 - squash(q)) for p, q in pairs], 1e-6
+        ):
             kept = kept and near(flat(h), [value for row in values for value in row], 1e-6)
             continue
-        open_gate = [number for row in range(height) for number in found[(2 * row + 1) * half : (2 * row + 2) * half]]
-        if not any(open_gate):
+        if not any(gate):
             return almost("cut")
-        if near(open_gate, [p for p, _ in pairs], 1e-6):
+        if near(gate, a, 1e-6):
             return almost("unrecorded")
+        if not any(through):
+            return almost("a cut")
         return not_yet("The number is right, its gradient is not.")
     if not kept:
         return correct(
@@ -756,6 +845,8 @@ EX5 = Exercise(
                           "    half = h.shape[1] // 2\n    a, b = h[:, :half], h[:, half:]"),
         STARTER_5.replace("    b.sigmoid_()\n", "").replace("(a * b)", "(a * torch.sigmoid(b))"),
         "def gated(torch, h):\n    return torch.nn.functional.glu(h, 1).sum()\n",
+        STARTER_5.replace("    a, b = h.chunk(2, dim=1)",
+                          "    h = h.clone()\n    half = h.shape[1] // 2\n    a, b = h[:, :half], h[:, half:].clone()"),
     ),
     mistakes=(
         Mistake("still split",
@@ -766,18 +857,25 @@ EX5 = Exercise(
                 "made by one call cannot catch up: the next line that uses them is refused.",
                 STARTER_5.replace("    b.sigmoid_()", "    with torch.no_grad():\n        b.sigmoid_()")),
         Mistake("half inside",
-                "You made the views under no_grad and write to one outside. And if it were allowed, h would get no "
-                "gradient.",
+                "The views were made under no_grad, and one is written to outside. The two places say different things "
+                "about whether the write is to be recorded, so it is refused.",
                 STARTER_5.replace("    a, b", "    with torch.no_grad():\n        a, b")),
         Mistake("unrecorded",
-                "The number is right, the gradient is not: the sigmoid was recorded by nobody, and its slope is "
-                "missing. This error was there to protect you.", STARTER_5.replace("b.sigmoid_", "b.data.sigmoid_")),
+                "The number is right, the gradient is not: the sigmoid was not recorded, and its slope is missing. The "
+                "error was there to protect you.", STARTER_5.replace("b.sigmoid_", "b.data.sigmoid_")),
         Mistake("cut",
                 "The number is right, but the gate gets no gradient at all: it was cut from the graph, and will "
                 "never learn when to open.", STARTER_5.replace("b.sigmoid_()", "b = b.detach().sigmoid()")),
+        Mistake("h cut",
+                "The number is right, but no gradient reaches h: between h and the result the graph is cut.",
+                STARTER_5.replace("h.chunk(2, dim=1)\n    b.sigmoid_()",
+                                  "h.detach().requires_grad_().chunk(2, dim=1)\n    b = b.sigmoid()")),
+        Mistake("a cut",
+                "The number is right, but the first half of h gets no gradient: a was cut from the graph.",
+                STARTER_5.replace("b.sigmoid_()", "a, b = a.detach(), b.sigmoid()")),
         Mistake("dropped",
-                "The error went away with the sigmoid: its result was computed and thrown away, and the gate stands "
-                "wide open.", STARTER_5.replace("sigmoid_()", "sigmoid()")),
+                "The error went away with the sigmoid: the number that is returned is the sum of a times b, and the "
+                "gate stands wide open.", STARTER_5.replace("sigmoid_()", "sigmoid()")),
         Mistake("both gated",
                 "Now both halves went through the sigmoid. Only b is the gate.",
                 STARTER_5.replace("    b.sigmoid_()\n", "").replace("h.chunk", "h.sigmoid().chunk")),
@@ -794,8 +892,9 @@ EX5 = Exercise(
 
 
 def check_08_6(answer, torch):
-    for steps in (3, 4):
+    for steps in (3, 1, 4):
         start, factor = numbers(2)
+        start, factor = random.choice([-1, 1]) * start, random.choice([-1, 1]) * factor
         x0, w = leaf(torch, start), leaf(torch, factor)
         weights = numbers(steps + 1)
         try:
@@ -803,10 +902,15 @@ def check_08_6(answer, torch):
         except RuntimeError as error:
             if NO_GRAD_VIEW in str(error):
                 return not_yet("A view made under no_grad is written to outside. That is another error, not a cure.")
+            if LEAF_VIEW in str(error):
+                return almost("a leaf as buffer")
             raise
         if not isinstance(out, torch.Tensor) or out.dim() != 1:
             return not_yet("The function should return a tensor with one dimension.")
-        if not near(flat(out), [start * factor**t for t in range(steps + 1)]):
+        states = [start * factor**t for t in range(steps + 1)]
+        if near(flat(out), states[1:]) or near(flat(out), [factor * state for state in states]):
+            return almost("x0 is missing")
+        if not near(flat(out), states):
             return not_yet(f"For {steps} steps the result should hold x0, x0 * w, x0 * w * w, and so on, "
                            f"{steps + 1} numbers in all.")  # fmt: skip
         if not out.requires_grad:
@@ -816,9 +920,7 @@ def check_08_6(answer, torch):
         except RuntimeError as error:
             if MODIFIED not in str(error):
                 raise
-            if "output 0 of AsStrided" not in str(error):
-                return almost("detached view")
-            return almost("copied too early" if "expected version 0" in str(error) else "copied too late")
+            return still_shared(out, str(error))
         wanted_x0 = sum(k * factor**t for t, k in enumerate(weights))
         wanted_w = sum(k * t * start * factor ** max(t - 1, 0) for t, k in enumerate(weights))
         if out.is_leaf:
@@ -828,9 +930,30 @@ def check_08_6(answer, torch):
             return almost("w cut" if whole else "unrecorded")
         if x0.grad is None:
             return almost("x0 cut")
-        if not near([x0.grad.item(), w.grad.item()], [wanted_x0, wanted_w], 1e-3):
-            return almost("numbers")
+        found = [x0.grad.item(), w.grad.item()]
+        if not near(found, [wanted_x0, wanted_w], 1e-3):
+            one_step = sum(k * state for k, state in zip(weights[1:], states, strict=False))
+            if near(found, [weights[0], one_step], 1e-3):
+                return almost("numbers")
+            return not_yet("The states are right, but x0 and w do not get their gradients.")
     return correct("what the product saves has memory of its own, and every state's history is kept.")
+
+
+def still_shared(out, message):
+    """Backward found a stale tensor: what kind of copy was made, if any?"""
+    if "which is output" not in message:
+        return almost("detached view")
+    below = {
+        type(after).__name__
+        for node in nodes_behind(out)
+        if type(node).__name__ == "CloneBackward0"
+        for after, _ in node.next_functions
+    }
+    if "MulBackward0" in below:
+        return almost("copied too late")
+    if "CopySlices" in below:
+        return almost("copied too early")
+    return almost("still shared")
 
 
 STARTER_6 = """\
@@ -869,6 +992,9 @@ EX6 = Exercise(
         STARTER_6.replace("    out[0] = x0", "    state = out[0] = x0")
         .replace("        out[t + 1] = out[t] * w", "        state = state * w\n        out[t + 1] = state"),
         "def simulate(torch, x0, w, steps):\n    return x0 * w ** torch.arange(steps + 1)\n",
+        STARTER_6.replace("out[t] * w", "(out[t] + 0) * w"),
+        "def simulate(torch, x0, w, steps):\n"
+        "    return x0 * torch.cat([torch.ones(1), w.expand(steps)]).cumprod(0)\n",
     ),
     mistakes=(
         Mistake("copied too late",
@@ -879,6 +1005,20 @@ EX6 = Exercise(
                 "A copy of the whole buffer, and then the product reads it and the write goes into that same copy. "
                 "Reader and writer still share.",
                 STARTER_6.replace("        out[t + 1]", "        out = out.clone()\n        out[t + 1]")),
+        Mistake("still shared",
+                "Backward still finds a stale view: a product saved a part of the buffer, and afterwards the loop "
+                "writes "
+                "to another part of the same memory.",
+                STARTER_6.replace("out[t + 1] = out[t] * w", "out[t + 1].copy_(out[t] * w)")),
+        Mistake("a leaf as buffer",
+                "With requires_grad=True the buffer is a leaf, and a recorded write to a view of a leaf is refused. "
+                "What "
+                "is written brings its history with it; the buffer needs no flag.",
+                STARTER_6.replace("zeros(steps + 1)", "zeros(steps + 1, requires_grad=True)")),
+        Mistake("x0 is missing",
+                "The first number is x0 * w already. The result begins with x0 itself.",
+                "def simulate(torch, x0, w, steps):\n    states = []\n    for t in range(steps):\n        x0 = x0 * w\n"
+                "        states.append(x0)\n    return torch.stack(states)\n"),
         Mistake("detached view",
                 "detach() leaves the memory and its counter shared, so the version error stays. And the states would "
                 "be cut from each other.", STARTER_6.replace("out[t] * w", "out[t].detach() * w")),
@@ -886,8 +1026,8 @@ EX6 = Exercise(
                 "No error and the right states, but wrong gradients: each step took the state before it as a mere "
                 "number, without its history.", STARTER_6.replace("out[t] * w", "out[t].item() * w")),
         Mistake("unrecorded",
-                "No error, but w gets no gradient: the products are written into the buffer and nobody "
-                "records it.", STARTER_6.replace("out[t + 1] =", "out.data[t + 1] =")),
+                "No error, but w gets no gradient: what is written into the buffer brings no history with "
+                "it.", STARTER_6.replace("out[t + 1] =", "out.data[t + 1] =")),
         Mistake("a new leaf",
                 "The states are right, and the result is a leaf that your function made: the gradient ends there, and "
                 "no arrow leads on to x0 and w.",

@@ -187,12 +187,7 @@ def facts_of(facts):
     if "now" in facts:
         times = int(facts["now"]) - int(facts["wanted"])
         facts["times"] = {1: "once", 2: "twice"}.get(times, f"{times} times")
-        facts["origin"] = (
-            f"“output {facts['output']} of {facts['op']}” says what it is: the result that this operation kept, or a "
-            "tensor whose contents it wrote last."
-            if "op" in facts
-            else "No operation is named, so it is a leaf or a plain tensor: a parameter, data, a mask."
-        )
+        facts["origin"] = origin_of(facts)
         facts["where"] = (
             f"Anomaly mode knows the lines: {facts['line']} saved it, {facts['change']} changed it."
             if "line" in facts
@@ -202,6 +197,19 @@ def facts_of(facts):
     if "type" in facts:
         facts |= {"what": f"tensors of {facts['type']}", "instead": "convert the data first."}
     return facts
+
+
+def origin_of(facts):
+    """What the message says of where the changed tensor came from."""
+    if "op" not in facts:
+        return "No operation is named, so it is a leaf or a plain tensor: a parameter, data, a mask."
+    said = f"“output {facts['output']} of {facts['op']}” says what it is: "
+    if facts["op"] == "AsStrided":
+        return said + (
+            "a view, such as a slice, or the transposed weight of a Linear. A view whose memory has been written to "
+            "is given a new node with this name."
+        )
+    return said + "the result that this operation kept, or a tensor whose contents it wrote last."
 
 
 def fill(sentence, facts):

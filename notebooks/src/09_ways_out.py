@@ -24,10 +24,10 @@
 # - **C09.4** `no_grad` records no graph, and it still counts in-place writes.
 # - **C09.5** An inference tensor has no version counter and may not be saved for backward.
 # - **C09.6** A write through `detach().numpy()` is not counted.
-# - **C09.7** A state carried over from an earlier backward must be detached: its graph has been emptied.
-# - **C09.8** A total of attached losses keeps all activations alive; after backward it still keeps the nodes.
+# - **C09.7** A state carried over from an earlier backward must be detached: the pass would walk on into the earlier graph, whose slots have been freed.
+# - **C09.8** A total of attached losses keeps alive whatever their graphs saved; after backward it still keeps the nodes.
 # - **C09.9** `detach` cuts only the path it stands on; every other path carries its gradient as before.
-# - **C09.10** `eval()` changes what layers compute, and switches off neither recording nor counting.
+# - **C09.10** `eval()` changes what some layers compute, and switches off neither recording nor counting.
 #
 # **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/tensor.py`, `course_lib/methods.py` ·
 # **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
@@ -149,8 +149,8 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
     y.backward()
 
 # %% [markdown]
-# **`inference_mode` drops the counter as well.** Nobody could notice a write to such a tensor, so it may not
-# be saved for backward. Addition saves nothing and accepts it; a product refuses. `clone()` outside the block
+# **`inference_mode` drops the counter as well.** What is made inside has none. Nobody could notice a write to
+# such a tensor, so it may not be saved for backward. Addition saves nothing and accepts it; a product refuses. `clone()` outside the block
 # makes an ordinary tensor of it. So: `no_grad` for what may meet a graph again, `inference_mode` for what
 # never will. `eval()` is neither: it tells layers such as dropout to behave differently, and all is recorded
 # as before.
@@ -221,22 +221,26 @@ draw(loss)
 #
 # ## Explain
 #
-# **Detach the state.** What you mean is that the state is a *number* by now: `h.detach()`. With the state
-# attached, the pass walks into step 0 and finds it emptied: page to the last frame. `retain_graph=True` would
-# silence that, at a price: every pass walks through all earlier steps, memory grows, and as soon as `w` is
-# updated in place between the steps, a version error follows.
+# **Detach the state.** You mean that the state is a *number* by now: `h.detach()`. With the state
+# attached, the pass walks into step 0 and finds it emptied: page to the last frame. Where nothing was kept, as
+# in a sum, nothing raises: earlier steps count again. `retain_graph=True` would silence the error, but
+# then every pass walks through all earlier steps, memory grows, and as soon as `w` is updated in place between the
+# steps, a version error follows.
 
 # %% tags=["C09.7", "P7"]
-w.grad = None
-state = h.detach()
+w.grad, state = None, h.detach()
 ((torch.tanh(w * state) - 1) ** 2).backward()
-print(w.grad)  # this step's gradient alone
+a, total = torch.tensor(1.0, requires_grad=True), 0.0
+for _ in range(3):
+    total = total + a
+    total.backward()
+print(w.grad, a.grad)  # this step's gradient alone; and 6, where the three steps' own add up to 3
 step(loss)  # the loss from above, with the state attached
 
 # %% [markdown]
 # **A total can hold a whole epoch.** `total` holds the losses' nodes, and these hold what they saved: here
 # the result of `exp`, 4000 bytes a batch. In training, backward releases them, and only the nodes pile up; in
-# an evaluation that never calls backward, everything does. `item()`, `detach()` or `no_grad` keep a running
+# an evaluation that never calls backward, all that was saved does. `item()`, `detach()` or `no_grad` keep a running
 # loss harmless.
 
 # %% tags=["C09.8", "P16"]
@@ -371,8 +375,8 @@ L.check("09.4", play)
 # %% [markdown]
 # **09.5 · A bug report** (8 minutes). "Validation runs out of memory after some hundred batches. Training
 # does not, with the same model." Here is the validation loop; `loss_of(batch)` builds a graph. Return the
-# total as a Python number, with at most one batch's activations alive at a time, and leave every `.grad`
-# alone. The two cells after it measure all seven ways out at once: compare with your table of 09.1.
+# total as a Python number, with at most one batch's activations alive at a time (they are gone when the next
+# forward begins), and leave every `.grad` alone. The two cells after it measure all seven ways out at once: compare with your table of 09.1.
 
 
 # %%
@@ -410,8 +414,9 @@ for name, leave in ways.items():
 #
 # The table above is the lesson in seven lines, every entry measured. *x \* it*: what a product with the
 # result leaves in `x.grad`, where 3 is the slope with a constant and 6 the full one. *written to*: what
-# `x * x` leaves there when 30 was written to the result before backward, where only 6 is right. Three errors
-# stand further up: `numpy()` without `detach`, `item()` of two elements, a write to `x` itself under `no_grad`.
+# `x * x` leaves there when 30 was written to the result before backward, where only 6 is right. Four errors
+# stand further up: `numpy()` without `detach`, `item()` of two elements, the version of an inference tensor, and
+# backward after a write to `x` itself under `no_grad`.
 #
 # | claim | its cell says | test |
 # | --- | --- | --- |
@@ -421,7 +426,7 @@ for name, leave in ways.items():
 # | C09.4 `no_grad` counts | version 1, no `grad_fn` | `test_c09_4` |
 # | C09.5 inference tensors | `+` works, `*` refuses | `test_c09_5` |
 # | C09.6 NumPy writes unseen | 6 where 60 was right, version 0 | `test_c09_6` |
-# | C09.7 detach the state | one step's gradient; attached, the pass fails | `test_c09_7` |
+# | C09.7 detach the state | one step's gradient; attached, the pass fails, or counts 6 for 3 | `test_c09_7` |
 # | C09.8 totals hold graphs | 12000 bytes, then 0, and a node | `test_c09_8` |
 # | C09.9 one path is cut | 3, not 6 | `test_c09_9` |
 # | C09.10 `eval()` records | a `grad_fn` | `test_c09_10` |

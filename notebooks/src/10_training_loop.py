@@ -13,20 +13,20 @@
 # %% [markdown]
 # # 10 · A training loop: which line reads what, and which line writes what?
 #
-# **Four calls that you have typed a hundred times: `zero_grad`, `backward`, `step`, and now and then `scheduler.step`. Exchange two of them and you get an error, or, worse, a network that learns nothing and says nothing. What does each call read, what does it write, and whose version does it move?**
+# **Four calls that you have typed a hundred times: `zero_grad`, `backward`, `step`, and now and then `scheduler.step`. Exchange two of them, and you may get an error, or, worse, a network that learns nothing and says nothing. What does each call read, what does it write, and whose version does it move?**
 #
 # With the answers you can put any loop in order, and say of a loop that runs whether it also learns. You can claim, with a cell that proves it:
 #
 # - **C10.1** `step()` reads `.grad` and writes the parameters in place under no_grad: the same tensors afterwards, without a node, and, unless made with `fused=True`, with a higher version.
 # - **C10.2** Plain SGD is `p.add_(p.grad, alpha=-lr)`; weight decay first adds its multiple of p to the gradient, and momentum puts a running sum in the gradient's place.
-# - **C10.3** What an optimizer remembers of a parameter stands in `optimizer.state` and appears with that parameter's first step: a sum for momentum; two averages and a count of steps for Adam.
-# - **C10.4** `step()` skips a parameter whose `.grad` is None; a gradient of zero still moves it, by momentum or weight decay.
+# - **C10.3** What an optimizer remembers of a parameter stands in `optimizer.state`; with SGD and Adam it appears there with that parameter's first step: a sum for momentum; two averages and a count of steps for Adam.
+# - **C10.4** `step()` skips a parameter whose `.grad` is None; a gradient of zero can still move it, by momentum or weight decay.
 # - **C10.5** `requires_grad_(False)` does not stop `step()`: a gradient that is still there is used again.
-# - **C10.6** After the forward pass, zero_grad, backward, step trains, and so does backward, step, zero_grad; three of the other orders never move a parameter, and step, zero_grad, backward raises in the second round if backward reads a parameter.
-# - **C10.7** `clip_grad_norm_` multiplies all gradients in place by one factor and returns the norm they had; after each micro-batch instead of after the last it gives another direction.
-# - **C10.8** `scheduler.step()` writes `lr` in the optimizer's groups, and no parameter and no gradient; called before `optimizer.step()` it skips the first rate, with a warning.
+# - **C10.6** With no gradients at first, zero_grad, backward, step after the forward pass trains, and so does backward, step, zero_grad; three of the other orders never move a parameter, and step, zero_grad, backward raises in the second round if backward reads a parameter that was stepped.
+# - **C10.7** `clip_grad_norm_` multiplies all gradients in place by one factor and returns the norm they had; after each micro-batch instead of after the last it can give another direction.
+# - **C10.8** `scheduler.step()` writes `lr` in the optimizer's groups, and no parameter and no gradient; called before `optimizer.step()` it skips the first value of its schedule, with a warning.
 # - **C10.9** `state_dict()` hands out the model's own memory: a best state that was not copied changes with every step.
-# - **C10.10** With the states of model and optimizer, training goes on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises.
+# - **C10.10** With the states of model and optimizer, training that needs nothing else (no scheduler, no random numbers) goes on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises.
 # - **C10.11** An optimizer steps the tensors it was given: a layer that is put in later does not learn, and nothing raises; `load_state_dict` and `model.double()` keep the parameters the same objects.
 # - **C10.12** In train mode the forward pass of batch norm writes its running averages, under no_grad too, and their versions stay; in eval mode it writes nothing.
 # - **C10.13** When two losses come from one forward pass, a step between their backward passes raises if the second still has to read a weight that was stepped.
@@ -68,7 +68,7 @@ def fresh(lr=0.1, **settings):
 #
 # The last three lines stand in the order ZBS. There are five more: ZSB, BZS, BSZ, SZB, SBZ. Which of the six train the network as they should? Answer with a list of orders.
 #
-# One of the others raises an error, though not in its first round. Which one?
+# (One of the others raises an error, though not in its first round. The next cell will show which.)
 
 # %%
 L.predict("10.p1", None)
@@ -110,7 +110,7 @@ draw(loss, names=model)
 # %% [markdown]
 # **Notice:**
 #
-# - `1.weight` is STALE: node 4 keeps it, at the version it had in the forward pass, and `step` has written to it since. (It was 2 because two writes had set its first values.) `Linear` multiplies by the transposed weight, a view of it: that is what "AsStrided" in the message means.
+# - `1.weight` is STALE: node 4 keeps it, at the version it had in the forward pass, and `step` has written to it since. (It was 2 because two writes had set its first values.) `Linear` multiplies by the transposed weight, a view of it. A view whose memory has been written to is given a new node (lesson 08): that is what "AsStrided" in the message means.
 # - `0.weight` was written to as well. Nobody kept it, because `x` is plain: no harm.
 # - In the first round `step` found no gradient and wrote nothing. So the error waited for the second.
 # - Of the orders without an error, three have nothing to read when `step` comes: every `.grad` is None. That is no error, and no learning.
@@ -130,12 +130,12 @@ for _ in range(5):
 print("equal:", p.tolist() == q.tolist(), "- version", p._version, "- a leaf:", p.is_leaf, "- node:", p.grad_fn)
 
 # %% [markdown]
-# **What it remembers.** Weight decay d adds d · p to the gradient. Momentum m steps by a sum: m · sum + gradient, begun with the first gradient. Adam averages the gradient and its square over the steps, and divides one by the root of the other: its first step is the rate, however large the gradient. These memories stand in `optimizer.state`, by parameter, from its first step on; rates and settings stand in `param_groups`, one set for each group.
+# **What it remembers.** Weight decay d adds d · p to the gradient. Momentum m steps by a sum: m · sum + gradient, begun with the first. Adam averages the gradient and its square, and divides one by the root of the other: its first step is the rate, for gradients of 0.001 and of 1000. These memories stand in `optimizer.state`, by parameter, from its first step on (Adagrad's at once); rates and settings stand in `param_groups`, one set for each group.
 
 # %% tags=["C10.2", "C10.3"]
 p, w = torch.tensor([1.0], requires_grad=True), torch.tensor([1.0, 1.0], requires_grad=True)
 sgd, adam = torch.optim.SGD([p], lr=0.1, momentum=0.9, weight_decay=0.5), torch.optim.Adam([w], lr=0.1)
-print("before the first step:", dict(sgd.state), dict(adam.state))
+print("before the first step:", dict(sgd.state), dict(adam.state), "- Adagrad:", len(torch.optim.Adagrad([p]).state))
 for _ in range(2):
     p.grad, w.grad = torch.tensor([2.0]), torch.tensor([0.001, 1000.0])
     sgd.step(), adam.step()  # the sum: 2 + 0.5 · 1, and then 0.9 · 2.5 + 2 + 0.5 · 0.75
@@ -143,7 +143,7 @@ for _ in range(2):
 print(list(adam.state[w]), adam.state[w]["step"], "rate", adam.param_groups[0]["lr"])
 
 # %% [markdown]
-# **None is skipped; zero is not.** Lesson 05 did it by hand for momentum; weight decay and Adam are the same. `zero_grad()` sets None, so a layer that takes no part rests; `zero_grad(set_to_none=False)` writes zeros, and it drifts. Freezing is no protection: `step()` asks for `.grad`, never for `requires_grad`, and uses an old gradient again and again. Below, after one step with gradient 1, the second finds None, zero, or a frozen parameter with the old 1.
+# **None is skipped; zero is not.** Lesson 05 did it by hand for momentum; weight decay and Adam are the same. `zero_grad()` sets None, so a layer that takes no part rests; `zero_grad(set_to_none=False)` writes zeros, and it can drift. Freezing is no protection: `step()` asks for `.grad`, never for `requires_grad`, and uses an old gradient again and again. Below, after one step with gradient 1, the second finds None, zero, or a frozen parameter with the old 1.
 
 # %% tags=["C10.4", "C10.5", "P13"]
 for settings in ({}, {"momentum": 0.9}, {"weight_decay": 0.5}):
@@ -232,7 +232,7 @@ draw(*three, names=["the weight", "kept", "copied"])
 #
 # ## Explain
 #
-# **Copy it: `copy.deepcopy(model.state_dict())`.** Writing a file with `torch.save` is a copy, too. A model is not all there is to keep: momentum and Adam's averages stand in the optimizer, the rate in its groups. `optimizer.state_dict()` has both, and a scheduler has a `state_dict()` of its own. Forget it, and momentum starts again from nothing. Nothing raises; the loss makes a jump.
+# **Copy it: `copy.deepcopy(model.state_dict())`.** Writing a file with `torch.save` is a copy, too. A model is not all there is to keep: momentum and Adam's averages stand in the optimizer, the rate in its groups. `optimizer.state_dict()` has both, and a scheduler has a `state_dict()` of its own. Forget the optimizer's, and momentum starts again from nothing. Nothing raises, and the losses become others. (What draws random numbers, such as dropout, needs their state, too.)
 
 # %% tags=["C10.10"]
 model, optimizer = fresh(lr=0.02, momentum=0.9)
@@ -245,7 +245,7 @@ again.load_state_dict(saved["model"]), its.load_state_dict(saved["optimizer"])
 print("both:         ", train(again, its), "- not interrupted:", train(model, optimizer))
 
 # %% [markdown]
-# **An optimizer holds tensors, not names.** Put in a new layer, and it goes on with the old one, whose `.grad` is None for ever. Look whether it holds what the model uses; `add_param_group` adds what is missing, with its own rate if you like. The same for a layer left out because it was frozen, and unfrozen later. What only changes *values* is harmless: `load_state_dict` copies, and `double()` changes the type inside the same parameters.
+# **An optimizer holds tensors, not names.** Put in a new layer, and it goes on with the old one, which no backward reaches any more. Look whether it holds what the model uses; `add_param_group` adds what is missing, with its own rate if you like. The same for a layer left out because it was frozen, and unfrozen later. What only changes *values* is harmless: `load_state_dict` copies, and `double()` changes the type inside the same parameters.
 
 # %% tags=["C10.11"]
 model, optimizer = fresh()
@@ -258,24 +258,24 @@ model.load_state_dict(fresh()[0].state_dict())
 print("0.weight is still held:", model.double()[0].weight in held)
 
 # %% [markdown]
-# **Forward writes, too.** A model can have *buffers*, tensors that no gradient changes. In train mode, batch norm normalises by mean and variance of the batch and moves running averages towards them; in eval mode, it uses those. `no_grad` does not stop this, `eval()` does, and stays until you call `train()`. Its writes are not counted, so two forward passes may precede one backward. Dropout has no buffers, but draws random numbers in train mode: `torch.manual_seed` makes a run repeatable.
+# **Forward writes, too.** A model can have *buffers*, tensors that no gradient changes. In train mode, batch norm normalises by the batch's mean and variance and moves running averages towards them (dividing the variance by n − 1, not n); eval mode uses those. `no_grad` does not stop this, `eval()` does, until you call `train()`. The writes are not counted, so two forward passes may precede one backward. Dropout draws random numbers: `torch.manual_seed` makes a run repeatable.
 
 # %% tags=["C10.12"]
-norm, batch = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]])  # mean 2, variance 2
+norm, batch = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]])  # mean 2, variance 1; 2 with n - 1
 version = norm.running_mean._version
 for mode in (norm.train, norm.eval):
     mode()
     with torch.no_grad():
-        norm(batch)
+        result = norm(batch)[1].item()
     averages = [round(average.item(), 4) for average in (norm.running_mean, norm.running_var)]
-    print(mode.__name__, averages, "- versions moved by", norm.running_mean._version - version)
+    print(f"{mode.__name__}: 3 becomes {result:.2f}", averages, "- versions +", norm.running_mean._version - version)
 
 # %% [markdown]
 # ## Break it
 #
 # **Two losses, two optimizers, one trunk.** An actor and a critic, each with a loss of its own, share the layers below them, the trunk. Somebody steps the first optimizer as soon as it has its gradients. The graph is shared, so `retain_graph=True` was needed to get that far, and now the second backward finds a trunk that has moved. The rule is that of lesson 07: *all reading before any writing*. One backward for the sum of both losses, or two, then all steps; the second cell begins with that. In the picture, the critic has its gradient already: the pass came as far as the trunk. (With a trunk of one layer nothing raises: on plain data its weight is not kept. The next layer that you add breaks the program.)
 #
-# **A rate that was never used.** A scheduler computes a rate and writes it into `optimizer.param_groups`. It touches no tensor and no graph, and does not know how often you meant to call it: once an epoch or once a batch is up to you. It wants to come after `optimizer.step()`; the other way round, the first rate is skipped, and you are warned once.
+# **A rate that was never used.** A scheduler computes a rate and writes it into `optimizer.param_groups`. It touches no parameter and no graph, and does not know how often you meant to call it: once an epoch or once a batch is up to you. It wants to come after `optimizer.step()`; the other way round, the first value of the schedule is skipped, and you are warned once.
 #
 # **No parameters.** `parameters()` gives each parameter once and is empty then, as every generator is. Call it again, or make a list of it. (The other refusal, `can't optimize a non-leaf Tensor`, you know from lesson 02.)
 
@@ -334,7 +334,7 @@ with expect_error(ValueError, "optimizer got an empty parameter list"):
 # # E. both layers learn
 # model[1] = torch.nn.Linear(1, 1, bias=False); step()
 # # F. both layers learn, in double precision
-# model.double(); step()
+# model.double(); x, t = x.double(), t.double(); step()
 # # G. from the second line on, the last layer rests
 # step()
 # model[1].requires_grad_(False); optimizer.step()
@@ -428,7 +428,7 @@ L.check("10.6", cures)
 # | C10.9 a state is no copy | best 1, put back 4 | `test_c10_9` |
 # | C10.10 what a checkpoint needs | the same three losses, and others | `test_c10_10` |
 # | C10.11 an optimizer holds tensors | not held; no writes | `test_c10_11` |
-# | C10.12 forward writes averages | 0.2 and 1.1; versions moved by 0 | `test_c10_12` |
+# | C10.12 forward writes averages | 0.2 and 1.1; versions + 0 | `test_c10_12` |
 # | C10.13 read all, then write | the error, explained | `test_c10_13` |
 #
 # The tests are in `tests/claims/test_claims_10.py`. They run on our engine and on real PyTorch.

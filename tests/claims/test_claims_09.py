@@ -136,7 +136,9 @@ def nodes_walked(torch, **options):
 
 
 def test_c09_7_detach_the_state(torch):
-    """A state carried over from an earlier backward must be detached: its graph has been emptied."""
+    """A state carried over from an earlier backward must be detached: the pass would walk on into the earlier graph,
+    whose slots have been freed.
+    """
     with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
         recurrent(torch, lambda h: h)
     with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
@@ -154,6 +156,12 @@ def test_c09_7_detach_the_state(torch):
             with torch.no_grad():
                 w -= 0.1 * w.grad
 
+    a, state = torch.tensor(1.0, requires_grad=True), 0.0
+    for _ in range(3):
+        state = state + a  # keeps nothing, so nothing is missing: the steps before are counted once more
+        state.backward()
+    assert a.grad.item() == 6.0
+
     for options, walked in (({"retain_graph": True}, [5, 8, 11]), ({}, [5, 5, 5])):
         assert nodes_walked(torch, **options) == walked  # retained: each pass walks, and holds, all steps before
 
@@ -169,7 +177,7 @@ def names_behind(y):
 
 
 def test_c09_8_a_total_holds_graphs(torch):
-    """A total of attached losses keeps all activations alive; after backward it still keeps the nodes."""
+    """A total of attached losses keeps alive whatever their graphs saved; after backward it still keeps the nodes."""
     w = leaf(torch, [0.5])
 
     def epoch(keep):
@@ -183,9 +191,27 @@ def test_c09_8_a_total_holds_graphs(torch):
     def alive(seen):
         return [ref() is not None for ref in seen]
 
+    def unsaved():
+        total, seen = 0.0, []
+        for k in range(3):
+            sum_ = w + 1.0 * k  # no node keeps it
+            seen.append(weakref.ref(sum_))
+            total = total + (sum_ + 1).exp().sum()
+        return total, seen
+
+    total, seen = unsaved()
+    assert alive(seen)[:2] == [False] * 2
     total, seen = epoch(lambda loss: loss)
     assert alive(seen) == [True] * 3
     total.backward()
+    assert alive(seen) == [False] * 3
+    assert names_behind(total).count("SumBackward0") == 3
+
+    def trained(loss):
+        loss.backward()
+        return loss
+
+    total, seen = epoch(trained)  # as in training: each loss is attached, and was passed through
     assert alive(seen) == [False] * 3
     assert names_behind(total).count("SumBackward0") == 3
 
@@ -213,6 +239,10 @@ def test_c09_9_one_path_is_cut(torch):
     fake = g * 5
     (-(d * fake.detach())).backward()
     assert (g.grad, d.grad.item()) == (None, -10.0)
+    score = d * fake.detach()
+    d.detach().sub_(1.0)
+    (-score).backward()  # the detach alone silences the error: a factor without a graph needs no d
+    assert g.grad is None
 
     value, after = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
     target = (1 + after).detach()  # as in reinforcement learning: the target counts as a constant
@@ -221,7 +251,7 @@ def test_c09_9_one_path_is_cut(torch):
 
 
 def test_c09_10_eval_records(torch):
-    """`eval()` changes what layers compute, and switches off neither recording nor counting."""
+    """`eval()` changes what some layers compute, and switches off neither recording nor counting."""
     x = leaf(torch, [1.0] * 64)
     layer = torch.nn.Dropout(0.5)
     assert layer(x).tolist() != x.tolist()

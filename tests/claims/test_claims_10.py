@@ -119,9 +119,11 @@ def test_c10_2_sgd_by_hand(torch):
 
 
 def test_c10_3_what_is_remembered(torch):
-    """What an optimizer remembers of a parameter stands in `optimizer.state` and appears with that parameter's first
-    step: a sum for momentum; two averages and a count of steps for Adam.
+    """What an optimizer remembers of a parameter stands in `optimizer.state`; with SGD and Adam it appears there with
+    that parameter's first step: a sum for momentum; two averages and a count of steps for Adam.
     """
+    assert len(torch.optim.Adagrad([leaf(torch, 1.0)]).state) == 1  # not so with this one
+
     wanted = {
         "SGD": ({}, []),
         "SGD with momentum": ({"momentum": 0.9}, ["momentum_buffer"]),
@@ -143,8 +145,8 @@ def test_c10_3_what_is_remembered(torch):
 
 
 def test_c10_4_none_and_zero(torch):
-    """`step()` skips a parameter whose `.grad` is None; a gradient of zero still moves it, by momentum or weight
-    decay.
+    """`step()` skips a parameter whose `.grad` is None; a gradient of zero can still move it, by momentum or
+    weight decay.
     """
     makers = {
         "plain": lambda p: torch.optim.SGD([p], lr=0.1),
@@ -194,9 +196,9 @@ def test_c10_5_frozen_and_stepped(torch):
 
 
 def test_c10_6_six_orders(torch):
-    """After the forward pass, zero_grad, backward, step trains, and so does backward, step, zero_grad; three of the
-    other orders never move a parameter, and step, zero_grad, backward raises in the second round if backward reads
-    a parameter.
+    """With no gradients at first, zero_grad, backward, step after the forward pass trains, and so does backward, step,
+    zero_grad; three of the other orders never move a parameter, and step, zero_grad, backward raises in the second
+    round if backward reads a parameter that was stepped.
     """
     for order in map("".join, itertools.permutations("ZBS")):
         model, optimizer = fresh(torch)
@@ -217,10 +219,14 @@ def test_c10_6_six_orders(torch):
             seen.append(round(train(torch, model, optimizer, order, rounds=1)[0] ** 0.5, 4))
         assert seen == [round(3 - w, 4) for w in wanted]  # no error, and one round late
 
+    model, optimizer = fresh(torch)  # backward reads a parameter, but not one that is stepped
+    model[1].requires_grad_(False)
+    assert [round(loss, 4) for loss in train(torch, model, optimizer, "SZB")] == [4.0, 4.0, 2.56]
+
 
 def test_c10_7_clip_once(torch):
     """`clip_grad_norm_` multiplies all gradients in place by one factor and returns the norm they had; after each
-    micro-batch instead of after the last it gives another direction.
+    micro-batch instead of after the last it can give another direction.
     """
     p, q = leaf(torch, 0.0, 0.0), leaf(torch, 0.0)
     p.grad, q.grad = torch.tensor([1.0, 2.0]), torch.tensor([2.0])
@@ -249,7 +255,7 @@ def test_c10_7_clip_once(torch):
 
 def test_c10_8_a_scheduler_writes_rates(torch):
     """`scheduler.step()` writes `lr` in the optimizer's groups, and no parameter and no gradient; called before
-    `optimizer.step()` it skips the first rate, with a warning.
+    `optimizer.step()` it skips the first value of its schedule, with a warning.
     """
     moves = {}
     for late in (True, False):
@@ -310,8 +316,8 @@ def test_c10_9_a_state_is_no_copy(torch):
 
 
 def test_c10_10_what_a_checkpoint_needs(torch):
-    """With the states of model and optimizer, training goes on to the last digit as if never interrupted; without the
-    optimizer's, momentum starts again, and nothing raises.
+    """With the states of model and optimizer, training that needs nothing else (no scheduler, no random numbers) goes
+    on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises.
     """
 
     def adam(model):
@@ -355,6 +361,27 @@ def test_c10_10_what_a_checkpoint_needs(torch):
     its.step()
     later.step()
     assert its.param_groups[0]["lr"] == 0.05
+
+    net, ones = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5)), torch.ones(3, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def go_on():
+        losses = []
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = net(ones).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    numbers, state = torch.get_rng_state(), copy.deepcopy(net.state_dict())
+    wanted = go_on()
+    net.load_state_dict(state)
+    assert go_on() != wanted  # dropout draws other numbers
+    net.load_state_dict(state)
+    torch.set_rng_state(numbers)
+    assert go_on() == wanted
 
 
 def test_c10_11_an_optimizer_holds_tensors(torch):
@@ -402,6 +429,9 @@ def test_c10_12_forward_writes_averages(torch):
     assert [average._version for average in averages] == versions
     with torch.no_grad():
         assert norm.eval()(batch).tolist() != norm.train()(batch).tolist()
+
+    result = torch.nn.BatchNorm1d(1)(batch)
+    assert [round(value, 4) for value in result.flatten().tolist()] == [-1.0, 1.0]  # divided by the root of 1, not of 2
 
     net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.BatchNorm1d(1))
     first, second = (net(batch).square().sum() for _ in range(2))

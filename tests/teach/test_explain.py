@@ -118,6 +118,20 @@ def test_facts_of_the_version_error(torch):
     assert "look upwards" in third
 
 
+def test_a_view_that_was_written_to_is_called_as_strided(torch):
+    """A saved view whose memory was written to has a new node; it is no result, and nobody wrote its contents."""
+    weight = torch.ones(2, 2, requires_grad=True)
+    h = torch.ones(1, 2, requires_grad=True) @ weight.t()
+    with torch.no_grad():
+        weight.add_(1)
+    with expect_error(RuntimeError, "output 0 of AsStrided"):
+        h.sum().backward()
+    origin = explain().what[1]
+
+    assert "a view" in origin and "given a new node" in origin
+    assert "the result that" not in origin
+
+
 def test_the_culprit_has_the_versions_of_the_message(torch):
     """Of two stale tensors the one that the message describes is marked, even if another was saved later."""
     w, c = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])

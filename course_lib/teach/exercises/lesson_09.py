@@ -1,11 +1,12 @@
 """The exercises of lesson 09: detach and the other ways out."""
 
+import math
 import random
 import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens, outcome_table
-from course_lib.teach.exercises.shared import agree, as_number, nodes_behind
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows, outcome_table
+from course_lib.teach.exercises.shared import agree, as_number, called, nodes_behind
 
 # --- predictions --------------------------------------------------------------------------------------------
 
@@ -18,7 +19,7 @@ def number_or_error(entry):
     try:
         return float(text)
     except ValueError:
-        return "error" if text.startswith(("error", "raise")) else text
+        return "error" if "error" in text or text.startswith("raise") else text
 
 
 def check_09_p1(answer, torch):
@@ -134,26 +135,35 @@ def check_09_1(answer, torch):
         if not all(entry in (True, False) for entry in row):
             return not_yet(f"{name}: each of the three is True or False; it is {row!r}.")
         given[name] = tuple(bool(entry) for entry in row)
-    named = {
-        ("detach", 0): "detach copies",
-        ("data", 0): "data copies",
-        ("detach", 1): "detach is uncounted",
-        ("data", 1): "data is counted",
-        ("clone", 0): "clone shares",
-        ("clone", 2): "clone cuts",
-        ("no_grad", 2): "no_grad records",
-        ("no_grad", 0): "no_grad is a view",
-        ("both", 2): "clone reattaches",
-    }
-    for (name, column), mistake in named.items():
-        if given[name][column] != truth[name][column]:
-            return almost(mistake)
-    for name in truth:
-        if given[name] != truth[name]:
-            which = [one != other for one, other in zip(given[name], truth[name], strict=True)].index(True)
-            column = ("does it share memory", "does a write move x's counter", "do gradients flow")[which]
-            return not_yet(f"The row of {name} is not right yet: look again at the question “{column}?”")
-    return correct("You can tell the five apart by what they share. `no_grad` and `both` share nothing.")
+    wrong = [name for name in truth if given[name] != truth[name]]
+    named = {name: mistake for name in wrong if (mistake := mistake_in_row(name, given[name], truth[name]))}
+    shown = "You can tell the five apart by what they share. `no_grad` and `both` share nothing."
+    return judged_rows(wrong, list(truth), named, "rows are right") or correct(shown)
+
+
+WRONG_ENTRIES = {  # (row, column) -> the mistake, when nothing before it in the row is wrong
+    ("detach", 0): "detach copies",
+    ("detach", 1): "detach is uncounted",
+    ("detach", 2): "detach lets gradients through",
+    ("data", 0): "data copies",
+    ("data", 1): "data is counted",
+    ("data", 2): "data lets gradients through",
+    ("clone", 0): "clone shares",
+    ("clone", 1): "a counter without memory",
+    ("clone", 2): "clone cuts",
+    ("no_grad", 0): "no_grad is a view",
+    ("no_grad", 1): "a counter without memory",
+    ("no_grad", 2): "no_grad records",
+    ("both", 0): "both share",
+    ("both", 1): "a counter without memory",
+    ("both", 2): "clone reattaches",
+}
+
+
+def mistake_in_row(name, given, truth):
+    """The name of the first mistake in a row of 09.1."""
+    columns = [column for column in range(3) if given[column] != truth[column]]
+    return WRONG_ENTRIES.get((name, columns[0]))
 
 
 INFERENCE = "with torch.inference_mode(): f = torch.ones(1) * 2"
@@ -199,6 +209,12 @@ def check_09_2(answer, torch):
         ("E", "fine"): "inference is no_grad",
         ("F", "raises now"): "inference is useless",
         ("G", "silently wrong"): "nothing recorded, nothing said",
+        ("G", "raises now"): "h is refused",
+        ("A", "raises now"): "data refuses writes",
+        ("C", "raises now"): "a leaf is written to",
+        ("D", "raises at backward"): "a clone cannot go back",
+        ("E", "silently wrong"): "the factor is lost",
+        ("F", "raises at backward"): "summands are read",
     }
     shown = "The silent ones are A and D: uncounted memory, and a copy that is still attached."
     return check_table(answer, WHICH, measure, named, shown)
@@ -206,114 +222,171 @@ def check_09_2(answer, torch):
 
 def check_09_3(answer, torch):
     """Compare with the truncated gradient done by hand, and count how often w is reached."""
-    import math
-
-    for length in (1, 4):
+    for length, shape in ((1, (1,)), (4, (1,)), (3, ())):
         inputs = [random.uniform(-1, 1) for _ in range(length)]
-        start = random.uniform(0.3, 0.9)
-        w, arrivals = torch.tensor([start], requires_grad=True), []
-        w.register_hook(lambda grad, arrivals=arrivals: arrivals.append(grad.item()))
-        lent = [torch.tensor([x]) for x in inputs]
-        try:
-            last = answer(torch, w, list(lent))
-        except RuntimeError as error:
-            if "second time" in str(error):
-                return almost("still attached")
-            if "does not require grad" in str(error):
-                return almost("cut too early")
-            raise
-        if not hasattr(last, "tolist"):
-            return not_yet(f"Return the last state, a tensor; this is {last!r}.")
-        if w.tolist() != torch.tensor([start]).tolist():
-            return almost("a step inside")
-        if any(one.tolist() != torch.tensor([x]).tolist() for one, x in zip(lent, inputs, strict=True)):
-            return almost("written into the inputs")
-        h, truth, full, carried, chain = 0.0, [], 0.0, 0.0, start
-        for x in inputs:
-            before, h = h, math.tanh(chain * h + x)
-            truth.append(2 * h * (1 - h * h) * before)
-            carried = (1 - h * h) * (before + chain * carried)
-            full += 2 * h * carried
-        if not agree(last.tolist(), [h]):
-            if agree(last.tolist(), [math.tanh(inputs[-1])]):
-                return almost("forgets the state")
-            return not_yet(f"The last state should be {h:.4f}, and {last.tolist()} came back.")
-        got = 0.0 if w.grad is None else w.grad.item()
-        if length > 1 and len(arrivals) == length and agree(arrivals, truth) and agree(got, truth[-1]):
-            return almost("last step only")
-        if agree(got, sum(truth)) and len(arrivals) == length:
-            continue
-        if agree(got, full):
-            return almost("retains everything" if len(arrivals) == length else "one pass at the end")
-        if len(arrivals) != length:
-            return not_yet(f"There are {length} steps, and w was reached by {len(arrivals)} backward passes.")
-        return not_yet(f"The steps' own gradients add up to {sum(truth):.4f}; w.grad is {got:.4f}.")
-    if last.grad_fn is not None and len(nodes_behind(last)) > 6:
-        return not_yet("The state that comes back still carries the graphs of all steps.")
+        verdict = judged_steps(answer, torch, inputs, torch.full(shape, random.uniform(0.3, 0.9)).requires_grad_())
+        if verdict:
+            return verdict
     return correct("Each pass walks one step: the state crosses as a number, and memory stays flat.")
 
 
+def judged_steps(answer, torch, inputs, w):
+    """The verdict about one training run of 09.3, or None when it is right."""
+    length, start, arrivals = len(inputs), w.item(), []
+    w.register_hook(lambda grad: arrivals.append(grad.item()))
+    try:
+        last = answer(torch, w, [torch.tensor([x]) for x in inputs])
+    except RuntimeError as error:
+        if "second time" in str(error):
+            return almost("two passes a step" if length == 1 else "still attached")
+        if "does not require grad" in str(error):
+            return almost("cut too early")
+        raise
+    if not hasattr(last, "tolist"):
+        return almost("a number returned") if isinstance(last, float) else not_yet(
+            f"Return the last state, a tensor; this is {last!r}.")  # fmt: skip
+    state, own, through_all = by_hand(inputs, start)
+    if not agree(last.tolist(), [state]):
+        if agree(last.tolist(), [math.tanh(inputs[-1])]):
+            return almost("forgets the state")
+        return not_yet(f"The last state should be {state:.4f}, and {last.tolist()} came back.")
+    got = 0.0 if w.grad is None else w.grad.item()
+    if agree(got, sum(own)) and len(arrivals) == length:
+        if last.grad_fn is not None and len(nodes_behind(last)) > 6:
+            return not_yet("The state that comes back still carries the graphs of all steps.")
+        return None
+    if length > 1 and len(arrivals) == length and agree(arrivals, own) and agree(got, own[-1]):
+        return almost("last step only")
+    if agree(got, through_all) and len(arrivals) in (1, length):
+        return almost("retains everything" if len(arrivals) == length else "one pass at the end")
+    if len(arrivals) != length:
+        return not_yet(f"Steps: {length}. Backward passes that reached w: {len(arrivals)}. Each step wants one.")
+    return not_yet(f"The steps' own gradients add up to {sum(own):.4f}; w.grad is {got:.4f}.")
+
+
+def by_hand(inputs, w):
+    """The last state, each step's own gradient, and the gradient of all losses through all steps."""
+    h, own, carried, through_all = 0.0, [], 0.0, 0.0
+    for x in inputs:
+        before, h = h, math.tanh(w * h + x)
+        own.append(2 * h * (1 - h * h) * before)
+        carried = (1 - h * h) * (before + w * carried)
+        through_all += 2 * h * carried
+    return h, own, through_all
+
+
 def check_09_4(answer, torch):
-    """Play two rounds and compare both players with the same moves done by hand."""
-    for _ in range(2):
-        at_g, at_d = random.uniform(0.5, 2), random.uniform(0.5, 2)
+    """Play some rounds and compare both players with the same moves done by hand."""
+    for shape, dtype in (((), torch.float32), ((1,), torch.float64)):
         z, real, lr = random.uniform(0.5, 2), random.uniform(3, 4), random.uniform(0.05, 0.2)
-        g = torch.tensor(at_g, requires_grad=True)
-        d = torch.tensor(at_d, requires_grad=True)
-        for turn in range(2):
-            want_d = at_d - lr * (at_g * z - real)
-            want_g = at_g + lr * want_d * z
-            versions, reached = (g._version, d._version), []
-            hook = g.register_hook(reached.append)
-            try:
-                answer(torch, g, d, torch.tensor(z), torch.tensor(real), lr)
-            except TypeError as error:
-                if "NoneType" not in str(error):
-                    raise
-                return almost("detached for g" if g.grad is None else "no gradient for d")
-            except RuntimeError as error:
-                if "modified by an inplace operation" in str(error):
-                    return almost("stale score")
-                if "does not require grad" in str(error):
-                    return almost("generator without graph")
-                if "second time" in str(error):
-                    return almost("shared graph released")
-                raise
-            hook.remove()
-            got_g, got_d = g.item(), d.item()
-            if agree(got_g, want_g) and agree(got_d, want_d):
-                if d._version == versions[1] or g._version == versions[0]:
-                    return almost("uncounted write")
-                at_g, at_d = got_g, got_d
-                continue
-            if agree(got_d, want_d) and agree(got_g, at_g):
-                return almost("d's loss moves g" if reached else "detached for g")
-            if agree(got_d, at_d) and agree(got_g, want_g):
-                return almost("another d")
-            if agree(got_g, at_g + lr * at_d * z) and agree(got_d, at_d + lr * real):
-                return almost("both passes first")
-            if agree(got_d, want_d) and agree(got_g, at_g + lr * (want_d - at_d) * z):
-                return almost("d's loss moves g")
-            if agree(got_d, want_d) and agree(got_g, at_g + lr * at_d * z):
-                return almost("scored by the old d")
-            if turn == 1:
-                return almost("leftovers")
-            if agree(got_g, at_g + lr * at_d * z):
-                return almost("generator first")
-            return not_yet(
-                f"From g={at_g:.3f}, d={at_d:.3f} the step leads to g={got_g:.3f}, d={got_d:.3f}; "
-                f"by hand it is g={want_g:.3f}, d={want_d:.3f}."
-            )
+        g, d = (torch.full(shape, random.uniform(0.5, 2), dtype=dtype).requires_grad_() for _ in "gd")
+        for turn in range(3):
+            verdict = judged_turn(answer, torch, g, d, z, real, lr, turn)
+            if verdict:
+                return verdict
     return correct(
         "Each loss moves its own player: g is scored again by the new d, and nothing is left over in .grad."
     )
 
 
+check_09_4.prepare = lambda torch: torch.optim.SGD([torch.ones(1)], lr=0.1)  # PyTorch's first one imports for seconds
+
+
+def judged_turn(answer, torch, g, d, z, real, lr, turn):
+    """The verdict about one call of `play`, or None when both players have moved as they should."""
+    if not (g.requires_grad and d.requires_grad):
+        return almost("a player frozen")
+    at_g, at_d = g.item(), d.item()
+    left_g, left_d = (0.0 if player.grad is None else player.grad.item() for player in (g, d))
+    versions, to_g, to_d = (g._version, d._version), [], []
+    hooks = [player.register_hook(arrived.append) for player, arrived in ((g, to_g), (d, to_d))]
+    try:
+        answer(torch, g, d, torch.full(g.shape, z, dtype=g.dtype), torch.full(g.shape, real, dtype=g.dtype), lr)
+    except TypeError as error:
+        if "NoneType" not in str(error):
+            raise
+        return no_gradient(to_g, to_d)
+    except RuntimeError as error:
+        return refused_pass(error, d._version != versions[1])
+    finally:
+        for hook in hooks:
+            hook.remove()
+    of_d = at_g * z - real  # the gradient of d's own loss
+    want_d = at_d - lr * of_d
+    want_g = at_g + lr * want_d * z
+    got_g, got_d = g.item(), d.item()
+    if agree(got_g, want_g) and agree(got_d, want_d):
+        return almost("uncounted write") if d._version == versions[1] or g._version == versions[0] else None
+    first, right_d = turn == 0, agree(got_d, want_d)
+    if first and right_d and agree(got_g, at_g):
+        return almost("generator not moved") if to_g else no_gradient(to_g, to_d)
+    if first and agree(got_d, at_d) and agree(got_g, want_g):
+        return almost("another d")
+    if first and agree(got_d, at_d + lr * of_d):
+        return almost("d climbs")
+    if first and right_d and agree(got_g, at_g - lr * want_d * z):
+        return almost("g climbs")
+    if first and right_d and agree(got_g, at_g + lr * (want_d - at_d) * z):
+        return almost("d's loss moves g")
+    if first and agree(got_g, at_g + lr * at_d * z):
+        if agree(got_d, at_d + lr * real):
+            return almost("both passes first")
+        if right_d:
+            return almost("scored by the old d")
+        if agree(got_d, at_d - lr * (got_g * z - real)):
+            return almost("generator first")
+    if agree(got_d, at_d) and agree(got_g, at_g):
+        return almost("neither moved")
+    for more_d, more_g in ((left_d, left_g), (left_d, 0.0), (0.0, left_g)):
+        stale_d = at_d - lr * (of_d + more_d)
+        if agree(got_d, stale_d) and agree(got_g, at_g + lr * (stale_d * z - more_g)):
+            return almost("leftovers")
+    return not_yet(
+        f"Call {turn + 1}: from g={at_g:.3f}, d={at_d:.3f} the step leads to g={got_g:.3f}, d={got_d:.3f}; "
+        f"by hand it is g={want_g:.3f}, d={want_d:.3f}."
+    )
+
+
+def no_gradient(to_g, to_d):
+    """The verdict when a .grad was None where it was wanted; to_g, to_d: what arrived at the players."""
+    if not to_g and not to_d:
+        return not_yet("No backward pass has brought either player a gradient, and a `.grad` is used.")
+    if not to_d:
+        return almost("no gradient for d")
+    if to_g:
+        return almost("cleared before use")
+    return almost("detached for g" if len(to_d) > 1 and not to_g else "untrained generator")
+
+
+def refused_pass(error, d_moved):
+    """The verdict about a backward pass that raised; other errors are raised again."""
+    if "modified by an inplace operation" in str(error) and d_moved:
+        return almost("stale score")
+    if "does not require grad" in str(error):
+        return almost("generator without graph")
+    if "second time" in str(error):
+        return almost("shared graph released")
+    raise error
+
+
 def check_09_5(answer, torch):
     """Count what is alive whenever the next batch begins, and look at the total and at .grad."""
-    w = torch.tensor([random.uniform(0.5, 1.5)], requires_grad=True)
-    batches = [random.uniform(0.5, 2) for _ in range(6)]
-    truth = sum((w.item() * batch) ** 2 for batch in batches)
+    for preset in (None, random.uniform(1, 2)):
+        w = torch.tensor([random.uniform(0.5, 1.5)], requires_grad=True)
+        w.grad = None if preset is None else torch.tensor([preset])
+        verdict = judged_epoch(answer, torch, w, [random.uniform(0.5, 2) for _ in range(random.choice((4, 6)))])
+        if verdict is None and not agree(w.grad, None if preset is None else [preset]):
+            verdict = almost("backward in validation")
+        if verdict:
+            return verdict
+    return correct("Numbers add up, graphs do not: each batch's activations are gone before the next begins.")
+
+
+def judged_epoch(answer, torch, w, batches):
+    """The verdict about one run over the batches of 09.5, or None when it is right."""
+    before = None if w.grad is None else w.grad.tolist()
+    weight = w.item()
+    truth = sum((weight * batch) ** 2 for batch in batches)
     activations, losses, most = [], [], [0, 0]
 
     def loss_of(batch):
@@ -327,7 +400,7 @@ def check_09_5(answer, torch):
         return loss
 
     total = answer(torch, loss_of, list(batches))
-    if w.grad is not None:
+    if not agree(w.grad, before):
         return almost("backward in validation")
     if hasattr(total, "requires_grad"):
         return almost("returns the graph" if total.requires_grad else "returns a tensor")
@@ -336,19 +409,21 @@ def check_09_5(answer, torch):
         return not_yet(f"A number is wanted, and this is {total!r}.")
     if agree(value, truth / len(batches)):
         return almost("average")
-    if agree(value, (w.item() * batches[-1]) ** 2):
+    if agree(value, (weight * batches[-1]) ** 2):
         return almost("last only")
     if not agree(value, truth):
         return not_yet(
             f"The losses of the {len(batches)} batches add up to {truth:.4f}, and you returned {value:.4f}."
         )
+    if len(activations) != len(batches):
+        return not_yet(f"There are {len(batches)} batches, and loss_of was called {len(activations)} times.")
     if most[1] > 1:
         return almost("keeps the losses")
     if most[0] > 1:
         return almost("adds attached losses")
-    if len(activations) != len(batches):
-        return not_yet(f"There are {len(batches)} batches, and loss_of was called {len(activations)} times.")
-    return correct("Numbers add up, graphs do not: each batch's activations are gone before the next begins.")
+    if most[0]:
+        return almost("no_grad too late" if called(answer, "no_grad", "set_grad_enabled") else "the loss before")
+    return None
 
 
 def _alive(references):
@@ -566,6 +641,27 @@ EXERCISES = [
                 "both: after detach there is no path left, and a copy of the result does not bring one back.",
                 table_source(both=(False, False, True)),
             ),
+            Mistake(
+                "both share",
+                "both: clone copies, whatever it is called on; a write to the copy reaches nobody else.",
+                table_source(both=(True, True, False)),
+            ),
+            Mistake(
+                "detach lets gradients through",
+                "detach: no operation is recorded, so no arrow leads from the result back to x.",
+                table_source(detach=(True, True, True)),
+            ),
+            Mistake(
+                "data lets gradients through",
+                "data: like detach, it hands out a tensor without history; a backward pass does not get from it to x.",
+                table_source(data=(True, False, True)),
+            ),
+            Mistake(
+                "a counter without memory",
+                "A counter counts the writes to one memory. A result in a memory of its own does not move the "
+                "counter of x, even if it is still in the graph.",
+                table_source(clone=(False, True, True)),
+            ),
         ),
         check=check_09_1,
         puzzles=(15,),
@@ -659,6 +755,37 @@ EXERCISES = [
                 "G: h has no grad_fn, and backward says so instead of doing nothing.",
                 outcome_table("verdicts", SOLVED, {"G": "silently wrong"}),
             ),
+            Mistake(
+                "h is refused",
+                "G: h is an ordinary tensor, and sum() takes it. It is backward() that finds no graph.",
+                outcome_table("verdicts", SOLVED, {"G": "raises now"}),
+            ),
+            Mistake(
+                "data refuses writes",
+                "A: what `.data` gives is no leaf that requires grad; it requires none, so it may be written to.",
+                outcome_table("verdicts", SOLVED, {"A": "raises now"}),
+            ),
+            Mistake(
+                "a leaf is written to",
+                "C: x itself may not be written to while operations are recorded. The detached tensor requires no "
+                "grad, and may.",
+                outcome_table("verdicts", SOLVED, {"C": "raises now"}),
+            ),
+            Mistake(
+                "a clone cannot go back",
+                "D: nothing was written to, and nothing was released. The pass goes through CloneBackward to x.",
+                outcome_table("verdicts", SOLVED, {"D": "raises at backward"}),
+            ),
+            Mistake(
+                "the factor is lost",
+                "E: no number is wrong here, for none is computed: the product cannot keep f for backward.",
+                outcome_table("verdicts", SOLVED, {"E": "silently wrong"}),
+            ),
+            Mistake(
+                "summands are read",
+                "F: the slope of a sum is 1 for each summand, so backward reads neither of them.",
+                outcome_table("verdicts", SOLVED, {"F": "raises at backward"}),
+            ),
         ),
         check=check_09_2,
         puzzles=(1, 15, 21),
@@ -703,7 +830,8 @@ EXERCISES = [
             ),
             Mistake(
                 "still attached",
-                "A pass still walks into the step before: the state that crosses is attached, copied or not.",
+                "A pass walks into a step that an earlier pass has emptied: what crosses from step to step is "
+                "attached, be it the state, copied or not, or a sum of losses.",
                 TRAIN
                 + LOOP
                 + STATE
@@ -711,7 +839,8 @@ EXERCISES = [
             ),
             Mistake(
                 "cut too early",
-                "The cut stands before this step's own backward: nothing leads from the loss to w any more.",
+                "The loss of a step has no graph, so nothing leads from it to w. Is something cut before that "
+                "step's own backward?",
                 TRAIN
                 + LOOP
                 + STATE
@@ -726,16 +855,16 @@ EXERCISES = [
                 + STATE
                 + "        (h * h).sum().backward()\n        last, h = h, torch.zeros(1)\n    return last\n",
             ),
-            Mistake("guard: wrote into an argument",
-                "The states are right, but the inputs hold other numbers now: an in-place operation wrote into the "
-                "caller's data, and the next epoch would train on that.",
+            Mistake(
+                "guard: wrote into an argument",
+                "",
                 TRAIN
                 + LOOP
                 + "        h = torch.tanh(x.add_(w * h.detach()))\n        (h * h).sum().backward()\n    return h\n",
             ),
-            Mistake("guard: wrote into an argument, by a step",
-                "w has other values than before. Your loop moves it, and so the later states are other states; only "
-                "gradients are asked for.",
+            Mistake(
+                "guard: wrote into an argument, by a step",
+                "",
                 TRAIN
                 + LOOP
                 + STATE.replace("w * h", "w * h.detach()")
@@ -759,6 +888,33 @@ EXERCISES = [
                 + LOOP
                 + STATE
                 + "        loss = loss + (h * h).sum()\n    loss.backward()\n    return h\n",
+            ),
+            Mistake(
+                "two passes a step",
+                "With a single input it raises already, so the state is not to blame: the graph of one step is walked "
+                "a second time. Each step wants one backward.",
+                TRAIN
+                + LOOP
+                + STATE.replace("w * h", "w * h.detach()")
+                + "        loss = (h * h).sum()\n        loss.backward()\n        loss.backward()\n    return h\n",
+            ),
+            Mistake(
+                "a number returned",
+                "A Python number came back. The last state is wanted as the tensor that it is in the loop.",
+                TRAIN
+                + LOOP
+                + STATE
+                + "        (h * h).sum().backward()\n        h = h.detach()\n    return h.item()\n",
+            ),
+            Mistake(
+                "guard: left a setting",
+                "",
+                TRAIN
+                + LOOP
+                + "        torch.set_grad_enabled(True)\n"
+                + STATE
+                + "        (h * h).sum().backward()\n        torch.set_grad_enabled(False)\n        h = h.clone()\n"
+                + "    return h\n",
             ),
         ),
         may_change=("w.grad",),
@@ -830,8 +986,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "stale score",
-                "The first error is gone and the next is here: the score was made before d moved, and kept "
-                "the old d.",
+                "The first error is gone and the next is here: a pass needs d as it was when the score was made, and "
+                "d has moved since.",
                 GAN
                 + "    fake = g * z\n"
                 + "    score = d * fake\n"
@@ -845,7 +1001,8 @@ EXERCISES = [
             ),
             Mistake(
                 "detached for g",
-                "g gets no gradient: the detach stands in the generator's own branch.",
+                "g gets no gradient: the pass from its own loss has reached d, and found no way to g. Something in "
+                "the generator's own branch is cut off.",
                 GAN
                 + "    fake = g * z\n"
                 + "    (d * fake.detach() - d * real).backward()\n"
@@ -885,7 +1042,7 @@ EXERCISES = [
             ),
             Mistake(
                 "leftovers",
-                "The first call is right, the second is not: some .grad still holds what an earlier pass "
+                "The first call is right, a later one is not: some .grad still holds what an earlier pass "
                 "left in it.",
                 GAN
                 + "    fake = g * z\n"
@@ -910,8 +1067,8 @@ EXERCISES = [
             ),
             Mistake(
                 "uncounted write",
-                "The numbers are right, but a player was written through `.data`, uncounted: that is how a "
-                "stale score goes unnoticed. Write under no_grad, and score again.",
+                "The numbers are right, but the write to a player was not counted: that is how a stale score goes "
+                "unnoticed. Write under no_grad, and score again.",
                 GAN
                 + "    fake = g * z\n"
                 + "    score = d * fake\n"
@@ -965,8 +1122,8 @@ EXERCISES = [
             ),
             Mistake(
                 "another d",
-                "d = d - … makes a new tensor that is called d inside the function only. The caller's "
-                "discriminator has not moved.",
+                "g was scored by a d that has moved, but the caller's d has not. `d = d - …` makes a new tensor, "
+                "which is called d inside the function only.",
                 GAN
                 + "    fake = g * z\n"
                 + "    (d * fake.detach() - d * real).backward()\n"
@@ -978,8 +1135,8 @@ EXERCISES = [
             ),
             Mistake(
                 "shared graph released",
-                "d's pass released the graph behind `fake`, which g's pass needs: cut d's branch off from "
-                "it.",
+                "A pass walks through a graph that an earlier pass has released. Whatever both losses lead through, "
+                "such as `fake`, is released by the first.",
                 GAN
                 + "    fake = g * z\n"
                 + "    (d * fake - d * real).backward()\n"
@@ -987,6 +1144,87 @@ EXERCISES = [
                 + "        d -= lr * d.grad\n"
                 + "    g.grad = None\n"
                 + "    (-(d * fake)).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "untrained generator",
+                "g is to be moved, and no gradient has come to it: no pass from a loss of its own has reached it.",
+                GAN
+                + "    fake = g * z\n"
+                + "    (d * fake.detach() - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    d.grad = None\n",
+            ),
+            Mistake(
+                "generator not moved",
+                "A gradient has come to g, and g is where it was: no write of yours has moved it.",
+                GAN
+                + "    (d * (g * z).detach() - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-(d * (g * z))).backward()\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "cleared before use",
+                "Gradients have come to both players, and a `.grad` is None when it is used: it was cleared too early.",
+                GAN
+                + "    (d * (g * z).detach() - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-(d * (g * z))).backward()\n"
+                + "    g.grad = d.grad = None\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n",
+            ),
+            Mistake(
+                "neither moved",
+                "Neither player has moved. The caller's tensors must be written to; `g = g - …` only gives the name g "
+                "to a new tensor.",
+                GAN
+                + "    (d * (g * z).detach() - d * real).backward()\n"
+                + "    new_d = (d - lr * d.grad).detach()\n"
+                + "    (-(new_d * (g * z))).backward()\n"
+                + "    g, d = g - lr * g.grad, new_d\n",
+            ),
+            Mistake(
+                "a player frozen",
+                "After a call, a player no longer requires grad, so in the next call no gradient can come to it.",
+                GAN
+                + "    g.requires_grad_(False)\n"
+                + "    (d * (g * z) - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    g.requires_grad_(True)\n"
+                + "    d.requires_grad_(False)\n"
+                + "    (-(d * (g * z))).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "d climbs",
+                "d goes up its loss instead of down: a player moves by -lr times the gradient.",
+                GAN
+                + "    (-(d * (g * z).detach() - d * real)).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (-(d * (g * z))).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        g -= lr * g.grad\n"
+                + "    g.grad = d.grad = None\n",
+            ),
+            Mistake(
+                "g climbs",
+                "g makes the score smaller. Its loss is `-(d * fake)`: the generator wants a high score.",
+                GAN
+                + "    (d * (g * z).detach() - d * real).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        d -= lr * d.grad\n"
+                + "    (d * (g * z)).backward()\n"
                 + "    with torch.no_grad():\n"
                 + "        g -= lr * g.grad\n"
                 + "    g.grad = d.grad = None\n",
@@ -1002,7 +1240,8 @@ EXERCISES = [
         title="A bug report: validation runs out of memory",
         question=(
             "Return the total of `loss_of(batch)` over all batches as a Python number, with at most one "
-            "batch's activations alive at a time, and leave every `.grad` alone."
+            "batch's activations alive at a time (they are gone when the next forward begins), and leave every "
+            "`.grad` alone."
         ),
         minutes=8,
         difficulty=2,
@@ -1036,6 +1275,13 @@ EXERCISES = [
             + "        for batch in batches:\n"
             + "            total += loss_of(batch)\n"
             + "    return float(total)\n",
+            EVAL
+            + "    total = 0.0\n"
+            + "    for batch in batches:\n"
+            + "        loss = loss_of(batch)\n"
+            + "        total += loss.item()\n"
+            + "        del loss\n"
+            + "    return total\n",
         ),
         mistakes=(
             Mistake(
@@ -1049,15 +1295,15 @@ EXERCISES = [
             ),
             Mistake(
                 "keeps the losses",
-                "The losses themselves are kept, and each of them holds its batch's graph.",
+                "Several losses are alive at once, and each of them holds its batch's graph.",
                 EVAL
                 + "    losses = [loss_of(batch) for batch in batches]\n"
                 + "    return sum(loss.item() for loss in losses)\n",
             ),
             Mistake(
                 "backward in validation",
-                "A backward frees memory, but it leaves gradients behind, and the next training step would "
-                "use them.",
+                "A `.grad` is another than before: a backward frees memory, but it leaves gradients behind, and the "
+                "next training step would use them.",
                 EVAL
                 + "    total = 0.0\n"
                 + "    for batch in batches:\n"
@@ -1088,6 +1334,45 @@ EXERCISES = [
                 + "    total = 0.0\n"
                 + "    for batch in batches:\n"
                 + "        total = loss_of(batch).item()\n"
+                + "    return total\n",
+            ),
+            Mistake(
+                "the loss before",
+                "While a batch runs forward, the activations of the one before are still alive: a name holds its "
+                "loss until the next one has been computed.",
+                EVAL
+                + "    total = 0.0\n"
+                + "    for batch in batches:\n"
+                + "        loss = loss_of(batch)\n"
+                + "        total += loss.item()\n"
+                + "    return total\n",
+            ),
+            Mistake(
+                "no_grad too late",
+                "The sum of the losses is not recorded, but each loss is: it brings the graph that loss_of has built, "
+                "and that is still there when the next batch runs forward.",
+                EVAL
+                + "    total = 0.0\n"
+                + "    for batch in batches:\n"
+                + "        loss = loss_of(batch)\n"
+                + "        with torch.no_grad():\n"
+                + "            total = total + loss\n"
+                + "    return total.item()\n",
+            ),
+            Mistake(
+                "guard: left a setting",
+                "",
+                EVAL
+                + "    torch.set_grad_enabled(False)\n"
+                + "    return sum(loss_of(batch).item() for batch in batches)\n",
+            ),
+            Mistake(
+                "guard: changed a container",
+                "",
+                EVAL
+                + "    total = 0.0\n"
+                + "    while batches:\n"
+                + "        total += loss_of(batches.pop()).item()\n"
                 + "    return total\n",
             ),
         ),

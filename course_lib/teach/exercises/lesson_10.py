@@ -353,7 +353,7 @@ PROGRAMS = {
         "model.load_state_dict(kept)",
     ),
     "E": ("model[1] = torch.nn.Linear(1, 1, bias=False)", "before = [p.item() for p in model.parameters()]", "step()"),
-    "F": ("model.double()", "step()"),
+    "F": ("model.double()", "x, t = x.double(), t.double()", "step()"),
     "G": ("step()", "before = [p.item() for p in model.parameters()]", "model[1].requires_grad_(False)",
           "optimizer.step()"),
     "H": ("optimizer = torch.optim.SGD([p.double() for p in model.parameters()], lr=0.1)", "step()"),
@@ -412,11 +412,10 @@ def run_10_2(torch, letter):
     """Run one program and say which of the four outcomes it has."""
     model, optimizer = fresh(torch, momentum=0.9)
     t = random.uniform(2.5, 3.5)
-    space = {"torch": torch, "model": model, "optimizer": optimizer, "t": torch.full((1, 1), t)}
+    space = {"torch": torch, "model": model, "optimizer": optimizer, "x": torch.ones(1, 1), "t": torch.full((1, 1), t)}
 
     def loss_of():
-        dtype = model[0].weight.dtype
-        return torch.nn.MSELoss()(model(torch.ones(1, 1, dtype=dtype)), space["t"].to(dtype))
+        return torch.nn.MSELoss()(model(space["x"]), space["t"])
 
     def step():
         space["optimizer"].zero_grad()
@@ -492,7 +491,8 @@ EX2 = Exercise(
                 "F: double() changes the type inside the parameters. The optimizer holds the very same objects.",
                 happens_but("F", "silently wrong")),
         Mistake("the type changed",
-                "F: the step computes with the parameter and its gradient, and both are double by now.",
+                "F: model and data are double by now, so their gradients are, too, and the step computes with what is "
+                "double.",
                 happens_but("F", "raises now")),
         Mistake("frozen rests",
                 "G: the flag keeps new gradients away. The old one is still in .grad, and a step asks for no more.",

@@ -332,7 +332,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("04.2", happens)
 
 # %% [markdown]
-# **04.3 · Repair the walker of paths** (10 minutes). This toy engine is right, and unusable: it walks every path, and it recurses. Make it look at each node's arrows a few times at most, and do without recursion. It gets graphs like the one above, in which every node is behind the root, and returns the gradients of all nodes, as now; the nodes may be listed in any order. (The patient engine is one way. Can you do without its counts?)
+# **04.3 · Repair the walker of paths** (10 minutes). This toy engine is right, and unusable: it walks every path, and it recurses. Make it look at each node's arrows a few times at most, and do without recursion. It gets graphs like the one above, in which every node is behind the root, and returns the gradients of all nodes, as now; the nodes may be listed in any order. (The patient engine is one way, but write your own: pasted, it does not count. Can you do without its counts?)
 
 
 # %%
@@ -351,7 +351,7 @@ def backward(graph, root):
 L.check("04.3", backward)
 
 # %% [markdown]
-# **04.4 · Repair the second pass** (6 minutes, optional). Here the order is given: `order` lists the nodes, the root first, each after all its consumers. `grad` is a dictionary that lives on from call to call. This engine uses it as its buffers, too, and the second call goes wrong. Repair it, so that each call adds the right gradient to the entry of each leaf behind the root, makes the entry if there is none, and leaves nothing else of its own in `grad`. (A leaf is a node without arrows.)
+# **04.4 · Repair the second pass** (6 minutes, optional). Here the order is given: `order` lists the nodes, the root first, each after all its consumers. `grad` is a dictionary that lives on from call to call. This engine uses it as its buffers, too, and the second call goes wrong. Repair it, so that each call adds the right gradient to the entry of each leaf behind the root, makes the entry if there is none, and leaves nothing else of its own in `grad`. (A leaf is a node without arrows. The root may be one.)
 
 
 # %%
@@ -365,7 +365,7 @@ def backward(graph, order, grad):
 L.check("04.4", backward)
 
 # %% [markdown]
-# **04.5 · Feed the starving queue** (6 minutes). These are the counts of the toy engine, and they starve it. Make `count` return how many gradients each node has to wait for in a pass from `root`. The graphs now hold nodes that are not behind the root, and arrows to nothing: their place is kept by `None`, as in `("x", 1.0), (None, 2.0)`.
+# **04.5 · Feed the starving queue** (6 minutes). These are the counts of the toy engine, and they starve it. Make `count` return how many gradients each node has to wait for in a pass from `root`. The graphs now hold nodes that are not behind the root, and arrows to nothing: their place is kept by `None`, as in `("x", 1.0), (None, 2.0)`. They can be thousands of nodes deep, so do without recursion.
 
 
 # %%
@@ -380,7 +380,7 @@ def count(graph, root):
 L.check("04.5", count)
 
 # %% [markdown]
-# **04.6 · Write the test they fail** (10 minutes, optional). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice.
+# **04.6 · Write the test they fail** (10 minutes, optional). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice. A wrong number for a result on the way convicts the first two as well as one for `x`.
 #
 # 1. The hasty engine. It should report a wrong number.
 # 2. An engine that overwrites a node's buffer instead of adding to it. A wrong number.

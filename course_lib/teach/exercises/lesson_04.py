@@ -1,11 +1,12 @@
 """Exercises of lesson 04: the engine. Toy engines on graphs of plain numbers, and the real one's queue."""
 
+import inspect
 import math
 import random
 import sys
 from collections import Counter
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.exercise import Exercise, Mistake, almost, correct, define, not_yet, same
 from course_lib.teach.exercises.outcomes import check_table, happens
 from course_lib.teach.exercises.shared import TooManyLines, within_lines
 
@@ -209,6 +210,10 @@ def check_04_p1(answer, torch):
         return almost("once for each")
     if times == len(seen) and near(grad, 1.25):
         return almost("the minus")
+    if times == len(seen) and near(grad, 0.75):
+        return almost("the larger one wins")
+    if times == len(seen) and near(grad, -0.5):
+        return almost("half a root")
     if times == 2 and near(grad, seen[0]):
         return almost("the sum twice")
     if near(times, seen[0]):
@@ -247,6 +252,13 @@ P1 = Exercise(
         Mistake("the minus",
                 "0.25 comes through the square root. What comes through the minus has its sign turned: the slope of "
                 "-h is -1.", "answer = (1, 1.25)"),
+        Mistake("the larger one wins",
+                "The size is right. What comes through the minus is negative, and it is the larger of the two.",
+                "answer = (1, 0.75)"),
+        Mistake("half a root",
+                "Adding is right. One of the two is not: the slope of a root is 1 / (2 · root), and the root of 4 is "
+                "2.",
+                "answer = (1, -0.5)"),
         Mistake("the seed",
                 "1 is what the pass starts with at y. On the way to h it has gone through the square root, and "
                 "through the minus.", "answer = (1, 1.0)"),
@@ -279,7 +291,8 @@ def check_04_p2(answer, torch):
     if near(answer, truth):
         return correct("a ran on 30 when 44 more was still to come, and nobody told x.")
     wrong = {316.0: "the slope", 120.0: "x stands still", 80.0: "depth first", 10.0: "paths", 74.0: "a itself",
-             124.0: "half of b", 176.0: "what is lost", 272.0: "lost at a"}
+             124.0: "half of b", 176.0: "what is lost", 272.0: "lost at a", 20.0: "from b alone", 30.0: "at a, in time",
+             44.0: "at a, too late"}
     for value, name in wrong.items():
         if near(answer, value):
             return almost(name)
@@ -312,6 +325,16 @@ P2 = Exercise(
                 "There are two ways to 80. Either you went all the way down along first arrows, e to d to c to b, "
                 "but a queue takes the one that has waited longest. Or you used one arrow from a to x, and there are "
                 "two.", "answer = 80.0"),
+        Mistake("from b alone",
+                "20 is what b sends to x. a leads to x as well, and it has run by then, if on too little.",
+                "answer = 20.0"),
+        Mistake("at a, in time",
+                "30 is what a has got when its turn comes. It is multiplied on its way to x, and x has another "
+                "consumer.",
+                "answer = 30.0"),
+        Mistake("at a, too late",
+                "44 is what comes to a too late. The question is what x gets from what came in time.",
+                "answer = 44.0"),
         Mistake("half of b",
                 "b ran on the 4 from d alone. But c stands before b in the queue, and has sent its 16 by then.",
                 "answer = 124.0"),
@@ -347,22 +370,24 @@ def check_04_p3(answer, torch):
     def calls(node):
         return 1 + sum(calls(to) for to, _ in node.next_functions)
 
-    answer = tuple(map(plain, answer))
-    if answer == (calls(h.grad_fn), len(runs)):
+    walked, ran = map(plain, answer)
+    right = calls(h.grad_fn), len(runs)
+    if (walked, ran) == right:
         return correct("2 to the power of 11, less 1, against 11: the engine's work grows with the graph.")
-    wrong = {
-        (1024, 11): "ends only",
-        (1023, 10): "no leaf",
-        (1023, 11): "no leaf",
-        (2046, 11): "the first call",
-        (2047, 10): "the leaf's node",
-        (2047, 2047): "the engine walks too",
-        (21, 11): "arrows",
-        (20, 11): "arrows",
-        (11, 11): "nodes",
-    }
-    named = wrong.get(answer)
-    return almost(named) if named else not_yet("Try n = 1 and n = 2 on paper, and count every call.")
+    if (ran, walked) == right:
+        return almost("exchanged")
+    of_calls = {1024: "ends only", 1023: "no leaf", 2046: "the first call", 2048: "a power of two", 21: "arrows",
+                20: "arrows", 11: "nodes"}  # fmt: skip
+    of_runs = {10: "the leaf's node", 12: "one run too many", 20: "two runs an addition", 21: "two runs an addition",
+               2047: "the engine walks too", 1: "one run for all"}  # fmt: skip
+    if walked == right[0]:
+        return almost(of_runs[ran]) if ran in of_runs else not_yet(
+            "The calls are right. How many nodes does the graph have? The engine runs each once.")  # fmt: skip
+    if walked in of_calls and (ran == right[1] or (walked, ran) == (1023, 10)):
+        return almost(of_calls[walked])
+    if ran == right[1]:
+        return not_yet("The runs are right. For the calls try n = 1 and n = 2 on paper, and count every call.")
+    return not_yet("Neither number is right yet. Try n = 1 and n = 2 on paper: count every call, and every node.")
 
 
 P3 = Exercise(
@@ -391,6 +416,20 @@ P3 = Exercise(
         Mistake("the leaf's node",
                 "The calls are right. The engine runs one node more than the ten additions: that of the leaf.",
                 "answer = (2047, 10)"),
+        Mistake("one run too many",
+                "The calls are right, and one run is too many. The name h = x makes no node, and the root is one of "
+                "the "
+                "ten additions.", "answer = (2047, 12)"),
+        Mistake("two runs an addition",
+                "The calls are right. You let each addition run for each of the two gradients that reach it; they are "
+                "added first.", "answer = (2047, 20)"),
+        Mistake("one run for all",
+                "The calls are right. backward() is called once; inside, each node has its own run.",
+                "answer = (2047, 1)"),
+        Mistake("a power of two",
+                "One too many: the levels of calls are 1 + 2 + 4 + …, and such a sum stays one below the next power.",
+                "answer = (2048, 11)"),
+        Mistake("exchanged", "Both numbers, the other way round: first the calls of the walk.", "answer = (11, 2047)"),
         Mistake("the engine walks too",
                 "The calls are right. The engine adds up what arrives and runs each node once, however many "
                 "paths lead there.", "answer = (2047, 2047)"),
@@ -452,17 +491,24 @@ def check_04_1(answer, torch):
         return almost("runs e")
     if waits["x"] == 1:
         return almost("x waits once")
+    if waits["a"] == 1:
+        return almost("a waits once")
     if any(waits[name] != WAITS[name] for name in WAITS):
         wrong = next(name for name in WAITS if waits[name] != WAITS[name])
         return not_yet(f"The count of {wrong} is another one. Which lines behind g use it?")
     if len(set(order)) < len(order):
         return almost("twice")
-    if missing := sorted(set(truth) - set(order)):
+    missing = sorted(set(truth) - set(order))
+    if missing and set(missing) <= set("wxv"):
+        return almost("leaves do not run")
+    if missing:
         return not_yet(f"Every node behind g runs once, g's own and those of the three leaves included. Not in your "
                        f"order: {', '.join(missing)}.")
     if strange := sorted(set(order) - set(truth)):
         return not_yet(f"No node behind g is called {', '.join(strange)}.")
     early = [(node, use) for node, uses in USES.items() for use in uses if order.index(node) < order.index(use)]
+    if order[::-1] == "g" + order[-2::-1] and early:
+        return almost("forwards")
     if early and order.index("g"):
         return not_yet("A pass begins at g; from there everything else gets its gradient.")
     if any(node == "x" for node, _ in early):
@@ -511,6 +557,15 @@ EX1 = Exercise(
                 "there.", queue_but(order="gvfedcbawx")),
         Mistake("x waits once",
                 "x is used in two lines behind g, so two gradients are on their way to it.", queue_but(x=1)),
+        Mistake("a waits once",
+                "b and c are both computed from a, and both are behind g.", queue_but(a=1)),
+        Mistake("leaves do not run",
+                "A leaf has a node, too: an accumulator. It waits for its gradients and runs, so that .grad gets its "
+                "sum.",
+                queue_but(order="gvfdcba")),
+        Mistake("forwards",
+                "That is the way in which the results were made. A pass begins at g, the result, and goes back.",
+                queue_but(order="wxabcdfvg")),
         Mistake("twice",
                 "A node that two arrows reach is run once, on the sum. Your order has one letter twice.",
                 queue_but(order="gvfdcabawx")),
@@ -555,10 +610,13 @@ WRONG_HAPPENS = {
     ("A", "raises at backward"): "log starves",
     ("A", "silently wrong"): "log starves",
     ("B", "raises at backward"): "recursion",
+    ("B", "raises now"): "long loops are fine",
+    ("B", "silently wrong"): "every addition counts",
     ("C", "raises at backward"): "paths",
     ("C", "silently wrong"): "paths",
     ("D", "fine"): "item is recorded",
     ("D", "raises at backward"): "item breaks",
+    ("D", "raises now"): "item may be called",
     ("E", "fine"): "a list of answers",
     ("E", "silently wrong"): "a list of answers",
     ("E", "raises at backward"): "if waits",
@@ -567,6 +625,7 @@ WRONG_HAPPENS = {
     ("G", "fine"): "which of the two",
     ("G", "silently wrong"): "which of the two",
     ("G", "raises now"): "two may be computed",
+    ("H", "raises now"): "a comparison",
     ("H", "silently wrong"): "while",
     ("H", "raises at backward"): "while",
 }
@@ -615,6 +674,19 @@ EX2 = Exercise(
         Mistake("recursion",
                 "B: 5000 nodes in a row would be too deep for a function that calls itself. The engine is a "
                 "loop over a queue.", happens_but("B", "raises at backward")),
+        Mistake("every addition counts",
+                "B: x is added 5000 times to itself, and 5001 gradients of 1 come back. Each is an arrow to one "
+                "accumulator, "
+                "which waits for them all.", happens_but("B", "silently wrong")),
+        Mistake("long loops are fine",
+                "B: the loop adds 5000 times, one ordinary line after the other. Nothing in it is deep.",
+                happens_but("B", "raises now")),
+        Mistake("item may be called",
+                "D: .item() may be called on any tensor of one element. What it gives is the matter.",
+                happens_but("D", "raises now")),
+        Mistake("a comparison",
+                "H: h has one element, so h < 50 is one answer, and while may ask for it.",
+                happens_but("H", "raises now")),
         Mistake("paths",
                 "C: there are 2 to the power of 60 paths, but only 120 nodes and one leaf. Nobody walks the "
                 "paths.", happens_but("C", "raises at backward")),
@@ -656,11 +728,55 @@ def at(answer, graph, root, node):
     return grads.get(node) if isinstance(grads, dict) else None
 
 
+EQUAL = {"y": [("x", 2.0), ("x", 2.0)], "x": []}  # as x * x leaves it
+ALONE = {"x": []}  # what x.backward() works on
 SHORT_WAY = {"r": [("h", 1.0), ("p", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []}
 SHARED = (  # r uses h twice and p uses it once; the three arrows are listed in two ways
     {"r": [("h", 1.0), ("h", 1.0), ("p", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []},
     {"r": [("p", 1.0), ("h", 1.0), ("h", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []},
 )
+
+
+def on_arrival(graph, root, last):
+    """A node sends as soon as it has got something, and once; the queue gives out its first or its last node."""
+    grads, ready = {root: 1.0}, [root]
+    while ready:
+        node = ready.pop(-1 if last else 0)
+        for to, slope in graph[node]:
+            if to not in grads:
+                ready.append(to)
+            grads[to] = grads.get(to, 0.0) + slope * grads[node]
+    return grads
+
+
+def at_once(graph, root):
+    """The same with calls: a node goes on the moment that its first gradient comes."""
+    grads = {}
+
+    def visit(node, grad):
+        first = node not in grads
+        grads[node] = grads.get(node, 0.0) + grad
+        for to, slope in graph[node] if first else []:
+            visit(to, slope * grad)
+
+    visit(root, 1.0)
+    return grads
+
+
+def resent(graph, root):
+    """With calls, and each time a node gets something, it sends all that it has got so far."""
+    grads = {}
+
+    def visit(node, grad):
+        grads[node] = grads.get(node, 0.0) + grad
+        for to, slope in graph[node]:
+            visit(to, slope * grads[node])
+
+    visit(root, 1.0)
+    return grads
+
+
+HASTY = [*(on_arrival(FIVE, "e", last)["x"] for last in (False, True)), at_once(FIVE, "e")["x"]]
 
 
 def check_04_3(answer, torch):
@@ -678,6 +794,8 @@ def check_04_3(answer, torch):
 def judge_04_3(answer, torch):
     if not isinstance(answer(guarded(CHAIN, 1000), "y"), dict):
         return not_yet("Return the dictionary {node: gradient}.")
+    if same(inspect.unwrap(answer), define(PATIENT, "backward", torch)):
+        return almost("pasted")
     if not near(at(answer, CHAIN, "y", "x"), 6.0):
         return not_yet("A chain of two nodes with slopes 3 and 2 should give 6 at its end.")
     twice = at(answer, TWICE, "y", "x")
@@ -685,11 +803,17 @@ def judge_04_3(answer, torch):
         return almost("overwritten")
     if not near(twice, 5.0):
         return not_yet(f"Two arrows with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
+    if near(at(answer, EQUAL, "y", "x"), 2.0):
+        return almost("equal arrows")
     five = at(answer, FIVE, "e", "x")
     if five is None:
         return not_yet("On the graph of the lesson, x gets no gradient at all: the queue has run dry.")
+    if any(near(five, number) for number in HASTY):
+        return almost("hasty")
+    if near(five, resent(FIVE, "e")["x"]):
+        return almost("sent again")
     if not near(five, 316.0):
-        return almost("hasty" if five < 316 else "sent again")
+        return not_yet(f"On the graph of the lesson, x should get 316, and got {five}.")
     if not near(at(answer, backwards(FIVE), "e", "x"), 316.0):
         return almost("as written down")
     if near(at(answer, SHORT_WAY, "r", "x"), 1.0):
@@ -721,15 +845,14 @@ def doubled_04_3(answer):
 
 
 def judge_programs_04_3(answer, torch):
-    given = guarded(FIVE)
-    grads, truth = answer(given, "e"), gradients(FIVE, "e")
+    grads, truth = answer(guarded(FIVE), "e"), gradients(FIVE, "e")
     if wrong := [node for node in grads if node in truth and not near(grads[node], truth[node])]:
         node = wrong[0]
         return not_yet(f"On the graph of the lesson, x gets its 316. But {node} does not get its {truth[node]:g}.")
     if set(truth) - set(grads):
         return almost("nodes missing")
-    if given != FIVE:
-        return almost("taken apart")
+    if not near(at(answer, ALONE, "x", "x"), 1.0):
+        return not_yet("A graph may be one leaf, as for x.backward(): that leaf gets the 1 of the root.")
     for _ in range(4):
         y = random_program(torch)
         graph, root, leaves = read(torch, y)
@@ -751,6 +874,24 @@ def without_nothing(graph):
     """A toy graph without its edges to nothing."""
     return {node: [edge for edge in edges if edge[0] is not None] for node, edges in graph.items()}
 
+
+PATIENT = """\
+from collections import Counter
+
+
+def backward(graph, root, patient=True):
+    waits = Counter(to for arrows in graph.values() for to, slope in arrows)
+    grads, queue = {root: 1.0}, [root]
+    while queue:
+        node = queue.pop(0)
+        for to, slope in graph[node]:
+            waits[to] -= 1
+            first, last = to not in grads, waits[to] == 0
+            grads[to] = grads.get(to, 0.0) + slope * grads[node]
+            if last if patient else first:
+                queue.append(to)
+    return grads
+"""
 
 STARTER_3 = """\
 def backward(graph, root):
@@ -784,7 +925,8 @@ def backward(graph, root):
 EX3 = Exercise(
     id="04.3", kind="repair", title="Repair the walker of paths", minutes=10, difficulty=2,
     question="The engine is right and walks every path. Make it look at each node's arrows a few times at "
-    "most, without recursion, and with the same numbers for all nodes.",
+    "most, without recursion, and with the same numbers for all nodes. In your own words: the lesson's engine as it "
+    "stands does not count.",
     name="backward", starter=STARTER_3,
     hints=(
         "What must be true of a node before it may send anything on? How can you know, without walking?",
@@ -898,9 +1040,19 @@ EX3 = Exercise(
                 "                sent[to] = sent.get(to, 0.0) + slope * part\n"
                 "        parts = sent\n"
                 "    return grads\n"),
+        Mistake("pasted",
+                "That is the lesson's engine as it stands. It is right, and it is not yours: write it without "
+                "looking, or "
+                "find an order without counts.", PATIENT),
+        Mistake("equal arrows",
+                "Two equal arrows count twice: for x * x at 2, the node sends the same number twice. A set keeps one "
+                "of "
+                "them.", COUNTED.replace("def backward(graph, root):\n", "def backward(graph, root):\n    graph = "
+                                         "{node: list(set(edges)) for node, edges in graph.items()}\n")),
         Mistake("looks too often",
-                "Every node is run once, but to find out which is ready, the arrows of the whole graph are looked at "
-                "again and again. Count once; then each delivery lowers one count.",
+                "The arrows of the whole graph are looked at again and again, more than ten times each in a small "
+                "graph. "
+                "Once it is known how many gradients each node waits for, a few looks are enough.",
                 "def backward(graph, root):\n"
                 "    grads, done = {root: 1.0}, set()\n"
                 "    while len(done) < len(graph):\n"
@@ -943,8 +1095,8 @@ EX3 = Exercise(
                 "            grads[to] += slope * grads[node]\n"
                 "    return grads\n"),
         Mistake("overwritten",
-                "Where two arrows meet, the second gradient takes the place of the first. They must be added: "
-                "x * x has the slope 2x, not x.",
+                "Where two arrows meet, one of the two gradients is lost. They must be added: x * x has the slope 2x, "
+                "not x.",
                 COUNTED.replace("grads.get(to, 0.0) + slope", "slope")),
         Mistake("as written down",
                 "You go through the nodes in the order in which the dictionary lists them. That happens to be "
@@ -992,6 +1144,8 @@ def after(answer, graph, root, stored, passes=1):
 
 def check_04_4(answer, torch):
     chain = after(answer, CHAIN, "y", {})
+    if not chain and near(after(answer, CHAIN, "y", {"x": 0.0}).get("x"), 6.0):
+        return almost("no entry made")
     if not chain:
         return almost("another dictionary")
     if not near(chain.get("x"), 6.0):
@@ -1003,24 +1157,26 @@ def check_04_4(answer, torch):
         return almost("added too often")
     if not near(twice, 5.0):
         return not_yet(f"Two arrows with slopes 3 and 2 lead to x. It should get 5, and got {twice}.")
-    given, order = {node: list(edges) for node, edges in FIVE.items()}, consumers_first(FIVE, "e")
-    answer(given, order, {})
-    if given != FIVE or order != consumers_first(FIVE, "e"):
-        return almost("taken apart")
     once, again = (after(answer, FIVE, "e", {}, passes).get("x") for passes in (1, 2))
     if not near(once, 316.0):
         return not_yet(f"One pass over the lesson's graph should leave 316 for x, and leaves {once}.")
     if near(again, once):
         return almost("overwritten between passes")
-    if set(after(answer, FIVE, "e", {})) <= {"x"} and near(again, 3 * once):
-        return almost("counted again")
     if not near(again, 2 * once):
-        return almost("survivors")
+        if set(after(answer, FIVE, "e", {})) & (set(FIVE) - {"e", "x"}):
+            return almost("survivors")
+        if near(after(answer, CHAIN, "y", {"x": 10.0}).get("x"), 26.0):  # 10, and the 10 once more with the 6
+            return almost("counted again")
+        return not_yet(f"Each pass should add {once:g} to x's entry. After the second it holds {again}.")
     stored = after(answer, CHAIN, "y", {"z": 7.0})
     if not near(stored.get("z"), 7.0):
         return almost("cleared for all")
-    if set(stored) - {"x", "z"}:
+    if {"y", "p"} <= set(stored):
         return almost("stored results")
+    if more := set(stored) - {"x", "z"}:
+        return not_yet(f"Afterwards grad has an entry for {sorted(map(str, more))[0]}, which is no leaf.")
+    if not near(after(answer, ALONE, "x", {}, 2).get("x"), 2.0):
+        return almost("a root that is a leaf")
     if "v" in after(answer, CHAIN | {"u": [("v", 1.0)], "v": []}, "y", {}):
         return almost("never reached")
     for _ in range(3):
@@ -1029,7 +1185,10 @@ def check_04_4(answer, torch):
         stored = {name: 0.5 for name in leaves}
         y.backward()
         after(answer, without_nothing(graph), root, stored, passes=3)
-        if any(not near(stored[name], 0.5 + 3 * leaf.grad.item()) for name, leaf in leaves.items()):
+        fair = [near(stored[name], 0.5 + 3 * leaf.grad.item()) for name, leaf in leaves.items()]
+        if not all(fair) and all(ok or stored[name] == 0.5 for ok, name in zip(fair, leaves, strict=True)):
+            return almost("not every leaf")
+        if not all(fair):
             return not_yet("Three passes over a random program do not add three times its gradient.")
     return correct("buffers live for one pass, .grad lives on, and only leaves have one.")
 
@@ -1086,16 +1245,41 @@ EX4 = Exercise(
     ),
     mistakes=(
         Mistake("survivors",
-                "The second pass is too large: it began with what the first had left in the entries of the "
-                "results. A result's gradient must not survive its pass.",
+                "The second pass is wrong: it began with what the first had left in the entries of the results. A "
+                "result's gradient must not survive its pass.",
                 STARTER_4 + "\n    del grad[order[0]]"),
         Mistake("counted again",
                 "The second pass is too large: its buffers began with what was stored, so the leaf's entry is added "
                 "to itself. Buffers begin empty.",
                 BUFFERED.replace("buffers = {order[0]: 1.0}", "buffers = grad | {order[0]: 1.0}")),
+        Mistake("a root that is a leaf",
+                "If the root itself is a leaf, as for x.backward(), its gradient is the 1 that the pass starts with, "
+                "and "
+                "its entry should gain that. After two passes yours is missing or is not 2.",
+                "def backward(graph, order, grad):\n"
+                "    buffers = {order[0]: 1.0}\n"
+                "    for node in order:\n"
+                "        for to, slope in graph[node]:\n"
+                "            if graph[to]:\n"
+                "                buffers[to] = buffers.get(to, 0.0) + slope * buffers[node]\n"
+                "            else:\n"
+                "                grad[to] = grad.get(to, 0.0) + slope * buffers[node]\n"),
+        Mistake("not every leaf",
+                "A graph may have several leaves, by any name. Some of those behind the root get nothing from your "
+                "engine.",
+                "def backward(graph, order, grad):\n"
+                "    buffers = {order[0]: 1.0}\n"
+                "    for node in order:\n"
+                "        for to, slope in graph[node]:\n"
+                "            buffers[to] = buffers.get(to, 0.0) + slope * buffers[node]\n"
+                "    leaf = order[-1]\n"
+                "    grad[leaf] = grad.get(leaf, 0.0) + buffers[leaf]\n"),
+        Mistake("no entry made",
+                "An entry that is there gets its gradient. Where there is none, as before the first pass, none is "
+                "made.",
+                BUFFERED.replace("if not graph[node]:", "if not graph[node] and node in grad:")),
         Mistake("guard: changed a container",
-                "The graph or the order that you were given is no longer what it was. The next pass is given the same "
-                "two, and would find nothing to do.",
+                "The next pass is given the same two, and would find nothing to do.",
                 BUFFERED.replace("    for node in order:\n", "    while order:\n        node = order.pop(0)\n")),
         Mistake("never reached",
                 "A leaf that is not behind this root has got an entry. Nothing arrived there: its entry should be "
@@ -1109,8 +1293,7 @@ EX4 = Exercise(
                 "up, so that a batch can be cut in parts.",
                 BUFFERED.replace("grad.get(node, 0.0) + buffers[node]", "buffers[node]")),
         Mistake("overwritten inside a pass",
-                "Within one pass, where two arrows meet, the second gradient takes the place of the first: "
-                "x * x gets half its slope.",
+                "Within one pass, where two arrows meet, one of the two gradients is lost: x * x gets half its slope.",
                 BUFFERED.replace("buffers.get(to, 0.0) + slope", "slope")),
         Mistake("added too often",
                 "The leaf's entry is given the running total at each arrival, so that early gradients count "
@@ -1236,13 +1419,10 @@ def wrong_counts(graph, root):
 
 def judge_counts(answer, graph, root):
     """What is wrong with a learner's counts for one graph: a verdict, or None."""
-    given = guarded(graph, 5)
     try:
-        waits = answer(given, root)
+        waits = answer(guarded(graph, 4 * len(graph)), root)
     except TooOften:
-        return almost("paths counted")
-    if given != graph:
-        return almost("places lost")
+        return too_often(answer)
     if not isinstance(waits, dict) or not all(type(n) is int for n in waits.values()):
         return not_yet("Return a dictionary {node: how many gradients it waits for}, with whole numbers.")
     truth = behind(graph, root)
@@ -1253,7 +1433,7 @@ def judge_counts(answer, graph, root):
     if waits.get(None):
         return almost("edges to nothing")
     if agrees(truth):
-        return None
+        return not_yet("The root waits for nothing: its 1 is there before anything runs.") if waits.get(root) else None
     for name, counts in wrong_counts(graph, root).items():
         if agrees(counts):
             return almost(name)
@@ -1263,16 +1443,42 @@ def judge_counts(answer, graph, root):
     )
 
 
+def too_often(answer):
+    """What to say when a small graph is looked at very often: is every path walked, or is it only slow?"""
+    try:
+        waits = answer(guarded(doublings(10), 60), "h10")  # 2047 calls when each path is walked, 121 looks otherwise
+    except TooOften:
+        try:
+            waits = answer(guarded(doublings(10), 100_000), "h10")
+        except (TooOften, RecursionError):
+            return almost("paths counted")
+        right = isinstance(waits, dict) and all(waits.get(f"h{k}") == 2 for k in range(10))
+        return almost("paths walked" if right else "paths counted")
+    return not_yet("Your code looks at the arrows of a small graph more often than there are pairs of nodes.")
+
+
 def check_04_5(answer, torch):
+    limit = sys.getrecursionlimit()
+    try:
+        return judge_04_5(answer, torch)
+    except TooDeep:
+        return almost("too deep")
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def judge_04_5(answer, torch):
     plain_graph = FIVE | {"log": [("a", 1.0)]}
     found = judge_counts(answer, plain_graph, "e")
     if found:
         return found
+    if judge_counts(answer, FIVE | {"note": [("a", 1.0)]}, "e"):  # the same graph, but for a name
+        return almost("by name")
     renamed = FIVE | {"norm": [("b", 0.5), (None, 1.0)], "trace": [("norm", 1.0), ("a", 1.0)]}
     renamed["d"] = [(None, 2.0), *FIVE["d"]]
     found = judge_counts(answer, renamed, "e")
     if found:
-        return almost("by name") if found == almost("still starving") else found
+        return found
     found = judge_counts(answer, backwards(renamed), "e")
     if found:  # right a moment ago, when consumers were listed first
         return almost("as listed") if found == almost("one step") else found
@@ -1288,6 +1494,14 @@ def check_04_5(answer, torch):
         for name, leaf in leaves.items():
             if name not in ran or not near(grads[name], leaf.grad.item()):
                 return not_yet("With your counts, the engine does not bring every leaf its gradient.")
+    if found := judge_counts(answer, doublings(30), "h30"):
+        return found
+    try:
+        waits = answer(guarded(backwards(long_chain(LONG)), 1000), LONG)
+    except RecursionError:
+        return almost("too deep")
+    if not isinstance(waits, dict) or any(waits.get(node) != 1 for node in range(LONG)):
+        return not_yet(f"In a chain of {LONG:,} nodes, each but the root waits for one.")
     return correct("the queue waits for what will come, and for nothing else.")
 
 
@@ -1314,7 +1528,7 @@ def count(graph, root):
 EX5 = Exercise(
     id="04.5", kind="repair", title="Feed the starving queue", minutes=6, difficulty=2, puzzles=(25,),
     question="count(graph, root) counts arrows that will never deliver: those of nodes that are not behind the "
-    "root, and those to nothing, whose place holds None. Count the others only.",
+    "root, and those to nothing, whose place holds None. Count the others only, without recursion: graphs are deep.",
     name="count", starter=STARTER_5,
     hints=(
         "Which nodes will run at all? Start at the root and go where arrows lead.",
@@ -1338,6 +1552,18 @@ EX5 = Exercise(
         "            if to is not None:\n"
         "                waits[to] += 1\n"
         "    return waits\n",
+        # what the root leads to, in rounds
+        "def count(graph, root):\n"
+        "    reached, new = set(), {root}\n"
+        "    while new:\n"
+        "        reached |= new\n"
+        "        new = {to for node in new for to, _ in graph[node] if to is not None} - reached\n"
+        "    waits = dict.fromkeys(graph, 0)\n"
+        "    for node in reached:\n"
+        "        for to, _ in graph[node]:\n"
+        "            if to is not None:\n"
+        "                waits[to] += 1\n"
+        "    return waits\n",
     ),
     mistakes=(
         Mistake("still starving",
@@ -1351,6 +1577,35 @@ EX5 = Exercise(
                 STARTER_5.replace("for node in graph:", 'for node in set(graph) - {"log"}:')
                 .replace("            waits[to] =", "            if to is not None:\n"
                          "                waits[to] =")),
+        Mistake("too deep",
+                "The counts are right. But a function that calls itself for each node on the way ends with a "
+                "RecursionError on a chain of some thousands.",
+                "def count(graph, root):\n"
+                "    waits, met = {}, set()\n\n"
+                "    def visit(node):\n"
+                "        if node not in met:\n"
+                "            met.add(node)\n"
+                "            for to, _ in graph[node]:\n"
+                "                if to is not None:\n"
+                "                    waits[to] = waits.get(to, 0) + 1\n"
+                "                    visit(to)\n\n"
+                "    visit(root)\n"
+                "    return waits\n"),
+        Mistake("paths walked",
+                "Each arrow is counted once, as it should be. But you walk into a node again each time an arrow leads "
+                "there: with 30 doublings that is a billion times.",
+                "def count(graph, root):\n"
+                "    arrows, todo = set(), [root]\n"
+                "    while todo:\n"
+                "        node = todo.pop()\n"
+                "        for place, (to, _) in enumerate(graph[node]):\n"
+                "            if to is not None:\n"
+                "                arrows.add((node, place, to))\n"
+                "                todo.append(to)\n"
+                "    waits = {}\n"
+                "    for _, _, to in arrows:\n"
+                "        waits[to] = waits.get(to, 0) + 1\n"
+                "    return waits\n"),
         Mistake("not used",
                 "You leave out nodes that no other node uses. In the second graph of the check, norm is used, by "
                 "trace; but neither of them is behind the root. Ask whether the root leads there.",
@@ -1393,8 +1648,9 @@ EX5 = Exercise(
                 "                    waits[to] = waits.get(to, 0) + 1\n"
                 "    return waits\n"),
         Mistake("guard: changed a container",
-                "You took arrows out of the graph itself. An arrow to nothing keeps the place of an operand, and the "
-                "pass that comes after the counting needs the graph as it was.",
+                "An arrow to nothing keeps the place of an operand, and the pass that comes after the counting needs "
+                "the "
+                "graph as it was.",
                 "def count(graph, root):\n"
                 "    for node in graph:\n"
                 "        graph[node] = [arrow for arrow in graph[node] if arrow[0] is not None]\n"
@@ -1484,6 +1740,11 @@ def paths_from(graph, root):
     return sum(visits.values())
 
 
+def differ(found, right):
+    """Does an engine report another gradient than the right one, for any node?"""
+    return any(not near(found.get(node), grad) for node, grad in right.items())
+
+
 MOST_NODES, MANY_VISITS = 40, 1000
 
 
@@ -1504,12 +1765,20 @@ def check_04_6(answer, torch):
         return not_yet("This graph has something that plain numbers do not show. Use simple arithmetic on x.")
     if not math.isfinite(truth) or abs(truth) < 1e-6:
         return almost("nothing to see")
+    right = gradients(graph, root)
     if near(surviving(graph, root)[name], 2 * truth):
         return almost("survivors slip through")
-    if near(overwriting(graph, root)[name], truth):
+    if not differ(overwriting(graph, root), right):
+        several = any(times > 1 for times in arrivals(graph, graph).values())
+        if several:
+            return not_yet("Some node gets two gradients, and an engine that keeps only the last is right all the "
+                "same: "
+                           "what it loses are zeros.")  # fmt: skip
         return almost("overwriting slips through")
-    if near(hasty(graph, root)[name], truth):
-        return almost("haste slips through")
+    if not differ(hasty(graph, root), right):
+        turned = {node: edges[::-1] for node, edges in graph.items()}
+        caught = differ(hasty(turned, root), right)
+        return almost("haste slips through, the long way first" if caught else "haste slips through")
     if paths_from(graph, root) < MANY_VISITS:
         return almost("paths slip through")
     return correct("one small program that five broken engines fail, each in its own way.")
@@ -1544,6 +1813,9 @@ EX6 = Exercise(
         "    for _ in range(12):\n"
         "        y = y.sin() * 0.1 + y\n"
         "    return y\n",
+        # an even number of minus signs: overwriting gets x right, and every second result on the way wrong
+        "def probe(torch, x):\n    y = x\n    for _ in range(12):\n        y = y - y * 0.5\n    return y\n",
+        "def probe(torch, x):\n    y = x\n    for _ in range(11):\n        y = y - y * 0.5\n    return y\n",
         "def probe(torch, x):\n"
         "    a = x * x\n"
         "    b = a + x\n"
@@ -1563,6 +1835,14 @@ EX6 = Exercise(
                 "The hasty engine gets your graph right: whenever a node sends something on, its whole sum happens to "
                 "be there. (What comes late to x does no harm, for x sends nothing on.)",
                 "def probe(torch, x):\n    y = x\n    for _ in range(10):\n        y = y + y\n    return y\n"),
+        Mistake("haste slips through, the long way first",
+                "A short way and a long one lead to your nodes, and the long one stands first, as in y * 2 + y. So it "
+                "comes first into the hasty queue, and has delivered when the turn of y comes.",
+                "def probe(torch, x):\n    y = x\n    for _ in range(10):\n        y = y * 2 + y\n    return y\n"),
+        Mistake("guard: changed a .grad",
+                "Leave the passes to the check: it runs each engine over the graph that you return.",
+                "def probe(torch, x):\n    y = x\n    for _ in range(10):\n        y = y + y * 0.5\n"
+                "    y.backward(retain_graph=True)\n    return y\n"),
         Mistake("paths slip through",
                 "Every number that should differ does. But there are so few paths that walking them all "
                 f"visits fewer than {MANY_VISITS} nodes, and nobody would notice the walker.",

@@ -15,7 +15,7 @@
 #
 # **After the forward pass your activations, the results in between, stay in memory although nobody uses them any more. Who holds them, which ones exactly, and what makes them go away?**
 #
-# Training runs out of memory in the forward pass, and "Trying to backward through the graph a second time" appears in the backward pass. Both have one cause: nodes keep tensors for later, and let go of them once. At the end you can claim, with a cell that proves it:
+# Training often runs out of memory in the forward pass, and "Trying to backward through the graph a second time" appears in the backward pass. Both have one cause: nodes keep tensors for later, and let go of them once. At the end you can claim, with a cell that proves it:
 #
 # - **C06.1** Addition keeps no tensor; multiplication keeps a factor only if the other factor needs a gradient.
 # - **C06.2** A saved input is kept by reference: reading the slot gives back the very same tensor object.

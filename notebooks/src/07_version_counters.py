@@ -17,7 +17,7 @@
 #
 # It is one number per memory, and one comparison. At the end you can predict which edits are safe, read the error word by word, and repair a training step without guessing. You can claim, with a cell that proves it:
 #
-# - **C07.1** Every in-place operation adds one to the version of a tensor, even under no_grad and even if no value changes.
+# - **C07.1** Every in-place operation that writes to a tensor adds one to its version, even under no_grad and even if no value changes.
 # - **C07.2** `x[0] += 1` adds two: one for the write to the view, one for assigning the view back.
 # - **C07.3** A tensor, its views and its detach() share one version counter; `.data` shares the memory but not the counter, and clone() shares neither.
 # - **C07.4** requires_grad_(), assigning `.grad` and writes through `.data` leave the version as it is.
@@ -123,7 +123,7 @@ t[0] += 1
 print("t[0] += 1:     version", t._version)
 
 # %% [markdown]
-# **The counter belongs to the memory.** A view and a `detach()` look at the same memory and share its counter, so a write through any of them is seen by all. `clone()` has memory of its own. `.data` is the odd one: same memory, a counter of its own. A write through it changes `t` and leaves no trace. `requires_grad_()` and assigning `.grad` write to no element and do not count.
+# **The counter belongs to the memory.** A view and a `detach()` look at the same memory and share its counter, so a write through any of them is seen by all. `clone()` has memory of its own. `.data` is the odd one: same memory, a counter of its own. A write through it changes `t` and leaves no trace. `requires_grad_()`, `detach_()` and assigning `.grad` write to no element and do not count.
 
 # %% tags=["C07.3", "C07.4"]
 t = torch.zeros(3)

@@ -24,13 +24,13 @@
 # - **C08.5** A recorded write through a view puts CopySlices on top of the base's old node, and AsStridedBackward0, the view's new node, on top of CopySlices.
 # - **C08.6** The gradient through a write to a part is that of the same values built out of place.
 # - **C08.7** Assigning to a part sends the gradient to the value assigned and zero to what was replaced, and a plain buffer becomes part of the graph when something that requires grad is assigned to a part of it.
-# - **C08.8** A view that was made before its base was written to gets a new grad_fn when it is next asked for one.
+# - **C08.8** A view that came alone from its call gets a new grad_fn when it is asked for one after a write to its base.
 # - **C08.9** Writing to a view of a leaf that requires grad raises, `x[0] = 5.0` too; under no_grad it is allowed and counted, and the leaf stays a leaf.
 # - **C08.10** While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed with after their base was written to; without a history both are allowed.
 # - **C08.11** An expanded tensor may not be written to with add_ or mul_, because several of its elements lie in one place.
 # - **C08.12** A view made under no_grad of a tensor with history may not be written to outside no_grad.
 # - **C08.13** A write to one part of a tensor makes a saved view of another part stale, though none of the saved numbers has changed.
-# - **C08.14** A module with a full backward hook hands out its result as a view made by a custom Function, which may not be written to.
+# - **C08.14** A module with a full backward hook hands out a result that requires grad as a view made by a custom Function, which may not be written to.
 #
 # **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/views.py` · **Out of scope** detach and no_grad as ways out of the graph (lesson 09), views made by custom Functions (lesson 11)
 
@@ -266,7 +266,7 @@ print(y, plain)
 #
 # **A view made inside, a write outside.** The view was made under `no_grad`, the write comes outside. Is the write to be recorded or not? The two places say different things, so PyTorch refuses and asks you to decide: make both inside the block, or both outside. (A view made outside may be written to inside. That is counted and not recorded.)
 #
-# **A relative: hooks and in-place ReLU.** A module (a layer, such as `nn.Linear`) with a full backward hook sends its result through a custom Function, which hands out a view. An in-place ReLU behind it is refused in the same way. Use the ReLU that is not in place.
+# **A relative: hooks and in-place ReLU.** A module (a layer, such as `nn.Linear`) with a full backward hook sends a result that requires grad through a custom Function, which hands out a view. An in-place ReLU behind it is refused in the same way. Use the ReLU that is not in place.
 #
 # **A stale view.** The nastiest one raises only at backward. `sin` saved `rest`; then somebody wrote to `first`, a *different* part. One counter serves the whole memory, so the saved view counts as changed. The message names a node that you never called, `AsStrided`: the one that a view gets after a write. When you read it, look for a write to any part of the tensor that the view was cut from. (If the whole was saved and a part written, it says `CopySlices`; under `no_grad`, the node that made the whole.) This is how a loop `out[t + 1] = out[t] * w` fails. Give the saved part memory of its own. In the picture, taken before the backward that fails, `rest` still holds 2 and 3, and yet the slot is STALE.
 

@@ -23,8 +23,8 @@ def versions(seen, expected):
 
 
 def test_c07_1_in_place_ops_add_one(torch):
-    """Every in-place operation adds one to the version of a tensor, even under no_grad and even if no value
-    changes.
+    """Every in-place operation that writes to a tensor adds one to its version, even under no_grad and even if no
+    value changes.
     """
     t = torch.ones(3)
     steps = [
@@ -80,8 +80,10 @@ def test_c07_4_what_does_not_count(torch):
     t.grad = torch.ones(3)
     t.data.add_(5)
     t.data[0] = 1.0
+    y = t * 1
+    y.detach_()
 
-    assert t._version == 0
+    assert t._version == 0 and y._version == 0
     assert t.tolist() == [1.0, 5.0, 5.0]
 
 

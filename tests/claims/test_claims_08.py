@@ -159,7 +159,7 @@ def test_c08_7_assignment(torch):
 
 
 def test_c08_8_old_views_catch_up(torch):
-    """A view that was made before its base was written to gets a new grad_fn when it is next asked for one."""
+    """A view that came alone from its call gets a new grad_fn when it is asked for one after a write to its base."""
     for write in (lambda y: y[1:].mul_(10), lambda y: y.mul_(torch.tensor([1.0, 10.0, 10.0]))):
         x = leaf(torch)
         y = x * 2
@@ -306,8 +306,8 @@ def test_c08_13_stale_views(torch):
 
 
 def test_c08_14_a_hook_hands_out_a_view(torch):
-    """A module with a full backward hook hands out its result as a view made by a custom Function, which may not
-    be written to.
+    """A module with a full backward hook hands out a result that requires grad as a view made by a custom Function,
+    which may not be written to.
     """
     for module in (torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(3, 3))):
         x = leaf(torch).view(1, 3)
@@ -321,5 +321,8 @@ def test_c08_14_a_hook_hands_out_a_view(torch):
             with pytest.raises(RuntimeError, match="Output 0 of BackwardHookFunction is a view .* custom Function"):
                 write(module(x))
         module(x).relu().sum().backward()
+        with torch.no_grad():
+            assert not module(x)._is_view()
+            module(x).relu_()
         handle.remove()
         module(x).relu_()

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gc
+import inspect
 import random
 import warnings
 import weakref
@@ -340,20 +341,21 @@ EX1 = Exercise(
 # --- 13.2 -----------------------------------------------------------------------------------------
 
 
-class Critic:
+def make_critic(torch, inputs=3, hidden=4):
     """A small critic with smooth units that remembers what it was asked about."""
 
-    def __init__(self, torch, inputs=3, hidden=4):
-        self.torch, self.asked = torch, []
-        self.parameters = [
-            array(torch, inputs, hidden, requires_grad=True), array(torch, hidden, requires_grad=True),
-            array(torch, hidden, 1, requires_grad=True), array(torch, 1, requires_grad=True),
-        ]  # fmt: skip
+    class Critic(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name, shape in (("W1", (inputs, hidden)), ("b1", (hidden,)), ("W2", (hidden, 1)), ("b2", (1,))):
+                setattr(self, name, torch.nn.Parameter(array(torch, *shape)))
+            self.asked = []
 
-    def __call__(self, x):
-        self.asked.append(weakref.ref(x))
-        W1, b1, W2, b2 = self.parameters
-        return self.torch.tanh(x @ W1 + b1) @ W2 + b2
+        def forward(self, x):
+            self.asked.append(weakref.ref(x))
+            return torch.tanh(x @ self.W1 + self.b1) @ self.W2 + self.b2
+
+    return Critic()
 
 
 def scores_and_slopes(torch, critic, x, create_graph=False):
@@ -370,20 +372,22 @@ def reference_loss(torch, critic, real, fake, weight):
 
 def by_finite_differences(torch, critic, real, fake, weight):
     """The gradients of that loss for the critic's parameters, measured."""
-    kept = critic.parameters
+    parameters = list(critic.parameters())
+    kept = [p.detach().clone() for p in parameters]
 
-    def value(*parameters):
-        critic.parameters = parameters
+    def put(values):
+        with torch.no_grad():
+            for p, value in zip(parameters, values, strict=True):
+                p.copy_(value)
+
+    def value(*values):
+        put(values)
         return reference_loss(torch, critic, real, fake, weight).item()
 
     try:
-        return finite_differences(torch, value, [p.detach() for p in kept])
+        return finite_differences(torch, value, kept)
     finally:
-        critic.parameters = kept
-
-
-def plus(first, second):
-    return [a + b for a, b in zip(first, second, strict=True)]
+        put(kept)
 
 
 def all_near(found, wanted, tolerance=1e-5):
@@ -392,18 +396,26 @@ def all_near(found, wanted, tolerance=1e-5):
 
 def check_13_2(answer, torch):
     with quiet(), no_collector():
-        for size, weight in ((3, 2.0), (4, 5.0)):
-            verdict = one_critic(answer, torch, size, weight)
+        for reals, fakes, weight in ((4, 5, 2.0), (1, 2, 5.0), (2, 2, 0.5)):
+            verdict = one_critic(answer, torch, reals, fakes, weight)
             if verdict is not None:
                 return verdict
     return correct("the penalty pulls, nothing else is in .grad, and every step goes with its last name.")
 
 
-def one_critic(answer, torch, size, weight):
+def one_critic(answer, torch, reals, fakes, weight):
     """The verdict on one random critic and batch, or None when all is well."""
-    critic, real, fake = Critic(torch), array(torch, size, 3), array(torch, size, 3)
+    critic, real, fake = make_critic(torch), array(torch, reals, 3), array(torch, fakes, 3)
+    parameters = list(critic.parameters())
     wanted_value = reference_loss(torch, critic, real, fake, weight).item()
+    wanted = by_finite_differences(torch, critic, real, fake, weight)
+    without = torch.autograd.grad(reference_loss(torch, critic, real, fake, 0), parameters)
     critic.asked.clear()
+    before = [torch.zeros_like(p) for p in parameters]
+    if reals == 1:  # gradients from an earlier pass
+        before = [array(torch, *p.shape) for p in parameters]
+        for p, grad in zip(parameters, before, strict=True):
+            p.grad = grad.clone()
     try:
         loss = answer(torch, critic, real, fake, weight)
     except RuntimeError as error:
@@ -414,31 +426,20 @@ def one_critic(answer, torch, size, weight):
         return not_yet("Return the loss as a tensor, so that backward can be called on it.")
     if loss.numel() != 1 or not shared.near(flat(loss), [wanted_value], 1e-7):
         return name_value(torch, critic, real, fake, weight, loss)
-    early = [p.grad for p in critic.parameters]
+    if not loss.requires_grad:
+        return not_yet("The number is right. But the loss has no history, and backward() cannot start from it.")
     try:
         loss.backward()
     except RuntimeError as error:
         if "second time" not in str(error):
             raise
-        inner = torch.autograd.grad(critic(real).sum(), critic.parameters)
-        if early[0] is not None and not all_near(early, inner):
-            return not_yet("The check calls backward on what your function returns; leave that call to it.")
         return almost("released")
-    found = [torch.zeros_like(p) if p.grad is None else p.grad.detach() for p in critic.parameters]
-    wanted = by_finite_differences(torch, critic, real, fake, weight)
+    found = [b * 0 if p.grad is None else p.grad.detach() - b for p, b in zip(parameters, before, strict=True)]
     if not all_near(found, wanted):
-        without = torch.autograd.grad(reference_loss(torch, critic, real, fake, 0), critic.parameters)
-        inner = torch.autograd.grad(critic(real).sum(), critic.parameters)
-        names = {"in backward": plus(wanted, inner), "constant": without, "both": plus(without, inner)}
-        for name, numbers_found in names.items():
-            if all_near(found, numbers_found):
-                return almost(name)
-        if any(grad is not None for grad in early):
-            return not_yet("Something is in the .grad of the critic's parameters before loss.backward() is called.")
+        if all_near(found, without):
+            return almost("constant")
         return not_yet("The loss is right, but its gradients differ from finite differences.")
-    if real.requires_grad or fake.requires_grad:
-        return not_yet("The caller's batch requires grad afterwards. Ask for slopes at a tensor of your own.")
-    del loss, early, found
+    del loss
     points = [each() for each in critic.asked if each() is not None and each() is not real and each() is not fake]
     rings = [point for point in points if point.is_leaf and point.grad is not None and point.grad.requires_grad]
     for point in rings:
@@ -448,17 +449,28 @@ def one_critic(answer, torch, size, weight):
 
 def name_value(torch, critic, real, fake, weight, loss):
     """The verdict on a loss whose number is not the one wanted."""
-    g = scores_and_slopes(torch, critic, real)
+    if loss.numel() != 1:
+        return not_yet(f"The loss should be one number; yours has the shape {tuple(loss.shape)}.")
+    g, at_fake = (scores_and_slopes(torch, critic, x) for x in (real, fake))
     scores = (critic(fake).mean() - critic(real).mean()).detach()
-    penalties = {
-        "not a mean": (g**2).sum(),
-        "mean of everything": (g**2).mean(),
-        "mean of the scores": ((g / len(g)) ** 2).sum(dim=1).mean(),
+    right = (g**2).sum(dim=1).mean()
+    losses = {
+        "not a mean": scores + weight * (g**2).sum(),
+        "mean of everything": scores + weight * (g**2).mean(),
+        "mean of the scores": scores + weight * ((g / len(g)) ** 2).sum(dim=1).mean(),
+        "the mean of columns": scores + weight * (g**2).sum(dim=0).mean(),
+        "pulled to 1": scores + weight * ((g.norm(dim=1) - 1) ** 2).mean(),
+        "lengths": scores + weight * g.norm(dim=1).mean(),
+        "at the fakes": scores + weight * (at_fake**2).sum(dim=1).mean(),
+        "without the weight": scores + right,
+        "the penalty alone": weight * right,
+        "rewarded": scores - weight * right,
     }
-    for name, penalty in penalties.items():
-        if near(loss.detach().reshape(()), (scores + weight * penalty).reshape(())):
+    for name, value in losses.items():
+        if near(loss.detach().reshape(()), value.reshape(())):
             return almost(name)
-    return not_yet("The number that is returned is not the loss of the question.")
+    return not_yet(f"For some critic your function returns {loss.item():.4g}, and the loss of the question is "
+                   f"{(scores + weight * right).item():.4g}; {scores.item():.4g} of that are the scores.")  # fmt: skip
 
 
 STARTER_2 = """\
@@ -495,15 +507,17 @@ EX2 = Exercise(
         SOLVED_2.replace("g**2).sum(dim=1)", "g.norm(dim=1) ** 2)"),
     ),
     mistakes=(
-        Mistake("in backward",
-                "The penalty pulls now. But backward() has also put the slopes of the scores into the .grad of every "
-                "parameter, and the loss's gradient is added to them: every step is wrong.", RECORDED_2),
+        Mistake("guard: changed a .grad",
+                "What your function leaves there is added to the gradient of the loss, and so every step is wrong.",
+                RECORDED_2),
         Mistake("constant",
-                "The number that is returned is right, and its gradient is that of the scores alone: the slopes have "
-                "no history, so the penalty is a constant.", SOLVED_2.replace("create_graph", "retain_graph")),
-        Mistake("both",
-                "The slopes still have no history, so the penalty is a constant. And the parameters' .grad hold the "
-                "gradient of the scores' sum as well.", STARTER_2.replace("(x.grad**2)", "(x.grad.clone() ** 2)")),
+                "The number that is returned is right, and its gradient is that of the scores alone. The penalty in it is a "
+                "constant: between the slopes and the loss, or already in the slopes, the history is missing.", SOLVED_2.replace("create_graph", "retain_graph")),
+        Mistake("guard: changed a .grad, and a constant", "",
+                STARTER_2.replace("(x.grad**2)", "(x.grad.clone() ** 2)")),
+        Mistake("guard: changed a .grad, cleared afterwards", "",
+                RECORDED_2.replace("create_graph=True)", "create_graph=True)\n    for p in critic.parameters():\n"
+                                   "        p.grad = None\n    g, x.grad = x.grad, None").replace("x.grad**2", "g**2")),
         Mistake("released",
                 "The pass for the slopes has released the graph of the scores, and the loss needs it again. "
                 "retain_graph=True hides that and loses the penalty; which flag retains and records?",
@@ -520,6 +534,30 @@ EX2 = Exercise(
         Mistake("mean of the scores",
                 "The gradient of the mean is smaller by the number of samples, and so are your slopes. The sum gives "
                 "each sample its own.", SOLVED_2.replace("scores.sum()", "scores.mean()")),
+        Mistake("the mean of columns",
+                "You add up over the samples and take the mean over the inputs. A sample's slopes stand in a row.",
+                SOLVED_2.replace("sum(dim=1)", "sum(dim=0)")),
+        Mistake("pulled to 1",
+                "That is the penalty of the lesson, which pulls the lengths towards 1. Here the squared length itself is "
+                "the penalty.",
+                SOLVED_2.replace("(g**2).sum(dim=1).mean()", "((g.norm(dim=1) - 1) ** 2).mean()")),
+        Mistake("lengths",
+                "You take the lengths. Asked are their squares.",
+                SOLVED_2.replace("(g**2).sum(dim=1)", "g.norm(dim=1)")),
+        Mistake("without the weight",
+                "weight is not in the loss.", SOLVED_2.replace("weight * penalty", "penalty")),
+        Mistake("rewarded",
+                "The penalty is subtracted: descent would make the slopes longer.",
+                SOLVED_2.replace("+ weight", "- weight")),
+        Mistake("the penalty alone",
+                "The scores are not in the loss any more.",
+                SOLVED_2.replace("critic(fake).mean() - scores.mean() + ", "")),
+        Mistake("at the fakes",
+                "The slopes are asked for at the real samples; yours are those at the fakes.",
+                SOLVED_2.replace("real.clone()", "fake.clone()").replace("- scores.mean()", "- critic(real).mean()")),
+        Mistake("guard: changed a flag",
+                "The caller's batch would require grad from now on. Ask for slopes at a tensor of your own.",
+                SOLVED_2.replace("x = real.clone().requires_grad_()", "x = real.requires_grad_()")),
         Mistake("many scores",
                 "There is one score for each sample, and grad wants one number or weights for all of them.",
                 SOLVED_2.replace("scores.sum()", "scores")),
@@ -548,7 +586,7 @@ class Counted:
 
 
 def functions_of(torch, x):
-    """Functions with a known Hessian: name -> (f, its Hessian times v)."""
+    """Functions with a known Hessian: name -> (f, its Hessian times v); and the other leaf that one of them reads."""
     a, c = array(torch, *x.shape, low=1.0, high=2.0), array(torch, *x.shape, low=1.0, high=2.0)
     k = torch.tensor(random.uniform(1, 2), dtype=torch.float64, requires_grad=True)
     now, nothing = x.detach(), torch.zeros_like(x)
@@ -559,25 +597,64 @@ def functions_of(torch, x):
         "steep": (lambda x: (c * x**3).sum() + 1e6 * (a * x).sum(), lambda v: 6 * c * now * v),
         "straight": (lambda x: (a * x).sum() * 3, lambda v: nothing),
         "times a weight": (lambda x: (k * x).sum(), lambda v: nothing),
+        "with a weight": (lambda x: (k * x * x).sum(), lambda v: 2 * k.detach() * v),
         "relu": (lambda x: (a * torch.relu(x)).sum(), lambda v: nothing),
-    }  # fmt: skip
+    }, k  # fmt: skip
 
 
 def check_13_3(answer, torch):
-    for shape in ((4,), (2, 3)):
+    for shape in ((4,), (2, 3), (), (2, 1, 2)):
         x, v = array(torch, *shape, low=0.5, requires_grad=True), array(torch, *shape)
-        for name, (f, product) in functions_of(torch, x).items():
+        if shape != (4,):
+            x.detach().mul_(random.choice((-1.0, 1.0)))
+            x.grad = array(torch, *shape)  # from an earlier pass of the caller's
+        functions, k = functions_of(torch, x)
+        for name, (f, product) in (functions.items() if shape else reversed(functions.items())):
             wanted = product(v) if product else torch.autograd.functional.hessian(f, x.detach()).reshape(
                 x.numel(), x.numel()) @ v.reshape(-1)  # fmt: skip
-            verdict = one_product(answer, torch, name, f, x, v, wanted.reshape(*shape))
+            verdict = one_product(answer, torch, name, f, x, v, wanted.reshape(shape))
+            if verdict is None and k.grad is not None:
+                verdict = almost("another leaf")
+            k.grad = None
             if verdict is not None:
                 return verdict
-    return correct("two passes, no table, and zeros where nothing is left to differentiate.")
+    return hidden_error(answer, torch) or correct("two passes, no table, and zeros where nothing is left to differentiate.")
+
+
+def hidden_error(answer, torch):
+    """A verdict when an error of the caller's function does not come out.
+
+    Without the guard: PyTorch keeps what a pass that failed had not yet reached, whatever the answer does.
+    """
+
+    def overwritten(x):
+        h = x * 1
+        other = h.detach()  # one memory, one counter
+
+        def write(grad):
+            other.add_(0)  # the first pass has read h by now, and its graph has saved it
+
+        h.register_hook(write)
+        return (h**3).sum()
+
+    def broken(x):
+        raise RuntimeError("an error of f's own")
+
+    for f, words in ((overwritten, IN_PLACE), (broken, "f's own")):
+        x = array(torch, 3, low=0.5, requires_grad=True)
+        try:
+            inspect.unwrap(answer)(torch, f, x, array(torch, 3))
+        except RuntimeError as error:
+            if words not in str(error):
+                raise
+        else:
+            return almost("error hidden")
+    return None
 
 
 def one_product(answer, torch, name, f, x, v, wanted):
     """The verdict on one function, or None when the product is right."""
-    counted = Counted(torch, f)
+    counted, before = Counted(torch, f), None if x.grad is None else flat(x.grad)
     try:
         with quiet():
             found = answer(torch, counted, x, v)
@@ -589,12 +666,11 @@ def one_product(answer, torch, name, f, x, v, wanted):
         if "only for scalar outputs" in str(error):
             return almost("weights forgotten")
         raise
-    if x.grad is not None:
-        x.grad = None
-        return almost("stored")
+    if before != (None if x.grad is None else flat(x.grad)):
+        return not_yet("x.grad is not as it was.")
     if isinstance(found, (tuple, list)) and len(found) == 1:
         return not_yet("grad returns a tuple, even of one; return the tensor in it.")
-    if found is None and name != "curved":
+    if found is None and name in ("straight", "times a weight"):
         return almost("None for zeros")
     if not isinstance(found, torch.Tensor) or tuple(found.shape) != tuple(x.shape):
         return not_yet("Return one tensor, of the shape of x.")
@@ -608,14 +684,16 @@ def name_product(torch, f, x, v, found, wanted):
     table = torch.autograd.functional.hessian(f, x.detach()).reshape(x.numel(), x.numel())
     rows = table.sum(1).reshape(*x.shape)
     slopes = torch.autograd.functional.vjp(f, x.detach())[1]
-    guesses = {"all ones": rows, "row sums times v": rows * v, "the first gradient": slopes,
+    guesses = {"no signs": wanted.abs(), "all ones": rows, "row sums times v": rows * v, "the first gradient": slopes,
                "the first, weighed": slopes * v}  # fmt: skip
     for name, guess in guesses.items():
         if near(found, guess, 1e-8):
             return almost(name)
     if near(found, wanted, 1e-3):
         return almost("measured")
-    return not_yet("For some function and vector the result is not the Hessian times v.")
+    shown = [", ".join(f"{value:.4g}" for value in flat(each)[:4]) for each in (found, wanted)]
+    return not_yet(f"For one function and x of shape {tuple(x.shape)} your result begins {shown[0]}, and the Hessian "
+                   f"times v begins {shown[1]}.")  # fmt: skip
 
 
 STARTER_3 = """\
@@ -651,7 +729,8 @@ EX3 = Exercise(
     ),
     mistakes=(
         Mistake("no history",
-                "The second call has nothing to differentiate: the first left a gradient without a history.",
+                "The second call has nothing to differentiate, though f is curved: the first left a gradient without a "
+                "history.",
                 product_source(FIRST_3.replace("create", "retain"), SECOND_3)),
         Mistake("straight",
                 "Right where f is curved. For a straight f the gradient is a constant without a history, even with "
@@ -664,9 +743,24 @@ EX3 = Exercise(
                 "None is the engine's word for 'no path'. Asked is the product, which is zeros there.",
                 product_source(FIRST_3, *ZERO_3, SECOND_3.replace("materialize_grads", "allow_unused"))),
         Mistake("guard: changed a .grad",
-                "The gradient of f is in x.grad now, where the caller's own gradients belong, and with a history it "
-                "closes a ring. autograd.grad stores nothing.",
-                product_source("f(x).backward(create_graph=True)", "g = x.grad", *ZERO_3, SECOND_3)),
+                "autograd.grad stores nothing.",
+                product_source("f(x).backward(create_graph=True)", "g = x.grad * 1", *ZERO_3, SECOND_3)),
+        Mistake("guard: changed a .grad, and cleared it", "",
+                product_source("x.grad = None", "f(x).backward(create_graph=True, inputs=[x])",
+                               "g, x.grad = x.grad, None", *ZERO_3, SECOND_3)),
+        Mistake("another leaf",
+                "The products are right, and x.grad is as it was. But f reads another leaf, a weight, and its .grad has "
+                "been filled: backward() fills every leaf that it reaches.",
+                product_source("old, x.grad = x.grad, None", "f(x).backward(create_graph=True)",
+                               "g, x.grad = x.grad, old", *ZERO_3, SECOND_3)),
+        Mistake("error hidden",
+                "One f raises an error of its own; with another the second pass raises, since something was written over. One "
+                "of these errors did not come out of your function: zeros are no answer to it.",
+                product_source("try:", f"    {FIRST_3}", "    return torch.autograd.grad(g, x, v)[0]",
+                               "except RuntimeError:", "    return torch.zeros_like(x)")),
+        Mistake("no signs",
+                "The sizes are right, and all signs are +. A Hessian times a vector may be negative.",
+                product_source(FIRST_3, *ZERO_3, SECOND_3 + ".abs()")),
         Mistake("all ones",
                 "That is the Hessian times a vector of ones: v is not in it.",
                 product_source(FIRST_3, *ZERO_3, "return torch.autograd.grad(g.sum(), x, materialize_grads=True)[0]")),

@@ -354,7 +354,7 @@ L.check("13.1", happens)
 # %% [markdown]
 # **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: at the real samples, the squared length of each sample's slopes, and the mean of these. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and leaves no ring behind.
 #
-# **13.3 · A Hessian times a vector** (6 minutes; the second cell below). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching `x.grad`. If all second derivatives are zero, because `f` is straight, return zeros.
+# **13.3 · A Hessian times a vector** (6 minutes; the second cell below). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching any `.grad`. If all second derivatives are zero, because `f` is straight, return zeros. An error in `f`, or in a pass, must come out.
 
 
 # %%
@@ -388,7 +388,7 @@ L.check("13.3", hessian_times)
 #
 # **13.5 · Learn the learning rate** (8 minutes; the second cell below). The function takes some steps on `inner` and returns the loss `outer` of what they lead to; both map a tensor to one number. Posted with "`lr.grad` is None". Repair it so that the result has the right gradients for the caller's `w` (a leaf) and `lr` (a tensor, one number), and the caller's `w` keeps its values.
 #
-# **13.6 · Arrays inside** (8 minutes, optional; the third cell). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error.
+# **13.6 · Arrays inside** (8 minutes, optional; the third cell). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. Writing into the input must not give a wrong gradient without an error, either.
 
 # %%
 cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}

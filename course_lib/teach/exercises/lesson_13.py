@@ -244,15 +244,20 @@ WRONG_HAPPENS = {
     ("C", "fine"): "already in .grad",
     ("C", "raises at backward"): "only a warning",
     ("C", "raises now"): "only a warning",
+    ("B", "raises now"): "plain is allowed",
+    ("D", "raises now"): "None is allowed",
     ("D", "raises at backward"): "the name is enough",
     ("D", "silently wrong"): "the name is enough",
     ("E", "fine"): "written in between",
+    ("E", "raises now"): "the write is allowed",
     ("E", "silently wrong"): "not counted",
     ("F", "fine"): "the leaf",
     ("F", "raises at backward"): "the leaf",
     ("F", "silently wrong"): "the leaf",
     ("G", "raises at backward"): "zeros are a gradient",
     ("G", "silently wrong"): "zeros are a gradient",
+    ("G", "raises now"): "ones are fine",
+    ("H", "raises now"): "nobody asks yet",
     ("H", "fine"): "three is a number",
     ("H", "silently wrong"): "three is a number",
 }
@@ -309,6 +314,19 @@ EX1 = Exercise(
         Mistake("the rest hides it",
                 "B: y gives p a history, so backward runs. g is a constant in it, and its part of the gradient is "
                 "missing.", happens_but("B", "fine")),
+        Mistake("plain is allowed",
+                "B: a sum may have an operand without a history; no line refuses it.", happens_but("B", "raises now")),
+        Mistake("None is allowed",
+                "D: .grad may be set to None at any time.", happens_but("D", "raises now")),
+        Mistake("the write is allowed",
+                "E: x.detach() requires no grad, so it may be written to. Who has saved what was written over?",
+                happens_but("E", "raises now")),
+        Mistake("ones are fine",
+                "G: the gradient of the sum of relu(x) is made of ones, and nothing forbids to ask for it.",
+                happens_but("G", "raises now")),
+        Mistake("nobody asks yet",
+                "H: g and p are computed like any numbers. A history is asked for in p.backward() only.",
+                happens_but("H", "raises now")),
         Mistake("already in .grad",
                 "C: the history is there and p.backward() runs. But x.grad is not empty: the gradient of y is in it, "
                 "and the new one is added.", happens_but("C", "fine")),
@@ -511,8 +529,9 @@ EX2 = Exercise(
                 "What your function leaves there is added to the gradient of the loss, and so every step is wrong.",
                 RECORDED_2),
         Mistake("constant",
-                "The number that is returned is right, and its gradient is that of the scores alone. The penalty in it is a "
-                "constant: between the slopes and the loss, or already in the slopes, the history is missing.", SOLVED_2.replace("create_graph", "retain_graph")),
+                "The number that is returned is right, and its gradient is that of the scores alone. The penalty in "
+                "it is a constant: between the slopes and the loss, or already in the slopes, the history is missing.",
+SOLVED_2.replace("create_graph", "retain_graph")),
         Mistake("guard: changed a .grad, and a constant", "",
                 STARTER_2.replace("(x.grad**2)", "(x.grad.clone() ** 2)")),
         Mistake("guard: changed a .grad, cleared afterwards", "",
@@ -538,8 +557,8 @@ EX2 = Exercise(
                 "You add up over the samples and take the mean over the inputs. A sample's slopes stand in a row.",
                 SOLVED_2.replace("sum(dim=1)", "sum(dim=0)")),
         Mistake("pulled to 1",
-                "That is the penalty of the lesson, which pulls the lengths towards 1. Here the squared length itself is "
-                "the penalty.",
+                "That is the penalty of the lesson, which pulls the lengths towards 1. Here the squared length itself "
+                "is the penalty.",
                 SOLVED_2.replace("(g**2).sum(dim=1).mean()", "((g.norm(dim=1) - 1) ** 2).mean()")),
         Mistake("lengths",
                 "You take the lengths. Asked are their squares.",
@@ -618,7 +637,8 @@ def check_13_3(answer, torch):
             k.grad = None
             if verdict is not None:
                 return verdict
-    return hidden_error(answer, torch) or correct("two passes, no table, and zeros where nothing is left to differentiate.")
+    shown = "two passes, no table, and zeros where nothing is left to differentiate."
+    return hidden_error(answer, torch) or correct(shown)
 
 
 def hidden_error(answer, torch):
@@ -712,7 +732,8 @@ SECOND_3 = "return torch.autograd.grad(g, x, v, materialize_grads=True)[0]"
 
 EX3 = Exercise(
     id="13.3", kind="write a row", title="A Hessian times a vector", minutes=6, difficulty=2, puzzles=(),
-    question="Return the Hessian of f at x times v: no table, x.grad untouched, zeros for a straight f.",
+    question="Return the Hessian of f at x times v: no table, no .grad touched, zeros for a straight f; "
+    "errors come out.",
     name="hessian_times", starter=STARTER_3,
     hints=(
         "Two calls of torch.autograd.grad. What must the first leave behind, and of what is the second the gradient?",
@@ -749,13 +770,13 @@ EX3 = Exercise(
                 product_source("x.grad = None", "f(x).backward(create_graph=True, inputs=[x])",
                                "g, x.grad = x.grad, None", *ZERO_3, SECOND_3)),
         Mistake("another leaf",
-                "The products are right, and x.grad is as it was. But f reads another leaf, a weight, and its .grad has "
-                "been filled: backward() fills every leaf that it reaches.",
+                "The products are right, and x.grad is as it was. But f reads another leaf, a weight, and its .grad "
+                "has been filled: backward() fills every leaf that it reaches.",
                 product_source("old, x.grad = x.grad, None", "f(x).backward(create_graph=True)",
                                "g, x.grad = x.grad, old", *ZERO_3, SECOND_3)),
         Mistake("error hidden",
-                "One f raises an error of its own; with another the second pass raises, since something was written over. One "
-                "of these errors did not come out of your function: zeros are no answer to it.",
+                "One f raises an error of its own; with another the second pass raises, since something was written "
+                "over. One of these errors did not come out of your function: zeros are no answer to it.",
                 product_source("try:", f"    {FIRST_3}", "    return torch.autograd.grad(g, x, v)[0]",
                                "except RuntimeError:", "    return torch.zeros_like(x)")),
         Mistake("no signs",
@@ -899,15 +920,21 @@ WRONG_CURES = {
     ("A", "a new tensor"): "no write",
     ("B", "retain_graph=True"): "kept, not recorded",
     ("B", "autograd.grad"): "the function is not it",
+    ("B", "materialize_grads=True"): "nothing is None",
+    ("C", "materialize_grads=True"): "zeros would hide it",
     ("C", "create_graph=True"): "recorded, not used",
     ("C", "retain_graph=True"): "nothing to retain",
     ("C", "autograd.grad"): "the gradient is fine",
     ("D", "create_graph=True"): "no path to record",
     ("D", "retain_graph=True"): "retained anyway",
+    ("D", "autograd.grad"): "grad says so",
+    ("D", "a new tensor"): "nothing written over",
+    ("E", "retain_graph=True"): "nothing released",
     ("E", "create_graph=True"): "the layer is plain",
     ("E", "autograd.grad"): "the layer is plain",
     ("F", "create_graph=True"): "too much",
     ("F", "autograd.grad"): "it is grad already",
+    ("F", "a new tensor"): "released, not overwritten",
 }
 
 
@@ -958,6 +985,25 @@ EX4 = Exercise(
         Mistake("the function is not it",
                 "B: with either function the gradient is a plain number, unless you ask for more.",
                 cures_but("B", "autograd.grad")),
+        Mistake("nothing is None",
+                "B: the slopes are there, and so is the penalty, 8.0 at first. None stands nowhere.",
+                cures_but("B", "materialize_grads=True")),
+        Mistake("zeros would hide it",
+                "C: zeros in the place of None would hide that lr is in no graph. It would learn as little.",
+                cures_but("C", "materialize_grads=True")),
+        Mistake("grad says so",
+                "D: this message comes from grad. backward() stores in leaves, and you want derivatives of each "
+                "gradient.",
+                cures_but("D", "autograd.grad")),
+        Mistake("nothing written over",
+                "D: the message does not speak of a version. Some pairs of weights do not meet in any term.",
+                cures_but("D", "a new tensor")),
+        Mistake("nothing released",
+                "E: had something been released too early, there would be an error. Here a number is wrong.",
+                cures_but("E", "retain_graph=True")),
+        Mistake("released, not overwritten",
+                "F: an overwritten tensor has another message, with two versions in it. Here the graph was released.",
+                cures_but("F", "a new tensor")),
         Mistake("recorded, not used",
                 "C: g is recorded, the report says so. The update is not: under no_grad nobody notes that w depends "
                 "on lr.", cures_but("C", "create_graph=True")),
@@ -1002,11 +1048,13 @@ def trained(torch, inner, outer, steps, w, lr):
     return outer(w.detach()).item()
 
 
+CASES_5 = (((3,), 3), ((2, 1, 2), 1), ((), 2), ((1,), 2), ((3,), 0))
+
+
 def check_13_5(answer, torch):
-    for steps in (3, 1, 2):
-        w, lr = array(torch, 3, low=0.2, high=0.9, requires_grad=True), leaf(torch, 0.07, torch.float64)
-        inner, outer = inner_and_outer(torch, array(torch, 3), array(torch, 3))
-        before = flat(w)
+    for shape, steps in CASES_5:
+        w, lr = array(torch, *shape, low=0.2, high=0.9, requires_grad=True), leaf(torch, 0.07, torch.float64)
+        inner, outer = inner_and_outer(torch, array(torch, *shape), array(torch, *shape))
         try:
             loss = answer(torch, w, lr, inner, outer, steps)
         except RuntimeError as error:
@@ -1015,21 +1063,31 @@ def check_13_5(answer, torch):
             if NO_HISTORY in str(error):
                 return almost("unrecorded")
             raise
-        if not shared.near(flat(w), before, 1e-12):
-            return almost("the caller's w")
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
             return not_yet("Return the outer loss, as a tensor of one element.")
-        value = functools.partial(trained, torch, inner, outer, steps)
-        wanted = finite_differences(torch, value, [w.detach(), lr.detach()])
-        if not shared.near(flat(loss), [value(w.detach(), lr.detach())], 1e-9):
-            return not_yet("The number that is returned is not the outer loss after these steps.")
-        verdict = gradients_of_training(torch, loss, (w, lr), wanted)
+        value = functools.partial(trained, torch, inner, outer)
+        right = value(steps, w.detach(), lr.detach())
+        if not shared.near(flat(loss), [right], 1e-9):
+            return name_training(torch, value, inner, steps, w.detach(), lr.detach(), loss.item(), right)
+        wanted = finite_differences(torch, functools.partial(value, steps), [w.detach(), lr.detach()])
+        verdict = gradients_of_training(torch, loss, (w, lr), wanted, inner, outer, steps)
         if verdict is not None:
             return verdict
     return correct("the outer gradient goes through every step, to where it began and to how long the steps were.")
 
 
-def gradients_of_training(torch, loss, leaves, wanted):
+def name_training(torch, value, inner, steps, w, lr, found, right):
+    """The verdict on a number that is not the outer loss after these steps."""
+    others = {"uphill": value(steps, w, -lr), "one step too many": value(steps + 1, w, lr)}
+    if steps > 1:
+        others |= {"one step only": value(1, w, lr), "one step too few": value(steps - 1, w, lr)}
+    for name, number in others.items():
+        if shared.near([found], [number], 1e-9):
+            return almost(name)
+    return not_yet(f"After {steps} steps the outer loss is {right:.5g}; your function returns {found:.5g}.")
+
+
+def gradients_of_training(torch, loss, leaves, wanted, inner, outer, steps):
     """The verdict on the gradients of the outer loss, or None when they are right."""
     if not loss.requires_grad:
         return almost("cut")
@@ -1039,17 +1097,30 @@ def gradients_of_training(torch, loss, leaves, wanted):
         if IN_PLACE not in str(error):
             raise
         return almost("written over")
-    if leaves[0].grad is not None or leaves[1].grad is not None:
-        return not_yet("Something is in the .grad of w or lr. The function should store nothing.")
     if found == (None, None):
         return almost("cut")
-    if found[1] is None:
-        return almost("lr as a number")
     if found[0] is None:
         return almost("last step only")
-    if not all(map(near, found, wanted, (1e-5, 1e-5))):
-        return almost("first order")
-    return None
+    if found[1] is None:
+        return None if steps == 0 and near(found[0], wanted[0], 1e-5) else almost("lr as a number")
+    if all(map(near, found, wanted, (1e-5, 1e-5))):
+        return None
+    for name in ("first order", "w cut off"):
+        if all(map(near, found, half_trained(torch, name, leaves, inner, outer, steps), (1e-7, 1e-7))):
+            return almost(name)
+    which, at = ("w", 0) if not near(found[0], wanted[0], 1e-5) else ("lr", 1)
+    shown = [", ".join(f"{number:.4g}" for number in flat(each[at])) for each in (found, wanted)]
+    return not_yet(f"After {steps} steps the outer loss is right. Its gradient for {which} is [{shown[0]}]; finite "
+                   f"differences give [{shown[1]}].")  # fmt: skip
+
+
+def half_trained(torch, name, leaves, inner, outer, steps):
+    """The gradients when part of the history is missing from every step."""
+    w, lr = leaves
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(inner(w), w, create_graph=True)
+        w = w - lr * g.detach() if name == "first order" else w.detach() - lr * g
+    return torch.autograd.grad(outer(w), leaves)
 
 
 STARTER_5 = """\
@@ -1086,10 +1157,10 @@ EX5 = Exercise(
     ),
     mistakes=(
         Mistake("first order",
-                "Nearly: the step is in the graph, but g is a constant in it. How g depends on w is missing, and that "
-                "was the point.", SOLVED_5.replace(", create_graph=True", "")),
+                "The steps are in the graph, but g is a constant in them. How g depends on w is missing, and that was "
+                "the point.", SOLVED_5.replace(", create_graph=True", "")),
         Mistake("guard: wrote into an argument",
-                "Your function has written into the caller's w. Take the steps on tensors of your own.",
+                "Take the steps on tensors of your own.",
                 STARTER_5.replace("(inner(w), w)", "(inner(w), w, create_graph=True)")),
         Mistake("written over",
                 "The steps are recorded, but made in place: they write over the w that the graph of g has saved, and "
@@ -1106,8 +1177,35 @@ EX5 = Exercise(
                 SOLVED_5.replace("        w = w - lr * g\n",
                                  "        with torch.no_grad():\n            w = w - lr * g\n")),
         Mistake("lr as a number",
-                "w has a gradient. But lr went in as a plain number (item, float), so nothing leads to it.",
+                "w has a gradient. But lr went in without its history (item, float, detach), so nothing leads to it.",
                 SOLVED_5.replace("lr * g", "lr.item() * g")),
+        Mistake("guard: wrote into an argument, and put it back", "",
+                "def after_training(torch, w, lr, inner, outer, steps):\n"
+                "    old = w.detach().clone()\n"
+                "    for _ in range(steps):\n"
+                "        (g,) = torch.autograd.grad(inner(w), w, create_graph=True)\n"
+                "        with torch.no_grad():\n            w -= lr * g\n"
+                "    loss = outer(w)\n"
+                "    with torch.no_grad():\n        w.copy_(old)\n    return loss\n"),
+        Mistake("guard: changed a .grad",
+                "backward() stores in leaves, and from the second step on w is no leaf.",
+                SOLVED_5.replace("(g,) = torch.autograd.grad(inner(w), w, create_graph=True)",
+                                 "w.retain_grad()\n        inner(w).backward(create_graph=True)\n        g = w.grad")),
+        Mistake("w cut off",
+                "g knows how it depends on w. But the w from which lr * g is taken away has lost its history in every "
+                "step.", SOLVED_5.replace("w = w - lr * g", "w = w.detach() - lr * g")),
+        Mistake("uphill",
+                "The steps go along the gradient. Descent goes against it.",
+                SOLVED_5.replace("w - lr", "w + lr")),
+        Mistake("one step only",
+                "The outer loss is that after one step, whatever steps says.",
+                SOLVED_5.replace("    for _ in range(steps):\n", "    if steps:\n")),
+        Mistake("one step too many",
+                "The outer loss is that after one step more than asked for.",
+                SOLVED_5.replace("range(steps)", "range(steps + 1)")),
+        Mistake("one step too few",
+                "The outer loss is that after one step less than asked for.",
+                SOLVED_5.replace("range(steps)", "range(1, steps)")),
         Mistake("last step only",
                 "lr has a gradient, w has none: something between the caller's w and the result is cut, and only the "
                 "steps after it are in the graph.",
@@ -1123,12 +1221,34 @@ EX5 = Exercise(
 def check_13_6(answer, torch):
     if not isinstance(answer, type) or not issubclass(answer, torch.autograd.Function):
         return not_yet("Keep the class line: the answer is a subclass of torch.autograd.Function.")
-    x = array(torch, 3, low=0.5, high=2.0, requires_grad=True)
+    for shape in ((3,), (1,), (2, 1, 2)):
+        verdict = one_reciprocal(answer, torch, shape)
+        if verdict is not None:
+            return verdict
+    return after_a_write(answer, torch) or correct("all orders, from a library that knows only arrays.")
+
+
+def some_input(torch, *shape):
+    """Numbers of either sign, away from zero."""
+    x = array(torch, *shape, low=0.5, high=2.0, requires_grad=True)
+    with torch.no_grad():
+        x.view(-1)[::2] *= -1
+    return x
+
+
+def one_reciprocal(answer, torch, shape):
+    """The verdict on the values and derivatives for one shape, or None when they are right."""
+    x = some_input(torch, *shape)
     y = answer.apply(x)
     if not isinstance(y, torch.Tensor) or not near(y, 1 / x.detach(), 1e-9):
-        return not_yet("forward should give 1 / x, as before.")
+        return not_yet(f"For x of shape {shape}, forward should give 1 / x, as before.")
     if not y.requires_grad:
         return not_yet("The result does not require grad, so nothing flows back.")
+    (g,) = torch.autograd.grad(answer.apply(x), x, torch.ones_like(y))
+    if not near(g, -1 / x.detach() ** 2):
+        found, wanted = flat(g)[0], flat(-1 / x.detach() ** 2)[0]
+        at = flat(x)[0]
+        return not_yet(f"The first derivative at {at:.4g} is {wanted:.4g}; yours is {found:.4g}.")
     if not torch.autograd.gradcheck(answer.apply, (x,), raise_exception=False):
         return not_yet("The first derivative is wrong: gradcheck does not agree.")
     if refuses(answer, torch, x):
@@ -1151,12 +1271,12 @@ def check_13_6(answer, torch):
         return almost("only twice")
     if not torch.autograd.gradgradcheck(answer.apply, (x,), raise_exception=False):
         return not_yet("gradgradcheck does not agree with it.")
-    return after_a_write(answer, torch) or correct("all orders, from a library that knows only arrays.")
+    return None
 
 
 def refuses(answer, torch, x):
     """Is differentiating the gradient an error of once_differentiable?"""
-    weights = torch.full((3,), 0.5, dtype=torch.float64, requires_grad=True)
+    weights = torch.full(tuple(x.shape), 0.5, dtype=torch.float64, requires_grad=True)
     (g,) = torch.autograd.grad(answer.apply(x), x, weights, create_graph=True)
     try:
         if g.requires_grad:
@@ -1170,19 +1290,24 @@ def refuses(answer, torch, x):
 
 
 def after_a_write(answer, torch):
-    """The verdict on a result that somebody overwrites before backward, or None when that raises."""
-    x = array(torch, 3, low=0.5, high=2.0, requires_grad=True)
-    y = answer.apply(x)
-    y.mul_(2)
-    try:
-        (found,) = torch.autograd.grad(y.sum(), x)
-    except RuntimeError as error:
-        if IN_PLACE not in str(error):
-            raise
-        return None
-    if near(found, -2 / x.detach() ** 2):
-        return almost("input saved")
-    return almost("unchecked")
+    """The verdict when somebody writes into the result, or into the input, before backward; None when all is well."""
+    for written in ("result", "input"):
+        x = some_input(torch, 3)
+        before = x * 1
+        y = answer.apply(before)
+        wanted = (-2 if written == "result" else -1) / x.detach() ** 2
+        (y if written == "result" else before).mul_(2)
+        try:
+            (found,) = torch.autograd.grad(y.sum(), x)
+        except RuntimeError as error:
+            if IN_PLACE not in str(error):
+                raise
+            continue
+        if written == "input" and not near(found, wanted):
+            return almost("the input unchecked")
+        if written == "result":
+            return almost("input saved" if near(found, wanted) else "unchecked")
+    return None
 
 
 STARTER_6 = """\
@@ -1234,12 +1359,13 @@ EX6 = Exercise(
                 "First derivatives are right. backward still ends in an array, so the gradient has no history at all.",
                 STARTER_6.replace("ctx.r * ctx.r", "(ctx.r * ctx.r)")),
         Mistake("history of grad only",
-                "backward multiplies tensors now. But r comes from an array: only grad has a history, and a term is "
-                "missing.", STARTER_6.replace("torch.from_numpy(-grad.detach().numpy() * ctx.r * ctx.r)",
+                "backward multiplies tensors now. But what it multiplies grad with has no history: only grad has one, "
+                "and a term is missing.", STARTER_6.replace("torch.from_numpy(-grad.detach().numpy() * ctx.r * ctx.r)",
                                               "-grad * torch.from_numpy(ctx.r * ctx.r)")),
         Mistake("input saved",
-                "All derivatives are right. But the result is not what you keep, so nobody minds when it is "
-                "overwritten.", reciprocal(INPUT_6, "(x,) = ctx.saved_tensors", "s = Reciprocal.apply(x)",
+                "All derivatives are right, even when the result is overwritten. But an error is asked for then, and "
+                "there is none: no slot keeps the result itself.", reciprocal(INPUT_6, "(x,) = ctx.saved_tensors",
+"s = Reciprocal.apply(x)",
                                            "return -grad * s * s")),
         Mistake("a constant left",
                 "The gradient has a history, but one of its factors is still a constant in it: the second derivative "
@@ -1248,8 +1374,14 @@ EX6 = Exercise(
                 "r has its history. But the gradient that comes in has one, too, and your backward cuts it off: with "
                 "anything behind Reciprocal, a term is missing.",
                 reciprocal(RESULT_6, READ_6, "return -grad.detach() * r * r")),
+        Mistake("the input unchecked",
+                "All derivatives are right. But when somebody writes into the input before backward, your gradient is "
+                "wrong, and there is no error: a tensor that is read in backward belongs into a slot.",
+                reciprocal((ARRAY_6, "ctx.x = x", "ctx.save_for_backward(r)", "return r"), READ_6,
+                           "return -grad * r * Reciprocal.apply(ctx.x)")),
         Mistake("refused",
-                "once_differentiable is honest, and refuses what is asked for here: second and third derivatives.",
+                "Your backward is marked once_differentiable: it may be wrong to differentiate what it gives. Here "
+                "second and third derivatives are asked for.",
                 reciprocal(RESULT_6, READ_6, "return -grad * r * r", refused=True)),
         Mistake("unchecked",
                 "All derivatives are right. But the result is an attribute of ctx: overwritten, it gives a wrong "

@@ -567,7 +567,7 @@ def run_counted(answer, torch, w, batches):
     boxes, arrived = [], []
 
     def pack(tensor):
-        boxes.append(Box(tensor))
+        boxes.append(Box(tensor.detach()))  # a result itself would hold its node, which holds the box: a ring
         return boxes[-1]
 
     def unpack(box):
@@ -611,6 +611,8 @@ def check_06_3(answer, torch):
             return wrong_sum(found, wanted, arrived, shape)
         if not arrived or not near(added(arrived), found):
             return almost("no pass")
+        if w.grad.requires_grad:
+            return almost("a gradient with a history")
         most = max(most, reads)
     if most > 1:
         return almost("retain")
@@ -699,6 +701,7 @@ def collect(torch, w, batches):
         "    w.grad = sum(torch.autograd.grad((w.exp() * batch).sum(), w)[0] for batch in batches)\n"
         "    return w.grad\n",
         "def collect(torch, w, batches):\n    (w.exp() * torch.stack(batches)).sum().backward()\n    return w.grad\n",
+        STARTER_3.replace("        loss.backward()", "        loss.backward()\n        scale = w.exp()"),
     ),
     mistakes=(
         Mistake("retain",
@@ -748,6 +751,11 @@ def collect(torch, w, batches):
         (w.exp() * batch).sum().backward()
     return w.grad
 """),
+        Mistake("a gradient with a history",
+                "The numbers are right, but w.grad has a history of its own: with create_graph=True the passes were "
+                "recorded, and w.grad holds their graph.",
+                "def collect(torch, w, batches):\n    losses = [(w.exp() * batch).sum() for batch in batches]\n"
+                "    w.grad = torch.autograd.grad(sum(losses), w, create_graph=True)[0]\n    return w.grad\n"),
         Mistake("averaged",
                 "w.grad is the sum divided by the number of batches. The sum was asked for.",
                 "def collect(torch, w, batches):\n    for batch in batches:\n"

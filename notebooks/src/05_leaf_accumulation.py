@@ -371,8 +371,8 @@ L.check("05.5", momentum)
 # **05.6 · The gradient that was used again** (6 minutes). `x` is a leaf with n numbers, `g` a tensor of shape
 # (n, 1), and `x.grad` is to gain `times` times the numbers of `g`, one backward for each. In PyTorch, with
 # `x.grad` None and `times` 3, this leaves `x.grad` with 4 times `g`, and the caller's `g` with other numbers.
-# Work out why, then repair it: no gradient that arrives at `x` may lie in memory that another one or the caller
-# can see. (The check looks at what arrives, so that it can judge on our engine too.)
+# Work out why, then repair it: as long as `x.grad` is None, no gradient that arrives at `x` may lie in memory that
+# another one or the caller can see. (The check looks at what arrives, so that it can judge on our engine too.)
 
 
 # %%

@@ -4,8 +4,8 @@ import random
 import weakref
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens, outcome_table
-from course_lib.teach.exercises.shared import agree, as_number
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows, outcome_table
+from course_lib.teach.exercises.shared import agree, as_number, flat
 
 # --- what the checks measure --------------------------------------------------------------------------------
 
@@ -35,6 +35,8 @@ def check_05_p1(answer, torch):
         ([15, 15], "multiplied"),
         ([4, 4], "averaged"),
         ([8, 16], "times w"),
+        ([3, 6], "the first, times w"),
+        ([0, 0], "cleared by itself"),
     )
     for numbers, name in named:
         if agree(given, numbers):
@@ -60,6 +62,8 @@ def check_05_p2(answer, torch):
         12.0: "not divided",
         10.0: "overwritten",
         3.0: "halved",
+        1.0: "first part only",
+        8.0: "sums for means",
     }
     if value in named:
         return almost(named[value])
@@ -89,43 +93,52 @@ def check_05_1(answer, torch):
     for key in ("p.grad", "q.grad", "r.grad"):
         if given[key] is not None and not isinstance(given[key], list | tuple):
             return not_yet(f"Give {key} as a list of two numbers, or None.")
-    if agree(given["p.grad"], [3, 3]):
-        return almost("overwritten")
-    if given["q.grad"] is None:
-        return almost("zero is none")
-    if agree(given["q.grad"], [2, 2]):
-        return almost("cleared in vain")
-    if given["r.grad"] is not None:
-        return almost("zeros from the start")
-    if given["early is p.grad"] is False:
-        return almost("a new tensor each time")
-    for key in ("p.grad", "q.grad"):
-        if not agree(given[key], truth[key]):
-            return not_yet(f"{key} is not {given[key]}. Add up what each pass sends to this leaf.")
-    if given["early is p.grad"] is not True:
+    if type(given["early is p.grad"]) is not bool:
         return not_yet("`early is p.grad` is a question with the answer True or False.")
+    names = {
+        "p.grad": (([3, 3], "overwritten"), ([2, 2], "first pass only"), ([6, 6], "slopes multiplied")),
+        "q.grad": ((None, "zero is none"), ([2, 2], "cleared in vain")),
+        "r.grad": ((given["r.grad"], "zeros from the start"),),
+        "early is p.grad": ((False, "a new tensor each time"),),
+    }
+    wrong = [key for key in truth if not agree(given[key], truth[key])]
+    named = {key: name for key in wrong for value, name in names[key] if agree(given[key], value)}
+    if len(wrong) == 1 and wrong[0] not in named:
+        return not_yet(f"{wrong[0]} is not {given[wrong[0]]}. Add up what each pass sends to this leaf.")
+    if found := judged_rows(wrong, list(truth), named, "are right"):
+        return found
     return correct("Added in place, cleared by None, zeros where a zero arrived, None where nothing did.")
 
 
 def check_05_6(answer, torch):
-    """Keep everything that arrives at x and compare memories; then count, with nobody watching."""
-    times = 3  # as in the question; and then 2
+    """Keep everything that arrives at x and compare memories; then count, with nobody watching.
+
+    PyTorch makes what arrives at an empty x.grad the new x.grad. What is added to a full one is only read.
+    """
+    times = 3  # as in the question; and then 2 and 1
     x, g = torch.ones(2, requires_grad=True), _column(torch)
-    arrived, wanted = [], g.tolist()
-    x.register_hook(arrived.append)  # kept alive, so that equal places mean one memory
+    arrived, empty = [], []
+
+    def note(grad):
+        arrived.append(grad)  # kept alive, so that equal places mean one memory
+        empty.append(x.grad is None)
+
+    x.register_hook(note)
     answer(torch, x, g, times)
     places = [place(grad) for grad in arrived]
     if not places:
-        return not_yet("No gradient arrived at x by a backward pass.")
-    if place(g) in places:
+        return almost("by hand") if x.grad is not None else not_yet("No gradient arrived at x by a backward pass.")
+    moved_in = [place for place, nothing in zip(places, empty, strict=True) if nothing]
+    if place(g) in moved_in:
         only_first = len(places) > 1 and place(g) not in places[1:]
         return almost("handed over at first" if only_first else "still the caller's")
-    if len(set(places)) < len(places):
+    if any(places.count(one) > 1 for one in moved_in) and len(moved_in) < 2:
         return almost("one clone for all")
     if len(places) != times:
-        return almost("one pass for all")
-    for before in (None, [[random.uniform(1, 2)] for _ in range(3)]):
-        times, size = (3, 2) if before is None else (2, 3)
+        return almost("one pass for all" if len(places) != 1 or not multiplies(answer, torch) else "one pass, then "
+                      "multiplied")
+    for before, times in ((None, 3), ([[random.uniform(1, 2)] for _ in range(3)], 2), (None, 1)):
+        size = 2 if before is None else 3
         x, g = torch.ones(size, requires_grad=True), _column(torch, size)
         x.grad = None if before is None else torch.tensor(before).view(size)
         wanted = g.tolist()
@@ -140,9 +153,19 @@ def check_05_6(answer, torch):
         if agree(x.grad.tolist(), [row[0] for row in wanted]):
             return almost("only the last")
         if agree(x.grad.tolist(), [times * row[0] for row in wanted]):
-            return almost("what was there")
+            return almost("what was there" if moved_in else "zeros, whatever was there")
+        if agree(x.grad.tolist(), [a + 3 * row[0] for a, row in zip(base, wanted, strict=True)]):
+            return almost("always three")
         return not_yet(f"For g = {wanted}, x.grad should gain {times} times these numbers; it is {x.grad.tolist()}.")
     return correct("each pass hands over a memory of its own, so whatever becomes x.grad, nobody else's numbers move.")
+
+
+def multiplies(answer, torch):
+    """Does what was in x.grad before the call grow with it?"""
+    x = torch.ones(2, requires_grad=True)
+    x.grad = torch.full((2,), 100.0)
+    answer(torch, x, _column(torch), 3)
+    return x.grad is not None and min(flat(x.grad)) > 250
 
 
 def _column(torch, size=2):
@@ -210,6 +233,10 @@ def check_05_2(answer, torch):
 
     named = {
         ("A", "silently wrong"): "zeros are no reset",
+        ("A", "raises now"): "grad may be assigned",
+        ("A", "raises at backward"): "two graphs",
+        ("B", "raises now"): "a gradient may be written",
+        ("B", "raises at backward"): "a gradient may be written",
         ("B", "fine"): "put aside is not copied",
         ("C", "silently wrong"): "leaf written silently",
         ("C", "fine"): "leaf may be written",
@@ -221,6 +248,8 @@ def check_05_2(answer, torch):
         ("F", "raises now"): "s is asked for",
         ("E", "silently wrong"): "retain does nothing",
         ("E", "raises now"): "retain is refused",
+        ("E", "raises at backward"): "retain is refused",
+        ("F", "raises at backward"): "s has one sum",
     }
     shown = "Two silent ones, and both read the right attribute of the wrong tensor, or too late."
     return check_table(answer, WHICH, measure, named, shown)
@@ -228,14 +257,14 @@ def check_05_2(answer, torch):
 
 def check_05_3(answer, torch):
     """Compare with the whole batch's gradient, count arrivals at w, and see when each graph was built."""
-    for number in (3, 2, 4):
+    for number, empty in ((3, False), (2, False), (4, True), (1, False)):
         sizes = random.sample([2, 3, 5, 7], number)
         parts = [_pair(torch, size) for size in sizes]
-        start, before = random.uniform(-1, 1), random.uniform(-2, 2)
+        start, before = random.uniform(-1, 1), 0.0 if empty else random.uniform(-2, 2)
         count = sum(sizes)
         terms = [[2 * (a * start - b) * a for a, b in zip(x.tolist(), y.tolist(), strict=True)] for x, y in parts]
         w = torch.tensor(start, requires_grad=True)
-        w.grad = torch.tensor(before)
+        w.grad = None if empty else torch.tensor(before)
         arrivals, begun, at_once, held, late = [], set(), [], weakref.WeakSet(), []
 
         def note(tensor, begun=begun, held=held, late=late):
@@ -271,6 +300,8 @@ def check_05_3(answer, torch):
             return not_yet("Nothing arrived at w: is there a backward for each part?")
         if agree(got, truth) and len(arrivals) > len(parts):
             return almost("more than one for a part")
+        if agree(got, truth) and len(arrivals) > 1:
+            return not_yet(f"The number is right, but for {len(parts)} parts there were {len(arrivals)} passes.")
         if name := name_of_gradient(got, truth, before, terms):
             return almost(name)
         return not_yet(f"With parts of sizes {sizes}, w.grad is {got:.4f}, and the full batch gives {truth:.4f}.")
@@ -290,6 +321,8 @@ def name_of_gradient(got, truth, before, terms):
         ((before + sums) / count, "divides what was there"),
         (before + sum(means) / count, "divided twice"),
         (before + sums / len(terms), "parts counted for samples"),
+        (before + sums / (len(terms[0]) * len(terms)), "the first part's size"),
+        (before + sum(terms[-1]) / count, "one backward, after the loop"),
     )
     return next((name for value, name in named if agree(got, value)), None)
 
@@ -323,6 +356,10 @@ def check_05_4(answer, torch):
     order = [str(letter).strip().upper() for letter in answer]
     if any(letter not in LINES for letter in order):
         return not_yet("Only the letters A, B, C and D name lines.")
+    if "C" not in order and set(order) == {"A", "B", "D"}:
+        return almost("never updated")
+    if order and "D" not in order:
+        return almost("one loss for all passes")
     place = {letter: order.index(letter) for letter in order}
     w = torch.tensor([1.0, 5.0], requires_grad=True)
     names, expected = {"torch": torch, "w": w}, w.tolist()
@@ -349,15 +386,26 @@ def check_05_4(answer, torch):
 
 
 def check_05_5(answer, torch):
-    """Compare with momentum done by hand, over steps with changing rates, some of them without a gradient."""
-    start = [random.uniform(-1, 1) for _ in range(2)]
-    p, v = torch.tensor(start, requires_grad=True), torch.tensor([0.5, -1.5])
-    at, speed, mu = p.tolist(), v.tolist(), 0.8
+    """Compare with momentum done by hand: several shapes and factors, changing rates, steps without a gradient."""
+    for shape, mu in (((2,), 0.8), ((1,), 0.5), ((2, 1, 2), random.uniform(0.6, 0.95))):
+        found = judge_momentum(answer, torch, shape, mu)
+        if found is not None:
+            return found
+    return correct("A velocity in place, and rest on None: SGD with momentum, as PyTorch's optimizer does it.")
+
+
+def judge_momentum(answer, torch, shape, mu):
+    """What is wrong with steps on a parameter of one shape: a verdict, or None."""
+    start = torch.rand(shape) * 2 - 1
+    p, v = start.clone().requires_grad_(), torch.rand(shape) + 0.5
+    count = p.numel()
+    at, speed = flat(p), flat(v)
     worlds = {name: (list(at), list(speed)) for name in WORLDS}
     for lr, size in ((0.1, 2), (0.5, 2), (0.2, None), (0.3, 2), (0.1, 0), (0.1, None), (0.2, 2)):
-        gradient = None if size is None else [random.uniform(0.5, 1) * size for _ in range(2)]
-        p.grad = given = None if gradient is None else torch.tensor(gradient)
-        before, speed_before, memory = p.tolist(), v.tolist(), (p.data_ptr(), v.data_ptr())
+        gradient = None if size is None else [random.choice((-1, 1)) * random.uniform(0.5, 1) * size
+                                              for _ in range(count)]  # fmt: skip
+        p.grad = given = None if gradient is None else torch.tensor(gradient).reshape(shape)
+        before, speed_before, memory = flat(p), flat(v), (p.data_ptr(), v.data_ptr())
         try:
             answer(torch, p, v, lr, mu)
         except RuntimeError as error:
@@ -371,31 +419,33 @@ def check_05_5(answer, torch):
         if (p.data_ptr(), v.data_ptr()) != memory:
             return almost("memory exchanged")
         if gradient is None:
-            if not agree(p.tolist(), before):
+            if not agree(flat(p), before):
                 return almost("None as zero")
-            if not agree(v.tolist(), speed_before):
+            if not agree(flat(v), speed_before):
                 return almost("velocity decays on None")
             continue
-        if not agree(given.tolist(), gradient):
+        if not agree(flat(given), gradient):
             return almost("writes into the gradient")
         if p.grad is not given:
             return almost("gradient taken away")
         speed = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
         at = [a - lr * s for a, s in zip(at, speed, strict=True)]
         _other_worlds(worlds, gradient, lr, mu)
-        if agree(p.tolist(), at) and agree(v.tolist(), speed):
+        if agree(flat(p), at) and agree(flat(v), speed):
             continue
-        if agree(p.tolist(), before):
+        if agree(flat(p), before):
             return almost("rebinds names" if size else "zero as None")
-        if agree(p.tolist(), at) and agree(v.tolist(), speed_before):
+        if agree(flat(p), at) and agree(flat(v), speed_before):
             return almost("velocity forgotten")
         for name, (where, _) in worlds.items():
-            if agree(p.tolist(), where):
+            if agree(flat(p), where):
                 return almost(name)
-        return not_yet(f"With lr={lr}, p went from {_short(before)} to {_short(p.tolist())}, not to {_short(at)}.")
+        if agree(flat(p), at):
+            return not_yet(f"p is right, but with mu={mu:.2g} v became {_short(flat(v))}, not {_short(speed)}.")
+        return not_yet(f"With lr={lr}, p went from {_short(before)} to {_short(flat(p))}, not to {_short(at)}.")
     if not p.requires_grad or p.grad_fn is not None or v.grad_fn is not None:
         return not_yet("Afterwards `p` should still be a leaf that requires grad, and `v` should have no history.")
-    return correct("A velocity in place, and rest on None: SGD with momentum, as PyTorch's optimizer does it.")
+    return None
 
 
 WORLDS = {  # name of the misreading -> (the velocity's factor, the gradient's, the step's); each from mu and lr
@@ -406,7 +456,13 @@ WORLDS = {  # name of the misreading -> (the velocity's factor, the gradient's, 
     "no momentum": lambda mu, lr: (0.0, 1.0, -lr),
     "friction on the gradient": lambda mu, lr: (mu, mu, -lr),
     "no rate": lambda mu, lr: (mu, 1.0, -1.0),
+    "on top of itself": lambda mu, lr: (1 + mu, 1.0, -lr),
+    "minus twice": lambda mu, lr: (mu, -1.0, -lr),
+    "the other sign": lambda mu, lr: (mu, -lr, 1.0),
+    "exchanged": lambda mu, lr: (lr, 1.0, -mu),
+    "always 0.9": lambda mu, lr: (0.9, 1.0, -lr),
     "velocity too late": None,
+    "a step ahead": None,
 }
 
 
@@ -416,6 +472,10 @@ def _other_worlds(worlds, gradient, lr, mu):
         if name == "velocity too late":
             where[:] = [a - lr * s for a, s in zip(where, speed, strict=True)]
             speed[:] = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
+            continue
+        if name == "a step ahead":
+            speed[:] = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
+            where[:] = [a - lr * (g + mu * s) for a, s, g in zip(where, speed, gradient, strict=True)]
             continue
         keep, take, move = WORLDS[name](mu, lr)
         speed[:] = [keep * s + take * g for s, g in zip(speed, gradient, strict=True)]
@@ -474,6 +534,16 @@ EXERCISES = [
                 "answer = [4, 4]\n",
             ),
             Mistake(
+                "the first, times w",
+                "That is 3 times w, the result of the product. The slope of w * 3 is 3; and the second pass comes too.",
+                "answer = [3, 6]\n",
+            ),
+            Mistake(
+                "cleared by itself",
+                "Nothing clears a gradient by itself: neither a pass nor a second name for it.",
+                "answer = [0, 0]\n",
+            ),
+            Mistake(
                 "times w",
                 "That is 8 times w. The slope of w * 8 is 8, whatever w is.",
                 "answer = [8, 16]\n",
@@ -511,6 +581,16 @@ EXERCISES = [
                 "last part only",
                 "5 is what the second part sends; the first part's gradient is still there and is added to.",
                 "answer = 5\n",
+            ),
+            Mistake(
+                "first part only",
+                "1 is what the first part sends, 2 / 2. The second part has a backward as well, and it adds.",
+                "answer = 1\n",
+            ),
+            Mistake(
+                "sums for means",
+                "8 is half of the sum of all samples. Each part takes the mean of its own samples first.",
+                "answer = 8\n",
             ),
             Mistake(
                 "not divided",
@@ -554,6 +634,16 @@ EXERCISES = [
                 "overwritten",
                 "p.grad: 3 is the second pass alone, and the 2s of the first pass are still there.",
                 STATE.format("[3, 3]", "[0, 0]", "None", "True"),
+            ),
+            Mistake(
+                "first pass only",
+                "p.grad: 2 is the first pass alone. p is used in the second line with backward, too.",
+                STATE.format("[2, 2]", "[0, 0]", "None", "True"),
+            ),
+            Mistake(
+                "slopes multiplied",
+                "p.grad: 2 times 3 would be right along one path. These are two passes, and their gradients are added.",
+                STATE.format("[6, 6]", "[0, 0]", "None", "True"),
             ),
             Mistake(
                 "zero is none",
@@ -607,6 +697,27 @@ EXERCISES = [
                 "zeros are no reset",
                 "A: assigning zeros is a reset like any other; the next gradient is added to 0.",
                 outcome_table("verdicts", SOLVED, {"A": "silently wrong"}),
+            ),
+            Mistake(
+                "grad may be assigned",
+                "A: `.grad` may be assigned: None, or a tensor of the leaf's shape. Zeros of two are one.",
+                outcome_table("verdicts", SOLVED, {"A": "raises now"}),
+            ),
+            Mistake(
+                "two graphs",
+                "A: the two passes run over two graphs, each made by its own line. None is used up twice.",
+                outcome_table("verdicts", SOLVED, {"A": "raises at backward"}),
+            ),
+            Mistake(
+                "a gradient may be written",
+                "B: w.grad is an ordinary tensor that requires no grad, so `zero_()` may write into it, and nothing "
+                "saved it.",
+                outcome_table("verdicts", SOLVED, {"B": "raises now"}),
+            ),
+            Mistake(
+                "s has one sum",
+                "F: s.sum() is one number, and backward starts from it.",
+                outcome_table("verdicts", SOLVED, {"F": "raises at backward"}),
             ),
             Mistake(
                 "put aside is not copied",
@@ -723,6 +834,42 @@ EXERCISES = [
                 ACC + "    for x, y in parts:\n" + "        ((x * w - y) ** 2).mean().backward()\n",
             ),
             Mistake(
+                "the first part's size",
+                "You take it that all parts are as long as the first. They are not: count the samples of each.",
+                ACC
+                + "    count = len(parts[0][0]) * len(parts)\n"
+                + "    for x, y in parts:\n"
+                + "        (((x * w - y) ** 2).sum() / count).backward()\n",
+            ),
+            Mistake(
+                "one backward, after the loop",
+                "backward() stands after the loop, so it runs once, for the loss of the last part.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    for x, y in parts:\n"
+                + "        loss = ((x * w - y) ** 2).sum() / count\n"
+                + "    loss.backward()\n",
+            ),
+            Mistake(
+                "guard: changed a container",
+                "Go through the parts with `for`; taking them out of the list takes them from the caller.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    while parts:\n"
+                + "        x, y = parts.pop()\n"
+                + "        (((x * w - y) ** 2).sum() / count).backward()\n",
+            ),
+            Mistake(
+                "guard: wrote into an argument",
+                "Only the gradient is asked for; stepping is somebody else's work.",
+                ACC
+                + "    count = sum(len(x) for x, y in parts)\n"
+                + "    for x, y in parts:\n"
+                + "        (((x * w - y) ** 2).sum() / count).backward()\n"
+                + "    with torch.no_grad():\n"
+                + "        w -= 0.1 * w.grad\n",
+            ),
+            Mistake(
                 "never divided",
                 "The weights are equal now, but this is the gradient of the sum; the mean was asked for.",
                 ACC + "    for x, y in parts:\n" + "        ((x * w - y) ** 2).sum().backward()\n",
@@ -788,8 +935,9 @@ EXERCISES = [
             ),
             Mistake(
                 "by hand",
-                "The number is right, but no backward brought it: you differentiated the formula yourself. With a "
-                "network in the place of x * w nobody can.",
+                "The number is right, but no backward pass brought it to w. A formula differentiated by hand is no "
+                "help "
+                "once a network stands in the place of x * w.",
                 ACC
                 + "    count = sum(len(x) for x, y in parts)\n"
                 + "    for x, y in parts:\n"
@@ -852,6 +1000,16 @@ EXERCISES = [
                 "backward before the loss",
                 "Backward runs before this pass has a loss to start from.",
                 'order = "BDCA"\n',
+            ),
+            Mistake(
+                "never updated",
+                "Without C, w stays where it is: gradients come and go, and nothing is learned.",
+                'order = "DBA"\n',
+            ),
+            Mistake(
+                "one loss for all passes",
+                "Without D in the loop there is no loss of this pass, so backward has nothing new to start from.",
+                'order = "BCA"\n',
             ),
             Mistake(
                 "never cleared",
@@ -1005,6 +1163,72 @@ EXERCISES = [
                 + "            p.add_(lr * v)\n",
             ),
             Mistake(
+                "on top of itself",
+                "mu times the velocity was added to the whole velocity. It should take its place.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.add_(mu * v + p.grad)\n"
+                + "            p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "minus twice",
+                "The gradient is subtracted from the velocity, and the velocity from p: two minus signs go uphill.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).sub_(p.grad)\n"
+                + "            p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "the other sign",
+                "That is another way to write momentum, with lr and a minus inside the velocity. A velocity that comes "
+                "from PyTorch's SGD, or from here, then has the wrong sign and size.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).sub_(lr * p.grad)\n"
+                + "            p.add_(v)\n",
+            ),
+            Mistake(
+                "exchanged",
+                "mu and lr are exchanged: mu belongs to the velocity, lr to the step.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(lr).add_(p.grad)\n"
+                + "            p.sub_(mu * v)\n",
+            ),
+            Mistake(
+                "always 0.9",
+                "The velocity is multiplied by 0.9, whatever mu is.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(0.9).add_(p.grad)\n"
+                + "            p.sub_(lr * v)\n",
+            ),
+            Mistake(
+                "a step ahead",
+                "p moved by the gradient plus mu times the new velocity. That is Nesterov's variant; here p moves by "
+                "the "
+                "velocity itself.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        with torch.no_grad():\n"
+                + "            v.mul_(mu).add_(p.grad)\n"
+                + "            p.sub_(lr * (p.grad + mu * v))\n",
+            ),
+            Mistake(
+                "guard: left a setting",
+                "Grad mode stays off for the whole notebook then. `with torch.no_grad():` ends by itself.",
+                STEP
+                + "    if p.grad is not None:\n"
+                + "        torch.set_grad_enabled(False)\n"
+                + "        v.mul_(mu).add_(p.grad)\n"
+                + "        p.sub_(lr * v)\n",
+            ),
+            Mistake(
                 "no friction",
                 "The velocity only grows: before it takes in the gradient it is multiplied by mu.",
                 STEP
@@ -1053,7 +1277,8 @@ EXERCISES = [
             ),
             Mistake(
                 "memory exchanged",
-                "Through .data the tensor was given other memory: a view of it, made before, does not see the step.",
+                "p or v lies in other memory than before, as after `p.data = …`: a view of it, made before, does not "
+                "see the step.",
                 STEP
                 + "    if p.grad is not None:\n"
                 + "        v.data = mu * v + p.grad\n"
@@ -1070,7 +1295,7 @@ EXERCISES = [
         title="The gradient that was used again",
         question=(
             "`times` passes hand the same `g` to backward. Repair it so that x.grad gains `times` times `g`, and no "
-            "gradient that arrives at x lies in memory that another one or the caller can see."
+            "gradient that arrives at x while x.grad is None lies in memory that another one or the caller can see."
         ),
         minutes=6,
         difficulty=2,
@@ -1084,19 +1309,27 @@ EXERCISES = [
         solution=PASSES + LOOP + "        x.view(-1, 1).backward(g.clone())\n",
         why=(
             "In PyTorch the first pass makes g's memory x.grad; the second adds g to itself (2g), the third again "
-            "(4g). A clone in each pass belongs to nobody else, so it may become x.grad or be added to it."
+            "(4g). A clone in each pass belongs to nobody else, so it may become x.grad or be added to it. (Or let "
+            "x.grad be "
+            "full before the first pass: then nothing moves in.)"
         ),
         alternatives=(
             PASSES + LOOP + "        (x.view(-1, 1) * g).sum().backward()\n",
             PASSES + LOOP + "        (x * 1.0).view(-1, 1).backward(g)\n",
             PASSES + LOOP + "        x.backward((g + 0).view(-1))\n",
             PASSES + "    for copy in g.repeat(times, 1, 1):\n        x.view(-1, 1).backward(copy)\n",
+            # a full x.grad takes nothing over
+            PASSES + "    if x.grad is None:\n        x.grad = torch.zeros_like(x)\n" + LOOP
+            + "        x.view(-1, 1).backward(g)\n",
+            PASSES + "    x.view(-1, 1).backward(g.clone())\n    for _ in range(times - 1):\n"
+            + "        x.view(-1, 1).backward(g)\n",
         ),
         mistakes=(
             Mistake(
                 "still the caller's",
-                "What arrives at x still lies in g's memory. detach(), .data, a view and contiguous() give one memory "
-                "another name; something has to be copied or computed.",
+                "What arrives at x lies in g's memory while x.grad is None, so that PyTorch may make it x.grad. "
+                "detach(), "
+                ".data, a view and contiguous() give one memory another name; something has to be copied or computed.",
                 PASSES + LOOP + "        x.view(-1, 1).backward(g.detach())\n",
             ),
             Mistake(
@@ -1115,6 +1348,30 @@ EXERCISES = [
                 "`times` passes were asked for, each with a gradient of its own; another number of gradients arrives "
                 "at x.",
                 PASSES + "    x.view(-1, 1).backward(g * times)\n",
+            ),
+            Mistake(
+                "zeros, whatever was there",
+                "A full x.grad takes nothing over, that is right. But your zeros also replace what was in it before "
+                "the "
+                "call.",
+                PASSES + "    x.grad = torch.zeros_like(x)\n" + LOOP + "        x.view(-1, 1).backward(g)\n",
+            ),
+            Mistake(
+                "always three",
+                "Three passes are run, whatever `times` is.",
+                PASSES + "    for _ in range(3):\n        x.view(-1, 1).backward(g.clone())\n",
+            ),
+            Mistake(
+                "by hand",
+                "x.grad was written by your own code; no pass brought anything to x.",
+                PASSES
+                + "    more = times * g.view(-1)\n"
+                + "    x.grad = more if x.grad is None else x.grad + more\n",
+            ),
+            Mistake(
+                "one pass, then multiplied",
+                "x.grad is multiplied afterwards, and with it what was there before. `times` passes were asked for.",
+                PASSES + "    x.view(-1, 1).backward(g.clone())\n    x.grad *= times\n",
             ),
             Mistake(
                 "only the last",

@@ -380,7 +380,7 @@ def adam(torch, params, state, lr, b1, b2, eps):
 L.check("10.4", adam)
 
 # %% [markdown]
-# **10.5 · The best epoch** (8 minutes). Repair this, too: afterwards the model must be what it was when the test loss was lowest, buffers and all, and that loss comes back as a number. `train_epoch(model)` takes some steps, `test_loss(model)` returns a tensor; both run the model in the mode in which they find it. Training wants train mode; testing wants eval mode and no graph, and must change nothing.
+# **10.5 · The best epoch** (8 minutes). Repair this, too: afterwards the model must be what it was when the test loss was lowest, buffers and all, and that loss comes back as a number. `train_epoch(model)` takes some steps, `test_loss(model)` returns a tensor; both run the model in the mode in which they find it. Each epoch trains on from the one before, and wants train mode; testing wants eval mode and no graph, and must change nothing.
 #
 # **10.6 · Diagnose** (6 minutes; the second cell below). Eight reports. Choose the cure of each: `"copy the state"`, `"load the optimizer's state"`, `"hand over the new parameters"`, `"all backwards before any step"`, `"zero_grad() with None"`, `"once an epoch"`, `"train()"`, `"eval()"`. Each cures one.
 #

@@ -4,12 +4,11 @@ import copy
 import itertools
 import math
 import random
-import re
 import warnings
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens, outcome_table
-from course_lib.teach.exercises.shared import agree, as_names, as_number, flat, near, numbers, set_of_names
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows, outcome_table
+from course_lib.teach.exercises.shared import as_names, as_number, flat, near, numbers, set_of_names
 
 # --- what the checks train ----------------------------------------------------------------------------------
 
@@ -66,6 +65,9 @@ def outcome_of_order(torch, order):
 
 @trains
 def check_10_p1(answer, torch):
+    if isinstance(answer, (list, tuple)) and len(answer) == 2 and isinstance(answer[0], str) and len(answer[0]) > 3:
+        orders = answer[0]  # a pair: the orders that train, read as one word, and the one that raises
+        answer = [orders[place : place + 3] for place in range(0, len(orders), 3)]
     names = as_names(answer)
     given = None if names is None else {name.upper() for name in names}
     if given is None or not given <= set(ORDERS):
@@ -95,7 +97,7 @@ P1 = Exercise(
     solution='answer = ["ZBS", "BSZ"]',
     why="step must find what backward has just put there; clearing may come anywhere else. SZB raises, in its second "
     "round: step then has gradients to use, and writes between the forward pass and backward.",
-    alternatives=('answer = {"BSZ", "ZBS"}', 'answer = "zbs, bsz"'),
+    alternatives=('answer = {"BSZ", "ZBS"}', 'answer = "zbs, bsz"', 'answer = (["ZBS", "BSZ"], "SZB")'),
     mistakes=(
         Mistake("one order",
                 "There is a second one. In the ring of rounds, clearing at the end of one is clearing at the start of "
@@ -142,8 +144,6 @@ def early_stopping(torch):
 def check_10_p2(answer, torch):
     if "error" in str(answer).lower():
         return almost("refused")
-    if isinstance(answer, str):
-        answer = re.findall(r"[\d.]+", answer)
     given = [as_number(value) for value in answer] if isinstance(answer, (list, tuple)) else []
     if len(given) != 2 or None in given:
         return not_yet("Give a pair of numbers: the best loss that was noted, and the loss after load_state_dict.")
@@ -205,14 +205,18 @@ WRITES = {
 }
 WRONG_WRITES = {  # (letter, what is wrongly there or missing) -> the mistake
     ("A", "state"): "cleared memory",
+    ("A", "parameters"): "zeroed weights",
     ("B", "buffers"): "forward only reads",
+    ("B", "parameters"): "forward learns",
     ("B", "gradients"): "forward makes gradients",
     ("C", "parameters"): "backward steps",
     ("C", "buffers"): "buffers learn",
+    ("C", "state"): "backward remembers",
     ("D", "parameters"): "clipped weights",
     ("D", "gradients"): "clip only looks",
     ("E", "gradients"): "step clears",
     ("E", "state"): "nothing remembered",
+    ("E", "parameters"): "the step only plans",
     ("E", "rates"): "step sets rates",
     ("E", "buffers"): "step averages",
     ("F", "parameters"): "the scheduler steps",
@@ -260,15 +264,18 @@ def check_10_1(answer, torch):
         if names is None or not names <= set(KINDS):
             return not_yet(f"For {letter}, give a list with some of: {', '.join(KINDS)}. It may be empty.")
     truth = writes_of_lines(torch)
-    wrong = [(letter, kind) for letter in LINES for kind in sorted(given[letter] - truth[letter])]
-    wrong += [(letter, kind) for letter in LINES for kind in sorted(truth[letter] - given[letter])]
-    if not wrong:
-        return correct("you know what each line of a loop changes, and so what you may put between them.")
-    for one in wrong:
-        if one in WRONG_WRITES:
-            return almost(WRONG_WRITES[one])
-    letter, kind = wrong[0]
-    return not_yet(f"Look again at {letter} and {kind}.")
+    wrong = [letter for letter in LINES if given[letter] != truth[letter]]
+    named = {letter: mistake for letter in wrong if (mistake := mistake_in_line(letter, given[letter], truth[letter]))}
+    shown = "you know what each line of a loop changes, and so what you may put between them."
+    return judged_rows(wrong, list(LINES), named, "lines are right") or correct(shown)
+
+
+def mistake_in_line(letter, given, truth):
+    """The name of the first mistake about one line: what is wrongly there, or else what is missing."""
+    for kind in [*sorted(given - truth), *sorted(truth - given)]:
+        if (letter, kind) in WRONG_WRITES:
+            return WRONG_WRITES[letter, kind]
+    return None
 
 
 writes_but = tables_but("writes", WRITES)
@@ -327,6 +334,18 @@ EX1 = Exercise(
         Mistake("rates in the state",
                 "F: rates stand in the groups. What an optimizer remembers of each parameter stands in its state.",
                 writes_but("F", ["rates", "state"])),
+        Mistake("zeroed weights",
+                "A: what is set to zero, or to None, are gradients. The parameters keep their values.",
+                writes_but("A", ["gradients", "parameters"])),
+        Mistake("forward learns",
+                "B: the forward pass reads the parameters and writes to none of them.",
+                writes_but("B", ["buffers", "parameters"])),
+        Mistake("backward remembers",
+                "C: what the optimizer remembers is written when it steps. backward knows of no optimizer.",
+                writes_but("C", ["gradients", "state"])),
+        Mistake("the step only plans",
+                "E: this is the line that moves the parameters. Nothing else in the loop does.",
+                writes_but("E", ["state"])),
         Mistake("nothing scheduled",
                 "F: the scheduler does change something, with step_size=1 each time.", writes_but("F", [])),
     ),
@@ -392,8 +411,12 @@ WRONG_HAPPENS = {
     ("A", "raises now"): "the step is refused",
     ("B", "raises at backward"): "any write",
     ("B", "silently wrong"): "wrong slopes",
+    ("B", "raises now"): "two optimizers",
     ("C", "fine"): "a copy",
+    ("C", "raises now"): "loading refused",
+    ("C", "raises at backward"): "loaded too late",
     ("D", "silently wrong"): "clones change",
+    ("D", "raises now"): "clones refused",
     ("E", "fine"): "the name counts",
     ("E", "raises now"): "it complains",
     ("E", "raises at backward"): "it complains",
@@ -402,6 +425,7 @@ WRONG_HAPPENS = {
     ("F", "raises at backward"): "the type changed",
     ("G", "fine"): "frozen rests",
     ("G", "raises now"): "frozen refuses",
+    ("G", "raises at backward"): "frozen graph",
     ("H", "silently wrong"): "results taken",
     ("H", "fine"): "results learn",
     ("H", "raises at backward"): "results later",
@@ -478,6 +502,18 @@ EX2 = Exercise(
         Mistake("a copy",
                 "C: a dictionary of its own, but not of copies: its tensors lie in the model's memory, where the step "
                 "has written.", happens_but("C", "fine")),
+        Mistake("two optimizers",
+                "B: any number of optimizers may hold the same parameters. A step asks nobody.",
+                happens_but("B", "raises now")),
+        Mistake("loading refused",
+                "C: load_state_dict copies values into the parameters, without recording. It may copy them onto "
+                "themselves.", happens_but("C", "raises now")),
+        Mistake("loaded too late",
+                "C: the only backward is the one inside step(), and nothing has been written before it.",
+                happens_but("C", "raises at backward")),
+        Mistake("clones refused",
+                "D: load_state_dict wants a dictionary with the right names and shapes; whose tensors they are is all "
+                "the same to it.", happens_but("D", "raises now")),
         Mistake("clones change",
                 "D: clone() has memory of its own. What the step writes does not arrive there.",
                 happens_but("D", "silently wrong")),
@@ -500,6 +536,9 @@ EX2 = Exercise(
         Mistake("frozen refuses",
                 "G: nothing is refused. A step runs under no_grad, and a frozen tensor may be written to.",
                 happens_but("G", "raises now")),
+        Mistake("frozen graph",
+                "G: no backward runs after the freezing. The second line only steps.",
+                happens_but("G", "raises at backward")),
         Mistake("results taken",
                 "H: not silently. An optimizer looks at what it is given, and p.double() is a result, no leaf.",
                 happens_but("H", "silently wrong")),
@@ -518,9 +557,13 @@ EX2 = Exercise(
 
 DEVIATIONS = {  # what a loop can do otherwise: (the choice that is asked for, others), each with a mistake's name
     "clear": ("batch", {"part": "only the last part", "never": "never cleared"}),
-    "share": ("parts", {"one": "sum of means", "batches": "divided by something else"}),
-    "clip": ("batch", {"part": "clipped too often", "never": "not clipped"}),
-    "rate": ("late", {"early": "first rate skipped", "part": "a rate for each part", "never": "rate never changed"}),
+    "share": ("parts", {
+        "one": "sum of means", "batches": "divided by something else", "rows": "averaged twice",
+        "size": "divided by its rows", "each": "divided as it grows", "after": "clipped before it is divided"}),
+    "clip": ("batch", {"part": "clipped too often", "never": "not clipped", "own": "clipped one by one",
+                       "value": "clipped by value"}),
+    "rate": ("late", {"early": "first rate skipped", "part": "a rate for each part", "never": "rate never changed",
+                      "twice": "two rates a batch"}),
 }
 
 
@@ -531,7 +574,16 @@ def run_loop(torch, model, batches, most, clear="batch", share="parts", clip="ba
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
 
     def shorten():
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), most).item())
+        parameters, utils = list(model.parameters()), torch.nn.utils
+        if clip == "own":
+            return [utils.clip_grad_norm_([p], most) for p in parameters]
+        if clip == "value":
+            return utils.clip_grad_value_(parameters, most)
+        norms.append(utils.clip_grad_norm_(parameters, most).item())
+
+    def divide(by):
+        for p in model.parameters():
+            p.grad.div_(by)
 
     for parts in batches:
         if clear == "batch":
@@ -539,30 +591,42 @@ def run_loop(torch, model, batches, most, clear="batch", share="parts", clip="ba
         for x, t in parts:
             if clear == "part":
                 optimizer.zero_grad()
-            by = {"parts": len(parts), "one": 1, "batches": len(batches)}[share]
+            by = {"parts": len(parts), "batches": len(batches), "rows": len(x) * len(parts),
+                  "size": len(x)}.get(share, 1)  # fmt: skip
             (torch.nn.MSELoss()(model(x), t) / by).backward()
+            if share == "each":
+                divide(len(parts))
             if clip == "part":
                 shorten()
             if rate == "part":
                 scheduler.step()
-        if clip == "batch":
+        if clip not in ("part", "never"):
             shorten()
+        if share == "after":
+            divide(len(parts))
         if rate == "early":
             scheduler.step()
         optimizer.step()
-        if rate == "late":
+        for _ in range({"late": 1, "twice": 2}.get(rate, 0)):
             scheduler.step()
     return [flat(p) for p in model.parameters()], norms
 
 
+FIRST_DRAFT = {"clear": "part", "share": "one", "clip": "part", "rate": "early"}  # what the starter does
+
+
 def worlds():
-    """The ways to deviate, in few places first: (the settings, the name of the first mistake in them)."""
+    """The ways to deviate, in few places first: (the settings, the name of the first mistake in them).
+
+    In one place, in two, or in any number of places as the starter does.
+    """
     every = [[(key, right, None)] + [(key, other, name) for other, name in others.items()]
              for key, (right, others) in DEVIATIONS.items()]  # fmt: skip
     found = []
     for choice in itertools.product(*every):
         names = [name for _, _, name in choice if name]
-        if names:
+        drafted = all(name is None or FIRST_DRAFT[key] == value for key, value, name in choice)
+        if names and (len(names) <= 2 or drafted):
             found.append((len(names), {key: value for key, value, _ in choice}, names[0]))
     return [(settings, name) for _, settings, name in sorted(found, key=lambda one: one[0])]
 
@@ -582,27 +646,36 @@ def task_10_3(torch):
 
 
 def run_answer(answer, torch, model, batches, most):
-    """The parameters after the learner's loop, and what was seen on the way: sizes, graphs at a time, steps."""
-    mine, sizes, arrived, seen = copy.deepcopy(model), [], [], {"graphs": 0, "steps": 0}
+    """The parameters after the learner's loop, and what was seen on the way.
+
+    seen: "sizes" of what went through the model, "graphs" at a time, "events" in their order ("B" a backward pass, "S"
+    a step, "N" a step that finds no gradient), "rates", how often the scheduler was called.
+    """
+    mine, sizes, arrived, seen = copy.deepcopy(model), [], [], {"graphs": 0, "events": ""}
 
     def ran(module, inputs, result):
         sizes.append(len(result))
         seen["graphs"] = max(seen["graphs"], len(sizes) - len(arrived))
 
-    def stepped(*_):
-        seen["steps"] += 1
+    def passed(grad):
+        arrived.append(grad)
+        seen["events"] += "B"
+
+    def steps(*_):
+        seen["events"] += "S" if any(p.grad is not None for p in mine.parameters()) else "N"
 
     mine.register_forward_hook(ran)
-    mine[2].bias.register_hook(arrived.append)  # called once for each backward pass
+    mine[2].bias.register_hook(passed)  # called once for each backward pass
     optimizer = torch.optim.SGD(mine.parameters(), lr=0.2)
-    optimizer.register_step_post_hook(stepped)
+    optimizer.register_step_pre_hook(steps)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
     answer(torch, mine, optimizer, scheduler, batches, most)
-    return [flat(p) for p in mine.parameters()], seen | {"sizes": sizes}
+    return [flat(p) for p in mine.parameters()], seen | {"sizes": sizes, "rates": scheduler.last_epoch}
 
 
 def same_lists(one, other):
-    return all(near(a, b, 1e-9) for a, b in zip(one, other, strict=True))
+    """Equal up to the 1e-6 that clip_grad_norm_ adds to the norm before it divides."""
+    return all(near(a, b, 1e-5) for a, b in zip(one, other, strict=True))
 
 
 def judged_loop(answer, torch):
@@ -614,17 +687,35 @@ def judged_loop(answer, torch):
         return not_yet("Each micro-batch should go through the model once.")
     if max(seen["sizes"]) > 4:
         return almost("one big batch")
+    if "B" not in seen["events"]:
+        return not_yet("No backward pass has reached the model.")
     if seen["graphs"] > 1:
         return almost("all graphs at once")
+    return judged_steps(torch, model, batches, most, got, wanted, seen)
+
+
+def judged_steps(torch, model, batches, most, got, wanted, seen):
+    """The verdict about the order of the events, and then about the numbers."""
+    steps, parts = seen["events"].replace("B", ""), sum(map(len, batches))
+    if not steps:
+        return not_yet("The optimizer that was given has taken no step.")
+    if "S" not in steps:
+        return almost("cleared before the step")
+    if "SS" in seen["events"]:
+        return almost("two steps, one gradient")
+    if len(steps) != len(batches):
+        if "N" not in steps and len(steps) == parts:
+            return almost("a step for each part")
+        return almost("too few steps") if len(steps) < len(batches) else not_yet(
+            f"There are {len(batches)} batches and {len(steps)} steps.")  # fmt: skip
+    if "N" in steps:
+        return almost("a step too early")
     if same_lists(got, wanted):
-        return None
-    if got == [flat(p) for p in model.parameters()]:
-        return almost("cleared before the step") if seen["steps"] else not_yet("No step was taken.")
-    if seen["steps"] > len(batches):
-        return almost("a step for each part")
+        return None if seen["rates"] == len(batches) else almost("a rate is missing at the end")
     for settings, name in worlds():
         if same_lists(got, run_loop(torch, model, batches, most, **settings)[0]):
-            return almost(name)
+            late = name == "rate never changed" and seen["rates"]
+            return almost("scheduler after the loop" if late else name)
     return not_yet("The parameters are not those of one step for each batch, as the question describes it.")
 
 
@@ -672,6 +763,9 @@ EX3 = Exercise(
         fit_source("for x, t in parts:; >BACK; CLIP; optimizer.step(); scheduler.step(); model.zero_grad()"),
         fit_source("optimizer.zero_grad(); for x, t in parts:; >mse(model(x), t).backward(); "
                    "for p in model.parameters():; >p.grad /= len(parts); CLIP; optimizer.step(); scheduler.step()"),
+        fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; grads = [p.grad for p in model.parameters()]; "
+                   "norm = sum(grad.square().sum() for grad in grads).sqrt(); if most < norm:; "
+                   ">for grad in grads:; >>grad.mul_(most / norm); optimizer.step(); scheduler.step()"),
     ),
     mistakes=(
         Mistake("only the last part",
@@ -682,7 +776,8 @@ EX3 = Exercise(
                 "The gradients of all earlier batches are still there: nothing clears them.",
                 fit_source("for x, t in parts:; >BACK; CLIP; optimizer.step(); scheduler.step()")),
         Mistake("cleared before the step",
-                "Nothing has moved: the gradients are cleared between backward and step.",
+                "At every step all gradients are None, so nothing has moved: what backward has put there is cleared "
+                "before the step comes, or it comes after the step.",
                 fit_source("for x, t in parts:; >BACK; CLIP; optimizer.zero_grad(); optimizer.step(); "
                            "scheduler.step()")),
         Mistake("sum of means",
@@ -715,19 +810,74 @@ EX3 = Exercise(
         Mistake("rate never changed",
                 "The rate stays what it was: nobody calls the scheduler.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step()")),
+        Mistake("two rates a batch",
+                "The scheduler goes on twice with every batch, so every step but the first has too small a rate.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); "
+                           "scheduler.step(); scheduler.step()")),
+        Mistake("scheduler after the loop",
+                "The scheduler is called when all batches are over: every step had the first rate.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step()")
+                + "    for _ in batches:\n        scheduler.step()\n"),
+        Mistake("a rate is missing at the end",
+                "The steps are right, but in the end the scheduler has not been called once for each batch: whoever "
+                "trains on would begin at another rate.",
+                fit_source("if parts is not batches[0]:; >scheduler.step(); optimizer.zero_grad(); for x, t in parts:; "
+                           ">BACK; CLIP; optimizer.step()")),
+        Mistake("two steps, one gradient",
+                "Two steps follow each other without a backward pass between them: the second uses a gradient that has "
+                "been used already.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); "
+                           "optimizer.step(); scheduler.step()")),
+        Mistake("too few steps",
+                "There are fewer steps than batches. Each batch wants one, when all its parts have arrived.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; scheduler.step()")
+                + "    optimizer.step()\n"),
+        Mistake("a step too early",
+                "A step finds no gradient at all: where it stands, no backward pass of its batch has run yet, or what "
+                "it brought has been cleared.",
+                fit_source("optimizer.step(); optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; "
+                           "scheduler.step()")),
+        Mistake("averaged twice",
+                "mse has averaged over the rows of its part already. You divide by the number of rows once more.",
+                fit_source("optimizer.zero_grad(); rows = sum(len(x) for x, t in parts); for x, t in parts:; "
+                           ">(mse(model(x), t) / rows).backward(); CLIP; optimizer.step(); scheduler.step()")),
+        Mistake("divided by its rows",
+                "You divide by the number of rows of a part, and mse has done that already. How large is a part's "
+                "share in its batch?",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >(mse(model(x), t) / len(x)).backward(); CLIP; "
+                           "optimizer.step(); scheduler.step()")),
+        Mistake("divided as it grows",
+                "What stands in .grad is divided after each part, so the first parts are divided again and again.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >mse(model(x), t).backward(); "
+                           ">for p in model.parameters():; >>p.grad /= len(parts); CLIP; optimizer.step(); "
+                           "scheduler.step()")),
+        Mistake("clipped before it is divided",
+                "What is clipped is the sum of the parts, and the mean is made afterwards: it is shorter than allowed.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >mse(model(x), t).backward(); CLIP; "
+                           "for p in model.parameters():; >p.grad /= len(parts); optimizer.step(); scheduler.step()")),
+        Mistake("clipped one by one",
+                "Each parameter's gradient is clipped by itself. All of them together are one vector, with one norm "
+                "and one factor.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; for p in model.parameters():; "
+                           ">torch.nn.utils.clip_grad_norm_([p], most); optimizer.step(); scheduler.step()")),
+        Mistake("clipped by value",
+                "Single numbers are cut off at `most`. That changes the direction, and the norm may still be greater.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; "
+                           "torch.nn.utils.clip_grad_value_(model.parameters(), most); optimizer.step(); "
+                           "scheduler.step()")),
         Mistake("a step for each part",
                 "There is a step for every micro-batch. One for the whole batch was asked for, when all parts have "
                 "arrived.",
                 fit_source("for x, t in parts:; >optimizer.zero_grad(); >mse(model(x), t).backward(); >CLIP; "
                            ">optimizer.step(); scheduler.step()")),
         Mistake("all graphs at once",
-                "The numbers would be right, but the losses are added up first, so the graphs of all micro-batches "
-                "are alive together. A backward for each part frees its graph before the next begins.",
+                "A micro-batch goes forward before the one before has gone backward, so several graphs are alive "
+                "together. A backward for each part frees its graph before the next begins.",
                 fit_source("optimizer.zero_grad(); loss = sum(mse(model(x), t) for x, t in parts) / len(parts); "
                            "loss.backward(); CLIP; optimizer.step(); scheduler.step()")),
         Mistake("one big batch",
-                "The numbers would be right, but the whole batch goes through the model at once. Micro-batches are "
-                "there because it does not fit.",
+                "Several micro-batches go through the model at once. They are there because a whole batch does not "
+                "fit.",
                 fit_source("optimizer.zero_grad(); x, t = (torch.cat(part) for part in zip(*parts)); "
                            "mse(model(x), t).backward(); CLIP; optimizer.step(); scheduler.step()")),
     ),
@@ -745,17 +895,20 @@ class Hand:
     def __init__(self, start, slip=""):
         self.p, self.m, self.s, self.n, self.slip = start, 0.0, 0.0, 0, slip
 
-    def step(self, g, lr, b1, b2, eps):
+    def step(self, g, calls, steps, lr, b1, b2, eps):
+        """One step; calls: how often `adam` was called by now, steps: how many parameters it has stepped by now."""
         slip = self.slip
         if g is None and slip != "None as zero":
             return
         g, self.n = g or 0.0, self.n + 1
+        n = {"count of calls": calls, "count of all": steps, "count stays 1": 1}.get(slip, self.n)
         if slip == "betas exchanged":
             b1, b2 = b2, b1
-        self.m = b1 * self.m + (1 if slip == "no share" else 1 - b1) * g
-        self.s = b2 * self.s + (1 - b2) * (abs(g) if slip == "not squared" else g * g)
-        first = 1 if slip in ("no correction", "no first") else 1 - b1**self.n
-        second = 1 if slip in ("no correction", "no second") else 1 - b2**self.n
+        self.m = (0 if slip == "average replaced" else b1) * self.m + (1 if slip == "no share" else 1 - b1) * g
+        self.s = (0 if slip == "squares replaced" else b2) * self.s
+        self.s += (1 if slip == "no share of squares" else 1 - b2) * (abs(g) if slip == "not squared" else g * g)
+        first = 1 if slip in ("no correction", "no first") else 1 - b1**n
+        second = 1 if slip in ("no correction", "no second") else 1 - b2**n
         if slip == "eps under the root":
             size = math.sqrt(self.s / second + eps)
         elif slip == "no root":
@@ -763,75 +916,136 @@ class Hand:
         elif slip == "root before correction":
             size = math.sqrt(self.s) / second + eps
         else:
-            size = math.sqrt(self.s / second) + eps
-        self.p -= (-1 if slip == "uphill" else 1) * lr * self.m / first / size
+            size = math.sqrt(self.s / second) + (0 if slip == "no eps" else eps)
+        self.p -= (-1 if slip == "uphill" else 1) * lr * self.m / first / (size or 1)
+        self.corrected = self.m / first, self.s / second
 
 
-SLIPS = ("no correction", "no first", "no second", "eps under the root", "no root", "root before correction",
-         "betas exchanged", "no share", "not squared", "uphill", "None as zero")  # fmt: skip
+SLIPS = {  # what may have slipped -> the name of the mistake
+    **{slip: "no correction" for slip in ("no correction", "no first", "no second")},
+    **{slip: "shared count" for slip in ("count of calls", "count of all")},
+    **{slip: "no share" for slip in ("no share", "no share of squares")},
+    **{slip: "average replaced" for slip in ("average replaced", "squares replaced")},
+    **{slip: slip for slip in ("eps under the root", "no root", "root before correction", "betas exchanged",
+                               "not squared", "uphill", "None as zero", "stopped at None", "count stays 1", "no eps")},
+}  # fmt: skip
 NAMES = {"step", "exp_avg", "exp_avg_sq"}
 
 
 @trains
 def check_10_4(answer, torch):
-    start = [[random.uniform(1, 2) for _ in range(2)] for _ in range(3)]
-    params = [torch.tensor(values, dtype=torch.float64, requires_grad=True) for values in start]
-    hands = {slip: [[Hand(v, slip) for v in values] for values in start] for slip in ("", *SLIPS)}
-    state, b1, b2, eps = {}, 0.8, 0.9, 0.05
+    for dtype, shapes in ((torch.float64, ((2,), (), (1, 3))), (torch.float32, ((), (2, 2), (1,)))):
+        verdict = judged_adam(answer, torch, dtype, shapes)
+        if verdict:
+            return verdict
+    return correct("two averages and a count for each parameter: this is what a checkpoint has to carry along.")
+
+
+class ByHand:
+    """Three parameters of these shapes, and the same by hand, right and with each slip."""
+
+    def __init__(self, torch, dtype, shapes):
+        self.torch, self.dtype, self.shapes = torch, dtype, shapes
+        self.start = [[random.uniform(1, 2) for _ in range(math.prod(shape))] for shape in shapes]
+        self.params = [self.tensor(values, shape).requires_grad_()
+                       for values, shape in zip(self.start, shapes, strict=True)]  # fmt: skip
+        self.hands = {slip: [[Hand(v, slip) for v in values] for values in self.start] for slip in ("", *SLIPS)}
+        self.near = 1e-7 if dtype is torch.float64 else 1e-4
+        self.calls = self.steps = 0
+
+    def tensor(self, values, shape):
+        return self.torch.tensor(values, dtype=self.dtype).reshape(shape)
+
+    def go_on(self, gradients, *settings):
+        """One step by hand, for each slip."""
+        self.calls += 1
+        steps = self.steps
+        for slip, hands in self.hands.items():
+            self.steps, stopped = steps, False
+            for hand, g in zip(hands, gradients, strict=True):
+                stopped = stopped or (slip == "stopped at None" and g is None)
+                self.steps += g is not None
+                for one, value in zip(hand, [None] * len(hand) if g is None or stopped else g, strict=True):
+                    one.step(value, self.calls, self.steps, *settings)
+
+    def equal(self, slip):
+        """Are the parameters where the hand with this slip has them?"""
+        return all(near(flat(p), [one.p for one in hand], self.near)
+                   for p, hand in zip(self.params, self.hands[slip], strict=True))  # fmt: skip
+
+
+def judged_adam(answer, torch, dtype, shapes):
+    """The verdict about six steps for parameters of these shapes, or None when all are right."""
+    by_hand, state, b1, b2, eps = ByHand(torch, dtype, shapes), {}, 0.8, 0.9, 0.05
+    params, suspects = by_hand.params, []
     plans = [(1, 1, None), (1, None, None), (1, None, None), (None, 1, None), (0, 1, None), (1, 1, None)]
     for lr, plan in zip((0.1, 0.1, 0.2, 0.05, 0.1, 0.1), plans, strict=True):
-        gradients = [None if size is None else [size * g for g in numbers(2)] for size in plan]
-        given = [None if g is None else torch.tensor(g, dtype=torch.float64) for g in gradients]
+        gradients = [None if size is None else [size * g for g in numbers(math.prod(shape))]
+                     for size, shape in zip(plan, shapes, strict=True)]  # fmt: skip
+        given = [g if g is None else by_hand.tensor(g, shape) for g, shape in zip(gradients, shapes, strict=True)]
         for p, g in zip(params, given, strict=True):
             p.grad = g
         where, marks = [p.data_ptr() for p in params], [p._version for p in params]
         try:
-            answer(torch, params, state, lr, b1, b2, eps)
+            answer(torch, list(params), state, lr, b1, b2, eps)
         except RuntimeError as error:
             if "leaf Variable" in str(error):
                 return almost("recorded")
             raise
-        except (TypeError, AttributeError):
-            if None in gradients:
+        except (TypeError, AttributeError) as error:
+            if None in gradients and "NoneType" in str(error):
                 return almost("None is not handled")
             raise
-        for slip in hands:
-            for hand, g in zip(hands[slip], gradients, strict=True):
-                for one, value in zip(hand, [None, None] if g is None else g, strict=True):
-                    one.step(value, lr, b1, b2, eps)
-        if verdict := judged(params, state, hands, given, gradients, where, marks, start):
+        by_hand.go_on(gradients, lr, b1, b2, eps)
+        if any(g is not None and (p.grad is not g or not near(flat(g), values))
+               for p, g, values in zip(params, given, gradients, strict=True)):  # fmt: skip
+            return almost("gradient changed")
+        if [p.data_ptr() for p in params] != where:
+            return almost("new memory")
+        verdict = judged_values(by_hand)
+        if verdict is not None and not isinstance(verdict, list):
             return verdict
+        if verdict:  # several slips look alike so far; the next steps tell them apart
+            suspects = verdict
+            continue
+        if verdict := judged_state(by_hand, state):
+            return verdict
+        if any(p._version == mark for p, mark, g in zip(params, marks, given, strict=True) if g is not None):
+            return almost("behind the counter's back")
+    if suspects:
+        return almost(suspects[0])
     if any(not p.requires_grad or p.grad_fn is not None for p in params):
         return not_yet("Afterwards the parameters should still be leaves that require grad.")
-    return correct("two averages and a count for each parameter: this is what a checkpoint has to carry along.")
+    return None
 
 
-def judged(params, state, hands, given, gradients, where, marks, start):
-    """The verdict about one step, or None when it is right."""
-    if any(g is not None and (p.grad is not g or not near(flat(g), values))
-           for p, g, values in zip(params, given, gradients, strict=True)):  # fmt: skip
-        return almost("gradient changed")
-    got = [flat(p) for p in params]
-    if [p.data_ptr() for p in params] != where:
-        return almost("new memory")
-    right = [[one.p for one in hand] for hand in hands[""]]
+def judged_values(by_hand):
+    """The verdict about where the parameters are, a list of mistakes that it may be, or None when they are right."""
+    got = [flat(p) for p in by_hand.params]
     if any(value != value or math.isinf(value) for values in got for value in values):
-        return almost("counted late")
-    if not all(near(a, b, 1e-7) for a, b in zip(got, right, strict=True)):
-        if got == start:
-            return almost("names moved")
-        for slip in SLIPS:
-            if all(near(flat(p), [one.p for one in hand], 1e-7) for p, hand in zip(params, hands[slip], strict=True)):
-                return almost("no correction" if slip in ("no first", "no second") else slip)
-        return not_yet(f"The parameters should be {rounded(right)} by now, and they are {rounded(got)}.")
-    if any(p._version == mark for p, mark, g in zip(params, marks, given, strict=True) if g is not None):
-        return almost("behind the counter's back")
-    for place, (p, hand) in enumerate(zip(params, hands[""], strict=True)):
-        known = state.get(p)
+        late = by_hand.calls == 1
+        return almost("counted late") if late else not_yet("A parameter is infinite or no number by now.")
+    if by_hand.equal(""):
+        return None
+    if all(near(one, other, 1e-9) for one, other in zip(got, by_hand.start, strict=True)):
+        return almost("names moved")
+    names = list(dict.fromkeys(name for slip, name in SLIPS.items() if by_hand.equal(slip)))
+    if names:
+        return almost(names[0]) if len(names) == 1 else names
+    right = [[one.p for one in hand] for hand in by_hand.hands[""]]
+    return not_yet(f"The parameters should be {rounded(right)} by now, and they are {rounded(got)}.")
+
+
+def judged_state(by_hand, state):
+    """The verdict about what is remembered, or None when it is right."""
+    for place, (p, hand) in enumerate(zip(by_hand.params, by_hand.hands[""], strict=True)):
+        known = next((value for key, value in state.items() if key is p), None)
         if not hand[0].n:
             if isinstance(known, dict) and not as_number(known.get("step")):
                 return almost("remembered too early")
             continue
+        if known is None and state:
+            return almost("other keys")
         if not isinstance(known, dict) or not set(known) >= NAMES:
             return not_yet("`state` should have, under each parameter that was stepped, a dictionary with the keys "
                            '"step", "exp_avg" and "exp_avg_sq".')  # fmt: skip
@@ -839,12 +1053,24 @@ def judged(params, state, hands, given, gradients, where, marks, start):
             return almost("None counts")
         if as_number(known["step"]) != hand[0].n:
             return not_yet(f'The "step" of a parameter that was stepped {hand[0].n} times is {known["step"]}.')
-        if not agree(known["exp_avg"], [one.m for one in hand], 1e-7):
-            exchanged = hands["betas exchanged"][place]
-            return almost("betas exchanged" if agree(known["exp_avg"], [one.m for one in exchanged], 1e-7)
-                          else "corrected in place")  # fmt: skip
-        if known["exp_avg"].requires_grad or known["exp_avg_sq"].requires_grad:
+        averages = known["exp_avg"], known["exp_avg_sq"]
+        if any(not hasattr(average, "dtype") for average in averages):
+            return not_yet("The averages should be tensors.")
+        if any(average.requires_grad for average in averages):
             return almost("averages with a history")
+        if any(average.dtype is not p.dtype or average.shape != p.shape for average in averages):
+            return almost("averages of another kind")
+        exchanged = by_hand.hands["betas exchanged"][place]
+        if near(flat(averages[0]), [one.m for one in exchanged], by_hand.near):
+            if near(flat(averages[1]), [one.s for one in exchanged], by_hand.near):
+                return almost("betas exchanged")
+        wanted = [one.m for one in hand], [one.s for one in hand]
+        corrected = [one.corrected[0] for one in hand], [one.corrected[1] for one in hand]
+        for key, average, right, divided in zip(("exp_avg", "exp_avg_sq"), averages, wanted, corrected, strict=True):
+            if not near(flat(average), right, by_hand.near):
+                return almost("corrected in place") if near(flat(average), divided, by_hand.near) else not_yet(
+                    f'The parameters are right, but "{key}" is {rounded([flat(average)])[0]} under one of them, and '
+                    f"should be {rounded([right])[0]}.")  # fmt: skip
     return None
 
 
@@ -925,8 +1151,8 @@ def adam(torch, params, state, lr, b1, b2, eps):
                 "The averages begin at 0 and are too small at first. A divisor is missing, or both are.",
                 adam_but((' / (1 - b1 ** mine["step"])', ""), (' / (1 - b2 ** mine["step"])', ""))),
         Mistake("counted late",
-                "Something is infinite or no number. When the first step is corrected, the count must be 1: with 0 "
-                "both divisors are zero.",
+                "After the first step something is infinite or no number. Which number is the count when it corrects "
+                "for the first time? With 0, both divisors are zero.",
                 adam_but(('            mine["step"] += 1\n', ""),
                          ("+ eps))\n", '+ eps))\n            mine["step"] += 1\n'))),
         Mistake("eps under the root",
@@ -943,7 +1169,8 @@ def adam(torch, params, state, lr, b1, b2, eps):
                 "b1 and b2 have changed places: b1 belongs to the average of the gradient.",
                 adam_but(("    with torch", "    b1, b2 = b2, b1\n    with torch"))),
         Mistake("no share",
-                "The whole gradient is added to its average. In an average it has the share 1 - b1.",
+                "The whole gradient, or its whole square, goes into the average. The new one has only a share in it: "
+                "what b1, or b2, leaves of one.",
                 adam_but(("add_(p.grad, alpha=1 - b1)", "add_(p.grad)"))),
         Mistake("not squared",
                 "The second average is one of squares; yours is one of absolute values.",
@@ -952,9 +1179,10 @@ def adam(torch, params, state, lr, b1, b2, eps):
                 "The sign is the other way round: the parameter goes up the slope.",
                 adam_but(("p.sub_(", "p.add_("))),
         Mistake("corrected in place",
-                "The parameter is right, the remembered average is not: the corrected one was written into it, or it "
-                "is not kept.", adam_but(('m = mine["exp_avg"] / (1', 'm = mine["exp_avg"].clone() / (1'),
-                                         ("+ eps))\n", '+ eps))\n            mine["exp_avg"] = m\n'))),
+                "The parameter is right, the remembered average is not: the corrected one stands in its place, and "
+                "the next step would correct it once more.",
+                adam_but(('m = mine["exp_avg"] / (1', 'm = mine["exp_avg"].clone() / (1'),
+                         ("+ eps))\n", '+ eps))\n            mine["exp_avg"] = m\n'))),
         Mistake("remembered too early",
                 "A parameter that was never stepped has something in `state`. It should appear with its first step.",
                 adam_but((SKIP, ""), ("            mine = state[p]\n", SKIP + "            mine = state[p]\n"))),
@@ -970,6 +1198,39 @@ def adam(torch, params, state, lr, b1, b2, eps):
         Mistake("names moved",
                 "No parameter has changed. p = p - … makes a new tensor, and gives it the name p inside the loop only.",
                 adam_but(("p.sub_(lr * m / (s.sqrt() + eps))", "p = p - lr * m / (s.sqrt() + eps)"))),
+        Mistake("average replaced",
+                "A running average keeps b1, or b2, of what it was. Here the new part stands alone, so all earlier "
+                "gradients are forgotten.",
+                adam_but(('mine["exp_avg"].mul_(b1).add_(p.grad, alpha=1 - b1)',
+                          'mine["exp_avg"].copy_((1 - b1) * p.grad)'))),
+        Mistake("shared count",
+                "One count is kept for all parameters together. Each wants a count of its own steps, for some are "
+                "skipped where others are not.",
+                adam_but(('mine["step"] += 1', 'mine["step"] = state["n"]'),
+                         ("        for p in", '        state["n"] = state.get("n", 0) + 1\n        for p in'))),
+        Mistake("count stays 1",
+                "Every step is corrected as if it were the first: the count does not go up.",
+                adam_but(('mine["step"] += 1', 'mine["step"] = 1'))),
+        Mistake("stopped at None",
+                "A parameter that comes after one without gradient was not stepped: None ends the whole round, and "
+                "not only the turn of its own parameter.",
+                adam_but(("                continue\n", "                return\n"))),
+        Mistake("no eps",
+                "eps is missing: it is added to the root, before anything is divided by that.",
+                adam_but((" + eps)", ")"))),
+        Mistake("averages of another kind",
+                "An average has another type or shape than its parameter. For parameters in double precision, what is "
+                "remembered is rounded to single.",
+                adam_but(("torch.zeros_like(p), \"exp_avg_sq\": torch.zeros_like(p)",
+                          "torch.zeros(p.shape), \"exp_avg_sq\": torch.zeros(p.shape)"))),
+        Mistake("other keys",
+                "The parameters are right, but whoever looks into `state` for one of them does not find it: the key "
+                "must be the parameter itself.",
+                adam_but(("state[p]", "state[id(p)]"), ("p not in state", "id(p) not in state"))),
+        Mistake("guard: left a setting",
+                "",
+                adam_but(("    with torch.no_grad():\n        for", "    torch.set_grad_enabled(False)\n    if True:\n"
+                          "        for"))),
         Mistake("averages with a history",
                 "What is remembered requires grad. It was computed from a parameter while operations were recorded, "
                 "and would keep graphs alive.",
@@ -989,15 +1250,17 @@ def adam(torch, params, state, lr, b1, b2, eps):
 class Epochs:
     """A random task for `keep_best`: a network, and test losses whose course over the epochs is laid down."""
 
-    def __init__(self, torch):
+    def __init__(self, torch, best):
         nn = torch.nn
-        self.torch, self.trained, self.tested, self.states = torch, [], [], {}
+        self.torch, self.best, self.states, self.changed = torch, best, {}, False
+        self.trained, self.tested = [], []  # (train mode?, grad mode?) of each epoch; and the epoch before them
         self.model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.2), nn.Linear(3, 1))
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
-        best, *others = sorted(numbers(5))
-        self.losses = random.sample(others, 4)
-        self.best = random.choice((1, 2, 3))
-        self.losses.insert(self.best, best)
+        self.parameters = list(self.model.parameters())
+        self.optimizer = torch.optim.SGD(self.parameters, lr=0.1)
+        lowest, *others = sorted(numbers(5, low=0.5, high=40.0))
+        self.losses = random.sample(others[:3], 3)
+        self.losses.insert(random.randrange(3), others[3])  # the highest is not the last
+        self.losses.insert(best, lowest)
 
     def run(self, model):
         """The loss of the model on a random batch."""
@@ -1006,25 +1269,31 @@ class Epochs:
 
     def train_epoch(self, model):
         """Two steps, in the mode in which the model is."""
+        if self.states and state_of(model) != self.states[max(self.states)]:
+            self.changed = True
+        self.trained.append((model.training, self.torch.is_grad_enabled()))
         for _ in range(2):
             self.optimizer.zero_grad()
-            with self.torch.enable_grad():
+            with self.torch.enable_grad():  # so that what is wrong can be told afterwards
                 self.run(model).backward()
             self.optimizer.step()
-        self.trained.append(model.training)
 
     def test_loss(self, model):
         """A forward pass, in the mode in which the model is; its loss is the one laid down for this epoch."""
         epoch = len(self.trained) - 1
         self.tested.append((epoch, model.training, self.torch.is_grad_enabled()))
-        self.states[epoch] = {name: flat(value) for name, value in model.state_dict().items()}
+        self.states[epoch] = state_of(model)
         return self.run(model) * 0 + self.losses[epoch]
+
+
+def state_of(model):
+    return {name: flat(value) for name, value in model.state_dict().items()}
 
 
 @trains
 def check_10_5(answer, torch):
-    for _ in range(2):
-        task = Epochs(torch)
+    for best in (random.choice((1, 2)), 3, random.choice((0, 4))):
+        task = Epochs(torch, best)
         returned = answer(torch, task.model, task.train_epoch, task.test_loss, 5)
         verdict = judged_run(torch, task, returned)
         if verdict:
@@ -1034,32 +1303,44 @@ def check_10_5(answer, torch):
 
 def judged_run(torch, task, returned):
     """The verdict about one run, or None when it was as it should be."""
-    if len(task.trained) != 5 or set(task.states) != set(range(5)):
-        return not_yet("Each of the epochs should train once, and then be tested.")
+    if len(task.trained) != 5 or [epoch for epoch, _, _ in task.tested] != list(range(5)):
+        return not_yet("Each of the epochs should train once, and then be tested once.")
     if any(training for _, training, _ in task.tested):
         return almost("tested in train mode")
-    if not all(task.trained):
+    if not all(training for training, _ in task.trained):
         return almost("trained in eval mode")
+    if not all(recording for _, recording in task.trained):
+        return almost("trained without recording")
     if any(recording for _, _, recording in task.tested):
         return almost("a graph for the test")
     if isinstance(returned, torch.Tensor):
         return almost("a tensor returned")
     if not isinstance(returned, float):
         return not_yet("The best test loss should come back as a number.")
-    if not near([returned], [task.losses[task.best]]):
-        return not_yet(f"The smallest test loss was {min(task.losses):.4f}; what came back is {returned:.4f}.")
-    return not_the_best(task.model, task.states[task.best])
+    if not near([returned], [min(task.losses)]):
+        if near([returned], [task.losses[-1]]):
+            return almost("the last loss")
+        return almost("the highest loss") if near([returned], [max(task.losses)]) else not_yet(
+            f"The smallest test loss was {min(task.losses):.4f}; what came back is {returned:.4f}.")  # fmt: skip
+    if task.changed:
+        return almost("put back too early")
+    return not_the_best(task)
 
 
-def not_the_best(model, state):
-    """The verdict about a model that should be in this state, or None when it is."""
-    now = model.state_dict()
-    wrong = [name for name in state if flat(now[name]) != state[name]]
+def not_the_best(task):
+    """The verdict about a model that should be in its best state, or None when it is."""
+    model, state, now = task.model, task.states[task.best], state_of(task.model)
+    parameters = {name for name, _ in model.named_parameters()}
+    wrong = [name for name in state if now[name] != state[name]]
     if not wrong:
-        return None
-    if not {name for name, _ in model.named_parameters()} & set(wrong):
+        if any(p is not old for p, old in zip(model.parameters(), task.parameters, strict=True)):
+            return almost("other parameters")
+        return None if all(p.requires_grad for p in task.parameters) else not_yet("The parameters are frozen now.")
+    if now == task.states[4]:
+        return almost("the last epoch")
+    if not parameters & set(wrong):
         return almost("buffers forgotten")
-    return almost("the last epoch")
+    return not_yet(f"The model is in no state that it had at a test: {', '.join(wrong)} should have other values.")
 
 
 BEST = """\
@@ -1084,7 +1365,8 @@ COPIED = "copy.deepcopy(model.state_dict())"
 EX5 = Exercise(
     id="10.5", kind="repair", title="The best epoch", minutes=8, difficulty=2,
     question="Afterwards the model must be what it was when the test loss was lowest, buffers and all, and that loss "
-    "comes back as a number. Training wants train mode; testing wants eval mode and no graph.",
+    "comes back as a number. Each epoch trains on from the one before, in train mode; testing wants eval mode and no "
+    "graph.",
     name="keep_best", starter=BEST,
     hints=(
         "Go through it line by line and ask what it writes. Which line writes into the state that was kept?",
@@ -1104,8 +1386,8 @@ EX5 = Exercise(
     ),
     mistakes=(
         Mistake("the last epoch",
-                "The model is not in its best state. Was the state copied, or does it share the memory that later "
-                "steps write to? And was it put back into this model?",
+                "The model is in the state of the last epoch. Was the best state copied, or does it share the memory "
+                "that later steps write to? And was it put back into this model?",
                 SOLVED_5.replace(COPIED, "dict(model.state_dict())")),
         Mistake("buffers forgotten",
                 "The parameters are those of the best epoch, the running averages of batch norm are not. They belong "
@@ -1117,11 +1399,34 @@ EX5 = Exercise(
                 "The test runs in train mode: batch norm uses the test batch, and moves its averages by it.",
                 SOLVED_5.replace("        model.eval()\n", "")),
         Mistake("trained in eval mode",
-                "After the first test the model stays in eval mode, and the later epochs train without dropout.",
+                "An epoch trains in eval mode, without dropout: after a test the model stays in that mode.",
                 SOLVED_5.replace("        model.train()\n", "")),
         Mistake("a graph for the test",
                 "The test builds a graph that nobody will use. eval() does not switch recording off.",
                 SOLVED_5.replace("        with torch.no_grad():\n            loss", "        loss")),
+        Mistake("trained without recording",
+                "An epoch begins under no_grad, where no graph is built: a loss made there has no backward. Only the "
+                "test wants that.",
+                SOLVED_5.replace("def keep_best", "@torch.no_grad()\ndef keep_best")
+                .replace("        with torch.no_grad():\n            loss", "        loss")),
+        Mistake("put back too early",
+                "Between a test and the next epoch the model's state has changed, so that epoch trains on from another "
+                "state than the one before has reached.",
+                SOLVED_5.replace("    model.load_state_dict(kept)\n", "        model.load_state_dict(kept)\n")),
+        Mistake("other parameters",
+                "The values are right, but the model has other parameters than before. The optimizer holds the old "
+                "ones: whoever trains on would move those.",
+                SOLVED_5.replace("load_state_dict(kept)", "load_state_dict(kept, assign=True)")),
+        Mistake("the last loss",
+                "The loss of the last epoch comes back. The smallest one was asked for.",
+                SOLVED_5.replace("return best", "return loss")),
+        Mistake("the highest loss",
+                "The highest test loss comes back. The best epoch is the one with the lowest.",
+                SOLVED_5.replace("loss < best", "loss > best").replace('float("inf")', 'float("-inf")')),
+        Mistake("guard: left a setting",
+                "",
+                SOLVED_5.replace("        with torch.no_grad():\n    ", "        torch.set_grad_enabled(False)\n")
+                .replace("        model.train()\n", "        model.train()\n        torch.set_grad_enabled(True)\n")),
         Mistake("a tensor returned",
                 "A tensor comes back, perhaps with a graph behind it. A number was asked for.",
                 SOLVED_5.replace(".item()", "")),
@@ -1182,13 +1487,10 @@ def check_10_6(answer, torch):
     strange = [letter for letter, said in tidy.items() if said not in PLAIN]
     if strange:
         return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(sorted(PLAIN.values()))}.")
-    wrong = [(letter, PLAIN[said]) for letter, said in tidy.items() if PLAIN[said] != CURES[letter]]
-    if not wrong:
-        return correct("eight reports that come in every week, and you need one look for each.")
-    for one in wrong:
-        if one in WRONG_CURES:
-            return almost(WRONG_CURES[one])
-    return not_yet(f"{len(CURES) - len(wrong)} of {len(CURES)} are right. Look again at {wrong[0][0]}.")
+    wrong = {letter: PLAIN[said] for letter, said in tidy.items() if PLAIN[said] != CURES[letter]}
+    named = {letter: WRONG_CURES[letter, said] for letter, said in wrong.items() if (letter, said) in WRONG_CURES}
+    shown = "eight reports that come in every week, and you need one look for each."
+    return judged_rows(list(wrong), list(CURES), named, "are right") or correct(shown)
 
 
 cures_but = tables_but("cures", CURES)

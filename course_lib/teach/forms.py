@@ -1,7 +1,7 @@
 """The spelling of an answer never decides. An answer that is a value is brought to the form of the record's solution.
 
-A learner may write `("C",)`, `["c"]`, `{"C"}` or `"C"`; `3`, `3.0`, `"3"` or a 0-d tensor; `"none"` or `None`. Each means
-one thing. `fitted` does this for every exercise at once: checks read one form, and none is stricter than another.
+A learner may write `("C",)`, `["c"]`, `{"C"}` or `"C"`; `3`, `3.0`, `"3"` or a 0-d tensor; `"none"` or `None`. Each
+means one thing. `fitted` does this for every exercise at once: checks read one form, and none is stricter than another.
 What cannot be read stays as it is, and the check says what it wants.
 """
 

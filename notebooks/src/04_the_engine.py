@@ -412,7 +412,7 @@ L.check("04.6", probe)
 # | C04.8 loop, `if`, depth | 11430 for 20,000 steps | `test_c04_8` |
 # | C04.9 half a pass | 9, and None | `test_c04_9` |
 #
-# The tests, in `tests/claims/test_claims_04.py`, run on our engine and on real PyTorch. `make bench ARGS="--only million"` sends a chain of 1,000,000 additions through both, and weighs its nodes.
+# The tests, in `tests/claims/test_claims_04.py`, run on our engine and on real PyTorch. `make bench ARGS="--only million"` sends a chain of 1,000,000 products through both, and weighs its nodes.
 #
 # **Left out, compared with PyTorch.** Its engine is written in C++. On the CPU a pass runs in the thread that calls `backward()`, as ours does; for a GPU there is another queue, with a thread of its own. Each thread there numbers the nodes that it makes by itself, so "made last" means something within one thread only; ours counts through. The counting, the buffers and the waiting are the same.
 #

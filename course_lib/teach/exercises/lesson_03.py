@@ -731,14 +731,14 @@ def check_03_4(answer, torch):
             return not_yet("Return one tensor: the gradient for x.")
         if found.shape == truth.shape and agree(found, truth):
             continue
-        mixed = (grad * s).sum()
+        mixed, again = (grad * s).sum(), s.exp() / s.exp().sum()
         wrong = {
             "diagonal only": grad * s * (1 - s), "own share only": grad * s, "others only": -s * mixed,
             "not scaled": grad - mixed, "plain sum": s * (grad - grad.sum()), "added": s * (grad + mixed),
             "weights forgotten": grad * 0, "sign": s * (mixed - grad), "diagonal twice": grad * s * (1 - s) - s * mixed,
             "a mean": s * (grad - mixed / size), "log softmax": grad - s * grad.sum(), "weights of the square":
             s * grad - s * s * grad.sum(), "half scaled": s * grad - mixed, "no eye": grad - s * mixed,
-            "slopes of the diagonal": s * (1 - s),
+            "slopes of the diagonal": s * (1 - s), "softmax of the shares": again * (grad - (grad * again).sum()),
         }
         for name, value in wrong.items():
             if found.shape == value.shape and agree(found, value):
@@ -786,6 +786,9 @@ EX4 = Exercise(
                 "divides by their number.", softmax_rule("return s * (grad - (grad * s).mean())")),
         Mistake("log softmax", "That is the rule of log_softmax, the logarithm of the shares. The shares themselves "
                 "have the slopes of the question.", softmax_rule("return grad - s * grad.sum()")),
+        Mistake("softmax of the shares", "You took s for x, and made shares of the shares. s is what softmax gave.",
+                softmax_rule("x = s.clone().requires_grad_()", "y = x.exp() / x.exp().sum()",
+                             "return torch.autograd.grad(y, x, grad)[0]")),
         Mistake("half scaled", "The diagonal part has its factor s[j]. In the sum over all i, each slope -s[i] * s[j] "
                 "has one too.", softmax_rule("return s * grad - (grad * s).sum()")),
         Mistake("no eye", "The second part is right. On the diagonal stands s[j] times the weight, not the weight "

@@ -405,6 +405,7 @@ def judge_momentum(answer, torch, shape, mu):
         gradient = None if size is None else [random.choice((-1, 1)) * random.uniform(0.5, 1) * size
                                               for _ in range(count)]  # fmt: skip
         p.grad = given = None if gradient is None else torch.tensor(gradient).reshape(shape)
+        version = None if given is None else given._version
         before, speed_before, memory = flat(p), flat(v), (p.data_ptr(), v.data_ptr())
         try:
             answer(torch, p, v, lr, mu)
@@ -428,6 +429,8 @@ def judge_momentum(answer, torch, shape, mu):
             return almost("writes into the gradient")
         if p.grad is not given:
             return almost("gradient taken away")
+        if given._version != version:
+            return not_yet("p.grad was written to in place, if with the same numbers. It is only to be read.")
         speed = [mu * s + g for s, g in zip(speed, gradient, strict=True)]
         at = [a - lr * s for a, s in zip(at, speed, strict=True)]
         _other_worlds(worlds, gradient, lr, mu)

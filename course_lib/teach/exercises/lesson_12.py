@@ -666,6 +666,8 @@ def one_log(answer, torch):
         return almost("recorded")
     if x.grad is None or not near(flat(x.grad), flat(other.grad)):
         return almost("the rest of the pass")
+    if calls.count("second") > 1:
+        return almost("two passes")
     if sorted(calls) != ["first", "second"] or leftover(model, own):
         return almost("the caller's hook gone")
     try:
@@ -771,7 +773,8 @@ UPDATE = "handles.append(p.register_hook(lambda grad, name=name: norms.update({n
 
 EX3 = Exercise(
     id="12.3", kind="repair", title="Repair the logger", minutes=8, difficulty=2, puzzles=(),
-    question="Return the norm of the gradient that this pass brings to each parameter; leave no hook behind.",
+    question="Return the norm of the gradient that this pass brings to each parameter; leave no hook behind. For "
+    "everybody else the pass should be as loss.backward() alone.",
     name="gradient_norms", starter=STARTER_3,
     hints=(
         "Three things: what the lambda returns, when it looks up `name`, and how long it stays. And a frozen parameter "
@@ -863,6 +866,16 @@ def gradient_norms(torch, model, loss):
             norms[n] = grad.norm().item()
             p.grad = grad if p.grad is None else p.grad + grad
     return norms
+"""),
+        Mistake("two passes",
+                "The norms are right. But a hook of the caller's was called twice: your function runs two passes, and "
+                "the caller has asked for one.",
+                """\
+def gradient_norms(torch, model, loss):
+    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    grads = torch.autograd.grad(loss, list(named.values()), retain_graph=True, allow_unused=True)
+    loss.backward()
+    return {n: grad.norm().item() for n, grad in zip(named, grads) if grad is not None}
 """),
         Mistake("squared",
                 "The names are right. The numbers are the sums of squares; a norm is the root of that.",
@@ -1168,6 +1181,9 @@ def one_table(answer, torch, weight, rows, c):
     named = judge_frozen(torch, weight, rows, c, before, values)
     if named:
         return named
+    if isinstance(handle, (list, tuple)):
+        return not_yet("The rows are frozen. But what you return is not one handle: the caller wants to say "
+                       "handle.remove() once.")  # fmt: skip
     if not hasattr(handle, "remove"):
         return almost("no handle")
     before = weight.grad.clone()
@@ -1307,8 +1323,8 @@ EX5 = Exercise(
                 "In the frozen rows a little arrives in .grad. Asked is exactly 0: a little moves the rows, too.",
                 freezing("grad = grad.clone()", "grad[rows] *= 1e-9", "return grad")),
         Mistake("nan times zero",
-                "A gradient of infinity or NaN in a frozen row leaves NaN there. (0 times infinity is NaN, and so is 0 "
-                "times NaN.)", freezing(*MASKED)),
+                "A gradient of infinity or NaN in a frozen row leaves NaN there. (0 times infinity is NaN, and so is "
+                "infinity minus infinity.)", freezing(*MASKED)),
         Mistake("nothing frozen",
                 "The frozen rows get their gradient as ever. A hook that returns nothing leaves the gradient as it "
                 "is, and one on weight[rows] stands on a tensor that nobody uses.",
@@ -1511,8 +1527,8 @@ def step_in_backward(torch, parameters, lr):
     return handles
 """),
         Mistake("nothing written",
-                "Your hooks are there, and no parameter has moved. `p = …` inside a hook gives a name to a new tensor; "
-                "the parameter itself keeps its numbers.",
+                "Your hooks are there, and no parameter has moved: nothing that they do writes into the parameter "
+                "that they are given. (`p = …` inside a hook, for one, gives a name to a new tensor.)",
                 stepping("g, p.grad = p.grad, None", "p = p - lr * g")),
         Mistake("lr forgotten",
                 "Each parameter moved by minus its gradient: lr is not in it.", stepping("p.sub_(p.grad)", NONE)),

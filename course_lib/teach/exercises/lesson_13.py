@@ -456,6 +456,10 @@ def one_critic(answer, torch, reals, fakes, weight):
     if not all_near(found, wanted):
         if all_near(found, without):
             return almost("constant")
+        for kept in (critic(fake).mean(), -critic(real).mean()):
+            part = torch.autograd.grad(kept, parameters)
+            if all_near(found, [w - p for w, p in zip(wanted, part, strict=True)]):
+                return almost("a score cut off")
         return not_yet("The loss is right, but its gradients differ from finite differences.")
     del loss
     points = [each() for each in critic.asked if each() is not None and each() is not real and each() is not fake]
@@ -577,6 +581,10 @@ SOLVED_2.replace("create_graph", "retain_graph")),
         Mistake("guard: changed a flag",
                 "The caller's batch would require grad from now on. Ask for slopes at a tensor of your own.",
                 SOLVED_2.replace("x = real.clone().requires_grad_()", "x = real.requires_grad_()")),
+        Mistake("a score cut off",
+                "The number that is returned is right, and the penalty pulls. But the scores of one of the two "
+                "batches are constants in the loss: the gradient has nothing of them.",
+                SOLVED_2.replace("scores.mean() +", "scores.mean().detach() +")),
         Mistake("many scores",
                 "There is one score for each sample, and grad wants one number or weights for all of them.",
                 SOLVED_2.replace("scores.sum()", "scores")),
@@ -589,12 +597,13 @@ SOLVED_2.replace("create_graph", "retain_graph")),
 
 
 class Counted:
-    """A function of x that counts how often a gradient passes through it."""
+    """A function of x that counts its calls, and how often a gradient passes through it."""
 
     def __init__(self, torch, function):
-        self.torch, self.function, self.passes = torch, function, 0
+        self.torch, self.function, self.passes, self.calls = torch, function, 0, 0
 
     def __call__(self, x):
+        self.calls += 1
         h = x * 1
         if h.requires_grad:
             h.register_hook(self.count)
@@ -694,12 +703,14 @@ def one_product(answer, torch, name, f, x, v, wanted):
         return almost("None for zeros")
     if not isinstance(found, torch.Tensor) or tuple(found.shape) != tuple(x.shape):
         return not_yet("Return one tensor, of the shape of x.")
+    if found.dtype != x.dtype:
+        return not_yet(f"x has the type {x.dtype}, your result {found.dtype}.")
     if not near(found, wanted, 1e-8):
-        return name_product(torch, f, x, v, found, wanted)
+        return name_product(torch, counted, f, x, v, found, wanted)
     return almost("row by row") if counted.passes > 4 else None
 
 
-def name_product(torch, f, x, v, found, wanted):
+def name_product(torch, counted, f, x, v, found, wanted):
     """The verdict on a product that is not the Hessian times v."""
     table = torch.autograd.functional.hessian(f, x.detach()).reshape(x.numel(), x.numel())
     rows = table.sum(1).reshape(*x.shape)
@@ -709,7 +720,7 @@ def name_product(torch, f, x, v, found, wanted):
     for name, guess in guesses.items():
         if near(found, guess, 1e-8):
             return almost(name)
-    if near(found, wanted, 1e-3):
+    if counted.calls > 1 and near(found, wanted, 1e-3):
         return almost("measured")
     shown = [", ".join(f"{value:.4g}" for value in flat(each)[:4]) for each in (found, wanted)]
     return not_yet(f"For one function and x of shape {tuple(x.shape)} your result begins {shown[0]}, and the Hessian "
@@ -761,7 +772,7 @@ EX3 = Exercise(
                 "wanted there, and grad can make them.",
                 product_source(FIRST_3, *ZERO_3, SECOND_3.replace(", materialize_grads=True", ""))),
         Mistake("None for zeros",
-                "None is the engine's word for 'no path'. Asked is the product, which is zeros there.",
+                "For a straight f your function returns None. Asked is the product, which is zeros there.",
                 product_source(FIRST_3, *ZERO_3, SECOND_3.replace("materialize_grads", "allow_unused"))),
         Mistake("guard: changed a .grad",
                 "autograd.grad stores nothing.",
@@ -804,7 +815,8 @@ EX3 = Exercise(
                                "table = torch.autograd.functional.hessian(f, x).reshape(n, n)",
                                "return (table @ v.reshape(-1)).reshape(x.shape)")),
         Mistake("measured",
-                "Measured, and right to a few digits. Two exact passes cost no more.",
+                "f is called more than once, and the result is right to a few digits only: that is a measurement. Two "
+                "passes at one point are exact.",
                 product_source("def slopes(x):", "    return torch.autograd.grad(f(x), x)[0]",
                                "a, b = (x + 1e-4 * v).detach(), (x - 1e-4 * v).detach()",
                                "return (slopes(a.requires_grad_()) - slopes(b.requires_grad_())) / 2e-4 + 1e-7")),
@@ -1257,6 +1269,7 @@ def one_reciprocal(answer, torch, shape):
     if not g.requires_grad:
         (g,) = torch.autograd.grad((answer.apply(x) ** 2).sum(), x, create_graph=True)
         return almost("history of grad only" if g.requires_grad else "no history")
+    h = torch.zeros_like(x)
     try:
         (h,) = torch.autograd.grad(g.sum(), x, create_graph=True)
         (k,) = torch.autograd.grad(h.sum(), x, allow_unused=True)
@@ -1356,7 +1369,8 @@ EX6 = Exercise(
     ),
     mistakes=(
         Mistake("no history",
-                "First derivatives are right. backward still ends in an array, so the gradient has no history at all.",
+                "First derivatives are right. But with create_graph=True the gradient has no history at all: backward "
+                "ends in an array, or what it does is not recorded.",
                 STARTER_6.replace("ctx.r * ctx.r", "(ctx.r * ctx.r)")),
         Mistake("history of grad only",
                 "backward multiplies tensors now. But what it multiplies grad with has no history: only grad has one, "
@@ -1368,8 +1382,8 @@ EX6 = Exercise(
 "s = Reciprocal.apply(x)",
                                            "return -grad * s * s")),
         Mistake("a constant left",
-                "The gradient has a history, but one of its factors is still a constant in it: the second derivative "
-                "is too small.", reciprocal(RESULT_6, READ_6, "return -grad * r * r.detach()")),
+                "The gradient has a history, but one of its factors is still a constant in it: a term of the second "
+                "derivative is missing.", reciprocal(RESULT_6, READ_6, "return -grad * r * r.detach()")),
         Mistake("grad cut off",
                 "r has its history. But the gradient that comes in has one, too, and your backward cuts it off: with "
                 "anything behind Reciprocal, a term is missing.",
@@ -1384,8 +1398,8 @@ EX6 = Exercise(
                 "second and third derivatives are asked for.",
                 reciprocal(RESULT_6, READ_6, "return -grad * r * r", refused=True)),
         Mistake("unchecked",
-                "All derivatives are right. But the result is an attribute of ctx: overwritten, it gives a wrong "
-                "gradient and no error.",
+                "All derivatives are right. But when somebody overwrites the result before backward, your gradient is "
+                "wrong and there is no error: what backward reads comes out of no slot that keeps the result.",
                 reciprocal((ARRAY_6, "ctx.r = r", "return r"), "return -grad * ctx.r * ctx.r")),
         Mistake("only twice",
                 "First and second derivatives are right, the third is not: what your backward applies has itself a "

@@ -676,6 +676,8 @@ def check_07_4(answer, torch):
         seen, expected = (int(number) for number in found.groups())
         if (seen, expected) == (4, 2):
             if "which is output 0 of Neg," not in str(error):
+                if "which is output" not in str(error):
+                    return almost("no name")
                 if stale == {"result"}:
                     return almost("a saved result")
                 return almost("unrecorded" if called(answer, "no_grad", "detach") else "another writer")
@@ -752,6 +754,11 @@ EX4 = Exercise(
                 "Both numbers are right, but what is stale is a *result*, and a result is named after the node that "
                 "saved it, whoever wrote last.", cause_source("w = x * 3", "w.add_(1)", "y = w.exp_()", "w.add_(1)",
                                                               "w = w.neg_()")),
+        Mistake("no name",
+                "Both numbers are right, but the message names no operation: what was saved is a leaf or a plain "
+                "tensor, "
+                "and no recorded operation made it.",
+                cause_source("w = torch.ones(2)", "w.add_(1).mul_(2)", "y = x * w", "w.add_(1).neg_()")),
         Mistake("raised inside",
                 "Your function raises the error itself. Build y and return it: the check calls backward.",
                 cause_source(*WRITES, "y.sum().backward()")),

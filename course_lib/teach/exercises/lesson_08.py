@@ -943,17 +943,29 @@ def still_shared(out, message):
     """Backward found a stale tensor: what kind of copy was made, if any?"""
     if "which is output" not in message:
         return almost("detached view")
-    below = {
-        type(after).__name__
-        for node in nodes_behind(out)
-        if type(node).__name__ == "CloneBackward0"
-        for after, _ in node.next_functions
-    }
-    if "MulBackward0" in below:
+    nodes = nodes_behind(out)
+    clones = [node for node in nodes if type(node).__name__ == "CloneBackward0"]
+    if not clones:
+        return almost("still shared")
+    if any(type(after).__name__ == "MulBackward0" for clone in clones for after, _ in clone.next_functions):
         return almost("copied too late")
-    if "CopySlices" in below:
+    products = [node for node in nodes if type(node).__name__ == "MulBackward0"]
+    if any(leads_to(product, clone) for product in products for clone in clones):
         return almost("copied too early")
-    return almost("still shared")
+    return almost("copied at the end")
+
+
+def leads_to(node, goal):
+    """Is there a way from one node to another along the edges?"""
+    waiting, known = [node], set()
+    while waiting:
+        node = waiting.pop()
+        if node is goal:
+            return True
+        if node is not None and node not in known:
+            known.add(node)
+            waiting += [after for after, _ in node.next_functions]
+    return False
 
 
 STARTER_6 = """\
@@ -1019,6 +1031,10 @@ EX6 = Exercise(
                 "The first number is x0 * w already. The result begins with x0 itself.",
                 "def simulate(torch, x0, w, steps):\n    states = []\n    for t in range(steps):\n        x0 = x0 * w\n"
                 "        states.append(x0)\n    return torch.stack(states)\n"),
+        Mistake("copied at the end",
+                "The copy comes when the products have saved their views and the loop has overwritten the memory: no "
+                "copy "
+                "of the result can undo that.", STARTER_6.replace("return out", "return out.clone()")),
         Mistake("detached view",
                 "detach() leaves the memory and its counter shared, so the version error stays. And the states would "
                 "be cut from each other.", STARTER_6.replace("out[t] * w", "out[t].detach() * w")),

@@ -229,6 +229,10 @@ def test_c07_12_retaining_is_no_cure(torch):
     parameters, loss = network(torch)
     loss.backward(retain_graph=True)
     loss.backward(retain_graph=True)  # without an update it is possible
+    before = parameters["W2"].tolist()
+    W2 = parameters["W2"] - 0.1 * parameters["W2"].grad  # out of place it is, too, but the parameter does not move
+    loss.backward(retain_graph=True)
+    assert parameters["W2"].tolist() == before != W2.tolist()
     with torch.no_grad():
         parameters["W2"].sub_(0.1 * parameters["W2"].grad)
     with pytest.raises(RuntimeError, match=versions(1, 0)):

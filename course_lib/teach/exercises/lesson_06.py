@@ -121,6 +121,19 @@ def check_06_p2(answer, torch):
         return not_yet("Give a list of five numbers: after forward, and when each of the four nodes has run.")
     if given == truth:
         return correct("you can read a network's memory off its formulas, and say when it is let go.")
+    right = sum(one == other for one, other in zip(given, truth, strict=True))
+    count = f"{right} of the five are right. "
+    named = wrong_bytes(given, truth)
+    if named:
+        return almost(named, count if right < len(truth) - 1 else "")
+    if given[0] != truth[0]:
+        return not_yet(f"{count}Begin with the first number: a list of nodes, what their formulas read, elements times "
+                       "four.")  # fmt: skip
+    return not_yet(f"{count}Write beside each memory the nodes that keep it.")
+
+
+def wrong_bytes(given, truth):
+    """The name of the mistake behind five wrong numbers, or None."""
     first, rest = given[0], given[1:]
     touched = truth[0] + SIZES["W1"] + SIZES["out"]
     wrong = {
@@ -135,25 +148,24 @@ def check_06_p2(answer, torch):
         truth[0] - SIZES["X"]: "data is free",
     }
     if first in wrong:
-        return almost(wrong[first])
+        return wrong[first]
     if first != truth[0]:
-        return not_yet("Begin with the first number: a list of nodes, what their formulas read, elements times four.")
+        return None
     if rest[-1] != 0:
-        return almost("something stays")
+        return "something stays"
     if rest == [first, first, first, 0]:
-        return almost("all at the end")
+        return "all at the end"
     if rest[0] != first:
-        return almost("sum lets go")
+        return "sum lets go"
     if rest[1] in (SIZES["X"], SIZES["X"] + SIZES["W2"]):
-        return almost("gone with its first reader")
+        return "gone with its first reader"
     if rest == [first, first - SIZES["W2"], first - SIZES["W2"], 0]:
-        return almost("held too long")
+        return "held too long"
     if rest == [first, first, SIZES["X"], 0]:
-        return almost("the product holds on")
+        return "the product holds on"
     if rest[1] == first - SIZES["X"]:
-        return almost("first made, first freed")
-    right = sum(one == other for one, other in zip(given, truth, strict=True))
-    return not_yet(f"{right} of the five are right. Write beside each memory the nodes that keep it.")
+        return "first made, first freed"
+    return None
 
 
 P2 = Exercise(

@@ -4,23 +4,27 @@ Nothing here is about lessons. `run(work)` calls `work()` and always comes back,
 what went wrong, what was printed, and every global setting as it was before.
 
 What cannot be stopped from inside one Python process: a single call into C that never looks up, such as
-`sum(range(10**15))`; and a function that catches everything and then calls itself again, for at the end of
-Python's stack there is no room for whoever wants to stop it. Restarting the kernel ends both.
+`sum(range(10**15))`. Restarting the kernel ends it.
 """
 
 import contextlib
 import ctypes
+import gc
 import importlib
+import os
 import random
 import signal
 import sys
 import threading
 import time
+import types
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
-SECONDS = 5.0  # a check takes milliseconds; more than this is a loop without an end
+SECONDS = 3.5  # a check takes milliseconds; more than this is a loop without an end
+PATIENCE = 5  # rings of the alarm after which the functions that still run are replaced
+COURSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # course_lib
 PRINTED = 2000  # characters of a learner's output that are kept
 SEED = 20240607  # every check starts from the same random numbers, so that it prints the same text
 
@@ -102,7 +106,9 @@ class AlarmClock:
     """Stops code in the main thread on Linux and macOS: a timer signal, which also ends a sleep.
 
     Code that swallows the error (`while True: try: … except: pass`) is met again: the timer repeats, and
-    from the second time on the next line anywhere, the `except` block included, raises.
+    from the second time on the next line anywhere, the `except` block included, raises. Code that catches
+    everything and then calls itself again would still go on for ever, since each of a thousand calls begins
+    anew: in the end its functions are replaced by one that only raises, until the check is over.
     """
 
     @staticmethod
@@ -111,7 +117,7 @@ class AlarmClock:
         return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
     def __init__(self, seconds):
-        self.seconds, self.rings = seconds, 0
+        self.seconds, self.rings, self.replaced = seconds, 0, Replaced()
 
     def __enter__(self):
         self.tracing = sys.gettrace()
@@ -122,6 +128,7 @@ class AlarmClock:
     def __exit__(self, *error):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL if self.handler is None else self.handler)
+        self.replaced.put_back()
         if self.rings > 1:
             sys.settrace(self.tracing)
         left, interval = self.other_timer  # somebody else's alarm (a test runner's) goes on where it was
@@ -130,15 +137,62 @@ class AlarmClock:
             signal.setitimer(signal.ITIMER_REAL, max(left - gone, 0.001), interval)
 
     def ring(self, signum, frame):
-        frames = list(frames_inside(frame))
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + 100)  # at the end of the stack, too, there is room for what follows
+        try:
+            self.stop(list(frames_inside(frame)))
+        finally:
+            with contextlib.suppress(RecursionError):
+                sys.setrecursionlimit(limit)
+
+    def stop(self, frames):
         if not frames:
             return
         self.rings += 1
-        if self.rings > 1:
+        if self.rings > PATIENCE and not self.replaced.functions:
+            self.replaced.replace(frames)
+        elif self.rings > 1:
             for each in frames:
                 each.f_trace = raise_at_next_line
             sys.settrace(raise_at_next_line)
         raise TimeUp
+
+
+class Replaced:
+    """Functions that run `time_is_up` from their next call on, until they are put back."""
+
+    def __init__(self):
+        self.functions = []  # pairs (function, its own code)
+
+    def replace(self, frames):
+        """Replace whatever runs in these frames and is neither the course's nor Python's nor a package's."""
+        for code in {frame.f_code for frame in frames if is_somebody_elses(frame.f_code)}:
+            for function in gc.get_referrers(code):
+                if type(function) is types.FunctionType and function.__code__ is code:
+                    self.functions.append((function, code))
+                    function.__code__ = time_is_up(len(code.co_freevars))
+
+    def put_back(self):
+        while self.functions:
+            function, code = self.functions.pop()
+            function.__code__ = code
+
+
+def is_somebody_elses(code):
+    """True for code that is neither the course's nor Python's nor an installed package's."""
+    return not code.co_filename.startswith((COURSE, sys.prefix, sys.base_prefix, "<frozen"))
+
+
+def time_is_up(variables):
+    """Code that raises TimeUp whatever it is called with. (A function keeps as many variables of outer functions.)"""
+    names = [f"v{number}" for number in range(variables)]
+    lines = ["def outer(TimeUp):", *(f"    {name} = 0" for name in names),
+             "    def refuse(*args, **kwargs):", *(f"        {name}" for name in names),
+             "        raise __import__('course_lib.teach.bounds', fromlist=['TimeUp']).TimeUp",
+             "    return refuse"]  # fmt: skip
+    space = {}
+    exec("\n".join(lines), space)
+    return space["outer"](None).__code__
 
 
 def raise_at_next_line(frame, event, arg):
@@ -170,7 +224,8 @@ class Watchdog:
 
     def __init__(self, seconds):
         self.seconds, self.thread_id = seconds, threading.get_ident()
-        self.lock, self.done, self.sent = threading.Lock(), threading.Event(), False
+        self.lock, self.done, self.sent = threading.Lock(), threading.Event(), 0
+        self.replaced = Replaced()
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.watch, daemon=True)
@@ -183,6 +238,7 @@ class Watchdog:
                     self.done.set()
             except TimeUp:
                 pass
+        self.replaced.put_back()
         if self.sent:
             self.take_the_last_one()
 
@@ -204,8 +260,11 @@ class Watchdog:
         while not self.done.wait(pause):
             with self.lock:
                 frame = sys._current_frames().get(self.thread_id)
-                if not self.done.is_set() and frame is not None and any(frames_inside(frame)):
-                    self.sent = True
+                frames = [] if frame is None else frames_inside(frame)
+                if not self.done.is_set() and frames:
+                    self.sent += 1
+                    if self.sent > PATIENCE and not self.replaced.functions:
+                        self.replaced.replace(frames)
                     send(self.thread_id, TimeUp)
             pause = 0.05
 

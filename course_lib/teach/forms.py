@@ -6,6 +6,7 @@ What cannot be read stays as it is, and the check says what it wants.
 """
 
 import ast
+import math
 
 DEEPEST = 6
 LONGEST = 1000  # elements of one container, characters of one text
@@ -126,7 +127,7 @@ def like_at(pattern, place):
 
 def plain(value):
     """Tensors, arrays and NumPy numbers as Python values."""
-    if hasattr(type(value), "tolist") and hasattr(value, "shape"):
+    if hasattr(type(value), "tolist") and math.prod(getattr(value, "shape", (LONGEST + 1,))) <= LONGEST:
         value = value.tolist()
     if isinstance(value, (range, type({}.keys()), type({}.values()))):
         value = list(value)

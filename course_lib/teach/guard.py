@@ -443,8 +443,8 @@ def settings(engines):
         if not hasattr(engine, "is_grad_enabled"):
             continue
         found += [
-            ("grad mode", engine.is_grad_enabled()),
             ("inference mode", engine.is_inference_mode_enabled()),
+            ("grad mode", engine.is_grad_enabled()),
             ("anomaly mode", engine.is_anomaly_enabled()),
             ("the default dtype", str(engine.get_default_dtype())),
             ("the stack of saved-tensor hooks", saved_tensor_hooks(engine)),

@@ -22,6 +22,9 @@ LOOPS = {
         "while True:\n        try:\n            try:\n                abs(x)\n            except BaseException:\n"
         "                continue\n        except BaseException:\n            continue"
     ),
+    "catches all and calls itself": (
+        "try:\n        return double(x)\n    except BaseException:\n        return double(x)"
+    ),
     "prints": "while True:\n        print('again')",
     "computes": "while True:\n        x = x * 1",
     "comprehension": "return [i for i in iter(int, 1)]",

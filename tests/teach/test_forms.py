@@ -71,7 +71,10 @@ def test_what_cannot_be_an_answer_is_known(malformed):
     assert not fits(fitted(malformed, known), known)
 
 
-@pytest.mark.parametrize("strange", [object(), [[[[[[[[1]]]]]]]], "9" * 10**6, list(range(10**5))], ids=lambda s: str(s)[:9])
+STRANGE = {"object": object(), "deep": [[[[[[[[1]]]]]]]], "long text": "9" * 10**6, "long list": list(range(10**5))}
+
+
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE)
 def test_what_cannot_be_read_stays_as_it_is(strange):
     """Depth and length are bounded; nothing raises."""
     for solution in (7, [7], "DBCA", {"A": 7}, {1, 2}):

@@ -48,7 +48,8 @@ WRITES = {
     "bag['model'].bias.grad = torch.ones(1)\nreturn mine * 2": (guard.GRAD, "`bag['model'].bias.grad`"),
     "torch.set_grad_enabled(False)\nreturn mine * 2": (guard.SETTING, "grad mode", "True before, False after"),
     "torch.autograd.set_detect_anomaly(True)\nreturn mine * 2": (guard.SETTING, "anomaly mode"),
-    "kept.append(torch.inference_mode(True))\nkept[0].__enter__()\nreturn bag['list'][0] * 2": (guard.SETTING, "inference mode"),
+    "kept.append(torch.inference_mode(True))\nkept[0].__enter__()\nreturn bag['list'][0] * 2":
+        (guard.SETTING, "inference mode"),
     "torch.autograd.graph.saved_tensors_hooks(abs, abs).__enter__()\nreturn mine * 2": (guard.SETTING, "saved-tensor"),
     "warnings.simplefilter('error')\nreturn mine * 2": (guard.SETTING, "warnings filters"),
     "torch.manual_seed(1)\nreturn mine * 2": (guard.SEED, "the seed"),
@@ -85,7 +86,7 @@ HARMLESS = {
     "g = torch.autograd.grad(mine.sum(), mine, retain_graph=True)\nreturn mine * 2": "asks for a gradient",
     "copy = list(bag['list'])\ncopy.pop()\nreturn mine * 2": "changes a list of its own",
     "h = mine.register_hook(lambda g: g)\nh.remove()\nreturn mine * 2": "takes its hook away again",
-    "try:\n    mine.sum().backward(1, 2, 3, 4, 5)\nexcept TypeError:\n    pass\nreturn mine * 2": "an error of another kind",
+    "try:\n    mine.sum(1, 2, 3, 4)\nexcept TypeError:\n    pass\nreturn mine * 2": "an error of another kind",
 }
 
 

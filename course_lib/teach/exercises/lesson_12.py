@@ -1120,7 +1120,7 @@ def turn_round(torch, h, strength):
                 "two times.",
                 turned("r = h * 1", GUARDED, HOOK_4, HOOK_4, "return r")),
         Mistake("guard: wrote into the gradient",
-                "An addition sends one tensor to all its operands: their gradients would be turned round, too.",
+                "An addition sends one tensor to all its operands: their gradients would be changed, too.",
                 turned("r = h * 1", GUARDED, "    r.register_hook(lambda grad: grad.mul_(-strength))", "return r")),
         Mistake("in place",
                 "Right for this branch. But the gradient that comes in is changed in place, and an addition had sent "
@@ -1139,7 +1139,7 @@ def turn_round(torch, h, strength):
     return Reverse.apply(h)
 """),
         Mistake("guard: changed a flag",
-                "In evaluation h requires no grad on purpose.",
+                "h belongs to the caller, and in evaluation it requires no grad on purpose.",
                 turned("if not h.requires_grad:", "    h.requires_grad_()", "r = h * 1", GUARDED, HOOK_4, "return r")),
         Mistake("a graph in evaluation",
                 "In evaluation h requires no grad, and the tensor that you return does: a graph begins where none "
@@ -1198,6 +1198,9 @@ def one_table(answer, torch, weight, rows, c):
     (weight * c).sum().backward()
     if not near(flat(weight.grad), flat(c)):
         return not_yet("After handle.remove() the gradient is not what it was without your hook.")
+    if tensor_hooks(weight):
+        return not_yet("After handle.remove() a hook of yours is still on the table: the handle takes away one of "
+                       "several.")
     return None
 
 

@@ -530,7 +530,7 @@ EX2 = Exercise(
     ),
     mistakes=(
         Mistake("guard: changed a .grad",
-                "What your function leaves there is added to the gradient of the loss, and so every step is wrong.",
+                "The caller adds the gradient of the loss to what is there: your function should not touch it.",
                 RECORDED_2),
         Mistake("constant",
                 "The number that is returned is right, and its gradient is that of the scores alone. The penalty in "
@@ -579,7 +579,7 @@ SOLVED_2.replace("create_graph", "retain_graph")),
                 "The slopes are asked for at the real samples; yours are those at the fakes.",
                 SOLVED_2.replace("real.clone()", "fake.clone()").replace("- scores.mean()", "- critic(real).mean()")),
         Mistake("guard: changed a flag",
-                "The caller's batch would require grad from now on. Ask for slopes at a tensor of your own.",
+                "Leave the flags of the caller's tensors alone: slopes can be asked for at a tensor of your own.",
                 SOLVED_2.replace("x = real.clone().requires_grad_()", "x = real.requires_grad_()")),
         Mistake("a score cut off",
                 "The number that is returned is right, and the penalty pulls. But the scores of one of the two "
@@ -956,8 +956,8 @@ def check_13_4(answer, torch):
 
 def squeezed(text):
     """A change as it may be written: without spaces, an article or "=True", in lower case."""
-    text = text.lower().removeprefix("torch.").removeprefix("a ").replace("=true", "")
-    return "".join(text.split())
+    text = " ".join(text.lower().split()).removeprefix("torch.").removeprefix("a ")
+    return text.replace(" ", "").replace("=true", "")
 
 
 def cures_but(letter, change):
@@ -1200,7 +1200,7 @@ EX5 = Exercise(
                 "    loss = outer(w)\n"
                 "    with torch.no_grad():\n        w.copy_(old)\n    return loss\n"),
         Mistake("guard: changed a .grad",
-                "backward() stores in leaves, and from the second step on w is no leaf.",
+                "autograd.grad returns gradients, and stores nothing.",
                 SOLVED_5.replace("(g,) = torch.autograd.grad(inner(w), w, create_graph=True)",
                                  "w.retain_grad()\n        inner(w).backward(create_graph=True)\n        g = w.grad")),
         Mistake("w cut off",

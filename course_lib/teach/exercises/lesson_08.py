@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
@@ -530,6 +531,12 @@ def walk(tensor):
     return names
 
 
+def node_names(nodes):
+    """The names in a list of names, of "<AddBackward0 object at 0x…>", or of "A -> B -> C"."""
+    text = " ".join(str(node) for node in nodes).replace("torch::autograd::", "")
+    return [word for word in re.findall(r"\w+", text) if word not in ("object", "at") and not word.startswith("0x")]
+
+
 def check_08_3(answer, torch):
     if not isinstance(answer, dict) or any(answer.get(name) is None for name in WALKS):
         return not_yet("Put a list of names in the place of each None; keep the three names.")
@@ -538,7 +545,7 @@ def check_08_3(answer, torch):
     space = {"x": leaf(torch, numbers(3))}
     exec(HISTORY, space)
     truth = {name: walk(space[name]) for name in WALKS}
-    given = {name: [str(node).strip().removeprefix("torch::autograd::") for node in answer[name]] for name in WALKS}
+    given = {name: node_names(answer[name]) for name in WALKS}
     if given == truth:
         return correct("you can rewrite a history by hand, and you know which views were told.")
     if all(given[name] == truth[name][::-1] for name in WALKS):
@@ -605,6 +612,8 @@ EX3 = Exercise(
     alternatives=(
         f"walks = { {name: tuple(nodes) for name, nodes in WALKS.items()}!r}",
         f"walks = {WALKS!r}".replace("CopySlices", "torch::autograd::CopySlices"),
+        f"walks = { {name: ' -> '.join(nodes) for name, nodes in WALKS.items()}!r}",
+        f"walks = { {name: [f'<{node} object at 0x7f00>' for node in nodes] for name, nodes in WALKS.items()}!r}",
     ),
     mistakes=(
         Mistake("mul for CopySlices",

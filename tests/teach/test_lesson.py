@@ -63,6 +63,16 @@ def test_the_first_prediction_is_kept(L, path, said):
     assert Progress(path).entry("98.p1")["first"] == "[]"
 
 
+def test_a_malformed_prediction_is_no_first_prediction(L, path, said):
+    """A slip of the pen is told, and the first answer in the form of an answer is the one that is remembered."""
+    L.predict("98.p1", {"three": 3})
+    L.predict("98.p1", ["_saved_result"])
+    L.predict("98.p1", ["_saved_self"])
+
+    assert said().splitlines()[0].startswith("98.p1  ")
+    assert Progress(path).entry("98.p1")["first"] == "['_saved_result']"
+
+
 def test_hints_come_one_at_a_time(L, path, said):
     """Each call shows the next hint, in a new kernel too; after the last one, the last one again."""
     L.hint("98.1")

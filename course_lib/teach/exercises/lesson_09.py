@@ -55,14 +55,10 @@ def check_09_p1(answer, torch):
     for answers, name in named:
         if given == answers:
             return almost(name)
-    wrong = [
-        name
-        for name, one, other in zip(("detach", ".data", "clone"), given, truth, strict=True)
-        if one != other
-    ]
-    return not_yet(
-        f"Not what happens with {' and '.join(wrong)}. Whose memory is written, and whose counter moves?"
-    )
+    ways = zip(("detach", ".data", "clone"), given, truth, strict=True)
+    wrong = ", ".join(name for name, one, other in ways if one != other)
+    count = sum(one == other for one, other in zip(given, truth, strict=True))
+    return not_yet(f"{count} of 3 are right; look again at {wrong}. Whose memory is written, and whose counter moves?")
 
 
 def check_09_p2(answer, torch):

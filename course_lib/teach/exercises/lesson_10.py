@@ -206,10 +206,12 @@ WRITES = {
 WRONG_WRITES = {  # (letter, what is wrongly there or missing) -> the mistake
     ("A", "state"): "cleared memory",
     ("A", "parameters"): "zeroed weights",
+    ("A", "gradients"): "nothing cleared",
     ("B", "buffers"): "forward only reads",
     ("B", "parameters"): "forward learns",
     ("B", "gradients"): "forward makes gradients",
     ("C", "parameters"): "backward steps",
+    ("C", "gradients"): "backward leaves nothing",
     ("C", "buffers"): "buffers learn",
     ("C", "state"): "backward remembers",
     ("D", "parameters"): "clipped weights",
@@ -337,6 +339,12 @@ EX1 = Exercise(
         Mistake("zeroed weights",
                 "A: what is set to zero, or to None, are gradients. The parameters keep their values.",
                 writes_but("A", ["gradients", "parameters"])),
+        Mistake("nothing cleared",
+                "A: what the round before has left in .grad is gone after this line. That is a change.",
+                writes_but("A", [])),
+        Mistake("backward leaves nothing",
+                "C: something has to be there for the step to use. Which of the five is it, and who brings it?",
+                writes_but("C", [])),
         Mistake("forward learns",
                 "B: the forward pass reads the parameters and writes to none of them.",
                 writes_but("B", ["buffers", "parameters"])),
@@ -1452,9 +1460,11 @@ WRONG_CURES = {
     ("A", "copy the state"): "copied for new",
     ("A", "load the optimizer's state"): "a state for a stranger",
     ("A", "train()"): "mode for new",
+    ("A", "eval()"): "mode for new",
     ("A", "zero_grad() with None"): "None for new",
     ("B", "copy the state"): "copied for resumed",
     ("B", "train()"): "mode for resumed",
+    ("B", "eval()"): "mode for resumed",
     ("B", "once an epoch"): "rate for resumed",
     ("C", "zero_grad() with None"): "cleared for order",
     ("C", "copy the state"): "copied for order",
@@ -1466,6 +1476,7 @@ WRONG_CURES = {
     ("E", "zero_grad() with None"): "cleared for rate",
     ("E", "hand over the new parameters"): "handed over for rate",
     ("E", "train()"): "mode for rate",
+    ("E", "eval()"): "mode for rate",
     ("F", "train()"): "modes exchanged",
     ("G", "eval()"): "modes exchanged",
     ("F", "zero_grad() with None"): "cleared for mode",
@@ -1473,8 +1484,18 @@ WRONG_CURES = {
     ("G", "load the optimizer's state"): "state for mode",
     ("H", "load the optimizer's state"): "state for copy",
     ("H", "eval()"): "mode for copy",
+    ("H", "train()"): "mode for copy",
+    ("H", "once an epoch"): "rate for copy",
+    ("D", "once an epoch"): "rate for drift",
 }
-PLAIN = {cure.replace("'", "").lower(): cure for cure in CURES.values()}
+
+
+def plain(cure):
+    """The same for all spellings of a cure."""
+    return " ".join(cure.replace("'", "").replace("’", "").replace("()", "").lower().split())
+
+
+PLAIN = {plain(cure): cure for cure in CURES.values()}
 
 
 def check_10_6(answer, torch):
@@ -1483,7 +1504,7 @@ def check_10_6(answer, torch):
     waiting = [letter for letter in CURES if answer.get(letter) is None]
     if waiting:
         return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
-    tidy = {letter: " ".join(str(answer[letter]).replace("'", "").replace("’", "").lower().split()) for letter in CURES}
+    tidy = {letter: plain(str(answer[letter])) for letter in CURES}
     strange = [letter for letter, said in tidy.items() if said not in PLAIN]
     if strange:
         return not_yet(f"For {', '.join(strange)}, choose one of: {'; '.join(sorted(PLAIN.values()))}.")
@@ -1545,6 +1566,12 @@ EX6 = Exercise(
         Mistake("mode for drift",
                 "D: a mode changes what a layer computes. It is step() that moves these weights.",
                 cures_but("D", "eval()")),
+        Mistake("rate for drift",
+                "D: a smaller rate makes the drift slower. It is the gradients of zero that let a step move them.",
+                cures_but("D", "once an epoch")),
+        Mistake("rate for copy",
+                "H: the training went well, its best score was seen. What is put back is not what had that score.",
+                cures_but("H", "once an epoch")),
         Mistake("state for rate",
                 "E: nothing was restarted. Count how often the rate has been divided by then.",
                 cures_but("E", "load the optimizer's state")),

@@ -270,7 +270,7 @@ with torch.autograd.set_detect_anomaly(True):
 #
 # **In-place operations without a `_`.** At work the culprit is often a module: `nn.ReLU(inplace=True)` and `nn.Dropout(0.5, inplace=True)` write into what they are given, and so do their functions with `inplace=True`. `out=` writes into the tensor that it names. (With an operand that requires grad, `out=` is refused while operations are recorded.) All of them count like `add_`. Below, a dropout writes into what `sigmoid` saved, and `out=` into a factor that a product saved.
 #
-# **The wrong cure, and the right one.** Two passes over one graph raise "a second time" (lesson 06). `retain_graph=True` makes that message go away, and after a step the next one appears: the slot still holds `W2`, and `W2` has moved on. A graph that saved a weight cannot be used again after an update of that weight. Writing out of place is no cure here, for `W2 = W2 - …` would make a new tensor, and the optimizer would still hold the old one. The repair is in the last line but one: after the update, compute the loss again.
+# **The wrong cure, and the right one.** Two passes over one graph raise "a second time" (lesson 06). `retain_graph=True` makes that message go away, and after a step the next one appears: the slot still holds `W2`, and `W2` has moved on. A graph that saved a weight cannot be used again when that weight was updated in place. Writing out of place is no cure here, for `W2 = W2 - …` would make a new tensor, and the optimizer would still hold the old one. The repair is in the last line but one: after the update, compute the loss again.
 #
 # When you meet the error at work, `explain(loss)` says what the message says, marks the culprit, and sorts the cures. It works on real PyTorch too.
 

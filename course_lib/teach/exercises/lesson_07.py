@@ -718,7 +718,7 @@ EX4 = Exercise(
         "How many writes must there be before a tensor is saved, and how many after?",
         "You need an operation that saves a tensor which you may write to: not the leaf x, but something "
         "computed from it. Which operations save their input?",
-        "For a saved input the message names the recorded operation that wrote last.",
+        "For a saved input the message names the last recorded operation that made or changed it.",
     ),
     solution=cause_source(*WRITES) + "\n",
     why="Two writes, then log saves w and notes 2, then two more. w's present value was made by neg_, so the "

@@ -1,5 +1,8 @@
 """The exercises of lesson 00: start here, with the graph idea."""
 
+import random
+from collections.abc import Iterator
+
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
 from course_lib.teach.exercises.shared import TooManyLines, as_names, as_number, nodes_behind, within_lines
@@ -41,6 +44,7 @@ def check_00_p1(answer, torch):
     if value == x.grad.item():
         return correct("7 it is, the slope 2x + 1 at 3. Now find out where it comes from.")
     named = {6.0: "only the product", 12.0: "the value", 1.0: "only the last operation", 4.0: "x once"}
+    named |= {9.0: "the square", 3.0: "one path of three"}
     if value in named:
         return almost(named[value])
     return not_yet(f"The program prints another number than {answer!r}. Differentiate x*x + x by hand.")
@@ -54,7 +58,7 @@ def check_00_p2(answer, torch):
         return not_yet("A whole number is wanted: how many nodes?")
     if value == len(nodes_behind(x * x + x)):
         return correct("Two operations and one leaf make three nodes, though `x` is written three times.")
-    named = {2.0: "no leaf", 5.0: "a leaf per use", 4.0: "a node for y", 1.0: "one for all"}
+    named = {2.0: "no leaf", 5.0: "a leaf per use", 4.0: "a node for y", 1.0: "one for all", 6.0: "all that is written"}
     if value in named:
         return almost(named[value])
     return not_yet(f"Not {answer!r}: count one node for each operation that ran and one for each leaf.")
@@ -77,6 +81,8 @@ def check_00_p3(answer, torch):
         return almost("both branches")
     if given == [*truth, "AccumulateGrad"]:
         return almost("accumulator left in")
+    if given == ["AddBackward", "AddBackward"]:
+        return almost("no digit")
     if [name.lower().removesuffix("0").removesuffix("backward") for name in given] == ["add", "add"]:
         return almost("forward names")
     if [name.rstrip("0123456789") for name in given] == ["AddBackward", "AddBackward"]:
@@ -102,9 +108,11 @@ def check_00_1(answer, torch):
         names = {node_name(node) for node in nodes_behind(y)}
         if "ExpBackward0" in names:
             return almost("one operation too many")
+        if node_name(y.grad_fn).startswith("PowBackward"):
+            return almost("a power")
         return not_yet(f"The result's node is {node_name(y.grad_fn)}.")
     if y.numel() != 1:
-        return not_yet(f"The result has {y.numel()} elements; one is wanted.")
+        return almost("several elements")
     leaves = [node for node in nodes_behind(y) if not node.next_functions]
     if len(leaves) != 1:
         return almost("two leaves")
@@ -117,6 +125,9 @@ def check_00_1(answer, torch):
     return correct("One operation on one leaf: two nodes, one arrow. That is the smallest graph there is.")
 
 
+OPERATIONS = {"exp": "ExpBackward0", "add": "AddBackward0", "mul": "MulBackward0"}
+
+
 def check_00_2(answer, torch):
     """Compare with the arrows of the graph of the program itself, as a bag of pairs."""
     a = torch.tensor(2.0, requires_grad=True)
@@ -125,7 +136,7 @@ def check_00_2(answer, torch):
     try:
         given = sorted((short_name(start), short_name(end)) for start, end in answer)
     except (TypeError, ValueError):
-        return not_yet('A list of pairs is wanted, such as [("AddBackward0", "ExpBackward0")].')
+        return not_yet('A list of pairs is wanted, such as [("SinBackward0", "AccumulateGrad")] for `y = a.sin()`.')
     if given == truth:
         return correct("Four arrows: two of them end in the accumulator of `a`, none in one for `b`.")
     if given == sorted((end, start) for start, end in truth):
@@ -138,10 +149,17 @@ def check_00_2(answer, torch):
         return almost("no leaves")
     if sorted(arrow for arrow in given if "None" not in arrow[1]) == truth:
         return almost("arrows to nothing")
+    if len(given) == 3 and set(given) == {("ExpBackward0", end) for end in ("MulBackward0", "AccumulateGrad")} | {
+        ("MulBackward0", "AccumulateGrad")
+    }:
+        return almost("past the sum")
     names = {name for arrow in truth for name in arrow}
     strange = sorted({name for arrow in given for name in arrow} - names)
     if set(strange) & {"a", "x", "leaf", "b", "y"}:
         return almost("tensors for nodes")
+    spelled = {spelling(name): name for name in names}
+    if sorted(tuple(spelled.get(spelling(name), name) for name in arrow) for arrow in given) == truth:
+        return almost("names of operations" if {name.lower() for name in strange} <= set(OPERATIONS) else "counted")
     if strange:
         return not_yet(f"No node behind `y` is called {strange[0]}. One of their names is MulBackward0.")
     missing, extra = list(truth), []
@@ -150,47 +168,51 @@ def check_00_2(answer, torch):
     return not_yet(f"Arrows that are missing: {len(missing)}. Arrows that are not behind `y`: {len(extra)}.")
 
 
-def check_00_3(answer, torch):
-    """Try the walk on a chain, a diamond, a plain operand, a graph with a million paths and a very deep one."""
-    import random
+def spelling(name):
+    """An operation's name without what its node's name adds to it: "AddBackward1" and "add" are one."""
+    return name.lower().rstrip("0123456789").removesuffix("backward")
 
+
+def check_00_3(answer, torch):
+    """Try the walk on graphs of all kinds of shape: each tells one mistake from the others."""
     x = torch.tensor(random.uniform(0.5, 2.0), requires_grad=True)
     w = torch.tensor(random.uniform(0.5, 2.0), requires_grad=True)
-    pair = (x * 2).exp() * w
-    for title, y in (("(x * 2).exp()", (x * 2).exp()), ("(x * 2).exp() * w", pair)):
-        got, truth = _names(answer, y), sorted(node_name(node) for node in nodes_behind(y))
+    square, many = x * x, torch.tensor([1.0, 2.0], requires_grad=True)
+    one, two = (many * w).unbind()
+    graphs = {
+        "x.exp()": x.exp(),
+        "(x * 2).exp()": (x * 2).exp(),
+        "x.sin() * w": x.sin() * w,
+        "p * x.sin(), where p is plain": torch.tensor(2.0) * x.sin(),
+        "x.exp().exp()": x.exp().exp(),
+        "(x * 2).exp() * w": (x * 2).exp() * w,
+        "s + s.exp(), where s = x * x": square + square.exp(),
+        "s.exp() + s, where s = x * x": square.exp() + square,
+        "torch.stack([x.exp(), x.sin(), w])": torch.stack([x.exp(), x.sin(), w]),
+        "one / two, where one, two = (v * w).unbind()": one / two,
+        "two.exp(), where one, two = (v * w).unbind()": two.exp(),
+    }
+    wrong = {}
+    for title, y in graphs.items():
+        got, truth = names_found(answer, y), sorted(node_name(node) for node in nodes_behind(y))
         if got is None:
             return not_yet("A list of names is wanted: strings, one for each node.")
-        if any(name == "NoneType" for name in got):
-            return almost("counts nothing")
         if got != truth:
-            if any("::" in name for name in got):
-                return almost("another name")
-            wanted = [name for name in truth if name != "AccumulateGrad"]
-            if got == wanted:
-                whole = _names(answer, x.exp()) == ["AccumulateGrad", "ExpBackward0"]
-                return almost("stops at nothing" if whole else "stops before the leaves")
-            if got == sorted(set(truth)):
-                return almost("names, not nodes")
-            if len(y.grad_fn.next_functions) > 1 and len(got) < len(truth):
-                return almost("first arrow only")
-            return not_yet(f"Behind {title} there are {len(truth)} nodes; you listed {got}.")
-    square = x * x
-    for y in (square + square.exp(), square.exp() + square):
-        if _names(answer, y) != sorted(node_name(node) for node in nodes_behind(y)):
-            return almost("one entry per path")
+            wrong[title] = got, truth
+    if wrong:
+        return what_is_wrong_with(wrong)
     y = x
     for _ in range(20):
         y = y + y
     try:
-        within_lines(lambda: answer(y))
+        within_lines(lambda: list(answer(y)))
     except TooManyLines:
         return almost("every path")
     y = x
     for _ in range(3000):
         y = y + 1
     try:
-        deep = len(answer(y))
+        deep = len(names_found(answer, y) or ())
     except RecursionError:
         return almost("recursion")
     if deep != 3001:
@@ -198,9 +220,55 @@ def check_00_3(answer, torch):
     return correct("Your walk visits each node once, however many arrows reach it: the engine needs the same care.")
 
 
-def _names(answer, y):
+NOTHINGS = ("(x * 2).exp()", "p * x.sin(), where p is plain", "(x * 2).exp() * w")
+MEETINGS = {
+    "s + s.exp(), where s = x * x",
+    "s.exp() + s, where s = x * x",
+    "one / two, where one, two = (v * w).unbind()",
+    "torch.stack([x.exp(), x.sin(), w])",
+}
+
+
+def what_is_wrong_with(wrong):
+    """The verdict on a walk that gave other names than the right ones: {graph: (names given, right names)}."""
+    given = [name for got, _ in wrong.values() for name in got]
+    if "NoneType" in given:
+        return almost("counts nothing")
+    if any("::" in name for name in given):
+        return almost("another name")
+    if "x.exp()" in wrong and all(
+        got == [name for name in truth if name != "AccumulateGrad"] for got, truth in wrong.values()
+    ):
+        return almost("stops before the leaves")
+    fewer = all(len(got) < len(truth) and set(got) <= set(truth) for got, truth in wrong.values())
+    if fewer and set(wrong) & {*NOTHINGS[:2]} and set(wrong) <= {*NOTHINGS, *MEETINGS}:
+        return almost("stops at nothing")
+    if set(wrong) == {"torch.stack([x.exp(), x.sin(), w])"}:
+        return almost("two arrows at most")
+    if fewer and set(wrong) <= MEETINGS:
+        return almost("stops at a meeting")
+    if fewer and "x.exp().exp()" in wrong and all(len(set(got)) == len(got) for got, _ in wrong.values()):
+        return almost("names, not nodes")
+    if all(got == joined(truth) for got, truth in wrong.values()):
+        return almost("numbers, not nodes")
+    if fewer and "x.sin() * w" in wrong and not {"x.exp()", "(x * 2).exp()", "x.exp().exp()"} & set(wrong):
+        return almost("first arrow only")
+    if all(len(got) > len(truth) and set(got) == set(truth) for got, truth in wrong.values()):
+        return almost("one entry per path")
+    title = next(iter(wrong))
+    got, truth = wrong[title]
+    return not_yet(f"Behind {title} there are {len(truth)} nodes; you listed {got}.")
+
+
+def joined(names):
+    """These names with one accumulator at most."""
+    return sorted([name for name in names if name != "AccumulateGrad"] + ["AccumulateGrad"])
+
+
+def names_found(answer, y):
     """The learner's names, sorted; None when they are not a collection of strings."""
     got = answer(y)
+    got = list(got) if isinstance(got, Iterator) else got
     if not isinstance(got, list | tuple | set) or not all(isinstance(name, str) for name in got):
         return None
     return sorted(got)
@@ -228,6 +296,11 @@ def check_00_4(answer, torch):
         ([2.0, 4.0, 8.0], "two paths in one"),
         ([2.0, 4.0, 4.0], "one path of three"),
         ([4.0, 4.0, 4.0], "one term only"),
+        ([4.0, 4.0, 4.0, 1.0], "a factor lost"),
+        ([8.0, 8.0, 8.0, 4.0], "its own factor too"),
+        ([8.0, 8.0, 8.0, 2.0], "its own factor too"),
+        ([4.0, 4.0, 4.0, 2.0, 2.0], "a path to the 2"),
+        ([4.0, 4.0, 4.0, 2.0, 0.0], "a path to the 2"),
     )
     for numbers, name in named:
         if given == sorted(numbers):
@@ -262,6 +335,9 @@ WRONG_HAPPENS = {
     ("E", "fine"): "too late",
     ("E", "raises now"): "the line itself",
     ("F", "raises at backward"): "the other branch",
+    ("C", "raises at backward"): "a name given away",
+    ("E", "silently wrong"): "nothing to start from",
+    ("A", "silently wrong"): "a slope for p",
 }
 
 
@@ -330,6 +406,16 @@ EXERCISES = [
                 "4 counts x*x as if x stood there once; both factors are x, and each brings a 3.",
                 "answer = 4\n",
             ),
+            Mistake(
+                "the square",
+                "9 is the value of x*x. `.grad` holds a slope: how fast y moves when x moves.",
+                "answer = 9\n",
+            ),
+            Mistake(
+                "one path of three",
+                "3 is what one of the two factors brings. x is written twice more, and every place counts.",
+                "answer = 3\n",
+            ),
         ),
         check=check_00_p1,
     ),
@@ -369,6 +455,12 @@ EXERCISES = [
                 "one for all",
                 "1 would be a node for the whole line; operations are recorded one by one, as they run.",
                 "answer = 1\n",
+            ),
+            Mistake(
+                "all that is written",
+                "6 counts two operations, x three times, and y. x is one tensor with one node; y has no node of its "
+                "own beside that of the addition.",
+                "answer = 6\n",
             ),
         ),
         check=check_00_p2,
@@ -416,6 +508,11 @@ EXERCISES = [
                 'answer = ["AddBackward1", "AddBackward0"]\n',
             ),
             Mistake(
+                "no digit",
+                "Two additions, right. A node's full name ends in a digit, here 0.",
+                'answer = ["AddBackward", "AddBackward"]\n',
+            ),
+            Mistake(
                 "accumulator left in",
                 "All three nodes are there. The question leaves the accumulator out; take it off the list.",
                 'answer = ["AddBackward0", "AddBackward0", "AccumulateGrad"]\n',
@@ -450,8 +547,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "plain",
-                "Your result has no node: nothing that went in requires grad, or the result was cut from its history. "
-                "Look at how `x` is made.",
+                "Your result has no node. Either nothing that went into the operation required grad, or it was not "
+                "recorded, or the result was cut from its history afterwards.",
                 MAKE + "    x = torch.tensor(1.0)\n    return x.exp()\n",
             ),
             Mistake(
@@ -466,10 +563,20 @@ EXERCISES = [
             ),
             Mistake(
                 "two leaves",
-                "The node is right, but two leaves wait behind it; one is wanted.",
+                "The node is right, but more than one leaf waits behind it; one is wanted.",
                 MAKE
                 + "    x = torch.tensor(1.0, requires_grad=True)\n"
                 + "    w = torch.tensor(2.0, requires_grad=True)\n    return (x * w).exp()\n",
+            ),
+            Mistake(
+                "a power",
+                "The same value, by another operation: a power leaves another node. The graph is that of what ran.",
+                MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return 2.718281828 ** x\n",
+            ),
+            Mistake(
+                "several elements",
+                "The node is right, but the tensor has more than one element, or none; one is wanted.",
+                MAKE + "    x = torch.tensor([1.0, 2.0], requires_grad=True)\n    return x.exp()\n",
             ),
             Mistake(
                 "the leaf itself",
@@ -558,6 +665,24 @@ EXERCISES = [
                 "]\n",
             ),
             Mistake(
+                "past the sum",
+                "Your arrows run past the addition. It is an operation of its own, with a node and two arrows.",
+                'edges = [("ExpBackward0", "MulBackward0"), ("ExpBackward0", "AccumulateGrad"),\n'
+                '         ("MulBackward0", "AccumulateGrad")]\n',
+            ),
+            Mistake(
+                "names of operations",
+                "The right arrows, between operations. Their nodes' names end in `Backward0`.",
+                'edges = [("exp", "add"), ("add", "mul"), ("add", "AccumulateGrad"), ("mul", "AccumulateGrad")]\n',
+            ),
+            Mistake(
+                "counted",
+                "The right arrows, but not the nodes' exact names: each of these three operations leaves a 0 at the "
+                "end. The digit counts nothing.",
+                'edges = [("ExpBackward2", "AddBackward1"), ("AddBackward1", "MulBackward0"),\n'
+                '         ("AddBackward1", "AccumulateGrad"), ("MulBackward0", "AccumulateGrad")]\n',
+            ),
+            Mistake(
                 "tensors for nodes",
                 "An arrow runs from node to node. What is the node called in which a leaf's arrows end?",
                 "edges = [\n"
@@ -619,6 +744,14 @@ EXERCISES = [
             + "        row = below - seen\n"
             + "    return [type(node).__name__ for node in seen]\n",
             WALK
+            + "    seen, waiting = {None}, [y.grad_fn]\n"
+            + "    while waiting:\n"
+            + "        node = waiting.pop()\n"
+            + "        if node not in seen:\n"
+            + "            seen.add(node)\n"
+            + "            yield type(node).__name__\n"
+            + "            waiting += [n for n, _ in node.next_functions]\n",
+            WALK
             + "    names = {y.grad_fn: type(y.grad_fn).__name__}\n"
             + "    waiting = [y.grad_fn]\n"
             + "    for node in waiting:  # grows as it goes\n"
@@ -652,6 +785,36 @@ EXERCISES = [
                 + "        node = waiting.pop()\n"
                 + "        names.append(type(node).__name__)\n"
                 + "        waiting += [n for n, _ in node.next_functions if n is not None]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "two arrows at most",
+                "You look at two arrows of each node. An operation can have more operands, or fewer: "
+                "`next_functions` is as long as it needs to be.",
+                WALK
+                + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is None or node in seen:\n"
+                + "            continue\n"
+                + "        seen.add(node)\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in node.next_functions[:2]]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "numbers, not nodes",
+                "Where there are several leaves you list one accumulator. You keep nodes apart by something that is "
+                "equal for all accumulators; keep the nodes themselves.",
+                WALK
+                + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is None or node._sequence_nr() in seen:\n"
+                + "            continue\n"
+                + "        seen.add(node._sequence_nr())\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in node.next_functions]\n"
                 + "    return names\n",
             ),
             Mistake(
@@ -704,6 +867,37 @@ EXERCISES = [
                 + "        seen.add(node)\n"
                 + "        names.append(type(node).__name__)\n"
                 + "        waiting += [n for n, _ in node.next_functions]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "guard: left a setting",
+                "",
+                "import sys\n\n"
+                + WALK
+                + "    sys.setrecursionlimit(100_000)\n"
+                + "    seen = []\n"
+                + "    def visit(node):\n"
+                + "        if node is not None and node not in seen:\n"
+                + "            seen.append(node)\n"
+                + "            for below, _ in node.next_functions:\n"
+                + "                visit(below)\n"
+                + "    visit(y.grad_fn)\n"
+                + "    return [type(node).__name__ for node in seen]\n",
+            ),
+            Mistake(
+                "stops at a meeting",
+                "Where two paths meet, your whole walk ends: nodes that are still waiting are never visited. Leave out "
+                "the node that you have seen, and no other.",
+                WALK
+                + "    names, seen, waiting = [], set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node in seen:\n"
+                + "            break\n"
+                + "        if node is not None:\n"
+                + "            seen.add(node)\n"
+                + "            names.append(type(node).__name__)\n"
+                + "            waiting += [n for n, _ in node.next_functions]\n"
                 + "    return names\n",
             ),
             Mistake(
@@ -813,6 +1007,22 @@ EXERCISES = [
                 "paths = [4, 4, 4]\n",
             ),
             Mistake(
+                "a factor lost",
+                "The three of x³ are right. The way through `2 * x` leads through a multiplication as well.",
+                "paths = [4, 4, 4, 1]\n",
+            ),
+            Mistake(
+                "its own factor too",
+                "A multiplication hands on the slope times the *other* operand. You multiply the x at the end of the "
+                "path in as well.",
+                "paths = [8, 8, 8, 2]\n",
+            ),
+            Mistake(
+                "a path to the 2",
+                "You have a path too many: the plain 2 of `2 * x` requires no grad, so its arrow leads to nothing.",
+                "paths = [4, 4, 4, 2, 2]\n",
+            ),
+            Mistake(
                 "last factor only",
                 "On the way through two multiplications there are two factors; multiply both into the path.",
                 "paths = [2, 2, 2, 2]\n",
@@ -880,9 +1090,24 @@ EXERCISES = [
             ),
             Mistake(
                 "the line itself",
-                "E: `requires_grad_()` is allowed on a leaf at any time, and it works, for what comes "
+                "E: `requires_grad_()` is allowed on a leaf of floats at any time, and it works, for what comes "
                 "afterwards. Who finds out that `y` has no node?",
                 happens_but("E", "raises now"),
+            ),
+            Mistake(
+                "a name given away",
+                "C: the second line gives the name `y` to a new result, with a graph of its own. It is whole.",
+                happens_but("C", "raises at backward"),
+            ),
+            Mistake(
+                "nothing to start from",
+                "E: `y` has no node at all, so the pass has nothing to start from, and backward says so.",
+                happens_but("E", "silently wrong"),
+            ),
+            Mistake(
+                "a slope for p",
+                "A: that `p` gets no gradient takes nothing from `x`: the slope for `x` is made of the value of `p`.",
+                happens_but("A", "silently wrong"),
             ),
             Mistake(
                 "the other branch",

@@ -403,7 +403,7 @@ EXERCISES = [
             ),
             Mistake(
                 "x once",
-                "4 counts x*x as if x stood there once; both factors are x, and each brings a 3.",
+                "4 would count x*x as if x stood there once; both factors are x, and each brings a 3.",
                 "answer = 4\n",
             ),
             Mistake(
@@ -448,7 +448,7 @@ EXERCISES = [
             ),
             Mistake(
                 "a node for y",
-                "4 has a node too many: y has no box of its own, the addition's node is the node of y.",
+                "4 is one too many: x has one node, however often it is written, and y has none beside the addition's.",
                 "answer = 4\n",
             ),
             Mistake(

@@ -10,8 +10,8 @@ import weakref
 
 from course_lib.teach.draw import draw
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import TooManyLines, as_names, as_number, flat, nodes_behind, within_lines
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
+from course_lib.teach.exercises.shared import TooManyLines, as_names, as_number, nodes_behind, within_lines
 
 # --- graphs as data -----------------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ def check_01_p1(answer, torch):
         return not_yet("A whole number is wanted: how many nodes?")
     if value == len(nodes_behind(first_program(torch)["y"])):
         return correct("three operations were recorded, and one leaf waits for a gradient.")
-    named = {3: "no leaf", 5: "x + 1 too", 6: "everything", 9: "the paper", 2: "one product"}
+    named = {3: "no leaf", 5: "x + 1 too", 6: "everything", 9: "the paper", 2: "one product", 1: "one for y"}
     if value in named:
         return almost(named[value])
     return not_yet("Go through the operations one by one: does any operand require grad? Then count the "
@@ -152,16 +152,20 @@ P1 = Exercise(
     why="w * x, p * p and the addition are recorded, x + 1 is not; w has an accumulator, plain x has none.",
     alternatives=("answer = 4.0", "answer = torch.tensor(4)"),
     mistakes=(
-        Mistake("no leaf", "Three operations are recorded, that is right. The leaf's accumulator is a node as well.",
+        Mistake("no leaf", "3 is the number of recorded operations. The leaf's accumulator is a node as well.",
                 "answer = 3"),
-        Mistake("x + 1 too", "You counted x + 1. Both its operands are plain, so nobody will ask for a slope there.",
+        Mistake("x + 1 too", "One too many. Plain x has no node, and neither has x + 1: both its operands are plain.",
                 "answer = 5"),
-        Mistake("everything", "Four operations and two leaves: that is the drawing on paper. Plain data "
+        Mistake("everything", "6 would be four operations and two leaves, as on paper. Plain data "
                 "takes no part in the graph, and neither does what is computed from plain data alone.", "answer = 6"),
-        Mistake("the paper", "You counted values as well. The values are tensors; a node stands for an "
-                "operation, or for a leaf that waits for a gradient.", "answer = 9"),
-        Mistake("one product", "p * p and w * x are two operations, though both are products; each has a node.",
+        Mistake("the paper", "9 would be the paper's four operations and five values. The values are tensors; a "
+                "node stands for an operation, or for a leaf that waits for a gradient.", "answer = 9"),
+        Mistake("one product", "2 is too few. p * p and w * x are two operations, though both are products; the "
+                "addition is a third. Each has a node.",
                 "answer = 2"),
+        Mistake("one for y", "1 would be the node of y alone. Its arrows lead to further nodes, and these count as "
+                "well.",
+                "answer = 1"),
     ),
     check=check_01_p1,
 )  # fmt: skip
@@ -190,6 +194,8 @@ def check_01_p2(answer, torch):
         return almost("the leaf itself")
     if found == {"p"}:
         return almost("one step")
+    if found == {"y"}:
+        return almost("the end only")
     return not_yet("Start at each tensor's grad_fn, if it has one, and follow the arrows back.")
 
 
@@ -214,6 +220,9 @@ P2 = Exercise(
                 "the product to its operands.", 'answer = ["x", "p", "y"]'),
         Mistake("forwards", "You follow the values: from w onwards. The arrows in memory run the other way.",
                 'answer = ["w"]'),
+        Mistake("the end only", "y leads there, on a way through the node of p. Start at p's node, and you are on "
+                "that way.",
+                'answer = ["y"]'),
         Mistake("one step", "p leads to w in one step. y gets there as well, in more steps.", 'answer = ["p"]'),
     ),
     check=check_01_p2,
@@ -254,10 +263,16 @@ def check_01_p3(answer, torch):
         return almost("the old h")
     if found and found[:-1] == truth and "AccumulateGrad" in found[-1]:
         return almost("accumulator")
-    if [name.lower().removesuffix("0").removesuffix("backward") for name in found] == ["div", "add", "mul"]:
+    if [name.lower().removesuffix("0").removesuffix("backward") for name in found] == ["div", "add", "mul"] and (
+        found != [name.rstrip("0123456789") for name in truth]
+    ):
         return almost("forward names")
+    if found == [name.rstrip("0123456789") for name in truth]:
+        return almost("no digit")
     if [name.rstrip("0123456789") for name in found] == [name.rstrip("0123456789") for name in truth]:
         return almost("counted")
+    if found == [truth[0], truth[2]]:
+        return almost("the added 1")
     return not_yet("Begin with the operation that made y, then the one that made its first operand, and so on.")
 
 
@@ -285,6 +300,10 @@ P3 = Exercise(
                 'answer = ["DivBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad"]'),
         Mistake("forward names", "The right operations. Their nodes' names end in Backward0.",
                 'answer = ["Div", "Add", "Mul"]'),
+        Mistake("no digit", "The right operations in the right order. A node's full name ends in a digit, here 0.",
+                'answer = ["DivBackward", "AddBackward", "MulBackward"]'),
+        Mistake("the added 1", "`h + 1` is an operation, and was recorded: one of its operands requires grad. That "
+                "the other is a plain 1 takes no node away.", 'answer = ["DivBackward0", "MulBackward0"]'),
         Mistake("counted", "The right operations in the right order. The digit at the end tells forms of one "
                 "operation apart; it counts nothing.",
                 'answer = ["DivBackward2", "AddBackward1", "MulBackward0"]'),
@@ -381,19 +400,20 @@ def check_01_1(answer, torch):
     turned = {box: sorted(other for other in truth if box in truth[other]) for box in truth}
     if {box: sorted(n for n in to if isinstance(n, int)) for box, to in lists.items()} == turned:
         return almost("turned round")
-    if any("c" in to for to in lists.values()):
-        return almost("an arrow to plain data")
     if all(sorted(map(str, lists[box])) == sorted(map(str, truth[box])) for box in truth):
         return almost("another order")
     without = {box: [n for n in to if n is not None] for box, to in truth.items()}
     if lists == without:
         return almost("nothing left out")
-    if any(n not in ("a", "b") for to in lists.values() for n in to if isinstance(n, str)):
+    if any(n not in ("a", "b", "c") for to in lists.values() for n in to if isinstance(n, str)):
         return almost("names of nodes")
     if all(lists[box] in (truth[box][:1], without[box][:1]) for box in truth):
         return almost("first arrow only")
-    right = [box for box in truth if lists[box] == truth[box]]
-    return not_yet(f"{len(right)} of the 4 boxes are right: {', '.join(map(str, right)) or 'none yet'}.")
+    wrong = [box for box in truth if lists[box] != truth[box]]
+    named = {1: "an arrow to plain data"} if lists[1] == ["a", "c"] else {}
+    named |= {4: "where it came from"} if lists[4] == [3, 2] else {}
+    named |= {3: "past a box"} if lists[3] == ["b", 1] else {}
+    return judged_rows(wrong, list(truth), named, "boxes are right")
 
 
 EX1 = Exercise(
@@ -421,6 +441,10 @@ EX1 = Exercise(
                 "place in its row is kept free.", 'arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a"]}'),
         Mistake("an arrow to plain data", "c is an operand, on paper. It requires no grad, so in memory "
                 "there is no arrow to it.", 'arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a", "c"]}'),
+        Mistake("where it came from", "4: the result of exp is no operand of the subtraction. Follow the black arrow "
+                "that has a 1 at box 4.", 'arrows = {4: [3, 2], 3: ["b", 2], 2: [1], 1: ["a", None]}'),
+        Mistake("past a box", "3: from the division to box 1 the way leads through another box. Follow the black "
+                "arrow that has a 1 at box 3.", 'arrows = {4: [3, 1], 3: ["b", 1], 2: [1], 1: ["a", None]}'),
         Mistake("another order", "The right arrows, in another order. The first entry is arrow 0, the first operand.",
                 'arrows = {4: [1, 3], 3: [2, "b"], 2: [1], 1: ["a", None]}'),
         Mistake("first arrow only", "You follow one arrow for each box. Every operand has its own.",
@@ -443,6 +467,9 @@ WRONG_PROGRAMS = {
     ("C", 12): "operands the other way",
     ("D", 7): "factors the other way",
     ("D", 8): "a power",
+    ("B", 9): "nothing in its place",
+    ("D", 2): "too many leaves",
+    ("E", 1): "other boxes",
 }
 
 
@@ -468,15 +495,10 @@ def check_01_2(answer, torch):
         for number in given_numbers[letter]:
             if shape_of(run_program(PROGRAMS[number], dict(space)), leaves) != drawn:
                 wrong.append((letter, number))
-    for one in wrong:
-        if one in WRONG_PROGRAMS:
-            return almost(WRONG_PROGRAMS[one])
-    if wrong:
-        letter, number = wrong[0]
-        right = 5 - len({letter for letter, _ in wrong})
-        return not_yet(f"{right} of 5 are right. Draw the boxes of program {number} and compare with picture "
-            f"{letter}: their names, then for each arrow where it starts and where it leads.")
-    return correct("from the picture to the program: only order, sharing and what requires grad decide.")
+    named = {one[0]: WRONG_PROGRAMS[one] for one in wrong if one in WRONG_PROGRAMS}
+    letters = list(dict.fromkeys(letter for letter, _ in wrong))
+    return judged_rows(letters, "ABCDE", named, "are right") or correct(
+        "from the picture to the program: only order, sharing and what requires grad decide.")
 
 
 MATCH = {"A": 1, "B": 4, "C": 6, "D": 9, "E": 10}
@@ -512,6 +534,11 @@ EX2 = Exercise(
                 "the addition is the leaf a?", matched_but(C=12)),
         Mistake("factors the other way", "D: the right boxes, but look at the numbers: of the later "
                 "product, which operand is the leaf and which the earlier product?", matched_but(D=7)),
+        Mistake("nothing in its place", "B: program 9 multiplies by the leaf a each time. In the picture the leaf "
+                "is reached by one arrow only; the other operands are plain.", matched_but(B=9)),
+        Mistake("too many leaves", "D: program 2 was computed from a and b. How many green boxes has the picture?",
+                matched_but(D=2)),
+        Mistake("other boxes", "E: program 1 leaves two products. Read the names in the boxes.", matched_but(E=1)),
         Mistake("a power", "D: a ** 3 is one operation, with one box. The picture has two products.",
                 matched_but(D=8)),
     ),
@@ -541,6 +568,8 @@ def check_01_3(answer, torch):
         "e = a.exp(); y = e * (b + e)": "the other leaf",
         "e = b.exp(); y = e * a + e * e": "multiplied out",
         "e = b.exp(); y = e.item() * (a + e)": "a number",
+        "e = b.exp(); y = e * (a + b)": "added before exp",
+        "e = b.exp(); y = b * (a + e)": "multiplied by the leaf",
     }
     for program, name in named.items():
         if found == shape_of(run_program(program, dict(space)), leaves):
@@ -585,7 +614,13 @@ EX3 = Exercise(
                 BUILD + "    e = a.exp()\n    return e * (b + e)\n"),
         Mistake("multiplied out", "The same value, by other operations. The graph is that of the operations.",
                 BUILD + "    e = b.exp()\n    return e * a + e * e\n"),
-        Mistake("a number", "item() takes the number out of the graph: an arrow is missing where you used it.",
+        Mistake("added before exp", "All boxes are there. But two arrows run into box 1, and in your graph only "
+                "one: where does arrow 1 of the addition lead?", BUILD + "    e = b.exp()\n    return e * (a + b)\n"),
+        Mistake("multiplied by the leaf", "All boxes are there. But two arrows run into box 1, and in your graph "
+                "only one: "
+                "where does arrow 0 of the product lead?", BUILD + "    e = b.exp()\n    return b * (a + e)\n"),
+        Mistake("a number", "A number was used in place of a result, as item() gives one: that operand's arrow "
+                "leads to nothing.",
                 BUILD + "    e = b.exp()\n    return e.item() * (a + e)\n"),
     ),
     check=check_01_3,
@@ -620,7 +655,7 @@ def what_happens(torch, letter):
 def check_01_4(answer, torch):
     mistakes = {
         ("A", "raises now"): "the name is the value",
-        ("A", "raises at backward"): "the name is the value",
+        ("A", "raises at backward"): "a deleted name",
         ("A", "silently wrong"): "the name is the value",
         ("B", "fine"): "a number has a history",
         ("B", "raises now"): "numbers refused",
@@ -630,7 +665,7 @@ def check_01_4(answer, torch):
         ("C", "raises at backward"): "copies late",
         ("D", "raises now"): "a cycle",
         ("D", "raises at backward"): "a cycle",
-        ("D", "silently wrong"): "a cycle",
+        ("D", "silently wrong"): "one y",
         ("E", "silently wrong"): "an if in the way",
         ("E", "raises now"): "an if in the way",
         ("E", "raises at backward"): "an if in the way",
@@ -674,6 +709,10 @@ EX4 = Exercise(
     mistakes=(
         Mistake("the name is the value", "A: giving h to another tensor changes nothing for y. Its node "
                 "leads to the old tensor's node, not to a name.", happens_but(A="silently wrong")),
+        Mistake("a deleted name", "A: `del h` takes a name away, and the tensor it named last. What y was computed "
+                "from is held by the graph.", happens_but(A="raises at backward")),
+        Mistake("one y", "D: the name is the same, the tensors are four: x and three results, each with a node of its "
+                "own. The slopes of all three are multiplied.", happens_but(D="silently wrong")),
         Mistake("a number has a history", "B: item() gives a plain number, 9.0. Backward sees 9 times x and "
                 "says 9; the slope of x³ at 3 is 27.", happens_but(B="fine")),
         Mistake("numbers refused", "B: multiplying by a number is an ordinary thing to do; nobody can know "
@@ -718,6 +757,8 @@ USES = {  # what a case is about: was t used for y
     "plain": (False, "a plain tensor"),
     "forwards": (False, "a t that was computed from y"),
     "output": (False, "the first result of an operation of which y saw the third"),
+    "third": (True, "a result that is the third operand of an operation behind y"),
+    "sibling": (False, "the first result of an operation whose third result is y itself"),
 }
 USED = {about for about, (truth, _) in USES.items() if truth}
 LEAF_CASES = {about for about in USED if about.endswith("leaf")} | {"past nothing"}
@@ -754,6 +795,9 @@ def cases_of_use(torch):
         ("forwards", k, y),
         ("output", third, one),
         ("output", third, two),
+        ("third", torch.stack([a.sin(), b * 1, h.exp()]).sum(), h),
+        ("sibling", three, one),
+        ("straight leaf", three, rows),
     ]
 
 
@@ -769,6 +813,14 @@ def harder_cases(torch):
     ]
 
 
+def wider_cases(torch):
+    """(y, t, was it used) where y has several elements, in several shapes."""
+    x = torch.tensor([numbers(3)], requires_grad=True)
+    h = x.exp()
+    other = torch.tensor(numbers(3), requires_grad=True)
+    return [(h * 2, x, True), (h.reshape(3, 1, 1) + other, h, True), (h.sin(), other, False), (h[:, :1], x, True)]
+
+
 def what_went_wrong(wrong):
     """The verdict on a walk that answers these kinds of case wrongly."""
     missed, invented = wrong & USED, wrong - USED
@@ -776,26 +828,30 @@ def what_went_wrong(wrong):
         if "forwards" in invented:
             return almost("turned round")
         return not_yet("You say False wherever y was computed from t. Where does your walk begin?")
+    if missed == {"third"} and not invented:
+        return almost("two arrows at most")
     if not missed:
-        if wrong == {"output"}:
+        if wrong == {"sibling"}:
+            return almost("begins at output 0")
+        if wrong <= {"output", "sibling"}:
             return almost("which output")
         if wrong == {"other leaf"}:
             return almost("an equal leaf")
-        if "plain" in wrong and wrong <= {"plain", "other leaf", "stranger", "output"}:
+        if "plain" in wrong and wrong <= {"plain", "other leaf", "stranger", "output", "sibling"}:
             return almost("nothing is nothing")
-        if "twin" in wrong and wrong <= {"twin", "aside", "output", "forwards"}:
+        if "twin" in wrong and wrong <= {"twin", "aside", "output", "forwards", "sibling"}:
             return almost("same names" if "forwards" not in wrong and "aside" not in wrong else "a leaf in common")
-    if missed == {"near result", "straight result", "result"} and not invented:
+    if missed == {"near result", "straight result", "result", "third"} and not invented:
         return almost("leaves only")
-    if missed == LEAF_CASES and invented <= {"output", "plain"}:
+    if missed == LEAF_CASES and invented <= {"output", "plain", "sibling"}:
         return almost("results only")
     if missed == USED - {"near leaf", "near result"}:
         return almost("one step")
     straight = {"straight leaf", "straight result"}
     if "past nothing" in missed and not missed & (straight | {"near leaf", "near result"}):
         return almost("stopped by nothing")
-    first_only = missed == {"leaf", "last leaf", "result"}
-    if not invented - {"output"} and (first_only or (missed >= straight and "last leaf" not in missed)):
+    first_only = missed == {"leaf", "last leaf", "result", "third"}
+    if not invented - {"output", "sibling"} and (first_only or (missed >= straight and "last leaf" not in missed)):
         return almost("one arrow only")
     about = next(about for about in USES if about in wrong)
     truth, words = USES[about]
@@ -807,7 +863,6 @@ def check_01_5(answer, torch):
     for stored in (None, 7.0):  # what is in .grad of the leaves beforehand
         cases = cases_of_use(torch)
         leaves = [t for _, _, t in cases if t.is_leaf and t.requires_grad]
-        plain = [t for _, _, t in cases if not t.requires_grad]
         for t in leaves:
             t.grad = None if stored is None else torch.full_like(t, stored)
         for about, y, t in cases:
@@ -816,12 +871,6 @@ def check_01_5(answer, torch):
                 return not_yet("Return True or False.")
             if bool(found) != USES[about][0]:
                 wrong.add(about)
-        if any(t.requires_grad for t in plain):
-            return almost("a flag set")
-        if any(t.grad is None for t in leaves) if stored else any(t.grad is not None for t in leaves):
-            return almost("gradients thrown away" if stored else "gradients left behind")
-        if stored and any(number != stored for t in leaves for number in flat(t.grad)):
-            return almost("gradients left behind")
         try:
             cases[0][1].backward()
         except RuntimeError as error:
@@ -835,6 +884,12 @@ def check_01_5(answer, torch):
     for mistake, y, t in harder_cases(torch):
         if not answer(torch, y, t):
             return almost(mistake)
+    for y, t, used in wider_cases(torch):
+        if bool(answer(torch, y, t)) != used:
+            return almost("several elements") if used else not_yet("For a y of shape (1, 3) you find a leaf that was "
+                "never used.")
+    if answer(torch, torch.tensor(2.0), t):
+        return not_yet("A plain y was computed from nothing that the graph knows, and you say True.")
     x, other = (torch.tensor(1.0, requires_grad=True) for _ in range(2))
     y = x
     for _ in range(3000):
@@ -872,7 +927,8 @@ RESULT = "        if t.grad_fn is not None and node is t.grad_fn and output == t
 EX5 = Exercise(
     id="01.5", kind="edges", title="Was it used?", minutes=12, difficulty=3,
     question="Return True if, by the graph, `y` was computed from `t`, directly or through other results. "
-    "`t` may be a leaf, a result, one of several results of one operation, or plain.",
+    "`t` may be a leaf, a result, one of several results of one operation, or plain; `y` may have several elements, "
+    "and may be plain.",
     name="depends", starter=DEPENDS + "    return y.grad_fn is t.grad_fn",
     hints=(
         "Walk back from y.grad_fn as in exercise 00.3: a list of what is still to visit, a set of what was seen. "
@@ -885,8 +941,9 @@ EX5 = Exercise(
     "its accumulator; a plain tensor is behind nothing.",
     alternatives=(
         DEPENDS
-        + "    if not t.requires_grad:\n        return False\n"
-        + "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
+        + "    if not t.requires_grad or not y.requires_grad:\n        return False\n"
+        + "    ones = torch.ones_like(y)\n"
+        + "    (slope,) = torch.autograd.grad(y, t, ones, retain_graph=True, allow_unused=True)\n"
         + "    return slope is not None\n",
         DEPENDS
         + "    edges, row = set(), {(y.grad_fn, y.output_nr)}\n"
@@ -908,22 +965,39 @@ EX5 = Exercise(
                 "once and skips it the second time; what was seen is an arrow's end, a node and an output.",
                 DEPENDS + WALK.replace("(node, output) in seen", "node in seen").replace(
                 "seen.add((node, output))", "seen.add(node)") + LEAF + RESULT + FOLLOW),
+        Mistake("two arrows at most", "Of an operation with three operands you look at two arrows. `next_functions` "
+                "is as long as it needs to be.",
+                DEPENDS + WALK + LEAF + RESULT + FOLLOW.replace("node.next_functions", "node.next_functions[:2]")),
+        Mistake("begins at output 0", "y itself can be one of several results, number `y.output_nr`. You take it "
+                "for the first.", DEPENDS + WALK.replace("y.output_nr", "0") + LEAF + RESULT + FOLLOW),
+        Mistake("several elements", "Right where y is one number. Where y has several elements you say False though "
+                "t was used. (If you ask autograd.grad: it does not start there without `grad_outputs`, and an "
+                "error is no answer.)",
+                DEPENDS + "    if not t.requires_grad:\n        return False\n    try:\n"
+                "        (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
+                "    except RuntimeError:\n        return False\n    return slope is not None\n"),
+        Mistake("guard: swallows errors", "The graph can be asked without an error: look at the arrows, or at "
+                "`requires_grad`.",
+                DEPENDS + "    try:\n"
+                "        (slope,) = torch.autograd.grad(y.sum(), t, retain_graph=True, allow_unused=True)\n"
+                "    except RuntimeError:\n        return False\n    return slope is not None\n"),
         Mistake("a slope of 0", "You take a slope of 0 for no way. y can be computed from t and stand still just "
                 "there; the arrows do not ask for values.",
                 DEPENDS + "    if not t.requires_grad:\n        return False\n"
                 "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
                 "    return slope is not None and bool((slope != 0).any())\n"),
         Mistake("guard: changed a flag",
-                "A plain tensor requires grad after your question: you set its flag, to be able to ask. "
                 "Looking must not change anything.",
-                DEPENDS + "    if t.is_leaf:\n        t.requires_grad_()\n"
-                "    (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
+                DEPENDS + "    if not y.requires_grad:\n        return False\n"
+                "    if t.is_leaf:\n        t.requires_grad_()\n    ones = torch.ones_like(y)\n"
+                "    (slope,) = torch.autograd.grad(y, t, ones, retain_graph=True, allow_unused=True)\n"
                 "    return slope is not None\n"),
         Mistake("guard: changed a .grad, and threw it away",
-                "The answers are right, but a gradient that was in .grad before is gone. "
-                "Looking must not change anything.",
-                DEPENDS + "    if not t.requires_grad:\n        return False\n    t.grad = None\n"
-                "    y.backward(inputs=[t], retain_graph=True)\n    used = t.grad is not None\n    t.grad = None\n"
+                "",
+                DEPENDS + "    if not t.requires_grad or not y.requires_grad:\n        return False\n"
+                "    t.grad = None\n"
+                "    y.backward(torch.ones_like(y), inputs=[t], retain_graph=True)\n    used = t.grad is not None\n"
+                "    t.grad = None\n"
                 "    return used\n"),
         Mistake("nothing is nothing", "You say that a plain tensor was used: its grad_fn is None, and so is "
                 "the node of an arrow to nothing.",
@@ -977,10 +1051,10 @@ EX5 = Exercise(
                 DEPENDS + "    if not t.requires_grad:\n        return False\n    try:\n"
                 "        (slope,) = torch.autograd.grad(y, t, allow_unused=True)\n    except RuntimeError:\n"
                 "        return True\n    return slope is not None\n"),
-        Mistake("guard: changed a .grad", "Your question leaves something in .grad of a leaf. Looking must "
-                "not change anything.",
-                DEPENDS + "    if not t.requires_grad:\n        return False\n    t.retain_grad()\n"
-                "    y.backward(retain_graph=True)\n    return t.grad is not None\n"),
+        Mistake("guard: changed a .grad", "Looking must change nothing.",
+                DEPENDS + "    if not t.requires_grad or not y.requires_grad:\n        return False\n    "
+                "t.retain_grad()\n"
+                "    y.backward(torch.ones_like(y), retain_graph=True)\n    return t.grad is not None\n"),
     ),
     check=check_01_5,
 )  # fmt: skip

@@ -4,8 +4,8 @@ import functools
 import warnings
 
 from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
-from course_lib.teach.exercises.outcomes import check_table, happens
-from course_lib.teach.exercises.shared import as_number, called, near, numbers, set_of_names
+from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
+from course_lib.teach.exercises.shared import as_number, called, near, nodes_behind, numbers, set_of_names
 
 
 def stored(tensor):
@@ -43,6 +43,8 @@ def check_02_p1(answer, torch):
         return almost("results")
     if given == {"W3"}:
         return almost("stopped")
+    if given == {"W1"}:
+        return almost("only the first")
     return almost("none") if not given else not_yet("Who requires grad, and who can be reached from the loss?")
 
 
@@ -68,6 +70,8 @@ P1 = Exercise(
                 'answer = ["W1", "W3", "h1", "h2"]'),
         Mistake("data", "x is plain data: it does not require grad, so nothing is computed for it.",
                 'answer = ["x", "W1", "W3"]'),
+        Mistake("only the first", "W1 is reached, right. W3 is a leaf that requires grad, too, and the loss was "
+                "computed from it in the last product.", 'answer = ["W1"]'),
         Mistake("none", "Two of the six are leaves that require grad, and the loss was computed from both.",
                 "answer = []"),
     ),
@@ -94,6 +98,8 @@ def check_02_p2(answer, torch):
         return almost("a cast is no operation")
     if "v" in given:
         return almost("a factor is nothing")
+    if given == {"w"}:
+        return almost("a cast keeps")
     return not_yet("Which of the three were computed from another tensor?")
 
 
@@ -117,6 +123,8 @@ P2 = Exercise(
                 "new numbers, and is recorded as an operation.", 'answer = ["w", "u"]'),
         Mistake("a factor is nothing", "v is not the leaf: the product made a new tensor, and the name v "
                 "was given to that one.", 'answer = ["v", "u"]'),
+        Mistake("a cast keeps", "w is a result: the cast was recorded. And one of the other two is the very leaf "
+                "that was made on its line.", 'answer = ["w"]'),
         Mistake("float computes", "float() makes float32. The tensor is float32 already, so what is there "
                 "to compute, and what is handed back?", "answer = []"),
     ),
@@ -138,7 +146,8 @@ def check_02_p3(answer, torch):
     answer = [None if each is None else as_number(each) for each in answer]
     if answer == truth:
         return correct("the error is gone, and so is the learning.")
-    named = {(0, 1): "zero", (0, 0): "zero", (None, None): "nothing at all", (1, None): "passed on", (1, 1): "through"}
+    named = {(0, 1): "zero", (0, 0): "zero", (None, None): "nothing at all", (1, None): "passed on", (1, 1): "through",
+             (None, 0): "nothing to say"}  # fmt: skip
     first, second = answer
     if (first, second) in named:
         return almost(named[first, second])
@@ -173,6 +182,8 @@ P3 = Exercise(
                 "would not have been needed.", "answer = [-0.5, None]"),
         Mistake("its own slope", "w gets nothing, right. loss.grad is the slope of loss for loss itself, not its "
                 "value.", "answer = [None, 1 / 3]"),
+        Mistake("nothing to say", "w gets nothing, right. A slope of 0 for loss would mean that loss does not move "
+                "when loss moves.", "answer = [None, 0.0]"),
     ),
     check=check_02_p3,
 )  # fmt: skip
@@ -209,21 +220,35 @@ def check_02_1(answer, torch):
         return correct("leaf, flag and gradient are three different questions.")
     if {name: [three[1], three[0], three[2]] for name, three in given.items()} == truth:
         return not_yet("Right, if you meant the flag first. The order asked for is: leaf, requires grad, has a .grad.")
-    if given["g"] != truth["g"] and given["g"][0]:
-        return almost("the cast")
-    if given["f"] != truth["f"]:
-        return almost("float made a copy")
-    if given["d"] != truth["d"]:
-        if given["d"] == [True, False, True]:
-            return almost("stored without the flag")
-        return almost("every result is no leaf" if not given["d"][0] else "plain")
-    if given["e"] != truth["e"]:
-        return almost("flag on a result")
-    if given["c"][0]:
-        return almost("a recorded leaf")
-    if not (given["c"][1] and given["g"][1]):
-        return almost("two are needed")
-    return almost("results store")
+    wrong = [name for name in "cdefg" if given[name] != truth[name]]
+    said = {name: (name, tuple(given[name])) for name in wrong}
+    named = {name: STATE_MISTAKES[said[name]] for name in wrong if said[name] in STATE_MISTAKES}
+    return judged_rows(wrong, "cdefg", named, "tensors are right")
+
+
+STATE_MISTAKES = {  # (name, leaf, flag and gradient as they were given): name of the mistake
+    ("c", (True, True, True)): "a recorded leaf",
+    ("c", (True, True, False)): "a recorded leaf",
+    ("c", (True, False, False)): "a recorded leaf",
+    ("c", (False, False, False)): "two are needed",
+    ("c", (False, True, True)): "results store",
+    ("d", (False, False, False)): "every result is no leaf",
+    ("d", (False, True, False)): "plain makes plain",
+    ("d", (True, True, True)): "plain",
+    ("d", (True, True, False)): "plain",
+    ("d", (True, False, True)): "stored without the flag",
+    ("e", (False, True, False)): "flag on a result",
+    ("e", (False, True, True)): "flag on a result",
+    ("e", (True, True, False)): "a leaf that is used",
+    ("e", (True, False, False)): "asked for",
+    ("f", (False, True, False)): "float made a copy",
+    ("f", (False, True, True)): "float made a copy",
+    ("f", (True, True, False)): "the gradient of a",
+    ("g", (True, True, True)): "the cast",
+    ("g", (True, True, False)): "the cast",
+    ("g", (False, True, True)): "results store, too",
+    ("g", (False, False, False)): "a cast loses the flag",
+}
 
 
 STATE = {
@@ -268,12 +293,26 @@ EX1 = Exercise(
                 state_but(f=[False, True, False])),
         Mistake("the cast", "double() of a float32 tensor computes new numbers. g is a result; what arrives "
                 "there goes on to a.", state_but(g=[True, True, True])),
-        Mistake("results store", "Gradients pass through c and g, and are not stored there: nobody called "
-                "retain_grad().", state_but(c=[False, True, True])),
+        Mistake("results store", "The gradient of c passes through, and is not stored there: nobody called "
+                "retain_grad() on c.", state_but(c=[False, True, True])),
         Mistake("a recorded leaf", "c was computed from a, which requires grad, so the product was recorded: c is a "
                 "result.", state_but(c=[True, True, True])),
-        Mistake("two are needed", "c and g were computed from a, which requires grad. One such operand is enough.",
+        Mistake("two are needed", "c was computed from a, which requires grad. One such operand is enough.",
                 state_but(c=[False, False, False])),
+        Mistake("plain makes plain", "d: b * b has no operand that requires grad. Then it requires none itself, was "
+                "not recorded, and is a leaf.", state_but(d=[False, True, False])),
+        Mistake("a leaf that is used", "e is a leaf that requires grad, right. The sum was computed from it, so its "
+                "gradient arrives, and is stored.", state_but(e=[True, True, False])),
+        Mistake("asked for", "e: requires_grad_() sets the flag of a plain tensor, and returns that tensor.",
+                state_but(e=[True, False, False])),
+        Mistake("the gradient of a", "f is a leaf that requires grad, right: it is a itself. So what is a.grad is "
+                "f.grad.",
+                state_but(f=[True, True, False])),
+        Mistake("results store, too", "g is a result, right. What arrives at g goes on to a; nobody called "
+                "retain_grad() on g.",
+                state_but(g=[False, True, True])),
+        Mistake("a cast loses the flag", "g: float64 has slopes like float32. The cast is an operation that is "
+                "recorded, and its result requires grad.", state_but(g=[False, False, False])),
     ),
     check=check_02_1,
 )  # fmt: skip
@@ -329,13 +368,13 @@ def check_02_2(answer, torch):
         ("D", "raises now"): "comparing is allowed",
         ("E", "fine"): "the forum",
         ("E", "raises at backward"): "still an error",
+        ("G", "raises at backward"): "retain_grad is refused",
         ("E", "raises now"): "a refused flag",
         ("F", "fine"): "a way to freeze",
         ("F", "raises at backward"): "refused later",
         ("F", "silently wrong"): "a way to freeze",
         ("G", "silently wrong"): "retain_grad does nothing",
         ("G", "raises now"): "retain_grad does nothing",
-        ("G", "raises at backward"): "retain_grad does nothing",
         ("H", "fine"): "whole numbers",
         ("H", "raises at backward"): "whole numbers later",
         ("H", "silently wrong"): "whole numbers",
@@ -375,7 +414,7 @@ EX2 = Exercise(
                 happens_but(B="fine")),
         Mistake("nothing to start from", "B: no operation was recorded, so loss requires no grad, and "
                 "backward cannot even start.", happens_but(B="silently wrong")),
-        Mistake("the flag is allowed", "B: setting the flag of a leaf is always allowed. It comes too late "
+        Mistake("the flag is allowed", "B: setting the flag of a leaf of floats is always allowed. It comes too late "
                 "for this loss; who notices?", happens_but(B="raises now")),
         Mistake("float is a result", "C: float() of a float32 tensor hands back that tensor: w is the leaf.",
                 happens_but(C="silently wrong")),
@@ -397,6 +436,9 @@ EX2 = Exercise(
                 happens_but(F="raises at backward")),
         Mistake("retain_grad does nothing", "G: w is a result, and retain_grad() was called on it before "
                 "backward. That is just what it is for.", happens_but(G="silently wrong")),
+        Mistake("retain_grad is refused", "G: the cast result requires grad and has a history, so backward can "
+                "start and pass "
+                "through it. retain_grad() only keeps what passes.", happens_but(G="raises at backward")),
         Mistake("whole numbers", "H: long() gives whole numbers, and they have no slopes. The flag is refused.",
                 happens_but(H="fine")),
         Mistake("whole numbers later", "H: it is refused, but who refuses? The flag cannot even be set.",
@@ -410,27 +452,33 @@ EX2 = Exercise(
 
 
 def check_02_3(answer, torch):
-    return small_weights_are_wrong(answer, torch, 3) or small_weights_are_wrong(answer, torch, 5) or correct(
-        "first the values, then the flag: what is returned is the leaf."
-    )
+    for values in (numbers(3), [-1.5, 0.0, *numbers(3)], numbers(1)):
+        verdict = small_weights_are_wrong(answer, torch, values)
+        if verdict is not None:
+            return verdict
+    return correct("first the values, then the flag: what is returned is the leaf.")
 
 
-def small_weights_are_wrong(answer, torch, count):
-    """The verdict on the weights made of `count` values, or None when they are right."""
-    values = numbers(count)
+def small_weights_are_wrong(answer, torch, values):
+    """The verdict on the weights made of `values`, or None when they are right."""
     w = answer(torch, list(values))
-    if not isinstance(w, torch.Tensor) or tuple(w.shape) != (count,):
-        return not_yet("Return a tensor with one element for each value.")
+    if not isinstance(w, torch.Tensor):
+        return not_yet(f"Return a tensor; your function returned {type(w).__name__}.")
+    if tuple(w.shape) != (len(values),):
+        return not_yet(f"For {len(values)} values the shape is {tuple(w.shape)}: one element for each is wanted.")
     if not near(w.tolist(), [0.01 * value for value in values], 1e-6):
         if near(w.tolist(), values, 1e-6):
             return almost("not scaled")
-        return not_yet("Its values are not 0.01 times those given.")
+        place = max(range(len(values)), key=lambda k: abs(w.tolist()[k] - 0.01 * values[k]))
+        return not_yet(f"0.01 times {values[place]:.4g} was wanted, and {w.tolist()[place]:.4g} is there.")
     if not w.requires_grad:
         return almost("no flag")
     if w.dtype != torch.float64:
         return almost("single precision")
     if not w.is_leaf:
         return almost("kept, not a leaf" if w.retains_grad else "another result")
+    if w.grad is not None and any(w.grad.tolist()):
+        return almost("a gradient in advance")
     (w * w).sum().backward()
     if not near(w.grad.tolist(), [2 * each for each in w.tolist()], 1e-6):
         return not_yet("Backward from (w * w).sum() leaves another gradient than 2 * w.")
@@ -467,6 +515,13 @@ EX3 = Exercise(
                 SMALL + "    return (torch.tensor(values) * 0.01).requires_grad_()\n"),
         Mistake("no flag", "It has the right values; but it does not require grad.",
                 SMALL + "    return torch.tensor(values).double() * 0.01\n"),
+        Mistake("a gradient in advance", "Your leaf has a gradient in .grad already, before anybody else has called "
+                "backward: the next gradient would be added to it.",
+                SMALL + "    w = (torch.tensor(values).double() * 0.01).requires_grad_()\n"
+                "    (w * w).sum().backward()  # does it work?\n    return w\n"),
+        Mistake("guard: changed a container", "",
+                SMALL + "    for place in range(len(values)):\n        values[place] *= 0.01\n"
+                "    return torch.tensor(values, dtype=torch.float64, requires_grad=True)\n"),
         Mistake("not scaled", "A leaf with the values as they were given; they were to be multiplied by 0.01.",
                 SMALL + "    return torch.tensor(values).double().requires_grad_()\n"),
     ),
@@ -497,9 +552,12 @@ def slopes_of(w, xs, ts, step=1e-6):
 
 
 def check_02_4(answer, torch):
-    for count in (4, 3):
-        start, xs, ts = numbers(2), [numbers(2) for _ in range(count)], numbers(count, 3.0, 5.0)
+    for count, width, before in ((4, 2, None), (3, 3, 7.0), (5, 1, None), (1, 2, 7.0)):
+        start, xs = numbers(width, -2.0, -0.5), [numbers(width) for _ in range(count)]
+        ts = numbers(count, 3.0, 5.0)
         w = torch.tensor(start, requires_grad=True, dtype=torch.float64)
+        if before is not None:  # a gradient of an earlier pass
+            w.grad = torch.full_like(w, before).detach()
         rows = [torch.tensor(x, dtype=torch.float64) for x in xs]
         try:
             loss = answer(torch, w, rows, [torch.tensor(t, dtype=torch.float64) for t in ts])
@@ -508,12 +566,13 @@ def check_02_4(answer, torch):
                 raise
             return almost("the flag left in")
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
-            return not_yet("Return the loss as a tensor with one element.")
+            return almost("one for each row") if isinstance(loss, torch.Tensor) else not_yet(
+                f"Return the loss as a tensor; your function returned {type(loss).__name__}.")
         value, wanted = mean_squared(start, xs, ts), slopes_of(start, xs, ts)
         if not near([loss.item()], [value]):
             if near([loss.item()], [value * count]):
                 return almost("a sum")
-            return not_yet("Its value is not the mean of the squares.")
+            return not_yet(f"Its value is {loss.item():.5g}, and the mean of the squares is {value:.5g}.")
         if not loss.requires_grad:
             if called(answer, "item"):
                 return almost("the error again")
@@ -523,23 +582,17 @@ def check_02_4(answer, torch):
                 "requires_grad of each step.")
         if loss.is_leaf:
             return almost("the forum's line")
-        if w.grad is not None:
-            return almost("backward inside")
-        if w.tolist() != start:
-            return almost("a step inside")
-        if [row.tolist() for row in rows] != xs:
-            return almost("the caller's data")
-        try:
-            loss.backward()
-        except RuntimeError as error:
-            if "a second time" not in str(error):
-                raise
-            return almost("backward inside")
-        if w.grad is None:
+        leaves = [node.variable for node in nodes_behind(loss) if hasattr(node, "variable")]
+        if all(leaf is not w for leaf in leaves):
             return almost("a leaf of errors")
-        if near(w.grad.tolist(), [slope / 2 for slope in wanted], 1e-3):
+        loss.backward()
+        gradient = [now - (before or 0.0) for now in w.grad.tolist()]
+        if near(gradient, [slope / 2 for slope in wanted], 1e-3):
             return almost("half a gradient")
-        if not near(w.grad.tolist(), wanted, 1e-3):
+        rows_alone = [slopes_of(start, [x], [t]) for x, t in zip(xs, ts, strict=True)]
+        if count > 1 and any(near(gradient, [slope / count for slope in alone], 1e-3) for alone in rows_alone):
+            return almost("one row only")
+        if not near(gradient, wanted, 1e-3):
             return not_yet("A gradient arrives at w, but it is not that of the mean of the squares.")
     return correct("the loss leads back to w, on every path.")
 
@@ -580,35 +633,48 @@ EX4 = Exercise(
         "    return (errors * errors).mean()\n",
     ),
     mistakes=(
-        Mistake("the forum's line", "The loss is still a leaf with a flag: backward runs, w.grad stays "
-                "None. That line silences the message and repairs nothing.",
+        Mistake("the forum's line", "The loss is a leaf with a flag: backward runs, and w.grad stays "
+                "None. A flag silences the message and repairs nothing.",
                 LOSS.replace("torch.tensor(errors)", "torch.tensor(errors, dtype=w.dtype)") + "\n"),
-        Mistake("the error again", "Without the flag the message is back, and it is right: item() makes "
-                "numbers of the errors, and numbers have no history.", LOSS.replace(FLAG, "") + "\n"),
+        Mistake("the error again", "Without the flag the message is back, and it is right. Your function "
+                "calls item(): what that gives has no history, and neither has what is made of it.", LOSS.replace(FLAG, "") + "\n"),
         Mistake("numbers again", "item() is gone, and still the loss has no history: torch.tensor reads the "
                 "numbers out of what it is given and makes a new leaf.",
                 LOSS.replace("(error * error).item()", "error * error").replace(FLAG, "") + "\n"),
-        Mistake("a leaf of errors", "The arrows now end in a leaf that your function made. That leaf gets "
-                "the gradient, and no arrow leads on to w.",
+        Mistake("a leaf of errors", "The arrows end in a leaf that your function made. That leaf gets the "
+                "gradient, and no arrow leads on to w.",
                 LOSS.replace("torch.tensor(errors)", "torch.tensor(errors, requires_grad=True)").replace(FLAG, "")
                 + "\n"),
-        Mistake("half a gradient", "A gradient arrives, but only half of it: for one of the two factors of "
-                "the square no arrow leads back.",
+        Mistake("half a gradient", "A gradient arrives, but only half of it, and the value is whole: so half of "
+                "the value comes from something without a history. Look at both factors of the square.",
                 SOLVED.replace("error * error", "error * error.item()")),
         Mistake("the flag left in", "The loss has a history now, and a result refuses the flag. Is the line still "
                 "needed?", SOLVED.replace("    return loss", FLAG + "    return loss")),
         Mistake("guard: wrote into an argument, by a step",
-                "The gradient is right, but w has other values than before: your function makes a "
-                "step. It was asked for a loss; steps are for the caller.",
+                "",
                 SOLVED.replace("    return loss", "    w.data -= 0.1\n    return loss")),
         Mistake("guard: wrote into an argument",
-                "The loss is right, but a tensor of `xs` has other values than before: an "
-                "in-place operation wrote into the caller's data.",
+                "Your function was asked for a loss: the caller needs these values again.",
                 SOLVED.replace("(w * x).sum()", "x.mul_(w).sum()")),
         Mistake("guard: changed a .grad",
-                "Your function calls backward by itself, before the caller does. Return the loss, "
-                "and leave that to the caller.",
+                "Return the loss, and leave .grad to the caller.",
                 SOLVED.replace("    return loss", "    loss.backward()\n    return loss")),
+        Mistake("guard: changed a .grad, and cleared it", "",
+                SOLVED.replace("    return loss", "    w.grad = None\n    return loss")),
+        Mistake("guard: changed a container", "The caller's lists are the caller's.",
+                SOLVED.replace("    errors = []", "    errors = ts").replace("for x, t in zip(xs, ts, strict=True)",
+                "for place, (x, t) in enumerate(zip(xs, list(ts), strict=True))").replace(
+                "errors.append(error * error)", "errors[place] = error * error")),
+        Mistake("guard: changed a container, by popping", "",
+                "def loss_of(torch, w, xs, ts):\n    total, count = 0, len(xs)\n    while xs:\n"
+                "        total = total + ((w * xs.pop()).sum() - ts.pop()) ** 2\n    return total / count\n"),
+        Mistake("one row only", "A gradient arrives, but of one row alone: the squares of the others are in the "
+                "value, and no arrow leads back from them.",
+                "def loss_of(torch, w, xs, ts):\n    total = 0\n    for x, t in zip(xs, ts, strict=True):\n"
+                "        total = total.item() if isinstance(total, torch.Tensor) else total\n"
+                "        total = total + ((w * x).sum() - t) ** 2\n    return total / len(xs)\n"),
+        Mistake("one for each row", "Return one number, their mean. What you return has another number of elements.",
+                SOLVED.replace(".mean()", "")),
         Mistake("a sum", "The value is the sum of the squares, where it was the mean.",
                 SOLVED.replace(".mean()", ".sum()")),
     ),
@@ -644,23 +710,29 @@ def check_02_5(answer, torch):
     truth = kept_in_truth(torch)
     if given == truth:
         return correct("you know what each slope is made of, and which slopes nobody wants.")
+    wrong = [result for result in PRODUCTS if given[result] != truth[result]]
     if all(names == set(PRODUCTS[result]) for result, names in given.items()):
         return almost("everything")
-    if given["h1"]:
-        return almost("without a node")
-    if given["h3"] == {"h2"} or given["h2"] == {"B"}:
+    if given["h2"] == {"B"} and given["h3"] == {"h2"}:
         return almost("itself")
-    if given["h2"] == {"h1", "B"}:
-        return almost("slopes for plain results")
-    if given["h3"] == {"h2", "C"}:
-        return almost("frozen counts")
-    if not given["h3"]:
-        return almost("frozen cuts")
-    if not given["h2"]:
-        return almost("plain is left out")
-    if given["h4"] != truth["h4"]:
-        return almost("one of two")
-    return not_yet("Which slopes does each product have to make?")
+    named = {result: WRONG_KEPT[result, frozenset(given[result])] for result in wrong
+             if (result, frozenset(given[result])) in WRONG_KEPT}  # fmt: skip
+    return judged_rows(wrong, list(PRODUCTS), named, "are right")
+
+
+WRONG_KEPT = {  # (product, what was said to be kept): name of the mistake
+    ("h1", frozenset({"x"})): "without a node",
+    ("h1", frozenset({"A"})): "without a node",
+    ("h1", frozenset({"x", "A"})): "without a node",
+    ("h2", frozenset({"h1", "B"})): "slopes for plain results",
+    ("h2", frozenset()): "plain is left out",
+    ("h2", frozenset({"B"})): "the one that learns",
+    ("h3", frozenset({"h2", "C"})): "frozen counts",
+    ("h3", frozenset()): "frozen cuts",
+    ("h3", frozenset({"h2"})): "the one that passes",
+    ("h4", frozenset({"h3"})): "one of two",
+    ("h4", frozenset({"D"})): "only what is behind",
+}
 
 
 KEPT = {"h1": [], "h2": ["h1"], "h3": ["C"], "h4": ["h3", "D"]}
@@ -689,6 +761,12 @@ EX5 = Exercise(
                 'kept = {"h1": ["x", "A"], "h2": ["h1", "B"], "h3": ["h2", "C"], "h4": ["h3", "D"]}'),
         Mistake("without a node", "h1: neither x nor A requires grad. The product is not recorded, so there "
                 "is no node to keep anything.", kept_but(h1=["x"])),
+        Mistake("the one that learns", "h2: B is what learns, and its slope is made of the other factor.",
+                kept_but(h2=["B"])),
+        Mistake("the one that passes", "h3: the slope is for h2, and it is made of the other factor.",
+                kept_but(h3=["h2"])),
+        Mistake("only what is behind", "h4: two slopes are wanted, for h3, on the way to B, and for D. You have "
+                "what one of them is made of.", kept_but(h4=["D"])),
         Mistake("itself", "You let a node keep the factor that wants a slope. The slope for one factor is "
                 "made of the *other*.", kept_but(h2=["B"], h3=["h2"])),
         Mistake("slopes for plain results", "h2: B would be kept for a slope for h1. h1 requires no grad, "

@@ -285,7 +285,7 @@ print(cubed, torch.autograd.grad(cubed, x))
 # %% [markdown]
 # ## Exercises
 #
-# Seven graphs, drawn from programs that you do not see. `a` and `b` require grad, `c` does not. A tensor without a
+# Seven graphs of hidden programs. `a` and `b` require grad, `c` does not. A tensor without a
 # name is drawn only where a node keeps it, and is called after its own box: `#1`. The black arrows say it all.
 
 # %%

@@ -637,7 +637,8 @@ EX4 = Exercise(
                 "None. A flag silences the message and repairs nothing.",
                 LOSS.replace("torch.tensor(errors)", "torch.tensor(errors, dtype=w.dtype)") + "\n"),
         Mistake("the error again", "Without the flag the message is back, and it is right. Your function "
-                "calls item(): what that gives has no history, and neither has what is made of it.", LOSS.replace(FLAG, "") + "\n"),
+                "calls item(): what that gives has no history, nor has what is made of it alone.",
+                LOSS.replace(FLAG, "") + "\n"),
         Mistake("numbers again", "item() is gone, and still the loss has no history: torch.tensor reads the "
                 "numbers out of what it is given and makes a new leaf.",
                 LOSS.replace("(error * error).item()", "error * error").replace(FLAG, "") + "\n"),

@@ -33,11 +33,11 @@ def hooks_in_words(check):
         try:
             return check(answer, torch)
         except Exception as error:
-            code, step, met = inspect.unwrap(answer).__code__, error.__traceback__, []
+            code, step, met = getattr(inspect.unwrap(answer), "__code__", None), error.__traceback__, []
             while step is not None:
                 met.append(step.tb_frame.f_code)
                 step = step.tb_next
-            if code in met:
+            if code is None or code in met:
                 raise
             if re.search(r"hook '.*' has|hook returned|hooks should return", str(error)):
                 return not_yet(f"The pass refuses what your hook returned: {error}.")
@@ -850,12 +850,12 @@ def gradient_norms(torch, model, loss):
                 "would have let it go.",
                 logger(BOUND, "try:", "    loss.backward(retain_graph=True)", *FINALLY[2:])),
         Mistake("recorded",
-                "The norms are right. But every .grad has a history now: your pass was recorded, and a pass without "
+                "The norms are right. But a .grad has a history now: your pass was recorded, and a pass without "
                 "your logger would not have been.",
                 logger(BOUND, "try:", "    loss.backward(create_graph=True)", *FINALLY[2:])),
         Mistake("the rest of the pass",
-                "The parameters have their gradients. But another leaf behind the loss, the input, has none: a logger "
-                "should run the whole pass, as loss.backward() does.",
+                "The parameters have their gradients. But another leaf behind the loss, the input, has not got what "
+                "the pass brings to it: a logger should run the whole pass.",
                 """\
 def gradient_norms(torch, model, loss):
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
@@ -901,7 +901,7 @@ def gradient_norms(torch, model, loss):
                 logger((UPDATE.replace("register_hook", "register_post_accumulate_grad_hook"),), *FINALLY)),
         Mistake("not added",
                 "The norms are right. But .grad afterwards is not what it was plus what the pass brought: whoever "
-                "accumulates over several passes has lost something.",
+                "accumulates over several passes gets other sums.",
                 logger(("p.grad = None", *BOUND), *FINALLY)),
         Mistake("the caller's hook gone",
                 "A hook of the caller's was not called, or is gone now. A handle takes away only its own.",
@@ -1315,7 +1315,7 @@ EX5 = Exercise(
                 freezing("grad = grad.clone()", "while rows:", "    grad[rows.pop()] = 0", "return grad",
                          after=("rows.reverse()", "return weight.register_hook(hook)"))),
         Mistake("one pass only",
-                "The first pass is right. In the second, the rows are not frozen as in the first.",
+                "The first pass is right. What the second pass brings is not: does the hook change, or what it reads?",
                 freezing("handle.remove()", "grad = grad.clone()", "grad[rows] = 0", "return grad",
                          after=("handle = weight.register_hook(hook)", "return handle"))),
         Mistake("hidden",
@@ -1536,7 +1536,8 @@ def step_in_backward(torch, parameters, lr):
         Mistake("lr forgotten",
                 "Each parameter moved by minus its gradient: lr is not in it.", stepping("p.sub_(p.grad)", NONE)),
         Mistake("kept from the first pass",
-                "The first step is right, the second is not: something is kept from one pass to the next.",
+                "The first step is right, the second is not. Does a hook of yours keep something, or go away, after "
+                "the first pass?",
                 """\
 def step_in_backward(torch, parameters, lr):
     sums = {}

@@ -1182,10 +1182,11 @@ EX5 = Exercise(
                 "w is a leaf that requires grad: with recording on, it may not be written to in place.",
                 SOLVED_5.replace("w = w - lr * g", "w -= lr * g")),
         Mistake("cut",
-                "Nothing leads from the result to the caller's w or lr: there is a detach() in between, or a new leaf.",
+                "Nothing leads from the result to the caller's w or lr: there is a detach() in between, or a new "
+                "leaf, or something was not recorded.",
                 SOLVED_5.replace("w = w - lr * g", "w = (w - lr * g).detach().requires_grad_()")),
         Mistake("unrecorded",
-                "Under no_grad the new w has no history, and the next line asks for its gradient.",
+                "The new w has no history (no_grad, detach), and the next step asks for its gradient.",
                 SOLVED_5.replace("        w = w - lr * g\n",
                                  "        with torch.no_grad():\n            w = w - lr * g\n")),
         Mistake("lr as a number",
@@ -1402,8 +1403,8 @@ EX6 = Exercise(
                 "wrong and there is no error: what backward reads comes out of no slot that keeps the result.",
                 reciprocal((ARRAY_6, "ctx.r = r", "return r"), "return -grad * ctx.r * ctx.r")),
         Mistake("only twice",
-                "First and second derivatives are right, the third is not: what your backward applies has itself a "
-                "backward that ends in arrays.",
+                "First and second derivatives are right, the third is not: something that the second derivative is "
+                "made of has no history.",
                 reciprocal(RESULT_6, READ_6, "return grad * Slope.apply(r)") + '''
 
 class Slope(torch.autograd.Function):

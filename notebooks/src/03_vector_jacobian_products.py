@@ -21,7 +21,7 @@
 # - **C03.4** For 1000 numbers, exp keeps 4,000 bytes for backward; its Jacobian has 4,000,000, and functional.jacobian runs 1000 backward passes to fill it.
 # - **C03.5** autograd.grad returns the gradients in the order of its inputs and leaves the `.grad` of every leaf as it was.
 # - **C03.6** An operand that was broadcast gets a gradient of its own shape: the gradients of its copies are added.
-# - **C03.7** For `A @ B` with weights G, the gradient for A is `G @ B.T` and that for B is `A.T @ G`.
+# - **C03.7** For matrices A and B, and weights G for `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`.
 # - **C03.8** A pass through a chain of matrix steps takes as many multiplications backwards as forwards; backwards it serves one output, forwards one input.
 # - **C03.9** In float64, where a function is smooth, a central difference along any direction d agrees closely with the gradient times d.
 # - **C03.10** For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.

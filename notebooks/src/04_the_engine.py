@@ -18,7 +18,7 @@
 # A short loop does: it counts, it waits, it adds. At the end you can run it in your head, you have repaired three broken engines, and you have written a test that catches five. You can claim:
 #
 # - **C04.1** A node needs the gradients of its own results and what it saved, nothing else: the node of a built-in operation, called by itself, gives the numbers that it gives in a pass.
-# - **C04.2** In one pass a node runs once, on the sum of all that arrives, after every consumer behind the root has delivered.
+# - **C04.2** In one pass of `backward()` each node behind the root runs once, on the sum of all that arrives, after every consumer behind the root has delivered.
 # - **C04.3** Of the nodes that are ready, the one made last runs first; an AccumulateGrad goes before all others.
 # - **C04.4** A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is a use of a result that is not behind the root.
 # - **C04.5** The gradient of a result is handed on and, unless retain_grad() asked for it, not stored: a second pass hands on the same again, and only leaves add up.

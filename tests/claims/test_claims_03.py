@@ -132,7 +132,7 @@ def test_c03_6_copies_are_added(torch):
 
 
 def test_c03_7_the_matrix_product(torch):
-    """For `A @ B` with weights G, the gradient for A is `G @ B.T` and that for B is `A.T @ G`."""
+    """For matrices A and B, and weights G for `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`."""
     A, B, _, G, _ = layer(torch)
     for_A, for_B = torch.autograd.grad(A @ B, [A, B], G)
     assert torch.equal(for_A, G @ B.T)

@@ -73,8 +73,8 @@ def test_c04_1_nodes_by_themselves(torch):
 
 
 def test_c04_2_once_on_the_sum(torch):
-    """In one pass a node runs once, on the sum of all that arrives, after every consumer behind the root has
-    delivered.
+    """In one pass of `backward()` each node behind the root runs once, on the sum of all that arrives, after every
+    consumer behind the root has delivered.
     """
     x = leaf(torch, 2.0)
     h = x * x
@@ -87,6 +87,12 @@ def test_c04_2_once_on_the_sum(torch):
     assert given == [0.25 - 1]
     assert ran == ["q", "p", "h", "x"]
     assert x.grad.item() == 1 - 2 * 2.0
+
+    h, other = x * x, leaf(torch, 3.0)  # why it says `backward()`: autograd.grad runs what leads to its inputs, no more
+    y, runs = h.exp() + other.sin(), []
+    h.grad_fn.register_prehook(runs.append)
+    torch.autograd.grad(y, other)
+    assert runs == []
 
 
 def test_c04_3_newest_first(torch):

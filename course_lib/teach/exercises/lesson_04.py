@@ -997,7 +997,7 @@ EX3 = Exercise(
                 "        todo += [(to, slope * grad) for to, slope in graph[node]]\n"
                 "    return grads\n"),
         Mistake("hasty",
-                "No topological order: a node sends when its first gradient arrives, and what comes later is "
+                "No topological order: some node sends before all its gradients have arrived, and what comes later is "
                 "lost. On the five lines of the lesson that is less than 316.",
                 STARTER_3.replace("        grads[node] =", "        first = node not in grads\n"
                                   "        grads[node] =")

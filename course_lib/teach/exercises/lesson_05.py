@@ -918,8 +918,9 @@ EXERCISES = [
             ),
             Mistake(
                 "retained",
-                "The number is right, but with retain_graph=True a part's tensors are still kept when the next part "
-                "begins.",
+                "The number is right, but a part's tensors are still kept when the next part begins: something, such "
+                "as "
+                "retain_graph=True, keeps the pass from freeing them.",
                 ACC
                 + "    count = sum(len(x) for x, y in parts)\n"
                 + "    for x, y in parts:\n"

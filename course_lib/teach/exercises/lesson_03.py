@@ -874,7 +874,7 @@ CURES = {1: "c", 2: "a", 3: "b", 4: "a"}
 def check_03_5(answer, torch):
     if not isinstance(answer, dict) or set(answer) != set(REPORTS):
         return not_yet("Keep the dictionary with the keys 1, 2, 3 and 4.")
-    given = {number: str(letter).strip().lower() for number, letter in answer.items()}
+    given = answer
     if strange := [number for number, letter in given.items() if letter not in ("a", "b", "c")]:
         return not_yet(f"Report {strange[0]}: choose one of the letters a, b, c.")
     wrong = [number for number, works in REPORTS.items() if not works(torch, given[number])]

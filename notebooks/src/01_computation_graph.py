@@ -322,7 +322,7 @@ L.check("01.2", programs)
 
 # %% [markdown]
 # **01.3 · Build this graph** (5 minutes). Return a tensor with the graph of **picture G** behind it: the
-# same nodes and arrows, operand by operand. `a` and `b` are given.
+# same nodes and arrows, operand by operand.
 
 
 # %%
@@ -356,7 +356,7 @@ L.check("01.4", happens)
 # %% [markdown]
 # **01.5 · Was it used?** (12 minutes). Return True if, by the graph, `y` was computed from `t`, directly or through
 # other results; otherwise False. `t` may be a leaf, a result, one of several results of an operation (number
-# `t.output_nr`), or plain; `y` likewise, with any number of elements. Looking must change nothing. The check also tries a chain of 3000 nodes, and
+# `t.output_nr`), or plain; `y` likewise, with any number of elements. Change nothing. The check also tries a chain of 3000 nodes, and
 # `y = y + y` 20 times: few nodes, a million paths.
 
 

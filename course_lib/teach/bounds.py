@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SECONDS = 3.5  # a check takes milliseconds; more than this is a loop without an end
-PATIENCE = 5  # rings of the alarm after which the functions that still run are replaced
+PATIENCE = 2  # rings of the alarm after which the functions that still run are replaced
 COURSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # course_lib
 PRINTED = 2000  # characters of a learner's output that are kept
 SEED = 20240607  # every check starts from the same random numbers, so that it prints the same text
@@ -123,7 +123,7 @@ class AlarmClock:
         self.tracing = sys.gettrace()
         self.handler = signal.signal(signal.SIGALRM, self.ring)
         self.started = time.monotonic()
-        self.other_timer = signal.setitimer(signal.ITIMER_REAL, self.seconds, 0.05)
+        self.other_timer = signal.setitimer(signal.ITIMER_REAL, self.seconds, 0.02)
 
     def __exit__(self, *error):
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -149,8 +149,10 @@ class AlarmClock:
         if not frames:
             return
         self.rings += 1
-        if self.rings > PATIENCE and not self.replaced.functions:
-            self.replaced.replace(frames)
+        if self.rings > PATIENCE:
+            if not self.replaced.functions:
+                sys.settrace(self.tracing)
+                self.replaced.replace(frames)
         elif self.rings > 1:
             for each in frames:
                 each.f_trace = raise_at_next_line

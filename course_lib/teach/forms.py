@@ -29,13 +29,21 @@ def fits(answer, known):
     return has_form(answer, known[0], vocabulary(known).values(), 0)
 
 
+def too_long(answer):
+    """True for what nobody can have meant as an answer: a huge tensor, list or text."""
+    shape = getattr(answer, "shape", None) if hasattr(type(answer), "tolist") else None
+    if shape is not None:
+        return math.prod(shape) > LONGEST
+    return isinstance(answer, (str, list, tuple, set, frozenset, dict)) and len(answer) > LONGEST
+
+
 # ----------------------------------------------------------------------------------------- one value
 
 
 def fit(value, like, words, depth):
     """One value, or one part of it, in the form of `like`."""
     value = plain(value)
-    if depth > DEEPEST or (isinstance(value, (str, list, tuple, set, frozenset, dict)) and len(value) > LONGEST):
+    if depth > DEEPEST or too_long(value):
         return value
     if isinstance(like, dict):
         return fit_dict(value, like, words, depth)
@@ -70,10 +78,11 @@ def fit_letters(value, words):
         value = " ".join(value)
     if not isinstance(value, str):
         return value
-    if key(unquoted(value)) in words:
-        return words[key(unquoted(value))]
     letters = "".join(each for each in value if each.isalnum())
-    return words.get(key(letters), letters.upper() if letters.isalpha() and len(letters) < 30 else value)
+    if key(letters) in words:
+        return words[key(letters)]
+    word = words.get(key(unquoted(value)))
+    return word or (letters.upper() if letters.isalpha() and len(letters) < 30 else value)
 
 
 def fit_sequence(value, like, words, depth):
@@ -127,7 +136,7 @@ def like_at(pattern, place):
 
 def plain(value):
     """Tensors, arrays and NumPy numbers as Python values."""
-    if hasattr(type(value), "tolist") and math.prod(getattr(value, "shape", (LONGEST + 1,))) <= LONGEST:
+    if hasattr(type(value), "tolist") and hasattr(value, "shape") and not too_long(value):
         value = value.tolist()
     if isinstance(value, (range, type({}.keys()), type({}.values()))):
         value = list(value)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib.teach.forms import fits, fitted
+from course_lib.teach.forms import fits, fitted, too_long
 
 SAME = [
     # the solution's value, and ways to write it
@@ -50,6 +50,11 @@ def test_case_decides_where_one_answer_holds_both():
     assert fitted("x", [["X"]]) == ["X"]
 
 
+def test_a_solution_decides_how_a_word_is_spelled():
+    """An alternative that is spelled in another way does not bring its spelling along."""
+    assert fitted("d, b, c, a", ["DBCA", "d, b, c, a"]) == "DBCA"
+
+
 def test_a_word_instead_of_a_list_stays_a_word():
     """ "error" is an answer of its own where others give three numbers."""
     assert fitted("Error", [[1, 2, 3], "error"]) == "error"
@@ -79,3 +84,9 @@ def test_what_cannot_be_read_stays_as_it_is(strange):
     """Depth and length are bounded; nothing raises."""
     for solution in (7, [7], "DBCA", {"A": 7}, {1, 2}):
         fitted(strange, [solution])
+
+
+def test_what_nobody_can_have_meant_is_too_long(torch):
+    """A huge tensor, list or text is refused before anybody reads it; ordinary answers are not."""
+    assert all(map(too_long, (torch.zeros(100, 100), np.zeros(2000), [0] * 2000, "x" * 2000)))
+    assert not any(map(too_long, (torch.zeros(3), 7, [1, 2], "DBCA", object(), None)))

@@ -1282,7 +1282,8 @@ EXERCISES = [
         mistakes=(
             Mistake(
                 "adds attached losses",
-                "The activations of earlier batches are still alive: the total is attached to their graphs.",
+                "The activations of several earlier batches are still alive: something of yours, such as a total that "
+                "is attached, leads to their graphs.",
                 EVAL
                 + "    total = torch.zeros(())\n"
                 + "    for batch in batches:\n"

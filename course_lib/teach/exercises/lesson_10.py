@@ -563,13 +563,15 @@ EX2 = Exercise(
 
 # --- 10.3 ---------------------------------------------------------------------------------------------------
 
+RATE = 0.02
 DEVIATIONS = {  # what a loop can do otherwise: (the choice that is asked for, others), each with a mistake's name
     "clear": ("batch", {"part": "only the last part", "never": "never cleared"}),
     "share": ("parts", {
         "one": "sum of means", "batches": "divided by something else", "rows": "averaged twice",
-        "size": "divided by its rows", "each": "divided as it grows", "after": "clipped before it is divided"}),
+        "size": "divided by its rows", "each": "divided as it grows", "after": "clipped before it is divided",
+        "total": "summed over the rows", "all": "summed over the rows"}),
     "clip": ("batch", {"part": "clipped too often", "never": "not clipped", "own": "clipped one by one",
-                       "value": "clipped by value"}),
+                       "value": "clipped by value", "always": "made longer"}),
     "rate": ("late", {"early": "first rate skipped", "part": "a rate for each part", "never": "rate never changed",
                       "twice": "two rates a batch"}),
 }
@@ -578,7 +580,7 @@ DEVIATIONS = {  # what a loop can do otherwise: (the choice that is asked for, o
 def run_loop(torch, model, batches, most, clear="batch", share="parts", clip="batch", rate="late"):
     """The parameters after the loop of exercise 10.3, or of one that deviates from it; and the norms on the way."""
     model, norms = copy.deepcopy(model), []
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
 
     def shorten():
@@ -587,6 +589,9 @@ def run_loop(torch, model, batches, most, clear="batch", share="parts", clip="ba
             return [utils.clip_grad_norm_([p], most) for p in parameters]
         if clip == "value":
             return utils.clip_grad_value_(parameters, most)
+        if clip == "always":
+            norm = math.sqrt(sum(p.grad.square().sum().item() for p in parameters))
+            return [p.grad.mul_(most / norm) for p in parameters]
         norms.append(utils.clip_grad_norm_(parameters, most).item())
 
     def divide(by):
@@ -600,7 +605,7 @@ def run_loop(torch, model, batches, most, clear="batch", share="parts", clip="ba
             if clear == "part":
                 optimizer.zero_grad()
             by = {"parts": len(parts), "batches": len(batches), "rows": len(x) * len(parts),
-                  "size": len(x)}.get(share, 1)  # fmt: skip
+                  "size": len(x), "total": len(parts) / len(x), "all": 1 / len(x)}.get(share, 1)  # fmt: skip
             (torch.nn.MSELoss()(model(x), t) / by).backward()
             if share == "each":
                 divide(len(parts))
@@ -640,17 +645,26 @@ def worlds():
 
 
 def task_10_3(torch):
-    """A random network with three batches of micro-batches, and a norm that some batches exceed and some do not."""
+    """A random network, three batches of micro-batches, and a norm that two of them exceed and one does not.
+
+    That one would not exceed it even if its parts and rows were added and not averaged, so that wrong factors show.
+    """
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
+
+    def part(scale):
+        x, t = random_tensor(torch, 4, 2).double(), random_tensor(torch, 4, 1).double() * scale
+        return x, t if scale > 1 else t + model(x).detach()
+
     while True:
-        batches = [
-            [(random_tensor(torch, 4, 2).double(), random_tensor(torch, 4, 1).double() * scale) for _ in range(parts)]
-            for parts, scale in random.sample([(2, 0.5), (3, 4.0), (4, 2.0)], 3)
-        ]
-        _, norms = run_loop(torch, model, batches, 1e9)
+        plan = random.sample([(2, 0.03), (3, 8.0), (4, 4.0)], 3)
+        batches = [[part(scale) for _ in range(parts)] for parts, scale in plan]
+        most = random.uniform(2, 3)
+        _, norms = run_loop(torch, model, batches, most)
         small, middle, _ = sorted(norms)
-        if small * 1.5 < middle:
-            return model, batches, (small + middle) / 2
+        if small * 1.2 * 4 * len(batches[norms.index(small)]) < most < middle / 1.2:
+            ends = [run_loop(torch, model, batches, most, clip=clip)[0] for clip in ("never", "own", "value")]
+            if not any(same_lists(one, other) for one, other in itertools.combinations(ends, 2)):
+                return model, batches, most
 
 
 def run_answer(answer, torch, model, batches, most):
@@ -674,11 +688,12 @@ def run_answer(answer, torch, model, batches, most):
 
     mine.register_forward_hook(ran)
     mine[2].bias.register_hook(passed)  # called once for each backward pass
-    optimizer = torch.optim.SGD(mine.parameters(), lr=0.2)
+    optimizer = torch.optim.SGD(mine.parameters(), lr=RATE)
     optimizer.register_step_pre_hook(steps)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
     answer(torch, mine, optimizer, scheduler, batches, most)
-    return [flat(p) for p in mine.parameters()], seen | {"sizes": sizes, "rates": scheduler.last_epoch}
+    seen |= {"sizes": sizes, "rates": scheduler.last_epoch, "training": mine.training}
+    return [flat(p) for p in mine.parameters()], seen
 
 
 def same_lists(one, other):
@@ -718,6 +733,8 @@ def judged_steps(torch, model, batches, most, got, wanted, seen):
             f"There are {len(batches)} batches and {len(steps)} steps.")  # fmt: skip
     if "N" in steps:
         return almost("a step too early")
+    if not seen["training"]:
+        return almost("in eval mode")
     if same_lists(got, wanted):
         return None if seen["rates"] == len(batches) else almost("a rate is missing at the end")
     for settings, name in worlds():
@@ -818,6 +835,10 @@ EX3 = Exercise(
         Mistake("rate never changed",
                 "The rate stays what it was: nobody calls the scheduler.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step()")),
+        Mistake("in eval mode",
+                "The model is in eval mode afterwards. This loop trains: layers such as dropout should be at work.",
+                fit_source("model.eval(); optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); "
+                           "scheduler.step()")),
         Mistake("two rates a batch",
                 "The scheduler goes on twice with every batch, so every step but the first has too small a rate.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); "
@@ -873,6 +894,17 @@ EX3 = Exercise(
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; "
                            "torch.nn.utils.clip_grad_value_(model.parameters(), most); optimizer.step(); "
                            "scheduler.step()")),
+        Mistake("summed over the rows",
+                "The squares are summed over the rows of a part, so its gradient has as many shares as there are rows. "
+                "A mean was asked for.",
+                fit_source('optimizer.zero_grad(); mse = torch.nn.MSELoss(reduction="sum"); for x, t in parts:; >BACK; '
+                           "CLIP; optimizer.step(); scheduler.step()")),
+        Mistake("made longer",
+                "A gradient that is shorter than `most` is made longer. Clipping only ever shortens.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; "
+                           "norm = sum(p.grad.square().sum() for p in model.parameters()).sqrt(); "
+                           "for p in model.parameters():; >p.grad *= most / norm; optimizer.step(); "
+                           "scheduler.step()")),
         Mistake("a step for each part",
                 "There is a step for every micro-batch. One for the whole batch was asked for, when all parts have "
                 "arrived.",
@@ -912,11 +944,19 @@ class Hand:
         n = {"count of calls": calls, "count of all": steps, "count stays 1": 1}.get(slip, self.n)
         if slip == "betas exchanged":
             b1, b2 = b2, b1
+        if slip in ("shares exchanged", "first shares"):
+            b1 = 1 - b1
+        if slip == "shares exchanged":
+            b2 = 1 - b2
         self.m = (0 if slip == "average replaced" else b1) * self.m + (1 if slip == "no share" else 1 - b1) * g
         self.s = (0 if slip == "squares replaced" else b2) * self.s
         self.s += (1 if slip == "no share of squares" else 1 - b2) * (abs(g) if slip == "not squared" else g * g)
-        first = 1 if slip in ("no correction", "no first") else 1 - b1**n
-        second = 1 if slip in ("no correction", "no second") else 1 - b2**n
+        if slip in ("shares exchanged", "first shares"):
+            b1 = 1 - b1
+        if slip == "shares exchanged":
+            b2 = 1 - b2
+        first = 1 if slip in ("no correction", "no first") else 1 - b1 ** (1 if slip == "first stays" else n)
+        second = 1 if slip in ("no correction", "no second") else 1 - b2 ** (1 if slip == "second stays" else n)
         if slip == "eps under the root":
             size = math.sqrt(self.s / second + eps)
         elif slip == "no root":
@@ -933,9 +973,11 @@ SLIPS = {  # what may have slipped -> the name of the mistake
     **{slip: "no correction" for slip in ("no correction", "no first", "no second")},
     **{slip: "shared count" for slip in ("count of calls", "count of all")},
     **{slip: "no share" for slip in ("no share", "no share of squares")},
+    **{slip: "count stays 1" for slip in ("count stays 1", "first stays", "second stays")},
+    **{slip: "shares exchanged" for slip in ("shares exchanged", "first shares")},
     **{slip: "average replaced" for slip in ("average replaced", "squares replaced")},
     **{slip: slip for slip in ("eps under the root", "no root", "root before correction", "betas exchanged",
-                               "not squared", "uphill", "None as zero", "stopped at None", "count stays 1", "no eps")},
+                               "not squared", "uphill", "None as zero", "stopped at None", "no eps")},
 }  # fmt: skip
 NAMES = {"step", "exp_avg", "exp_avg_sq"}
 
@@ -1217,8 +1259,12 @@ def adam(torch, params, state, lr, b1, b2, eps):
                 adam_but(('mine["step"] += 1', 'mine["step"] = state["n"]'),
                          ("        for p in", '        state["n"] = state.get("n", 0) + 1\n        for p in'))),
         Mistake("count stays 1",
-                "Every step is corrected as if it were the first: the count does not go up.",
+                "A divisor is the same in every step. It must come nearer to 1 as the count goes up.",
                 adam_but(('mine["step"] += 1', 'mine["step"] = 1'))),
+        Mistake("shares exchanged",
+                "The shares have changed places: an average keeps the part b1 of what it was, and the new gradient has "
+                "the rest.",
+                adam_but(("mul_(b1).add_(p.grad, alpha=1 - b1)", "mul_(1 - b1).add_(p.grad, alpha=b1)"))),
         Mistake("stopped at None",
                 "A parameter that comes after one without gradient was not stepped: None ends the whole round, and "
                 "not only the turn of its own parameter.",
@@ -1258,16 +1304,16 @@ def adam(torch, params, state, lr, b1, b2, eps):
 class Epochs:
     """A random task for `keep_best`: a network, and test losses whose course over the epochs is laid down."""
 
-    def __init__(self, torch, best):
+    def __init__(self, torch, best, epochs):
         nn = torch.nn
-        self.torch, self.best, self.states, self.changed = torch, best, {}, False
+        self.torch, self.best, self.epochs, self.states, self.changed = torch, best, epochs, {}, False
         self.trained, self.tested = [], []  # (train mode?, grad mode?) of each epoch; and the epoch before them
         self.model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.2), nn.Linear(3, 1))
         self.parameters = list(self.model.parameters())
         self.optimizer = torch.optim.SGD(self.parameters, lr=0.1)
-        lowest, *others = sorted(numbers(5, low=0.5, high=40.0))
-        self.losses = random.sample(others[:3], 3)
-        self.losses.insert(random.randrange(3), others[3])  # the highest is not the last
+        lowest, *others, highest = sorted(numbers(epochs, low=0.5, high=40.0))
+        self.losses = random.sample(others, len(others))
+        self.losses.insert(random.randrange(len(others)), highest)  # not as the last
         self.losses.insert(best, lowest)
 
     def run(self, model):
@@ -1300,9 +1346,9 @@ def state_of(model):
 
 @trains
 def check_10_5(answer, torch):
-    for best in (random.choice((1, 2)), 3, random.choice((0, 4))):
-        task = Epochs(torch, best)
-        returned = answer(torch, task.model, task.train_epoch, task.test_loss, 5)
+    for best, epochs in ((random.choice((1, 2)), 5), (2, 4), (random.choice((0, 5)), 6)):
+        task = Epochs(torch, best, epochs)
+        returned = answer(torch, task.model, task.train_epoch, task.test_loss, epochs)
         verdict = judged_run(torch, task, returned)
         if verdict:
             return verdict
@@ -1311,8 +1357,9 @@ def check_10_5(answer, torch):
 
 def judged_run(torch, task, returned):
     """The verdict about one run, or None when it was as it should be."""
-    if len(task.trained) != 5 or [epoch for epoch, _, _ in task.tested] != list(range(5)):
-        return not_yet("Each of the epochs should train once, and then be tested once.")
+    if len(task.trained) != task.epochs or [epoch for epoch, _, _ in task.tested] != list(range(task.epochs)):
+        return not_yet(f"Epochs: {task.epochs}. Trainings: {len(task.trained)}, tests: {len(task.tested)}. Each epoch "
+                       "should train once, and then be tested once.")  # fmt: skip
     if any(training for _, training, _ in task.tested):
         return almost("tested in train mode")
     if not all(training for training, _ in task.trained):
@@ -1325,7 +1372,7 @@ def judged_run(torch, task, returned):
         return almost("a tensor returned")
     if not isinstance(returned, float):
         return not_yet("The best test loss should come back as a number.")
-    if not near([returned], [min(task.losses)]):
+    if not near([returned], [min(task.losses)], 1e-6):
         if near([returned], [task.losses[-1]]):
             return almost("the last loss")
         return almost("the highest loss") if near([returned], [max(task.losses)]) else not_yet(
@@ -1344,7 +1391,7 @@ def not_the_best(task):
         if any(p is not old for p, old in zip(model.parameters(), task.parameters, strict=True)):
             return almost("other parameters")
         return None if all(p.requires_grad for p in task.parameters) else not_yet("The parameters are frozen now.")
-    if now == task.states[4]:
+    if now == task.states[task.epochs - 1]:
         return almost("the last epoch")
     if not parameters & set(wrong):
         return almost("buffers forgotten")

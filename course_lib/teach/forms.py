@@ -9,6 +9,7 @@ import ast
 import math
 
 DEEPEST = 6
+EMPTY = ("none", "nothing", "neither")  # a list of names that names none
 LONGEST = 1000  # elements of one container, characters of one text
 
 
@@ -87,6 +88,8 @@ def fit_letters(value, words):
 
 def fit_sequence(value, like, words, depth):
     """A list, tuple or set of the solution's kind; a single word is a list of one."""
+    if isinstance(value, str) and means_none(value, like, words):
+        value = []  # "none", where a list of names is wanted
     if isinstance(value, str):
         value = parts(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and len(like) == 1:
@@ -109,6 +112,12 @@ def fit_sequence(value, like, words, depth):
 def is_column(each, like, value):
     """[[11], [22]] is not [11, 22]: a list in a list of several says something about shape."""
     return type(each) in (list, tuple) and len(each) == 1 < len(value) and not isinstance(like, (list, tuple, set))
+
+
+def means_none(text, like, words):
+    """Does a text say that a list of names names none? (Where the record knows the word itself, it is that word.)"""
+    said = key(unquoted(text))
+    return said in EMPTY and said not in words and all(isinstance(each, str) for each in like)
 
 
 def fit_dict(value, like, words, depth):

@@ -76,6 +76,13 @@ def test_what_cannot_be_an_answer_is_known(malformed):
     assert not fits(fitted(malformed, known), known)
 
 
+def test_none_is_an_empty_list_of_names():
+    """ "none" names none where a list of names is wanted, unless the record has that word."""
+    assert fitted("None", [["w"]]) == []
+    assert fitted({"A": "neither", "B": "x"}, [{"A": [], "B": ["x"]}]) == {"A": [], "B": ["x"]}
+    assert fitted("none", [["none", "w"]]) == ["none"]
+
+
 STRANGE = {"object": object(), "deep": [[[[[[[[1]]]]]]]], "long text": "9" * 10**6, "long list": list(range(10**5))}
 
 

@@ -638,7 +638,7 @@ EX3 = Exercise(
                 "The number is right, and what sigmoid saved is as it was. But a part of the computation is hidden "
                 "from backward, and its share of the gradient is missing.",
                 STARTER_3.replace("q = p\n", "q = p.clone()\n").replace("q * q", "q * q.detach()")),
-        Mistake("guard: changed a .grad", "Backward is the caller's to call.",
+        Mistake("guard: changed a .grad", "The loss is all that was asked for: whoever asked calls backward.",
                 STARTER_3.replace("    q = p\n", "    q = p.clone()\n")
                 .replace("    return (q * q).sum()", "    loss = (q * q).sum()\n    loss.backward()\n    return loss")),
     ),

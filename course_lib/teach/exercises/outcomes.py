@@ -45,7 +45,8 @@ def judged_rows(wrong, rows, named, are_right):
     """
     if not wrong:
         return None
-    count = f"{len(rows) - len(wrong)} of {len(rows)} {are_right}. "
+    right = len(rows) - len(wrong)
+    count = f"{right} of {len(rows)} {are_right.replace('are ', 'is ', 1) if right == 1 else are_right}. "
     look = next((row for row in wrong if row in named), wrong[0])
     if look not in named or 2 * len(wrong) > len(rows):
         return not_yet(f"{count}Look again at {look}.")

@@ -1,0 +1,110 @@
+"""Does each exercise's check look at what it seems to look at? Takes one property at a time out of a check.
+
+`make check-mutants`, or `python tools/check_mutants.py 07 11`. A property is an `if` in a record's check that ends in
+"not yet" or "almost". Without it the proof (course_lib/teach/prove.py) has to fail, because some recorded wrong answer
+is then called correct or gets another sentence. A property that nobody misses has no recorded answer, or sees nothing.
+"""
+
+import argparse
+import ast
+import sys
+import time
+import types
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import course_lib  # noqa: E402
+from course_lib.teach import prove  # noqa: E402
+from course_lib.teach.lesson import lesson_numbers  # noqa: E402
+
+VERDICTS = ("almost", "not_yet")
+
+
+def properties(tree):
+    """The `if` statements of a module's functions that may end a check: pairs (function, if)."""
+    return [
+        (function, node)
+        for function in tree.body
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.If) and ends_check(node.body[-1])
+    ]
+
+
+def ends_check(statement):
+    """True for `return almost(...)`, `return not_yet(...)` and `return` of either by a condition."""
+    return isinstance(statement, ast.Return) and any(
+        isinstance(node, ast.Name) and node.id in VERDICTS for node in ast.walk(statement)
+    )
+
+
+def records_without(tree, file, node):
+    """The lesson's records, with one `if` whose condition is never true."""
+    condition, node.test = node.test, ast.copy_location(ast.Constant(False), node.test)
+    try:
+        code = compile(tree, file, "exec")
+    finally:
+        node.test = condition
+    module = types.ModuleType("lesson")
+    module.__file__ = file
+    exec(code, vars(module))
+    return {exercise.id: exercise for exercise in module.EXERCISES}
+
+
+def users(tree, function, records):
+    """The ids of the exercises whose check is this function or calls it, through others too."""
+    functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+
+    def reaches(name, seen):
+        if name == function.name:
+            return True
+        if name in seen or name not in functions:
+            return False
+        seen.add(name)
+        names = {node.id for node in ast.walk(functions[name]) if isinstance(node, ast.Name)}
+        return any(reaches(each, seen) for each in names)
+
+    checks = {id: getattr(exercise.check, "__name__", "") for id, exercise in records.items()}
+    wrapped = {id: name for id, name in checks.items() if name in functions}
+    return [id for id, name in wrapped.items() if reaches(name, set())]
+
+
+def lesson_results(number, say):
+    """Triples (exercise id, line, noticed) for all properties of one lesson."""
+    file = ROOT / "course_lib" / "teach" / "exercises" / f"lesson_{number:02d}.py"
+    source = file.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    results = []
+    for function, node in properties(tree):
+        condition = ast.get_source_segment(source, node.test).split("\n")[0][:70]
+        records = records_without(tree, str(file), node)
+        for id in users(tree, function, records)[:1]:
+            noticed = bool(prove.exercise_complaints(records[id], course_lib))
+            results.append((id, node.lineno, noticed))
+            if not noticed:
+                say(f"  {id:6} line {node.lineno:4}  nobody misses  if {condition}")
+    return results
+
+
+def main(arguments=None):
+    """Run the command; 0 when at least one property of every check is missed, and so many of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lessons", nargs="*", type=int, help="lesson numbers (default: all)")
+    options = parser.parse_args(arguments)
+    began, everything = time.monotonic(), []
+    for number in options.lessons or lesson_numbers():
+        print(f"lesson {number:02d}", flush=True)
+        results = lesson_results(number, lambda line: print(line, flush=True))
+        everything += results
+        missed = sum(noticed for _, _, noticed in results)
+        print(f"  {missed} of {len(results)} properties are missed when they are gone", flush=True)
+    noticed = [id for id, _, seen in everything if seen]
+    print(f"{len(noticed)} of {len(everything)} properties, in {len(set(noticed))} exercises; "
+          f"{time.monotonic() - began:.0f} s.")  # fmt: skip
+    return 0 if everything and noticed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -41,6 +41,7 @@ from course_lib.native import heap
 from course_lib.native.checks import check_nan, store_for_inference
 from course_lib.native.kernels import named_sizes
 from course_lib.native.sum_to import fit_inputs, fit_to_outputs
+from course_lib.native.threads import MAX_DEPTH, on_another_stack
 from course_lib.saved import read_slot
 
 state = grad_mode.state
@@ -58,10 +59,11 @@ class GraphTask:
     captures  {node: [(output number, position in the answer)]} for autograd.grad; None for backward()
     needed    the nodes that must run to reach the inputs asked for; None when all must
     reached   those, and the nodes at which a gradient is only caught
+    depth     how many passes it runs inside of, on the same stack
     """
 
     __slots__ = ("root", "create_graph", "retain_graph", "captures", "captured", "dependencies", "buffers", "ready",
-                 "leaves", "needed", "reached", "anomaly", "is_plain", "__weakref__")  # fmt: skip
+                 "leaves", "needed", "reached", "anomaly", "is_plain", "depth", "__weakref__")  # fmt: skip
 
     def __init__(self, roots, seeds, create_graph, retain_graph, captures=None, accumulate_into=()):
         self.root = GraphRoot()
@@ -73,7 +75,7 @@ class GraphTask:
         self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node, gradient)
         self.leaves = []  # ... and AccumulateGrad nodes with theirs, which run before all others
         self.needed = self.reached = None
-        self.anomaly = state.anomaly
+        self.anomaly, self.depth = state.anomaly, 0 if state.task is None else state.task.depth + 1
         nodes = self.count_dependencies()
         if captures is not None or accumulate_into:
             self.find_needed(nodes, accumulate_into)
@@ -355,7 +357,7 @@ def run(task):
     before, outer = grad_mode.set_grad_mode(task.create_graph), state.task
     state.task, evaluating = task, state.evaluating
     try:
-        evaluate(task)
+        evaluate(task) if task.depth <= MAX_DEPTH else on_another_stack(evaluate, task)
     except Exception as error:
         if state.anomaly and state.evaluating is not evaluating:
             from course_lib.native.tracebacks import report  # few programs need that file

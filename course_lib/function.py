@@ -27,9 +27,9 @@ import numpy as np
 
 from course_lib import errors, grad_mode
 from course_lib.graph import Node, init_node
-from course_lib.native import messages
+from course_lib.native import checks, messages
 from course_lib.native.arguments import bind_arguments
-from course_lib.native.checks import as_tensor, check_dirty, take_marks, take_saved, type_name, write_only_flag
+from course_lib.native.checks import as_tensor, take_marks, take_saved, type_name, write_only_flag
 from course_lib.native.sum_to import check_fits, fit
 from course_lib.ops import instrument
 from course_lib.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
@@ -259,7 +259,7 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
     is_tuple = isinstance(output, tuple)
     outputs = output if is_tuple else (output,)
     ctx._dirty, ctx._non_differentiable = take_marks(ctx)
-    check_dirty(ctx._dirty, inputs, outputs, recording)
+    checks.check_dirty(ctx._dirty, outputs)
     ctx.output_count, ctx.several_outputs = len(outputs), len(outputs) > 1
     ctx._output_forms = [(o.array.shape, o.array.dtype) if isinstance(o, Tensor) else None for o in outputs]
     ctx.edges = edges
@@ -291,7 +291,7 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
             count_write(tensor)
         return without_history(tensor, is_input, is_dirty)
     if is_dirty:
-        return finish_dirty(ctx, tensor, output_nr)
+        return finish_dirty(ctx, tensor, is_input, output_nr)
     if is_input:
         tensor = make_view(tensor, memory_of(tensor))
     view = None if tensor.meta is None else tensor.meta.view
@@ -326,7 +326,7 @@ def without_history(tensor, is_input, is_dirty):
     return make_view(tensor, memory_of(tensor)) if is_input and not is_dirty else tensor
 
 
-def finish_dirty(ctx, tensor, output_nr):
+def finish_dirty(ctx, tensor, is_input, output_nr):
     """An input that forward changed in place takes the Function's node as its new history, and loses its `.grad`.
 
     mark_dirty counts as the write: whatever forward did, the counter moves by one more here.
@@ -335,6 +335,7 @@ def finish_dirty(ctx, tensor, output_nr):
     if tensor.node is None and requires_grad(tensor):
         count_write(tensor)
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    is_input or checks.check_dirty_input(tensor)
     if meta is not None and meta.view is not None:
         if ctx.output_count > 1:
             count_write(tensor)
@@ -373,5 +374,6 @@ def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
         if returned and separate_setup and not is_dirty:
             raise RuntimeError(messages.RETURNED_INPUT_SAVED)
         own = tensor.node is ctx and not tensor.is_inference()
-        kept.append((SavedOutput if own else SavedWritten if is_dirty else SavedVariable).of(tensor))
+        written = is_dirty and tensor._is_view() and not any(tensor is n for n in ctx._non_differentiable)
+        kept.append((SavedOutput if own else SavedWritten if written else SavedVariable).of(tensor))
     ctx.kept_tensors = kept or None

@@ -102,7 +102,7 @@ class SavedOutput(SavedVariable):
         if meta is not None:
             if meta.output_nr:
                 meta_of(twin).output_nr = meta.output_nr
-            if meta.view is not None:
+            if meta.view is not None and not cls.is_written:
                 kept.view_node = weakref.ref(result.node)
         kept.version, kept.history = twin.version.value, None
         return kept
@@ -162,8 +162,8 @@ class PackedVariable(SavedVariable):
         return result
 
 
-class SavedWritten(SavedVariable):
-    """A view that a custom Function overwrote: its history is its base's, but errors name the Function."""
+class SavedWritten(SavedOutput):
+    """A view that a custom Function overwrote: kept as its output; the history of its base would close a circle."""
 
     __slots__ = ()
     is_written = True
@@ -223,7 +223,8 @@ def pack_slots(node, result=None):
     def packed(slot):
         if slot is None or type(slot) is PackedVariable or isinstance(slot.tensor, WrappedNumber):
             return slot
-        own = slot.is_output and getattr(result, "node", None) is node and slot.tensor.array is result.array
+        made_here = slot.is_written or slot.is_output and getattr(result, "node", None) is node
+        own = made_here and slot.tensor.array is result.array
         return PackedVariable(result if own else slot.unpack(node), pack, unpack, slot.is_output)
 
     for name in node.saved_tensor_names:

@@ -160,6 +160,7 @@ def check_in_place(tensor, recording):
 
     Under no_grad nearly everything may be written to, leaves too: that is how an optimizer works. The counter moves
     all the same, so a backward pass over values that were saved before is refused then and there.
+    Where we differ: to a tensor made in inference mode PyTorch writes first and raises then. We refuse first.
     """
     meta = tensor.meta
     if meta is None:

@@ -140,8 +140,8 @@ def write_only_flag(name, place):
     return property(read, write)
 
 
-def check_dirty(dirty, inputs, outputs, recording):
-    """What mark_dirty named must be among the outputs (RuntimeError), and if recorded among the inputs (a warning).
+def check_dirty(dirty, outputs):
+    """What mark_dirty named must be among the outputs (RuntimeError).
 
     RuntimeError outside of inference mode also for a tensor made in it: the write cannot be counted.
     """
@@ -151,8 +151,17 @@ def check_dirty(dirty, inputs, outputs, recording):
         for tensor in dirty:  # they count as written to all the same
             counter_of(tensor).value += 1
         raise RuntimeError(messages.DIRTY_NOT_RETURNED)
-    if recording and not all(any(tensor is i for i in inputs) for tensor in dirty):
-        warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=4)
+
+
+def check_dirty_input(tensor):
+    """What was marked dirty and recorded, but was no input: a warning; RuntimeError if it is a view.
+
+    The write to a view would give its base a history, and the base of no input is none of the Function's business.
+    """
+    if tensor._is_view():
+        counter_of(tensor).value += 1
+        raise RuntimeError(messages.DIRTY_NO_INPUT)
+    warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=7)
 
 
 def check_nan(node, grads, retain_graph):

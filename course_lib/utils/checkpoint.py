@@ -66,8 +66,16 @@ class GraphExecGroup:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled):
-    """Accepted as PyTorch's; errors here say all they know in any case."""
-    yield
+    """True: errors of segments called inside the block tell the operations of both runs, as with `debug=True`.
+
+    What is set here counts more than the argument `debug` of a checkpoint; None leaves it to the argument.
+    """
+    before = getattr(_settings, "debug", None)
+    _settings.debug = enabled
+    try:
+        yield
+    finally:
+        _settings.debug = before
 
 
 def noop_context_fn():
@@ -84,7 +92,7 @@ def checkpoint(
     use_reentrant=False is the form to use: it works with autograd.grad, keyword arguments and inputs that do not
     require grad, and raises CheckpointError when the second run saves something else. With True the output has
     history only if a tensor among the arguments requires grad. preserve_rng_state gives both runs the same random
-    numbers.
+    numbers. With debug=True a CheckpointError tells which operations both runs recorded; nothing is printed otherwise.
     """
     if use_reentrant is None:
         warnings.warn(
@@ -102,6 +110,14 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    setting, log = getattr(_settings, "debug", None), None
+    if debug if setting is None else setting:
+        if context_fn is not noop_context_fn:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        from course_lib.native.checkpoint_log import OperationLog  # few programs need that file
+
+        log = OperationLog()
+        context_fn = log.contexts
     if determinism_check not in ("default", "none"):
         raise ValueError(
             f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
@@ -109,6 +125,7 @@ def checkpoint(
     if not is_grad_enabled():
         return function(*args, **kwargs)
     segment = Segment(function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state)
+    segment.log = log
     return segment.first_run(args)
 
 
@@ -210,12 +227,15 @@ class Segment:
         self.finished = False  # the first run has ended; a backward pass may begin before
         self.may_differ = False  # a second run has overtaken the first, and so cannot be compared with it
         self.runs = weakref.WeakKeyDictionary()  # backward pass, or group of them -> its _Run
+        self.log = None  # with debug=True: the OperationLog
 
     def first_run(self, args):
         """Run the function; its nodes keep places instead of tensors."""
         with saved_tensors_hooks(self.pack, self.unpack), self.first_context:
             result = self.function(*args, **self.kwargs)
-        self.finished = True
+            self.finished = True
+        if not self.finished:
+            raise RuntimeError(SUPPRESSED)
         return result
 
     @staticmethod
@@ -239,6 +259,15 @@ class Segment:
         return place
 
     def unpack(self, place):
+        """The tensor of a place. With debug=True a CheckpointError tells what both runs did."""
+        if self.log is None:
+            return self.take(place)
+        try:
+            return self.take(place)
+        except CheckpointError as error:
+            raise CheckpointError(self.log.report(error)) from error
+
+    def take(self, place):
         """The tensor of a place, once for each backward pass: the first place asked for runs the segment again.
 
         What was handed out is let go at once, so that memory falls while the pass goes on. CheckpointError when it
@@ -326,14 +355,18 @@ UNPACKED_TWICE = (
     "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details "
     "on your use case."
 )
+SUPPRESSED = (
+    "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the "
+    "checkpointed forward. This is not supported because checkpoint cannot return a value for a failed forward."
+)
 OVERLAPPING = (
     "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute gradients) "
     "is not allowed while under the torch.utils.checkpoint.GraphExecGroup context. "
 )
 HINT = (
     "Tip: the checkpointed function must do the same thing both times. Look for a branch on something that "
-    "changed since "
-    "the forward pass: a counter, a global, random numbers with preserve_rng_state=False."
+    "changed since the forward pass: a counter, a global, random numbers with preserve_rng_state=False. "
+    "checkpoint(..., debug=True) tells the operations of both runs."
 )
 
 

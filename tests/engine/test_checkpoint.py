@@ -203,3 +203,76 @@ def test_a_segment_keeps_no_activation(torch):
 
     assert alive[0]() is None
     assert y.requires_grad
+
+
+def test_debug_tells_the_operations_of_both_runs(torch):
+    """With debug=True, or set_checkpoint_debug_enabled, a CheckpointError lists both runs; without it does not."""
+    tools, heard = torch.utils.checkpoint, []
+    for debug, setting in ((True, None), (False, None), (False, True), (True, False)):
+        calls = []
+
+        def segment(t, calls=calls):
+            calls.append(None)
+            h = t * t
+            return (h.exp() if len(calls) == 1 else h).sin()
+
+        with tools.set_checkpoint_debug_enabled(setting):
+            y = tools.checkpoint(segment, leaf(torch), use_reentrant=False, debug=debug)
+        with pytest.raises(tools.CheckpointError) as caught:
+            y.sum().backward()
+        text = str(caught.value)
+        heard.append([phrase in text for phrase in (
+            "Operations executed during the original forward:", "Operations executed during recomputation:"
+        )])  # fmt: skip
+
+    assert heard == [[True, True], [False, False], [True, True], [False, False]]
+
+
+def test_debug_names_the_first_difference():
+    """Our list names operation, form and line, and says where the second run left the first."""
+    tools, calls = course_lib.utils.checkpoint, []
+
+    def segment(t):
+        calls.append(None)
+        h = t * t
+        return (h.exp() if len(calls) == 1 else h).sin() + 1
+
+    y = tools.checkpoint(segment, leaf(course_lib), use_reentrant=False, debug=True)
+    with pytest.raises(tools.CheckpointError) as caught:
+        y.sum().backward()
+    text = str(caught.value)
+
+    assert "1. Mul -> float32 (2,), `h = t * t` (test_checkpoint.py line" in text
+    assert "They first differ at operation 2: Exp -> float32 (2,) in the forward pass, Sin -> float32 (2,)" in text
+
+
+def test_debug_says_nothing_when_both_runs_agree(torch, capsys):
+    """debug=True prints nothing and changes no gradient while the runs agree; with a context_fn it is refused."""
+    tools, x = torch.utils.checkpoint, leaf(torch)
+    tools.checkpoint(wave, x, use_reentrant=False, debug=True).sum().backward()
+    expected = leaf(torch)
+    wave(expected).sum().backward()
+
+    assert seen(x.grad) == seen(expected.grad)
+    assert "Mul" not in capsys.readouterr().out
+    with pytest.raises(ValueError, match="debug=True is incompatible with non-default context_fn"):
+        tools.checkpoint(wave, x, use_reentrant=False, debug=True, context_fn=lambda: (None, None))
+
+
+def test_a_context_may_not_swallow_an_error_of_the_first_run(torch):
+    """There is no result to return then: RuntimeError."""
+
+    class Swallow:
+        def __enter__(self):
+            pass
+
+        def __exit__(self, *error):
+            return True
+
+    def broken(t):
+        raise ValueError("broken")
+
+    with pytest.raises(RuntimeError, match="context_fn suppressed an exception"):
+        torch.utils.checkpoint.checkpoint(
+            broken, leaf(torch), use_reentrant=False, context_fn=lambda: (Swallow(), Swallow())
+        )

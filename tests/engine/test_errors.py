@@ -947,6 +947,16 @@ def function_marks_what_was_no_input(torch):
 
 
 @program
+def function_marks_a_view_that_was_no_input(torch):
+    def forward(ctx, x):
+        view = (x * 2)[:1]
+        ctx.mark_dirty(view)
+        return view
+
+    function(torch, forward).apply(computed(torch))
+
+
+@program
 def function_writes_to_a_view_and_returns_two(torch):
     def forward(ctx, x):
         x.mul_(2)
@@ -1912,6 +1922,7 @@ def test_every_error_text_belongs_to_a_program():
 # Raised only where no program can get, or tested in the file named here.
 ELSEWHERE = {
     ("graph.py", "apply"): "every kind of node has its own",
+    ("native/threads.py", "on_another_stack"): "tests/engine/test_nested_passes.py",
     ("ops.py", "__getattr__"): "what no row has, only Python itself asks for: a copy, a pickle",
 }
 NN = ("kernels_nn.py", "derivatives_nn.py", "kernels_images.py", "derivatives_images.py")

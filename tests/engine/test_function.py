@@ -1,6 +1,7 @@
 """Custom Functions: ctx, what backward gets and may return, in-place, views, several outputs, second derivatives."""
 
 import warnings
+import weakref
 
 import pytest
 
@@ -562,3 +563,98 @@ def test_the_node_that_forbids_second_derivatives_has_its_full_name(torch):
 
     assert g.grad_fn.name() == "torch::autograd::Error"
     assert type(g.grad_fn).__name__ == "Error"
+
+
+def overwrite_view(torch):
+    """A Function that overwrites its input and saves it."""
+
+    def forward(ctx, v):
+        v.mul_(2)
+        ctx.mark_dirty(v)
+        ctx.save_for_backward(v)
+        return v
+
+    def backward(ctx, grad):
+        (v,) = ctx.saved_tensors
+        return grad * 2 * (v / v)
+
+    return make(torch, forward, backward)
+
+
+def test_a_view_marked_dirty_and_saved_dies_by_reference_count(torch):
+    """What is saved is the Function's output, kept without its history, so that no circle waits for the collector."""
+    import gc
+
+    class Flag:
+        pass
+
+    gc.disable()
+    try:
+        base = leaf(torch, 1.0, 2.0, 3.0) * 1
+        view = overwrite_view(torch).apply(base[:2])
+        flag = Flag()
+        alive = weakref.ref(flag)
+        node = view.grad_fn
+        node.metadata["flag"] = flag
+        names = type(node).__name__, type(base.grad_fn).__name__
+        del flag, node, view, base
+
+        assert names == ("AsStridedBackward0", "CopySlices")
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_a_view_marked_dirty_and_saved_comes_back_as_the_functions_output(torch):
+    """In backward it has the Function's own node; later writes are noticed and name the Function."""
+    function, seen = overwrite_view(torch), []
+    backward = function.backward
+
+    def look(ctx, grad):
+        (v,) = ctx.saved_tensors
+        seen.append((type(v.grad_fn).__name__.endswith("Backward"), v._is_view(), v.tolist()))
+        return backward(ctx, grad)
+
+    function.backward = staticmethod(look)
+    x = leaf(torch, 1.0, 2.0, 3.0)
+    base = x * 1
+    function.apply(base[:2])
+    base.sum().backward()
+
+    assert (x.grad.tolist(), seen) == ([2.0, 2.0, 1.0], [(True, False, [2.0, 4.0])])
+    base = x * 1
+    function.apply(base[:2])
+    base.add_(1)
+    with pytest.raises(RuntimeError, match=r"which is output 0 of \w+, is at version 3; expected version 2"):
+        base.sum().backward()
+
+
+@pytest.mark.parametrize("made", ["of a result", "of a view", "with a second output", "outside"])
+def test_a_view_marked_dirty_that_is_no_input_is_refused(torch, made):
+    """RuntimeError, where a tensor with memory of its own gets a warning."""
+    outside = (leaf(torch, 1.0, 2.0) * 1)[:1]
+
+    def forward(ctx, x):
+        view = outside if made == "outside" else (x * 2)[:2][:1] if made == "of a view" else (x * 2)[:1]
+        ctx.mark_dirty(view)
+        return (view, x * 3) if made == "with a second output" else view
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match="received a tensor that was not an input"):
+            make(torch, forward, lambda ctx, *g: None).apply(leaf(torch, 1.0, 2.0))
+
+
+def test_a_view_of_the_input_marked_dirty_is_refused_as_a_leaf_is(torch):
+    """forward runs unrecorded, so the view has no node, and requires grad because its base does."""
+
+    def forward(ctx, x):
+        view = x[:1]
+        view.mul_(2)
+        ctx.mark_dirty(view)
+        return view
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used in an in-place"):
+            make(torch, forward, lambda ctx, g: g).apply(leaf(torch, 1.0, 2.0) * 1)

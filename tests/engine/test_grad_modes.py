@@ -359,3 +359,13 @@ def test_detach_gives_an_inference_tensor_a_counter(torch):
             tensor.add_(1)
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
         leaf(torch, 1.0, 2.0) * d
+
+
+def test_a_refused_write_to_an_inference_tensor_is_written_by_pytorch_and_not_by_us(torch):
+    """Where we differ: PyTorch writes, and then raises; our engine raises first."""
+    with torch.inference_mode():
+        t = torch.ones(2)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+        t.mul_(5)
+
+    assert t.tolist() == ([1.0, 1.0] if torch.__name__ == "course_lib" else [5.0, 5.0])

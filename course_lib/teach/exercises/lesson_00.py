@@ -192,6 +192,9 @@ def check_00_3(answer, torch):
         "one / two, where one, two = (v * w).unbind()": one / two,
         "two.exp(), where one, two = (v * w).unbind()": two.exp(),
     }
+    once, again = names_found(answer, graphs["x.exp()"]), names_found(answer, graphs["x.exp()"])
+    if once is not None and again is not None and once != again:
+        return almost("a list that stays" if len(again) > len(once) else "a set that stays")
     wrong = {}
     for title, y in graphs.items():
         got, truth = names_found(answer, y), sorted(node_name(node) for node in nodes_behind(y))
@@ -785,6 +788,37 @@ EXERCISES = [
                 + "        node = waiting.pop()\n"
                 + "        names.append(type(node).__name__)\n"
                 + "        waiting += [n for n, _ in node.next_functions if n is not None]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "a list that stays",
+                "Called twice with the same `y`, your walk lists more the second time: what the first call has "
+                "collected is still there. Make the list anew in each call.",
+                "names = []\n\n"
+                + WALK
+                + "    seen, waiting = set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is None or node in seen:\n"
+                + "            continue\n"
+                + "        seen.add(node)\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in node.next_functions]\n"
+                + "    return list(names)\n",
+            ),
+            Mistake(
+                "a set that stays",
+                "Called twice with the same `y`, your walk gives less the second time: the nodes that the first "
+                "call has seen still count as seen. A default value is made once, for all calls.",
+                "def walk(y, seen=set()):\n"
+                + "    names, waiting = [], [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is None or node in seen:\n"
+                + "            continue\n"
+                + "        seen.add(node)\n"
+                + "        names.append(type(node).__name__)\n"
+                + "        waiting += [n for n, _ in node.next_functions]\n"
                 + "    return names\n",
             ),
             Mistake(

@@ -862,6 +862,9 @@ def check_01_5(answer, torch):
     wrong, used_up = set(), False
     for stored in (None, 7.0):  # what is in .grad of the leaves beforehand
         cases = cases_of_use(torch)
+        _, y, t = cases[0]
+        if stored is None and bool(answer(torch, y, t)) and not answer(torch, y, t):
+            return almost("a set that stays")
         leaves = [t for _, _, t in cases if t.is_leaf and t.requires_grad]
         for t in leaves:
             t.grad = None if stored is None else torch.full_like(t, stored)
@@ -965,6 +968,10 @@ EX5 = Exercise(
                 "once and skips it the second time; what was seen is an arrow's end, a node and an output.",
                 DEPENDS + WALK.replace("(node, output) in seen", "node in seen").replace(
                 "seen.add((node, output))", "seen.add(node)") + LEAF + RESULT + FOLLOW),
+        Mistake("a set that stays", "Asked the same question twice, you say True and then False: what the first "
+                "call has seen still counts as seen. Make the set anew in each call.",
+                "def depends(torch, y, t, seen=set()):\n" + WALK.replace("seen, waiting = set(), ", "waiting = ")
+                + LEAF + RESULT + FOLLOW),
         Mistake("two arrows at most", "Of an operation with three operands you look at two arrows. `next_functions` "
                 "is as long as it needs to be.",
                 DEPENDS + WALK + LEAF + RESULT + FOLLOW.replace("node.next_functions", "node.next_functions[:2]")),

@@ -757,10 +757,12 @@ USES = {  # what a case is about: was t used for y
     "plain": (False, "a plain tensor"),
     "forwards": (False, "a t that was computed from y"),
     "output": (False, "the first result of an operation of which y saw the third"),
+    "other output": (False, "the second result of an operation of which y saw the third"),
     "third": (True, "a result that is the third operand of an operation behind y"),
     "sibling": (False, "the first result of an operation whose third result is y itself"),
 }
 USED = {about for about, (truth, _) in USES.items() if truth}
+OUTPUTS = {"output", "other output", "sibling"}
 LEAF_CASES = {about for about in USED if about.endswith("leaf")} | {"past nothing"}
 
 
@@ -794,7 +796,7 @@ def cases_of_use(torch):
         ("forwards", h, y),
         ("forwards", k, y),
         ("output", third, one),
-        ("output", third, two),
+        ("other output", third, two),
         ("third", torch.stack([a.sin(), b * 1, h.exp()]).sum(), h),
         ("sibling", three, one),
         ("straight leaf", three, rows),
@@ -833,17 +835,19 @@ def what_went_wrong(wrong):
     if not missed:
         if wrong == {"sibling"}:
             return almost("begins at output 0")
-        if wrong <= {"output", "sibling"}:
+        if wrong <= OUTPUTS and "other output" in wrong:
             return almost("which output")
+        if wrong <= {"output", "sibling"}:
+            return almost("the same memory")
         if wrong == {"other leaf"}:
             return almost("an equal leaf")
-        if "plain" in wrong and wrong <= {"plain", "other leaf", "stranger", "output", "sibling"}:
+        if "plain" in wrong and wrong <= {"plain", "other leaf", "stranger"} | OUTPUTS:
             return almost("nothing is nothing")
-        if "twin" in wrong and wrong <= {"twin", "aside", "output", "forwards", "sibling"}:
+        if "twin" in wrong and wrong <= {"twin", "aside", "forwards"} | OUTPUTS:
             return almost("same names" if "forwards" not in wrong and "aside" not in wrong else "a leaf in common")
     if missed == {"near result", "straight result", "result", "third"} and not invented:
         return almost("leaves only")
-    if missed == LEAF_CASES and invented <= {"output", "plain", "sibling"}:
+    if missed == LEAF_CASES and invented <= {"plain"} | OUTPUTS:
         return almost("results only")
     if missed == USED - {"near leaf", "near result"}:
         return almost("one step")
@@ -851,7 +855,7 @@ def what_went_wrong(wrong):
     if "past nothing" in missed and not missed & (straight | {"near leaf", "near result"}):
         return almost("stopped by nothing")
     first_only = missed == {"leaf", "last leaf", "result", "third"}
-    if not invented - {"output", "sibling"} and (first_only or (missed >= straight and "last leaf" not in missed)):
+    if not invented - OUTPUTS and (first_only or (missed >= straight and "last leaf" not in missed)):
         return almost("one arrow only")
     about = next(about for about in USES if about in wrong)
     truth, words = USES[about]
@@ -972,6 +976,10 @@ EX5 = Exercise(
                 "call has seen still counts as seen. Make the set anew in each call.",
                 "def depends(torch, y, t, seen=set()):\n" + WALK.replace("seen, waiting = set(), ", "waiting = ")
                 + LEAF + RESULT + FOLLOW),
+        Mistake("the same memory", "You say True for the first result of unbind, which y never saw, and False for the "
+                "second. The first begins at the same memory as the leaf that y did see; a tensor is known by `is`.",
+                DEPENDS + WALK + LEAF.replace("getattr(node, 'variable', None) is t",
+                "hasattr(node, 'variable') and node.variable.data_ptr() == t.data_ptr()") + RESULT + FOLLOW),
         Mistake("two arrows at most", "Of an operation with three operands you look at two arrows. `next_functions` "
                 "is as long as it needs to be.",
                 DEPENDS + WALK + LEAF + RESULT + FOLLOW.replace("node.next_functions", "node.next_functions[:2]")),

@@ -341,6 +341,11 @@ WRONG_HAPPENS = {
     ("C", "raises at backward"): "a name given away",
     ("E", "silently wrong"): "nothing to start from",
     ("A", "silently wrong"): "a slope for p",
+    ("A", "raises now"): "the plain summand",
+    ("B", "silently wrong"): "None has no name",
+    ("C", "raises now"): "a name given away",
+    ("F", "raises now"): "the other branch",
+    ("F", "silently wrong"): "the other branch",
 }
 
 

@@ -22,7 +22,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-SECONDS = 3.5  # a check takes milliseconds; more than this is a loop without an end
+SECONDS = 4.0  # a check takes milliseconds; more than this is a loop without an end
 PATIENCE = 2  # rings of the alarm after which the functions that still run are replaced
 COURSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # course_lib
 PRINTED = 2000  # characters of a learner's output that are kept

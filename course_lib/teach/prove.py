@@ -384,6 +384,8 @@ def lesson_complaints(number, exercises):
 
 def engines(names=()):
     """The modules to prove on, and the names of those that are not there."""
+    for library in ("OMP", "OPENBLAS", "MKL"):  # before PyTorch is read: on a busy machine its threads only wait
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     found, missing = [], []
     for name in names or ("course_lib", "torch"):
         module = importlib.import_module(name) if importlib.util.find_spec(name) else None

@@ -24,7 +24,14 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize("solution, spelled", [(row[0], each) for row in SAME for each in row[1:]], ids=repr)
+PAIRS = {
+    f"{number}, spelling {place}": (solution, spelled)
+    for number, (solution, *others) in enumerate(SAME)
+    for place, spelled in enumerate(others)
+}
+
+
+@pytest.mark.parametrize("solution, spelled", PAIRS.values(), ids=PAIRS)
 def test_spellings_of_one_answer_are_one_answer(solution, spelled):
     """Case, quotes, kind of list, numbers as text, tensors: none of them decides."""
     found = fitted(spelled, [solution])
@@ -68,7 +75,7 @@ def test_a_wrong_answer_stays_wrong():
     assert fitted(33, [[11, 22]]) == 33
 
 
-@pytest.mark.parametrize("malformed", ["three", ["x"], object(), {"A": 1}, 3 + 1j], ids=repr)
+@pytest.mark.parametrize("malformed", ["three", ["x"], object(), {"A": 1}, 3 + 1j], ids=lambda it: type(it).__name__)
 def test_what_cannot_be_an_answer_is_known(malformed):
     """A word nobody knows where a number belongs has not the form of an answer."""
     known = [7, 8]

@@ -1,15 +1,21 @@
 # Thin over course.py, which works the same without make:  python3 course.py help
 PYTHON ?= $(shell command -v python3 || command -v python)
 PORT ?=
+L ?=
+NN ?=
 ARGS ?=
 
-.PHONY: help open test check test-browser fuzz mutants bench puzzles notebooks doctor setup
+.PHONY: help open reset test check test-browser fuzz mutants bench puzzles notebooks doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
 
 open:
 	@"$(PYTHON)" course.py open $(if $(PORT),--port $(PORT)) $(ARGS)
+
+# One lesson afresh, your copy kept beside it: make reset L=07
+reset:
+	@"$(PYTHON)" course.py reset $(or $(L),$(NN)) $(ARGS)
 
 test:
 	@"$(PYTHON)" course.py test $(ARGS)

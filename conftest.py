@@ -1,5 +1,6 @@
 """What every test run needs: this tree's course_lib, and progress files that are nobody's."""
 
+import collections
 import gc
 import os
 import sys
@@ -20,9 +21,12 @@ def pytest_configure(config):
     global _scratch
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
+    import course
+
     _scratch = tempfile.TemporaryDirectory(prefix="course-tests-", ignore_cleanup_errors=True)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    os.environ["IPYTHONDIR"] = os.path.join(_scratch.name, "ipython")  # no start-up files of the user's
+    # No start-up files and settings of the user's, and no need of a home that can be written to.
+    os.environ.update(course.own_folders(_scratch.name))
     for library in ("OMP", "OPENBLAS", "MKL"):  # one thread each: there are as many test processes as cores
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
@@ -64,3 +68,30 @@ def pytest_sessionstart(session):
     plugins = session.config.pluginmanager
     if listener := plugins.get_plugin("logging-plugin"):
         plugins.unregister(listener)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report, config):
+    """A hundred dots for all tests, however many there are; what is red is shown each time."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    total = getattr(getattr(terminal, "_session", None), "testscollected", 0)
+    if total < 500 or config.option.verbose or not (report.skipped or report.passed and report.when == "call"):
+        return None
+    if getattr(report, "wasxfail", None) is not None:
+        return None
+    config.course_seen = seen = getattr(config, "course_seen", 0) + 1
+    dot = "." if seen % (total // 100 + 1) == 0 else ""
+    return ("passed", dot, "PASSED") if report.passed else ("skipped", dot, "SKIPPED")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say in one line what was skipped and why: the number alone tells nobody whether it matters."""
+    reasons = collections.Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        words = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[words.removeprefix("Skipped: ")] += 1
+    if reasons:
+        told = [f"{count} because {words}" for words, count in reasons.most_common(4)]
+        others = reasons.total() - sum(count for _, count in reasons.most_common(4))
+        told += [f"{others} for other reasons (ARGS=-rs lists them)"] * bool(others)
+        terminalreporter.write_line("Skipped: " + "; ".join(told) + ".")

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-WHY = "torch is not installed: `pip install -e .[torch]` to run this on real PyTorch too"
+WHY = "real PyTorch is not installed (`python3 course.py setup --torch` to compare with it)"
 
 
 def import_real_torch():

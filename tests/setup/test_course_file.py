@@ -31,6 +31,33 @@ def test_an_old_python_can_still_read_the_file():
     ast.parse(SOURCE, feature_version=(3, 6))
 
 
+def test_python_2_can_read_the_file_as_well():
+    """No f-string, no `raise ... from`, no annotation, no keyword-only argument, and only ASCII: Python 2.7 parses it."""
+    tree = ast.parse(SOURCE)
+    arguments = [node.args for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
+    newer = (ast.JoinedStr, ast.AnnAssign, ast.Nonlocal, ast.YieldFrom, ast.AsyncFunctionDef, ast.NamedExpr)
+
+    assert SOURCE.isascii()
+    assert [] == [node.lineno for node in ast.walk(tree) if isinstance(node, newer)]
+    assert [] == [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.cause]
+    assert [] == [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Dict) and None in node.keys]
+    assert [] == [each for each in arguments if each.kwonlyargs or each.posonlyargs]
+    assert [] == [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Starred)
+                  and not isinstance(node.ctx, ast.Load)]
+
+
+@pytest.mark.parametrize("name", ["python2.7", "python3.6", "python3.10"])
+def test_an_old_python_says_a_sentence(name):
+    """Run for real where such a Python is installed: the sentence, and no traceback."""
+    program = shutil.which(name)
+    if program is None or subprocess.run([program, "-c", ""], capture_output=True).returncode:
+        return  # the grammar is checked above
+    done = subprocess.run([program, "course.py", "open"], cwd=course.ROOT, capture_output=True, text=True, timeout=60)
+
+    assert 2 == done.returncode
+    assert re.fullmatch(r"This is Python [23].* needs 3\.11 or newer\.\nInstall .*\n", done.stderr)
+
+
 def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
     """On Python 3.9 every command ends with the version needed and how to name a newer Python."""
     monkeypatch.setattr(sys, "version_info", (3, 9, 18, "final", 0))
@@ -40,7 +67,7 @@ def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("target", [
-    "open", "test", "check", "test-browser", "notebooks", "doctor", "help", "setup"])
+    "open", "reset", "test", "check", "test-browser", "notebooks", "doctor", "help", "setup"])
 def test_each_make_target_is_a_command(target):
     """The Makefile only passes on: `make X` is `course.py X`."""
     makefile = (course.ROOT / "Makefile").read_text()

@@ -1,6 +1,7 @@
 """The doctor: each gap is a line that says what is missing and what to do."""
 
 import functools
+import os
 import subprocess
 import sys
 
@@ -19,14 +20,14 @@ def kernel_lines():
         environment = course.find_environment({"COURSE_PYTHON": sys.executable})
         return asked(environment, {"ipykernel": version})
 
-    return lambda environment, versions: list(lines(versions["ipykernel"]))
+    return lambda environment, versions, settings: list(lines(versions["ipykernel"]))
 
 
 @pytest.fixture
 def examine(monkeypatch, kernel_lines):
     """Let the doctor look at an environment that has everything but what the test takes away."""
     def look(without=(), versions_changed=None, **changes):
-        def probe(environment, names, draw):
+        def probe(environment, names, draw, environ):
             found = {"python": "3.12.1", "course_lib": str(course.ROOT / "course_lib"),
                      "layout": ["dot", "Drawn by dot."],
                      "versions": {name: "9.9" for name in names}}
@@ -60,6 +61,44 @@ def test_a_missing_package_is_a_gap_with_its_name(examine):
 
     assert ("gap", "missing: jupyterlab") == (line.state, line.words)
     assert "pip install" in line.remedy
+
+
+def test_a_package_whose_folder_is_gone_is_a_gap(examine):
+    """What is listed as installed and cannot be imported is named with the error, and nothing is "Ready"."""
+    line = examine(broken={"numpy": "ModuleNotFoundError: No module named 'numpy'"})["Packages"]
+
+    assert "gap" == line.state
+    assert "cannot be imported: numpy (ModuleNotFoundError" in line.words
+    assert "--force-reinstall" in line.remedy and "numpy" in line.remedy
+
+
+def test_the_probe_imports_what_it_judges(tmp_path, monkeypatch):
+    """A package that pip lists, but whose folder is gone or broken, is found out by the probe."""
+    for name, body in (("gone", None), ("torn", "import no_such_module_at_all")):
+        (tmp_path / f"{name}-1.0.dist-info").mkdir()
+        (tmp_path / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+        if body:
+            (tmp_path / f"{name}.py").write_text(body)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    environment = course.Environment(sys.executable, "given", sys.prefix, ours=False)
+    quick = course.probe(environment, ["gone", "torn", "numpy"])
+    full = course.probe(environment, ["gone", "torn", "numpy"], draw=True)
+
+    assert {"gone"} == set(quick["broken"])
+    assert {"gone", "torn"} == set(full["broken"])
+    assert "no_such_module_at_all" in full["broken"]["torn"]
+
+
+def test_the_doctor_works_in_a_read_only_home(tmp_path):
+    """Without a home that can be written to, the doctor says the same as with one, and nothing on stderr."""
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "MPL", "IPYTHON"))}
+    (tmp_path / "file").write_text("")
+    environ.update(HOME=str(tmp_path / "file" / "home"), COURSE_PYTHON=sys.executable)
+    done = subprocess.run([sys.executable, "course.py", "doctor"], cwd=course.ROOT, env=environ,
+                          capture_output=True, text=True, timeout=120)
+
+    assert "" == done.stderr
+    assert not [line for line in done.stdout.splitlines() if line.startswith("  gap ") and "course_lib" not in line]
 
 
 def test_a_missing_test_tool_is_only_a_note(examine):

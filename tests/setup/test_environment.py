@@ -158,7 +158,49 @@ def test_a_damaged_stamp_is_no_stamp(root, text):
     environment = made()
     (environment.home / "course-stamp.json").write_text(text)
 
-    assert {"fingerprint": "", "extras": []} == course.read_stamp(environment)
+    assert {"fingerprint": "", "extras": [], "there": []} == course.read_stamp(environment)
+
+
+def test_a_package_folder_that_is_gone_means_making_it_again(root, monkeypatch, capsys):
+    """pip believes its lists, so a damaged .venv is made anew, with the extras it had, and the reason is said first."""
+    environment = made(("dev", "torch"))
+    (environment.home / "lib" / "python3.11" / "site-packages" / "numpy").mkdir(parents=True)
+    monkeypatch.setattr(course, "WINDOWS", False)
+    monkeypatch.setattr(course, "pip_step", lambda *ignored: None)
+    course.install(environment, ["dev", "torch"])
+    assert course.up_to_date(environment, ["dev"])
+
+    (environment.home / "lib" / "python3.11" / "site-packages" / "numpy").rmdir()
+    runs = []
+    monkeypatch.setattr(course, "run_showing_progress", lambda title, command, log: runs.append(command) or 0)
+    monkeypatch.setattr(course, "python_works", lambda python: True)
+    installed = []
+    monkeypatch.setattr(course, "install", lambda environment, extras: installed.append(extras))
+    course.ensure_environment(["dev"], {})
+
+    assert "--clear" in runs[0]
+    assert [["dev", "torch"]] == installed
+    assert "damaged: gone from it: numpy" in capsys.readouterr().out
+
+
+def test_a_python_that_does_not_work_is_said_at_once(root, monkeypatch, capsys):
+    """Before a minute of progress begins, the reader knows why."""
+    environment = made()
+    environment.python.write_text("not a program")
+    monkeypatch.setattr(course, "run_showing_progress", lambda *ignored: 0)
+    answers = iter([False, True])
+    monkeypatch.setattr(course, "python_works", lambda python: next(answers))
+    course.make_venv(environment)
+
+    assert "is damaged: its Python does not work" in capsys.readouterr().out
+
+
+def test_jupyter_keeps_out_of_the_readers_home(tmp_path):
+    """Each folder that Jupyter and IPython would make in the home lies in the one that is given."""
+    folders = course.own_folders(tmp_path)
+
+    assert {"JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"} <= set(folders)
+    assert all(folder.startswith(str(tmp_path)) for folder in folders.values())
 
 
 def test_an_interrupted_installation_is_not_up_to_date(root, monkeypatch):

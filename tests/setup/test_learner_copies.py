@@ -34,8 +34,14 @@ def read(copies, name):
     return (copies.mine / name).read_bytes()
 
 
+def told(copies):
+    """An update as (lessons added, lessons whose new edition came)."""
+    news = copies.update(TODAY)
+    return news.added, sorted(news.renewed + list(news.offered))
+
+
 def everything_in(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def test_copies_begin_without_outputs(copies):
@@ -69,14 +75,14 @@ def test_new_outputs_alone_are_not_announced(copies, name):
     copies.update()
     publish(copies, name, lesson("new picture"))
 
-    assert ([], []) == copies.update()
+    assert ([], []) == told(copies)
     publish(copies, name, lesson("new picture").replace(b'"1"', b'"2"'))
-    assert ([], [name]) == copies.update()
+    assert ([], [name]) == told(copies)
 
 
 def test_first_open_copies_every_lesson(copies):
     """A learner who opens the course for the first time gets each lesson."""
-    added, changed = copies.update()
+    added, changed = told(copies)
 
     assert (["00_start_here.ipynb", "07_version_counters.ipynb"], []) == (added, changed)
     assert copies.published() == {name: read(copies, name) for name in added}
@@ -87,7 +93,7 @@ def test_edits_survive_every_open(copies):
     copies.update()
     write(copies, "07_version_counters.ipynb", b"my work")
 
-    assert ([], []) == copies.update()
+    assert ([], []) == told(copies)
     assert b"my work" == read(copies, "07_version_counters.ipynb")
 
 
@@ -97,28 +103,158 @@ def test_edits_survive_a_new_version_of_the_lesson(copies):
     write(copies, "07_version_counters.ipynb", b"my work")
     publish(copies, "07_version_counters.ipynb", b"second edition")
 
-    assert ([], ["07_version_counters.ipynb"]) == copies.update()
-    assert ([], ["07_version_counters.ipynb"]) == copies.update()
+    assert ([], ["07_version_counters.ipynb"]) == told(copies)
+    assert ([], ["07_version_counters.ipynb"]) == told(copies)
     assert b"my work" == read(copies, "07_version_counters.ipynb")
 
 
-def test_even_an_untouched_copy_is_never_overwritten(copies):
-    """A copy is the learner's from the moment it is made: they may be reading it."""
+NAME = "07_version_counters.ipynb"
+NEW = "07_version_counters.new.ipynb"
+
+
+def everything_below(folder):
+    return sorted(path.read_bytes() for path in folder.rglob("*.ipynb"))
+
+
+def test_a_copy_that_nobody_wrote_in_is_renewed(copies):
+    """An untouched copy becomes the new edition; what it was is moved aside, not deleted."""
     copies.update()
-    publish(copies, "07_version_counters.ipynb", b"second edition")
+    publish(copies, NAME, b"second edition")
+    news = copies.update(TODAY)
+
+    assert ([NAME], {}) == (news.renewed, news.offered)
+    assert b"second edition" == read(copies, NAME)
+    assert b'{"lesson": 7}\n' in everything_below(copies.mine / ".jupyter" / "earlier")
+    assert ([], []) == told(copies)
+
+
+def test_a_new_edition_is_offered_as_a_file_beside_edits(copies):
+    """Once, beside the copy; a deleted offer does not come again, a third edition takes an untouched one's place."""
+    copies.update()
+    write(copies, NAME, b"my work")
+    publish(copies, NAME, b"second edition")
+
+    assert {NAME: NEW} == copies.update(TODAY).offered
+    assert (b"my work", b"second edition") == (read(copies, NAME), read(copies, NEW))
+
+    publish(copies, NAME, b"third edition")
+    copies.update(TODAY)
+    assert (b"my work", b"third edition") == (read(copies, NAME), read(copies, NEW))
+
+    (copies.mine / NEW).unlink()
+    assert {} == copies.update(TODAY).offered
+    assert not (copies.mine / NEW).exists()
+
+
+def test_an_offer_that_was_written_in_is_the_learners_too(copies):
+    """A learner who goes on in the offered file keeps it: the next edition gets another name."""
+    copies.update()
+    write(copies, NAME, b"my work")
+    publish(copies, NAME, b"second edition")
+    copies.update(TODAY)
+    write(copies, NEW, b"more work")
+    publish(copies, NAME, b"third edition")
+
+    assert {NAME: "07_version_counters.new-2.ipynb"} == copies.update(TODAY).offered
+    assert b"more work" == read(copies, NEW)
+
+
+def test_a_save_in_the_moment_of_renewal_is_not_lost(copies, monkeypatch):
+    """What JupyterLab saves between the look and the move is given back; what it saves after the move stays."""
+    rename = os.rename
+    for moment in ("before", "after"):
+        copies.reset("07", TODAY)
+        publish(copies, NAME, f"edition {moment}".encode())
+
+        def move(source, target, moment=moment):
+            if moment == "before":
+                write(copies, NAME, b"saved before")
+            rename(source, target)
+            if moment == "after":
+                write(copies, NAME, b"saved after")
+
+        monkeypatch.setattr(os, "rename", move)
+        copies.update(TODAY)
+        monkeypatch.setattr(os, "rename", rename)
+
+        assert f"saved {moment}".encode() == read(copies, NAME)
+
+
+def test_nothing_that_was_ever_written_is_lost(copies):
+    """Through random editions, edits, saves, deletions of manifests and resets, every text a learner wrote is there."""
+    random = __import__("random").Random(7)
+    written = set()
+    for step in range(300):
+        act = random.choice(["publish", "update", "write", "write offer", "forget", "reset"])
+        if act == "publish":
+            publish(copies, NAME, f"edition {random.randrange(4)}".encode())
+        elif act == "forget" and copies.mine.exists():
+            (copies.mine / course.MANIFEST).unlink(missing_ok=True)
+        elif act == "reset":
+            copies.reset("07", TODAY)
+        elif act == "update":
+            copies.update(TODAY)
+        elif copies.mine.exists():
+            there = [path for path in copies.mine.glob("07*.ipynb") if path.read_bytes().startswith((b"edition", b"{"))]
+            if there:
+                text = f"work {step}".encode()
+                random.choice(there).write_bytes(text)
+                written.add(text)
+
+    assert len(written) > 20
+    assert written <= set(everything_below(copies.mine))
+
+
+def lesson(source="1", outputs=(), **metadata):
+    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": list(outputs), "source": [source]}
+    text = json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    return (text + "\n").encode()
+
+
+def test_metadata_is_no_change_of_a_lesson_and_no_work_of_a_learner(copies):
+    """What programs write about a notebook is neither announced nor taken for an edit."""
+    publish(copies, NAME, lesson())
+    copies.update()
+    publish(copies, NAME, lesson(language_info={"name": "python"}))
+    assert ([], []) == told(copies)
+
+    write(copies, NAME, lesson(language_info={"version": "3.99"}))
+    publish(copies, NAME, lesson("2"))
+    assert [NAME] == copies.update(TODAY).renewed
+
+
+def test_a_copy_names_the_python_of_its_kernel(copies):
+    """JupyterLab changes nothing on opening a copy whose language_info is what the kernel says."""
+    publish(copies, NAME, lesson(language_info={"name": "python", "version": "3.11.0"}))
+    copies.python = "3.13.5"
     copies.update()
 
-    assert b'{"lesson": 7}\n' == read(copies, "07_version_counters.ipynb")
+    assert {"name": "python", "version": "3.13.5"} == json.loads(read(copies, NAME))["metadata"]["language_info"]
+
+
+@pytest.mark.parametrize("edited, changed, end", [
+    (False, False, ([], {})), (True, False, ([], {})), (False, True, ([NAME], {})), (True, True, ([], {NAME: NEW}))])
+def test_the_manifest_of_an_older_course_is_understood(copies, edited, changed, end):
+    """Its digests held the metadata of 0.8.0: changes are told, edits seen, and new metadata is neither."""
+    old = lesson(**course.FIRST_METADATA)
+    copies.update()
+    write(copies, NAME, lesson("mine") if edited else lesson(language_info={"version": "9"}))
+    write(copies, course.MANIFEST, json.dumps({"format": 1, "made_from": {NAME: course.digest(old)}}).encode())
+    publish(copies, NAME, lesson("2" if changed else "1", language_info={"version": "3.11.0"}))
+    news = copies.update(TODAY)
+
+    assert end == (news.renewed, news.offered)
 
 
 def test_a_lesson_changed_back_is_not_announced(copies):
     """Only a lesson that differs from what the copy was made from counts as changed."""
     copies.update()
+    write(copies, "07_version_counters.ipynb", b"my work")
     publish(copies, "07_version_counters.ipynb", b"second edition")
     copies.update()
     publish(copies, "07_version_counters.ipynb", b'{"lesson": 7}\n')
 
-    assert ([], []) == copies.update()
+    assert ([], []) == told(copies)
 
 
 def test_new_lessons_are_added_beside_old_work(copies):
@@ -127,7 +263,7 @@ def test_new_lessons_are_added_beside_old_work(copies):
     write(copies, "00_start_here.ipynb", b"my work")
     publish(copies, "08_views.ipynb", b"views")
 
-    assert (["08_views.ipynb"], []) == copies.update()
+    assert (["08_views.ipynb"], []) == told(copies)
     assert b"my work" == read(copies, "00_start_here.ipynb")
 
 
@@ -136,7 +272,7 @@ def test_a_deleted_copy_is_made_again(copies):
     copies.update()
     (copies.mine / "00_start_here.ipynb").unlink()
 
-    assert (["00_start_here.ipynb"], []) == copies.update()
+    assert (["00_start_here.ipynb"], []) == told(copies)
 
 
 def test_a_lesson_withdrawn_upstream_stays_with_the_learner(copies):
@@ -144,7 +280,7 @@ def test_a_lesson_withdrawn_upstream_stays_with_the_learner(copies):
     copies.update()
     (copies.lessons / "07_version_counters.ipynb").unlink()
 
-    assert ([], []) == copies.update()
+    assert ([], []) == told(copies)
     assert b'{"lesson": 7}\n' == read(copies, "07_version_counters.ipynb")
 
 
@@ -155,11 +291,11 @@ def test_a_damaged_manifest_costs_nothing(copies, damage):
     write(copies, "07_version_counters.ipynb", b"my work")
     write(copies, course.MANIFEST, damage)
 
-    assert ([], []) == copies.update()
+    assert ([], []) == told(copies)
     assert b"my work" == read(copies, "07_version_counters.ipynb")
 
     publish(copies, "07_version_counters.ipynb", b"second edition")
-    assert ([], ["07_version_counters.ipynb"]) == copies.update()
+    assert ([], ["07_version_counters.ipynb"]) == told(copies)
 
 
 def test_death_between_copies_and_manifest_is_harmless(copies, monkeypatch):
@@ -169,9 +305,9 @@ def test_death_between_copies_and_manifest_is_harmless(copies, monkeypatch):
         copies.update()
     monkeypatch.undo()
 
-    assert ([], []) == copies.update()
+    assert ([], []) == told(copies)
     publish(copies, "00_start_here.ipynb", b"second edition")
-    assert ([], ["00_start_here.ipynb"]) == copies.update()
+    assert ([], ["00_start_here.ipynb"]) == told(copies)
 
 
 def test_a_full_disk_leaves_no_half_copy(copies, monkeypatch):
@@ -185,7 +321,7 @@ def test_a_full_disk_leaves_no_half_copy(copies, monkeypatch):
     assert {} == everything_in(copies.mine)
     monkeypatch.undo()
 
-    assert 2 == len(copies.update()[0])
+    assert 2 == len(copies.update().added)
 
 
 def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
@@ -198,7 +334,7 @@ def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space left"):
-        copies.write_manifest({"00_start_here.ipynb": "other"})
+        copies.write_manifest({"made_from": {"00_start_here.ipynb": "other"}})
 
     assert before == everything_in(copies.mine)
 
@@ -229,7 +365,7 @@ def test_two_opens_at_once_make_whole_copies(copies):
         thread.join()
 
     assert 4 == len(results)
-    assert 3 == sum(len(added) for added, _ in results)
+    assert 3 == sum(len(news.added) for news in results)
     assert copies.published() == {name: read(copies, name) for name in copies.published()}
     assert [course.MANIFEST, *copies.published()] == sorted(everything_in(copies.mine))
 
@@ -264,7 +400,7 @@ def test_reset_starts_afresh_and_keeps_the_old_file_beside_it(copies):
     assert ("07_version_counters.ipynb", "07_version_counters.kept-2026-03-09.ipynb") == (name, kept)
     assert b"second edition" == read(copies, name)
     assert b"my work" == read(copies, kept)
-    assert ([], []) == copies.update()
+    assert ([], []) == told(copies)
 
 
 def test_resets_on_one_day_keep_every_old_file(copies):
@@ -289,7 +425,7 @@ def test_resetting_what_was_never_edited_keeps_nothing_aside(copies):
 def test_reset_before_the_first_open_just_makes_the_copy(copies):
     """Resetting a lesson that was not copied yet copies it."""
     assert ("07_version_counters.ipynb", None) == copies.reset("07", TODAY)
-    assert (["00_start_here.ipynb"], []) == copies.update()
+    assert (["00_start_here.ipynb"], []) == told(copies)
 
 
 def test_reset_that_dies_has_lost_nothing(copies, monkeypatch):

@@ -1,5 +1,6 @@
 """How JupyterLab is started, and what is said when it cannot be."""
 
+import json
 import os
 import re
 import shutil
@@ -88,6 +89,43 @@ def test_the_server_listens_only_on_this_machine(command):
 def test_the_first_page_is_lesson_00_of_the_learners_copies(command):
     """JupyterLab opens at the learner's copy of lesson 00."""
     assert "--LabApp.default_url=/lab/tree/my_course/00_start_here.ipynb" in command
+
+
+def show(mine, path):
+    """What JupyterLab writes down of its tabs, with this notebook in front."""
+    folder = mine / ".jupyter" / "workspaces"
+    folder.mkdir(parents=True, exist_ok=True)
+    layout = {"data": {"layout-restorer:data": {"main": {"current": f"notebook:{path}"}}}}
+    (folder / "default-37a8.jupyterlab-workspace").write_text(json.dumps(layout))
+
+
+def test_the_lesson_last_used_is_opened_again(command, tmp_path):
+    """The notebook that was in front; without Lab's notes the one written to last; never one of another folder."""
+    copies = course.Copies(tmp_path / "notebooks", tmp_path / "my_course")
+    (copies.mine / "07_version_counters.ipynb").write_text("work")
+    os.utime(copies.mine / course.FIRST_LESSON, (1, 1))
+    assert "/lab/tree/my_course/07_version_counters.ipynb" == course.first_page(copies)
+
+    (copies.mine / "my notes.ipynb").write_text("{}")
+    show(copies.mine, "my_course/my notes.ipynb")
+    assert "/lab/tree/my_course/my%20notes.ipynb" == course.first_page(copies)
+
+    os.utime(copies.mine / "my notes.ipynb", (1, 1))
+    for path in ("my_course/gone.ipynb", "notebooks/07_version_counters.ipynb", "../elsewhere.ipynb"):
+        show(copies.mine, path)
+        assert "/lab/tree/my_course/07_version_counters.ipynb" == course.first_page(copies)
+
+
+def test_saving_a_published_lesson_keeps_its_metadata(tmp_path, monkeypatch):
+    """Looking at notebooks/07 in JupyterLab changes no file that git tracks; a learner's copy is saved as it is."""
+    monkeypatch.setattr(course, "ROOT", tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "07_x.ipynb").write_text('{"metadata": {"version": "3.11.0"}}')
+    models = [{"type": "notebook", "content": {"metadata": {"version": "9"}}} for _ in range(2)]
+    course.keep_metadata(model=models[0], path="notebooks/07_x.ipynb", contents_manager=None)
+    course.keep_metadata(model=models[1], path="my_course/07_x.ipynb", contents_manager=None)
+
+    assert ["3.11.0", "9"] == [model["content"]["metadata"]["version"] for model in models]
 
 
 def test_the_token_is_not_on_the_command_line(command):

@@ -75,8 +75,8 @@ def fit_text(text, like, words):
 
 def fit_letters(value, words):
     """An order such as "DBCA", which may be written with blanks, commas, arrows, or as a list of letters."""
-    if isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value):
-        value = " ".join(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(each, str) and len(each.strip()) == 1 for each in value):
+        value = "".join(value)
     if not isinstance(value, str):
         return value
     letters = "".join(each for each in value if each.isalnum())

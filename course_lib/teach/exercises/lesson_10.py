@@ -65,9 +65,8 @@ def outcome_of_order(torch, order):
 
 @trains
 def check_10_p1(answer, torch):
-    if isinstance(answer, (list, tuple)) and len(answer) == 2 and isinstance(answer[0], str) and len(answer[0]) > 3:
-        orders = answer[0]  # a pair: the orders that train, read as one word, and the one that raises
-        answer = [orders[place : place + 3] for place in range(0, len(orders), 3)]
+    if isinstance(answer, (list, tuple)) and len(answer) == 2 and isinstance(answer[0], (list, tuple)):
+        answer = answer[0]  # a pair: the orders that train, and the one that raises
     names = as_names(answer)
     given = None if names is None else {name.upper() for name in names}
     if given is None or not given <= set(ORDERS):

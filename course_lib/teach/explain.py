@@ -29,6 +29,11 @@ LESSONS = {
     8: "views share memory", 9: "ways out of the graph", 10: "a training loop", 11: "custom Functions", 12: "hooks",
     13: "double backward", 14: "packing and checkpointing",
 }  # fmt: skip
+CURES_OF_A_LEAF = (
+    "A parameter: compute the loss again after the update, and call backward() on the new loss.",
+    "Or move the update behind backward(): in training, optimizer.step() comes after the last backward().",
+    "Data or a mask: write to a copy, `m = m.clone()` before the write.",
+)
 TYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "LongTensor": "int64", "CPUBoolType": "bool"}
 
 
@@ -77,6 +82,8 @@ class Explanation(Picture):
     @property
     def cures(self):
         """What repairs it."""
+        if self.row and self.row.key == "version" and self.facts.get("op", "AsStrided") == "AsStrided":
+            return list(CURES_OF_A_LEAF)  # `y = y + 1` and clone() are no cure for a parameter after its update
         return [fill(cure, self.facts) for cure in self.row.cures] if self.row else []
 
     @property
@@ -192,7 +199,7 @@ def facts_of(facts):
             f"Anomaly mode knows the lines: {facts['line']} saved it, {facts['change']} changed it."
             if "line" in facts
             else "The error appears at backward, far from its cause: look upwards for a write to this tensor, "
-            "a name that ends in _, `+=`, `x[i] = …`, or an optimizer's step."
+            "a name that ends in _, `+=`, `x[i] = …`, `inplace=True`, `out=`, or an optimizer's step."
         )
     if "type" in facts:
         facts |= {"what": f"tensors of {facts['type']}", "instead": "convert the data first."}

@@ -37,7 +37,8 @@ SAVED = (
             "{where}",
         ),
         (
-            "Write out of place: `y = y + 1` where there is `y += 1`, `y = y.relu()` where there is `y.relu_()`.",
+            "Write out of place: `y = y + 1` where there is `y += 1`, `y = y.relu()` where there is `y.relu_()`; "
+            "leave out `inplace=True` and `out=`.",
             "Move the write behind backward(): in training, optimizer.step() comes after the last backward().",
             "Write to a copy: `y = y.clone()` before the write leaves what was saved alone.",
         ),
@@ -82,8 +83,9 @@ SAVED = (
         (
             (
                 "retain_graph=True in a training loop",
-                "every step's graph stays in memory, each pass gets slower, and after optimizer.step() the next "
-                "error is about versions",
+                "with a state carried over, the graph grows and each pass gets slower; with `scale = x * x` "
+                "from before the loop the next error is about versions; with `scale = x.exp()` no error ever comes, "
+                "and a part of the gradient belongs to the old x",
             ),
         ),
         6,
@@ -187,8 +189,22 @@ WRITING = (
         "leaf",
     ),
     Row(
+        "leaf marked dirty",
+        r"a leaf Variable that requires grad has been used in an in-place",
+        (
+            "A custom Function named a leaf that requires grad, or a view made inside of forward, in ctx.mark_dirty.",
+            "A leaf is where gradients end; if its contents came from an operation, it would have a history and be "
+            "no leaf any more.",
+            "forward has run: if it wrote to the tensor, the new values are there in spite of the error.",
+        ),
+        ("Write to a copy: `y = x.clone()` in forward, and return that.", "Call apply() on a computed tensor."),
+        (),
+        11,
         "leaf",
-        r"a leaf Variable that requires grad (is being|has been) used in an in-place",
+    ),
+    Row(
+        "leaf",
+        r"a leaf Variable that requires grad is being used in an in-place",
         (
             "A leaf that requires grad was to be overwritten while operations are recorded.",
             "A leaf is where gradients end; if its contents came from an operation, it would have a history and be "
@@ -356,7 +372,8 @@ WRITING = (
         r"Inplace update to inference tensor outside InferenceMode",
         (
             "A tensor made in inference_mode is written to outside of it.",
-            "It has no version counter, so the write could not be counted.",
+            "It has no version counter, so the write could not be counted. PyTorch has written by the time it raises; "
+            "our engine has not.",
             "Inside the block the same write is allowed.",
         ),
         ("`c = c.clone()` first: the clone is an ordinary tensor.", "Move the write into the block."),
@@ -1124,7 +1141,7 @@ FUNCTIONS = (
         "dirty non-input",
         r"mark_dirty\(\) received a tensor that was not an input",
         (
-            "ctx.mark_dirty was given a tensor that forward made itself; this is a warning.",
+            "ctx.mark_dirty was given a tensor that is no input; for a view this is an error, otherwise a warning.",
             "Only inputs can be dirty: they existed before, with a history that is now out of date.",
             "For new tensors there is nothing to mark.",
         ),
@@ -1291,13 +1308,17 @@ TOOLS = (
     ),
     Row(
         "checkpoint changed",
-        r"torch\.utils\.checkpoint: (A different number of tensors|Recomputed values|trying to save more tensors)",
+        r"torch\.utils\.checkpoint: (A different number of tensors|Recomputed values|trying to save more tensors)|"
+        r"Detected non-determinism while running activation checkpointing|debug=True noted the recorded operations",
         (
             "During backward the checkpointed function was run again, and what it saved differs from the first time.",
             "Checkpointing drops what was saved and relies on the second run to make it anew.",
             "Something else decides what it does: a global, random numbers, the mode, or grad mode.",
         ),
-        ("Make the function depend on its arguments only.", "Leave preserve_rng_state at True."),
+        (
+            "Make the function depend on its arguments only.", "Leave preserve_rng_state at True.",
+            "To find the place: checkpoint(…, debug=True) tells the operations of both runs.",
+        ),
         (("determinism_check='none'", "switches the comparison off: a wrong recomputation goes unnoticed"),),
         14,
     ),

@@ -132,6 +132,66 @@ def test_a_view_that_was_written_to_is_called_as_strided(torch):
     assert "the result that" not in origin
 
 
+def test_for_a_parameter_the_cure_is_a_new_loss(torch):
+    """A leaf's update cannot be written out of place: the loss is computed again, and then it works."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    with torch.no_grad():
+        w.sub_(0.5)
+    with expect_error(RuntimeError):
+        loss.backward()
+    told = explain()
+
+    assert "compute the loss again after the update" in told.cures[0]
+    assert not any("y + 1" in cure for cure in told.cures)
+    assert "`inplace=True`, `out=`" in told.what[2]
+    (w * w).sum().backward()
+    assert w.grad.tolist() == [1.0, 3.0]
+
+
+def test_retain_graph_over_a_shared_graph_is_silent_with_exp_and_refused_with_a_product(torch):
+    """As the row "freed" says: exp kept its result, x * x kept x."""
+
+    def third_gradient(shared):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        scale = shared(x)
+        for _ in range(3):
+            x.grad = None
+            (scale * x).sum().backward(retain_graph=True)
+            right = torch.autograd.grad((shared(x) * x).sum(), x)[0]
+            got = x.grad.clone()
+            with torch.no_grad():
+                x -= 0.1 * x.grad
+        return got.tolist(), right.tolist()
+
+    got, right = third_gradient(lambda x: x.exp())
+    with pytest.raises(RuntimeError) as caught:
+        third_gradient(lambda x: x * x)
+
+    assert abs(got[0] - right[0]) > 1
+    assert "modified by an inplace operation" in str(caught.value)
+    cost = dict(explain("RuntimeError: Trying to backward through the graph a second time").silences)
+    assert "no error ever comes" in cost["retain_graph=True in a training loop"]
+
+
+def test_a_leaf_marked_dirty_has_its_new_values_in_spite_of_the_error(torch):
+    """It is refused when forward has run, unlike a write to a leaf by itself."""
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError) as caught:
+        Doubled.apply(x)
+
+    assert x.tolist() == [2.0, 2.0]
+    assert explain(caught.value).row.key == "leaf marked dirty"
+
+
 def test_the_culprit_has_the_versions_of_the_message(torch):
     """Of two stale tensors the one that the message describes is marked, even if another was saved later."""
     w, c = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])

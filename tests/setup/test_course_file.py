@@ -32,7 +32,7 @@ def test_an_old_python_can_still_read_the_file():
 
 
 def test_python_2_can_read_the_file_as_well():
-    """No f-string, no `raise ... from`, no annotation, no keyword-only argument, and only ASCII: Python 2.7 parses it."""
+    """No f-string, no `raise ... from`, no annotation, no keyword-only argument, only ASCII: Python 2.7 parses it."""
     tree = ast.parse(SOURCE)
     arguments = [node.args for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
     newer = (ast.JoinedStr, ast.AnnAssign, ast.Nonlocal, ast.YieldFrom, ast.AsyncFunctionDef, ast.NamedExpr)

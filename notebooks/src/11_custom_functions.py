@@ -28,15 +28,17 @@
 # - **C11.9** backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor nothing smaller than it.
 # - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
 # - **C11.11** Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it, argument and result are the same tensor.
-# - **C11.12** A floating-point output that is not marked non-differentiable requires grad, and a loss made of it trains nothing without an error.
+# - **C11.12** A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for it, a loss made of it trains nothing without an error.
 # - **C11.13** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).
 # - **C11.14** With setup_context, forward takes no ctx, and called on its own it is recorded like any other code.
+# - **C11.15** A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without an error.
 #
 # **Minutes** 60; exercises 11.5 to 11.7 are an optional second sitting of 35 · **Needs** lessons 03, 05, 06, 07, 09 · **Opens** `course_lib/function.py` · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 
 # %%
 import course_lib as torch
 import gc
+import warnings
 import weakref
 
 from course_lib.teach import compare, draw, expect_error, lesson, show
@@ -177,9 +179,11 @@ class Mix(torch.autograd.Function):
 
 
 # %% tags=["C11.6", "C11.7"]
-x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
-y = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
+x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
 print("gradcheck:", torch.autograd.gradcheck(lambda x, y: Mix.apply(x, y, 4.0), (x, y)))
+with warnings.catch_warnings(action="ignore"):  # PyTorch warns of float32
+    small = [torch.tensor(value, requires_grad=True) for value in (2.0, 3.0)]
+    print("in float32:", torch.autograd.gradcheck(lambda x, y: Mix.apply(x, y, 4.0), small, raise_exception=False))
 gx, gy = torch.autograd.grad(Mix.apply(x, y, 4.0), (x, y), create_graph=True)
 print("gx and gy:", gx.item(), gy.item())
 print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
@@ -202,7 +206,7 @@ draw(gy)
 #
 # ## Explain
 #
-# **Inputs and outputs have a history, intermediates have none**, since `forward` was not recorded. First derivatives need only the value of `w` and are right, so gradcheck is content. Derivatives of gradients need its history. Cure: save inputs, and compute `w` again in `backward`, which is recorded when anybody wants second derivatives. Or return `w` as a second output: then it belongs to the node. `gradgradcheck` tells the two classes apart.
+# **Inputs and outputs have a history, intermediates have none**, since `forward` was not recorded. First derivatives need only the value of `w` and are right, so gradcheck is content. Derivatives of gradients need its history. Cure: save inputs, and compute `w` again in `backward`, which is recorded when anybody wants second derivatives. (Another cure stands under Break it.) `gradgradcheck` tells the two classes apart.
 
 # %% tags=["C11.7"]
 class Again(Mix):
@@ -221,6 +225,7 @@ for fn in (Mix, Again):
 
 # %% tags=["C11.9", "C11.10"]
 two = torch.stack((x, x))
+print("a wider one, summed:", torch.autograd.grad(Mix.apply(two, y, 4.0).sum(), y))
 print("needed:", Mix.apply(two, y.detach(), 4.0).grad_fn.needs_input_grad)
 short, number, small = lambda ctx, g: (g, g), lambda ctx, g: (g, g, 0.0), lambda ctx, g: (g.sum(), g, None)
 for backward in (short, number, small):
@@ -243,16 +248,29 @@ with expect_error(TypeError, "can only save variables"):
 #
 # | you write | it says | left out |
 # | --- | --- | --- |
-# | `ctx.save_for_backward(…)` | keep these inputs and outputs, check them, release them | no check; memory that waits |
+# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
 # | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
 # | `@once_differentiable` | do not differentiate this backward | a wrong second derivative |
 # | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
 # | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
 # | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
 #
-# As with `save_for_backward`, a second call of a mark replaces the first: name all tensors in one call.
+# As with `save_for_backward`, a second call of a mark replaces the first: name all tensors in one call. (The last cell before the exercises does it.)
+#
+# **The gradient that comes in is not yours.** Other nodes and the caller may hold the same tensor: an addition, for example, sends one tensor to both of its operands. So never write into it, neither with `grad *= 2` nor with `grad.mul_(2)` nor with `grad[0] = 0`. Compute a new tensor. Below, `h + 2 * h` has the slope 3.
 #
 # **A result on `ctx`.** The result holds its node, and the node now holds the result: a ring, which only the garbage collector finds. An input on `ctx` makes no ring, it only outlives backward. A slot has neither trouble.
+
+# %% tags=["C11.15"]
+class Double(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, x: x * 2)
+    backward = staticmethod(lambda ctx, grad: grad.mul_(2))  # writes into what came in
+
+
+pair, grad = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2)
+h = pair * 1
+print("no error:", *torch.autograd.grad(h + Double.apply(h), pair, grad), "- the caller's ones:", grad)
+
 
 # %% tags=["C11.5", "P17"]
 class Exp(torch.autograd.Function):
@@ -264,10 +282,11 @@ class Exp(torch.autograd.Function):
         return result
 
 
+gc.disable()  # an automatic collection in between would find the ring
 held = [weakref.ref(Exp.apply(x, slot)) for slot in (True, False)]
-for when in ("nobody has a name for them:", "after a collection:"):
+for when, then in (("nobody has a name for them:", gc.collect), ("after a collection:", gc.enable)):
     print(when, ["alive" if result() is not None else "gone" for result in held])
-    gc.collect()
+    then()
 
 # %% [markdown]
 # **Second derivatives, refused.** If your backward leaves the graph, through NumPy or through saved intermediates, say so: above `def backward` write `@once_differentiable`, above that `@staticmethod`. But look at the last line. With `** 2` behind it, the gradient that comes in depends on the result. Without, a plain 1 comes in, which has no history, and then your gradient has none either: in a loss that contains it (a gradient penalty) it is a constant, and nothing raises.
@@ -307,7 +326,26 @@ compare(before, draw(h))
 # %% [markdown]
 # The value of `h` is 6, so its slope is 3. Unmarked, only the result knows that; `h` still hangs on `x * 1`, and the write is nowhere in its history. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (Version 2: `mul_` counted one, the mark another.)
 #
+# **An intermediate, returned.** The other cure for `Mix`: return `w` as a second output. Then it belongs to the node, and comes out of its slot with a history. `backward` gets a second gradient, and must use it.
+#
 # **Two methods instead of one.** With `setup_context(ctx, inputs, output)` the computing and the keeping are apart. `inputs` is the tuple of arguments, `output` what `forward` returned; intermediates are out of reach, which is the point. `forward` then takes no `ctx`, so you can also call it directly. The Function below has two results. Its second argument, `tell`, is a function that speaks to `ctx` about the second result: three programs, three ways to tell.
+
+# %%
+class Both(Mix):
+    @staticmethod
+    def forward(ctx, x, y, z):
+        w, ctx.z = x * z, z
+        ctx.save_for_backward(x, y, w)
+        return x * y + y * z + w * y, w
+
+    @staticmethod
+    def backward(ctx, grad, grad_w):
+        gx, gy, _ = Mix.backward(ctx, grad)
+        return gx + grad_w * ctx.z, gy, None
+
+
+print("second derivatives:", torch.autograd.gradgradcheck(lambda x, y: Both.apply(x, y, 4.0)[0], (x, y)))
+
 
 # %%
 class Twin(torch.autograd.Function):
@@ -335,6 +373,8 @@ print("no error, and the gradient is", x.grad.item())
 _, rounded = Twin.apply(x, lambda ctx, rounded: ctx.mark_non_differentiable(rounded))
 with expect_error(RuntimeError, "does not require grad"):
     rounded.backward()
+_, rounded = Twin.apply(x, lambda ctx, r: (ctx.mark_non_differentiable(r), ctx.mark_non_differentiable()))
+print("marked, and then a second call:", rounded.requires_grad)
 doubled, _ = Twin.apply(x, lambda ctx, rounded: ctx.set_materialize_grads(False))
 doubled.backward()
 
@@ -351,14 +391,8 @@ doubled.backward()
 # | B | `y = Exp.apply(x, True); y.mul_(2)` | F | `h = x * 1; Triple.apply(h, False); y = h * 1` |
 # | C | `y = Exp.apply(x, False); y.mul_(2)` | G | `y = Triple.apply(x, True)` |
 # | D | `h = x * 1; y = Cube.apply(h); h.detach().mul_(10)` | H | `y = Times.apply(x, k)` |
-
-# %%
-happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
-
-L.check("11.1", happens)
-
-# %% [markdown]
-# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
+#
+# **11.2 · Diagnose** (5 minutes; the second cell below). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
 #
 # - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
 # - B "My layer returns the pooled values and, as floats, the places they came from. I trained on the places for a week. The loss never moved."
@@ -367,6 +401,11 @@ L.check("11.1", happens)
 # - E "My backward goes through NumPy. A colleague uses it with a gradient penalty, and his results are wrong. I would rather he got an error."
 # - F "Forty outputs, of which most people use one. A profile shows that backward fills memory with zeros."
 # - G "After my layer people reuse their activation in place. Their gradients are wrong, and nobody gets an error. I would rather they did. My forward only reads the activation."
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("11.1", happens)
 
 # %%
 cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
@@ -416,6 +455,10 @@ L.check("11.4", TwoMethods)
 # **A second sitting.** Three longer ones; come back for them when you like.
 #
 # **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
+#
+# **11.6 · In place** (12 minutes; the second cell below). `Scale_.apply(h, k)` multiplies `h` in place by a tensor `k` of one element, of shape `()` or `(1,)`, and returns `h`. All first derivatives must be right, also those of code that goes on using `h`, and for `k` = 0. If `k` is overwritten before backward, that must raise. A copy of `h` may be kept only if somebody needs it: who does? And what must you say about second derivatives, since that copy is made in forward?
+#
+# **11.7 · A spiking neuron** (12 minutes; the third cell below). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
 
 # %%
 class SegmentSum(torch.autograd.Function):
@@ -433,11 +476,6 @@ class SegmentSum(torch.autograd.Function):
 
 
 L.check("11.5", SegmentSum)
-
-# %% [markdown]
-# **11.6 · In place** (12 minutes). `Scale_.apply(h, k)` multiplies `h` in place by a tensor `k` of one element, of shape `()` or `(1,)`, and returns `h`. All first derivatives must be right, also those of code that goes on using `h`, and for `k` = 0. If `k` is overwritten before backward, that must raise. A copy of `h` may be kept only if somebody needs it: who does? And what must you say about second derivatives, since that copy is made in forward?
-#
-# **11.7 · A spiking neuron** (12 minutes; the second cell below). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
 
 # %%
 class Scale_(torch.autograd.Function):
@@ -488,10 +526,11 @@ L.check("11.7", Spikes)
 # | C11.12 mark_non_differentiable | a gradient of 0, then an error | `test_c11_12` |
 # | C11.13 set_materialize_grads | zeros, then None | `test_c11_13` |
 # | C11.14 setup_context | two results with ordinary nodes | `test_c11_14` |
+# | C11.15 the gradient that comes in | 4 for 3; the caller's ones are twos | `test_c11_15` |
 #
 # The tests are in `tests/claims/test_claims_11.py`. They run on our engine and on real PyTorch.
 #
-# **A recipe.** Tensors in `save_for_backward`, once, inputs and outputs only; the rest on `ctx`. Ask `needs_input_grad`. Then `gradcheck`, and `gradgradcheck` or `@once_differentiable`. Written in place? `mark_dirty`. Several outputs? Mark those without gradient.
+# **A recipe.** Every tensor that backward reads goes into `save_for_backward`, in one call; numbers, shapes and settings go on `ctx`. In a slot, inputs and outputs keep their history, and intermediates have none: for second derivatives compute them again, return them, or say `@once_differentiable`. Ask `needs_input_grad`. Never write into the gradient that comes in. Then `gradcheck`, and `gradgradcheck` if second derivatives are allowed. Written in place? `mark_dirty`. Several outputs? Mark those without gradient.
 #
 # **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. What `pack_saved` does here stands there in `python_function.cpp`, what `apply` does with outputs in `custom_function.cpp`.
 #

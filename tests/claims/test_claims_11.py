@@ -362,8 +362,8 @@ def with_rounded(torch, tell, log):
 
 
 def test_c11_12_mark_non_differentiable(torch):
-    """A floating-point output that is not marked non-differentiable requires grad, and a loss made of it trains
-    nothing without an error.
+    """A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for
+    it, a loss made of it trains nothing without an error.
     """
     x = leaf(torch)
     _, rounded = with_rounded(torch, lambda ctx, rounded: None, []).apply(x)
@@ -430,3 +430,29 @@ def test_c11_14_setup_context(torch):
     assert direct.grad_fn.name() == "MulBackward0" and applied.grad_fn.name() == "ScaleBackward"
     for y in (direct, applied):
         assert torch.autograd.grad(y.sum(), x)[0].tolist() == [3.0, 3.0]
+
+
+def test_c11_15_the_gradient_that_comes_in(torch):
+    """A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without
+    an error.
+    """
+
+    def halve(ctx, grad):
+        grad /= 2
+        return grad
+
+    def clear(ctx, grad):
+        right = grad.clone()
+        grad.zero_()
+        return right
+
+    found = []
+    for backward in (lambda ctx, grad: grad.mul_(2), halve, clear, lambda ctx, grad: grad * 2):
+        x, grad = leaf(torch), torch.ones(2, dtype=torch.float64)
+        h = x * 1
+        y = h + make(torch, lambda ctx, x: x * 2, backward).apply(h)
+        (slope,) = torch.autograd.grad(y, x, grad)
+        found.append((slope.tolist(), grad.tolist()))
+
+    wanted = [(4.0, 2.0), (1.0, 0.5), (1.0, 0.0), (3.0, 1.0)]
+    assert found == [([slope] * 2, [left] * 2) for slope, left in wanted]

@@ -435,8 +435,8 @@ EX1 = Exercise(
                 "C: the result is on ctx, not in a slot. There is no version to compare, so there is no error.",
                 happens_but("C", "raises at backward")),
         Mistake("attribute harmless",
-                "C: no error indeed, but ctx.result is y itself, and y is twice as large by now: the gradient is too "
-                "large by 2.", happens_but("C", "fine")),
+                "C: no error indeed, but ctx.result is y itself, and y is twice as large by now: the gradient is "
+                "twice what it should be.", happens_but("C", "fine")),
         Mistake("detached",
                 "D: detach() shares memory and counter with h, so the write is counted, and Cube's slot holds h.",
                 happens_but("D", "silently wrong")),
@@ -846,6 +846,8 @@ EX3 = Exercise(
         Mistake("one gradient",
                 "backward returned one thing, and not a tuple of two. forward has two arguments: the labels get None.",
                 pooling(UNPACK_3, "return (grad / size)[:, :, labels]")),
+        Mistake("guard: wrote into the gradient", "",
+                pooling(UNPACK_3, "grad /= size", "return grad[:, :, labels], None")),
         Mistake("no division",
                 "That is the gradient of a sum. In a mean each pixel counts only one part in size.",
                 pooling(UNPACK_3, "return grad[:, :, labels], None")),
@@ -931,6 +933,12 @@ def check_11_4(answer, torch):
         return almost("one method")
     if tensors_on(out.grad_fn, torch):
         return almost("inputs on ctx")
+    if any(not any(shares(slot, given) for given in (x, y, out)) for slot in slots_of(out.grad_fn)):
+        return almost("a number in a tensor")
+    nothing = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    found = torch.autograd.grad(answer.apply(x, nothing, z).sum(), (x, nothing))
+    if not all(map(near, found, (nothing.detach(), (x + z + x * z).detach()))):
+        return almost("not at 0")
     direct = answer.forward(x, y, z)
     if not near(direct.detach(), out):
         return not_yet("forward, called on its own, should give the same result.")
@@ -1012,8 +1020,6 @@ EX4 = Exercise(
             "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n        w = x * ctx.z\n",
         ).replace("ctx.z + x * ctx.z)", "ctx.z + w)"),
         SETUP_4.replace("return x * y + y * z + x * y * z", "return (x + z + x * z) * y"),
-        SETUP_4.replace("ctx.save_for_backward(x, y)", "ctx.save_for_backward(x, y, output)")
-        .replace("x, y = ctx.saved", "x, y, out = ctx.saved").replace("(x + ctx.z + x * ctx.z)", "out / y"),
         SETUP_4.replace(
             "        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None",
             "        with torch.enable_grad():\n"
@@ -1053,6 +1059,17 @@ EX4 = Exercise(
                 SETUP_4.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
                                 "ctx.save_for_backward(*inputs)")
                 .replace("x, y = ctx", "x, y, z = ctx").replace("ctx.z", "z")),
+        Mistake("not at 0",
+                "All derivatives are right where y is not 0. At y = 0 the gradients are not: is there a division?",
+                SETUP_4.replace("ctx.save_for_backward(x, y)", "ctx.save_for_backward(x, y, output)")
+                .replace("x, y = ctx.saved", "x, y, out = ctx.saved").replace("(x + ctx.z + x * ctx.z)", "out / y")),
+        Mistake("a number in a tensor",
+                "All derivatives are right. But a slot holds a tensor that is neither an input nor the result. A plain "
+                "number needs no tensor and no slot: it belongs on ctx.",
+                SETUP_4.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
+                                "x, y, z = inputs\n        ctx.save_for_backward(x, y, torch.tensor(z))")
+                .replace("x, y = ctx", "x, y, z = ctx").replace("ctx.z", "z")
+                .replace("tensor(z)", "tensor(z, dtype=x.dtype)")),
         Mistake("three arguments",
                 "forward has three arguments; backward returns three things, and z gets None.",
                 SETUP_4.replace(", None", "")),
@@ -1184,8 +1201,8 @@ EX5 = Exercise(
     ),
     mistakes=(
         Mistake("marked only",
-                "The places are marked now. backward still counts a cell as ended in its own last row, and reads one "
-                "row too far.", MARKED_5),
+                "The places are marked now. backward still reads a row of the gradient that does not exist: there is "
+                "one row for each cell, counted from 0.", MARKED_5),
         Mistake("unmarked",
                 "The sums are right, gradients too. But the places still require grad: a loss made of them runs "
                 "without an error, and x gets zeros from it. Mark the tensor that you return, in one call.",
@@ -1307,14 +1324,14 @@ def scale_slopes(torch, x, k, weights, needs_x):
 def k_learns(answer, torch):
     """Does k get a gradient when only k requires one?"""
     h, k = array(torch, 4), scalar(torch, 2)
-    return torch.autograd.grad(answer.apply(h, k).sum(), k, allow_unused=True)[0] is not None
+    return torch.autograd.grad((answer.apply(h, k) * 1).sum(), k, allow_unused=True)[0] is not None
 
 
 def when_k_is_zero(answer, torch):
     """The verdict on k = 0, where nothing can be had back by dividing, and on second derivatives; or None."""
     x, k = array(torch, 4, low=0.5, requires_grad=True), scalar(torch, 0)
     h = answer.apply(x * 1, k)
-    (found,) = torch.autograd.grad(h.sum(), k, retain_graph=True)
+    (found,) = torch.autograd.grad((h * 1).sum(), k, retain_graph=True)
     if not near(found.reshape(()), x.detach().sum()):
         return almost("divided")
     return None if graph_of_gradient(torch, h, (x, k)) == "an error" else almost("twice")
@@ -1324,7 +1341,7 @@ def when_k_has_a_dimension(answer, torch):
     """The verdict on a k of shape (1,), which has one element too; or None."""
     x, k = array(torch, 4, low=0.5, requires_grad=True), torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
     try:
-        (found,) = torch.autograd.grad(answer.apply(x * 1, k).sum(), k)
+        (found,) = torch.autograd.grad((answer.apply(x * 1, k) * 1).sum(), k)
     except RuntimeError as error:
         if SHAPE not in str(error):
             raise
@@ -1336,7 +1353,7 @@ def when_k_is_overwritten(answer, torch):
     """The verdict on a write into k between forward and backward, or None."""
     x, k = array(torch, 3, requires_grad=True), scalar(torch, 2)
     h, k_now = x * 1, k * 1
-    y = answer.apply(h, k_now).sum()
+    y = (answer.apply(h, k_now) * 1).sum()  # sum alone sends one number, expanded
     on_ctx = tensors_on(h.grad_fn, torch)
     k_now.detach().mul_(5)
     try:
@@ -1413,12 +1430,16 @@ EX6 = Exercise(
         Mistake("unmarked",
                 "The values are right, but what apply returns is not h itself: unmarked, a returned input becomes a "
                 "view, and h keeps its old history.", scaled_once((SAVE_6, "x.mul_(k)", "return x"), BACK_6)),
+        Mistake("guard: wrote into the gradient", "",
+                scaled_once((SAVE_6, *WRITE_6),
+                            (BACK_6[0], "grad_k = None if before is None else grad * before",
+                             "return grad.mul_(k), grad_k"))),
         Mistake("not in place",
                 "h has not changed. (x * k, for one, makes a new tensor.) Asked is a write into x.",
                 scaled_once((SAVE_6, "return x * k"), BACK_6)),
         Mistake("saved after the write",
-                "The gradient of k is too large by k itself: what you kept is x after the write. Keep a copy made "
-                "before it.",
+                "The gradient of k is k times what it should be: what you kept is x after the write. Keep a copy "
+                "made before it.",
                 scaled_once(("x.mul_(k)", "ctx.mark_dirty(x)", SAVE_6, "return x"), BACK_6)),
         Mistake("always a copy",
                 "Right, and dearer than need be: when k is frozen nobody reads the old values, and they are still "
@@ -1647,6 +1668,8 @@ EX7 = Exercise(
         Mistake("no steepness",
                 "Almost: the sigmoid's argument has the factor steepness inside, so the chain rule gives one more.",
                 spikes((SMOOTH[0], "grad_u = grad * s * (1 - s)"), *RERUN, GRADS)),
+        Mistake("guard: wrote into the gradient", "",
+                spikes((SMOOTH[0], "grad *= ctx.steepness * s * (1 - s)", "grad_u = grad"), *RERUN, GRADS)),
         Mistake("no threshold",
                 "The smooth step stands at 0. It must stand at the threshold, where the hard step is.",
                 spikes(("s = torch.sigmoid(ctx.steepness * u)", SMOOTH[1]), *RERUN, GRADS)),

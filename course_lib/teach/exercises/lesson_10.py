@@ -568,7 +568,7 @@ DEVIATIONS = {  # what a loop can do otherwise: (the choice that is asked for, o
     "share": ("parts", {
         "one": "sum of means", "batches": "divided by something else", "rows": "averaged twice",
         "size": "divided by its rows", "each": "divided as it grows", "after": "clipped before it is divided",
-        "total": "summed over the rows", "all": "summed over the rows"}),
+        "total": "summed over the rows", "all": "summed over the rows", "two": "divided by two"}),
     "clip": ("batch", {"part": "clipped too often", "never": "not clipped", "own": "clipped one by one",
                        "value": "clipped by value", "always": "made longer"}),
     "rate": ("late", {"early": "first rate skipped", "part": "a rate for each part", "never": "rate never changed",
@@ -604,7 +604,7 @@ def run_loop(torch, model, batches, most, clear="batch", share="parts", clip="ba
             if clear == "part":
                 optimizer.zero_grad()
             by = {"parts": len(parts), "batches": len(batches), "rows": len(x) * len(parts),
-                  "size": len(x), "total": len(parts) / len(x), "all": 1 / len(x)}.get(share, 1)  # fmt: skip
+                  "size": len(x), "total": len(parts) / len(x), "all": 1 / len(x), "two": 2}.get(share, 1)  # fmt: skip
             (torch.nn.MSELoss()(model(x), t) / by).backward()
             if share == "each":
                 divide(len(parts))
@@ -643,11 +643,13 @@ def worlds():
     return [(settings, name) for _, settings, name in sorted(found, key=lambda one: one[0])]
 
 
-def task_10_3(torch):
+def task_10_3(torch, quiet):
     """A random network, three batches of micro-batches, and a norm that two of them exceed and one does not.
 
-    That one would not exceed it even if its parts and rows were added and not averaged, so that wrong factors show.
+    That one, of `quiet` parts, would not exceed it even if its parts and rows were added and not averaged, so that
+    wrong factors show.
     """
+    others = [parts for parts in (2, 3, 4) if parts != quiet]
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
 
     def part(scale):
@@ -655,7 +657,7 @@ def task_10_3(torch):
         return x, t if scale > 1 else t + model(x).detach()
 
     while True:
-        plan = random.sample([(2, 0.03), (3, 8.0), (4, 4.0)], 3)
+        plan = random.sample([(quiet, 0.03), (others[0], 8.0), (others[1], 4.0)], 3)
         batches = [[part(scale) for _ in range(parts)] for parts, scale in plan]
         most = random.uniform(2, 3)
         _, norms = run_loop(torch, model, batches, most)
@@ -700,9 +702,9 @@ def same_lists(one, other):
     return all(near(a, b, 1e-5) for a, b in zip(one, other, strict=True))
 
 
-def judged_loop(answer, torch):
+def judged_loop(answer, torch, quiet):
     """The verdict about one random task, or None when it was solved."""
-    model, batches, most = task_10_3(torch)
+    model, batches, most = task_10_3(torch, quiet)
     wanted, _ = run_loop(torch, model, batches, most)
     got, seen = run_answer(answer, torch, model, batches, most)
     if sum(seen["sizes"]) != sum(len(x) for parts in batches for x, _ in parts):
@@ -745,10 +747,10 @@ def judged_steps(torch, model, batches, most, got, wanted, seen):
 
 @trains
 def check_10_3(answer, torch):
-    for _ in range(2):
+    for quiet in random.sample((2, 3), 2):  # no fixed number is right for both
         with warnings.catch_warnings():  # the wrong order of scheduler and optimizer warns; the check says more
             warnings.simplefilter("ignore")
-            verdict = judged_loop(answer, torch)
+            verdict = judged_loop(answer, torch, quiet)
         if verdict:
             return verdict
     return correct("the gradient is complete, then shortened once, then used at the rate that holds, then cleared.")
@@ -813,6 +815,10 @@ EX3 = Exercise(
                 "parts.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >(mse(model(x), t) / len(batches)).backward(); "
                            "CLIP; optimizer.step(); scheduler.step()")),
+        Mistake("divided by two",
+                "You divide by 2, also in a batch of more parts. How many there are, the batch says.",
+                fit_source("optimizer.zero_grad(); for x, t in parts:; >(mse(model(x), t) / 2).backward(); CLIP; "
+                           "optimizer.step(); scheduler.step()")),
         Mistake("clipped too often",
                 "Half a sum is shortened when each part is clipped, and the direction is another one afterwards.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; >CLIP; optimizer.step(); "
@@ -940,13 +946,18 @@ class Hand:
         if g is None and slip != "None as zero":
             return
         g, self.n = g or 0.0, self.n + 1
-        n = {"count of calls": calls, "count of all": steps, "count stays 1": 1}.get(slip, self.n)
+        n = {"count of calls": calls, "count of all": steps, "count stays 1": 1,
+             "a step behind": max(1, self.n - 1)}.get(slip, self.n)
         if slip == "betas exchanged":
             b1, b2 = b2, b1
         if slip in ("shares exchanged", "first shares"):
             b1 = 1 - b1
         if slip == "shares exchanged":
             b2 = 1 - b2
+        if self.n == 1 and slip in ("begun with g", "begun with both"):
+            self.m = g
+        if self.n == 1 and slip in ("begun with squares", "begun with both"):
+            self.s = g * g
         self.m = (0 if slip == "average replaced" else b1) * self.m + (1 if slip == "no share" else 1 - b1) * g
         self.s = (0 if slip == "squares replaced" else b2) * self.s
         self.s += (1 if slip == "no share of squares" else 1 - b2) * (abs(g) if slip == "not squared" else g * g)
@@ -974,9 +985,11 @@ SLIPS = {  # what may have slipped -> the name of the mistake
     **{slip: "no share" for slip in ("no share", "no share of squares")},
     **{slip: "count stays 1" for slip in ("count stays 1", "first stays", "second stays")},
     **{slip: "shares exchanged" for slip in ("shares exchanged", "first shares")},
+    **{slip: "begun with the gradient" for slip in ("begun with g", "begun with squares", "begun with both")},
     **{slip: "average replaced" for slip in ("average replaced", "squares replaced")},
     **{slip: slip for slip in ("eps under the root", "no root", "root before correction", "betas exchanged",
-                               "not squared", "uphill", "None as zero", "stopped at None", "no eps")},
+                               "not squared", "uphill", "None as zero", "stopped at None", "no eps",
+                               "a step behind")},
 }  # fmt: skip
 NAMES = {"step", "exp_avg", "exp_avg_sq"}
 
@@ -1098,7 +1111,7 @@ def judged_state(by_hand, state):
         if not isinstance(known, dict) or not set(known) >= NAMES:
             return not_yet("`state` should have, under each parameter that was stepped, a dictionary with the keys "
                            '"step", "exp_avg" and "exp_avg_sq".')  # fmt: skip
-        if as_number(known["step"]) == hand[0].n + 1:
+        if as_number(known["step"]) == by_hand.calls == hand[0].n + 1:
             return almost("None counts")
         if as_number(known["step"]) != hand[0].n:
             return not_yet(f'The "step" of a parameter that was stepped {hand[0].n} times is {known["step"]}.')
@@ -1245,7 +1258,8 @@ def adam(torch, params, state, lr, b1, b2, eps):
                 "The numbers are right, but the write was not counted: a graph that still needs the old values would "
                 "not find out.", adam_but(("p.sub_(", "p.data.sub_("))),
         Mistake("names moved",
-                "No parameter has changed. p = p - … makes a new tensor, and gives it the name p inside the loop only.",
+                "No parameter has changed. (A line such as p = p - … makes a new tensor, and gives it the name p "
+                "inside the loop only.)",
                 adam_but(("p.sub_(lr * m / (s.sqrt() + eps))", "p = p - lr * m / (s.sqrt() + eps)"))),
         Mistake("average replaced",
                 "A running average keeps b1, or b2, of what it was. Here the new part stands alone, so all earlier "
@@ -1260,6 +1274,14 @@ def adam(torch, params, state, lr, b1, b2, eps):
         Mistake("count stays 1",
                 "A divisor is the same in every step. It must come nearer to 1 as the count goes up.",
                 adam_but(('mine["step"] += 1', 'mine["step"] = 1'))),
+        Mistake("a step behind",
+                "The first step is right, and from the second on the count that corrects is too small by one.",
+                adam_but(('            mine["step"] += 1\n', '            n = mine["step"] or 1\n'),
+                         ('** mine["step"]', "** n"), ("+ eps))\n", '+ eps))\n            mine["step"] += 1\n'))),
+        Mistake("begun with the gradient",
+                "An average begins with the first gradient, or with its square. It begins at 0: the divisors make up "
+                "for that.",
+                adam_but(('"exp_avg": torch.zeros_like(p)', '"exp_avg": p.grad.clone()'))),
         Mistake("shares exchanged",
                 "The shares have changed places: an average keeps the part b1 of what it was, and the new gradient has "
                 "the rest.",
@@ -1303,7 +1325,7 @@ def adam(torch, params, state, lr, b1, b2, eps):
 class Epochs:
     """A random task for `keep_best`: a network, and test losses whose course over the epochs is laid down."""
 
-    def __init__(self, torch, best, epochs):
+    def __init__(self, torch, best, epochs, course):
         nn = torch.nn
         self.torch, self.best, self.epochs, self.states, self.changed = torch, best, epochs, {}, False
         self.trained, self.tested = [], []  # (train mode?, grad mode?) of each epoch; and the epoch before them
@@ -1314,6 +1336,7 @@ class Epochs:
         self.losses = random.sample(others, len(others))
         self.losses.insert(random.randrange(len(others)), highest)  # not as the last
         self.losses.insert(best, lowest)
+        self.losses = [course(loss, lowest) for loss in self.losses]
 
     def run(self, model):
         """The loss of the model on a random batch."""
@@ -1345,8 +1368,13 @@ def state_of(model):
 
 @trains
 def check_10_5(answer, torch):
-    for best, epochs in ((random.choice((1, 2)), 5), (2, 4), (random.choice((0, 5)), 6)):
-        task = Epochs(torch, best, epochs)
+    for best, epochs, course in (
+        (random.choice((1, 2)), 5, lambda loss, lowest: loss),
+        (2, 5, lambda loss, lowest: loss - lowest),  # the best is 0
+        (random.choice((0, 5)), 6, lambda loss, lowest: loss - 50),  # all are negative
+        (1, 4, lambda loss, lowest: loss * 1e6),
+    ):
+        task = Epochs(torch, best, epochs, course)
         returned = answer(torch, task.model, task.train_epoch, task.test_loss, epochs)
         verdict = judged_run(torch, task, returned)
         if verdict:
@@ -1372,6 +1400,8 @@ def judged_run(torch, task, returned):
     if not isinstance(returned, float):
         return not_yet("The best test loss should come back as a number.")
     if not near([returned], [min(task.losses)], 1e-6):
+        if min(task.losses) == 0 and any(near([returned], [loss], 1e-6) for loss in task.losses[task.best + 1 :]):
+            return almost("zero is no loss")
         if near([returned], [task.losses[-1]]):
             return almost("the last loss")
         return almost("the highest loss") if near([returned], [max(task.losses)]) else not_yet(
@@ -1394,6 +1424,10 @@ def not_the_best(task):
         return almost("the last epoch")
     if not parameters & set(wrong):
         return almost("buffers forgotten")
+    if now == task.states.get(task.best - 1):
+        return almost("an epoch too early")
+    if now in task.states.values():
+        return not_yet("The model is in the state of a test, but not of the one with the lowest loss.")
     return not_yet(f"The model is in no state that it had at a test: {', '.join(wrong)} should have other values.")
 
 
@@ -1443,6 +1477,15 @@ EX5 = Exercise(
                 "The model is in the state of the last epoch. Was the best state copied, or does it share the memory "
                 "that later steps write to? And was it put back into this model?",
                 SOLVED_5.replace(COPIED, "dict(model.state_dict())")),
+        Mistake("an epoch too early",
+                "The model is in the state of the epoch before the best one. When is the state copied: before the "
+                "training that made it the best, or after the test?",
+                SOLVED_5.replace("        model.train()\n", "        before = copy.deepcopy(model.state_dict())\n"
+                                 "        model.train()\n").replace("loss, " + COPIED, "loss, before")),
+        Mistake("zero is no loss",
+                "A test loss was exactly 0, and a later one, which is higher, has come back. (0.0 counts as false: "
+                "`not best` and `best or …` take it for nothing.)",
+                SOLVED_5.replace("loss < best", "not best or loss < best").replace('float("inf")', "None")),
         Mistake("buffers forgotten",
                 "The parameters are those of the best epoch, the running averages of batch norm are not. They belong "
                 "to the state, too.",

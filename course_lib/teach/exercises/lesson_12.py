@@ -598,7 +598,7 @@ class Boom(Exception):
     """What a pass of the check fails with."""
 
 
-def logged_model(torch):
+def logged_model(torch, filled=("first", "bias", "gain")):
     """A model and its twin: a frozen, an unused and a masked parameter, gradients from before, several shapes."""
     shapes = {"first": (2, 3), "bias": (3,), "frozen": (3,), "second": (3,), "gain": (), "masked": (1, 2, 1),
               "idle": (2,)}  # fmt: skip
@@ -609,7 +609,7 @@ def logged_model(torch):
             for name in shapes:
                 setattr(self, name, torch.nn.Parameter(numbers_of[name].clone()))
             self.frozen.requires_grad_(False)
-            for name in ("first", "bias", "gain"):
+            for name in filled:
                 getattr(self, name).grad = numbers_of[name, "grad"].clone()
 
         def forward(self, x, error=None):
@@ -633,16 +633,16 @@ def fails(error):
 
 
 def check_12_3(answer, torch):
-    for _ in range(3):
-        verdict = one_log(answer, torch)
+    for filled in ((), ("idle", "frozen"), ()):
+        verdict = one_log(answer, torch, ("first", "bias", "gain", *filled))
         if verdict is not None:
             return verdict
     return check_failing_pass(answer, torch)
 
 
-def one_log(answer, torch):
+def one_log(answer, torch, filled):
     """The verdict on one pass that ends well, or None when nothing is to be said."""
-    (model, twin), x = logged_model(torch), leaf_like(torch, 4, 2)
+    (model, twin), x = logged_model(torch, filled), leaf_like(torch, 4, 2)
     other = x.detach().clone().requires_grad_()
     twin(other).backward()  # what the pass does without a logger
     before = {name: None if p.grad is None else p.grad.clone() for name, p in model.named_parameters()}
@@ -696,7 +696,8 @@ def judge_norms(found, model, twin, before):
         found = {name: float(norm) for name, norm in found.items()}
     except (TypeError, ValueError, RuntimeError):
         return not_yet("The values of the dictionary should be numbers.")
-    sums = {name: p.grad for name, p in twin.named_parameters() if p.grad is not None}
+    sums = {name: p.grad for name, p in twin.named_parameters()
+            if p.grad is not None and name not in ("idle", "frozen")}  # fmt: skip
     brought = {n: flat(g if before[n] is None else g - before[n]) for n, g in sums.items()}
     wanted = {n: math.hypot(*values) for n, values in brought.items()}
     if list(found) == ["idle"]:  # no gradient reaches it: the name was looked up after the loop
@@ -704,6 +705,8 @@ def judge_norms(found, model, twin, before):
     if found.keys() == wanted.keys() - {"masked"}:
         return almost("norms of 0")
     if extra := [str(name) for name in found if name not in wanted]:
+        if all(before.get(name) is not None for name in extra):
+            return almost("filled before")
         return not_yet(f"In the dictionary, though no gradient reaches it: {', '.join(extra)}.")
     if missing := [name for name in wanted if name not in found]:
         return not_yet(f"A gradient reaches {', '.join(missing)}, and the dictionary does not say so.")
@@ -828,6 +831,16 @@ def gradient_norms(torch, model, loss):
                 "A gradient of zeros reaches one parameter, and its norm is 0. That is not the same as a parameter "
                 "that no gradient reaches: your dictionary leaves it out.",
                 logger(BOUND, *FINALLY[:-1], "return {name: norm for name, norm in norms.items() if norm}")),
+        Mistake("filled before",
+                "In the dictionary is a parameter that has a .grad from an earlier pass. No gradient of this pass "
+                "reaches it.",
+                """\
+def gradient_norms(torch, model, loss):
+    before = {n: None if p.grad is None else p.grad.clone() for n, p in model.named_parameters()}
+    loss.backward()
+    grads = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
+    return {n: (g if before[n] is None else g - before[n]).norm().item() for n, g in grads.items()}
+"""),
         Mistake("sums lost",
                 "When the pass ends well, all is right. When it fails half-way, .grad is not what it was plus what had "
                 "been added by then.",
@@ -1104,8 +1117,8 @@ def turn_round(torch, h, strength):
                 "gradient.",
                 turned("return h * -strength")),
         Mistake("cut off",
-                "No gradient gets through to h at all: then the features learn nothing from this head, instead of the "
-                "opposite.", turned("return h.detach() * 1")),
+                "Nothing leads from your tensor to h: a pass that asks for the gradient of the features gets none "
+                "through this head.", turned("return h.detach() * 1")),
         Mistake("the sign",
                 "The gradient is scaled, but not turned round: -strength, not strength.",
                 turned("r = h * 1", GUARDED, HOOK_4.replace("-strength", "strength"), "return r")),
@@ -1446,8 +1459,8 @@ def judge_steps(torch, parameters, idle, moved, old, grads, lr, handles):
         if not any(map(tensor_hooks, parameters)):
             if inspect.isgenerator(handles):
                 return not_yet("Your function gave back a generator, and that does nothing until somebody asks it.")
-            return not_yet("No hook stands on the parameters. (What `parameters` is may be gone through once only, as "
-                           "with net.parameters().)")  # fmt: skip
+            return not_yet("No hook stands on a parameter that the pass reaches. (What `parameters` is may be gone "
+                           "through once only, as with net.parameters().)")  # fmt: skip
         return almost("only the last" if steps_the_last(torch, parameters, idle) else "nothing written")
     right = sum(near(flat(m / lr), flat(-g), 1e-6) for m, g in zip(moved, grads, strict=True))
     return not_yet(f"{right} of the {len(grads)} parameters that the pass reaches moved by -lr times their gradient.")

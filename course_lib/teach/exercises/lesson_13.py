@@ -627,6 +627,7 @@ def functions_of(torch, x):
         "times a weight": (lambda x: (k * x).sum(), lambda v: nothing),
         "with a weight": (lambda x: (k * x * x).sum(), lambda v: 2 * k.detach() * v),
         "relu": (lambda x: (a * torch.relu(x)).sum(), lambda v: nothing),
+        "valley": (lambda x: (c * (x - now) ** 2).sum(), lambda v: 2 * c * v),
     }, k  # fmt: skip
 
 
@@ -705,6 +706,8 @@ def one_product(answer, torch, name, f, x, v, wanted):
         return not_yet("Return one tensor, of the shape of x.")
     if found.dtype != x.dtype:
         return not_yet(f"x has the type {x.dtype}, your result {found.dtype}.")
+    if name == "valley" and not any(flat(found)):
+        return almost("flat is not straight")
     if not near(found, wanted, 1e-8):
         return name_product(torch, counted, f, x, v, found, wanted)
     return almost("row by row") if counted.passes > 4 else None
@@ -771,6 +774,10 @@ EX3 = Exercise(
                 "For f = k · x with a learnable k, the gradient has a history that leads to k, not to x. Zeros are "
                 "wanted there, and grad can make them.",
                 product_source(FIRST_3, *ZERO_3, SECOND_3.replace(", materialize_grads=True", ""))),
+        Mistake("flat is not straight",
+                "At the bottom of a valley all slopes are zero, and your function returns zeros there. But the slopes "
+                "change with x.",
+                product_source(FIRST_3, ZERO_3[0][:-1] + " or not g.any():", *ZERO_3[1:], SECOND_3)),
         Mistake("None for zeros",
                 "For a straight f your function returns None. Asked is the product, which is zeros there.",
                 product_source(FIRST_3, *ZERO_3, SECOND_3.replace("materialize_grads", "allow_unused"))),

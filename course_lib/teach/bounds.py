@@ -290,7 +290,7 @@ def protected_state(engines):
     saved = [(kind, kind.save(engine), engine) for engine in engines for kind in (kind_of(engine),)]
     random.seed(SEED)
     with warnings.catch_warnings(), protected_numpy():
-        warnings.simplefilter("ignore")
+        warnings.filterwarnings("ignore", message=".*")  # no answer writes it so: the guard sees one that adds its own
         for kind, _, engine in saved:
             kind.start(engine)
         try:

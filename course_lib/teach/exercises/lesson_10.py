@@ -562,7 +562,7 @@ EX2 = Exercise(
 
 # --- 10.3 ---------------------------------------------------------------------------------------------------
 
-RATE = 0.02
+RATE, ROWS = 0.02, 5  # of the optimizer; of a micro-batch, more than there are micro-batches in any batch
 DEVIATIONS = {  # what a loop can do otherwise: (the choice that is asked for, others), each with a mistake's name
     "clear": ("batch", {"part": "only the last part", "never": "never cleared"}),
     "share": ("parts", {
@@ -653,7 +653,7 @@ def task_10_3(torch, quiet):
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
 
     def part(scale):
-        x, t = random_tensor(torch, 4, 2).double(), random_tensor(torch, 4, 1).double() * scale
+        x, t = random_tensor(torch, ROWS, 2).double(), random_tensor(torch, ROWS, 1).double() * scale
         return x, t if scale > 1 else t + model(x).detach()
 
     while True:
@@ -662,7 +662,7 @@ def task_10_3(torch, quiet):
         most = random.uniform(2, 3)
         _, norms = run_loop(torch, model, batches, most)
         small, middle, _ = sorted(norms)
-        if small * 1.2 * 4 * len(batches[norms.index(small)]) < most < middle / 1.2:
+        if small * 1.2 * ROWS * len(batches[norms.index(small)]) < most < middle / 1.2:
             ends = [run_loop(torch, model, batches, most, clip=clip)[0] for clip in ("never", "own", "value")]
             if not any(same_lists(one, other) for one, other in itertools.combinations(ends, 2)):
                 return model, batches, most
@@ -709,7 +709,7 @@ def judged_loop(answer, torch, quiet):
     got, seen = run_answer(answer, torch, model, batches, most)
     if sum(seen["sizes"]) != sum(len(x) for parts in batches for x, _ in parts):
         return not_yet("Each micro-batch should go through the model once.")
-    if max(seen["sizes"]) > 4:
+    if max(seen["sizes"]) > ROWS:
         return almost("one big batch")
     if "B" not in seen["events"]:
         return not_yet("No backward pass has reached the model.")
@@ -749,7 +749,7 @@ def judged_steps(torch, model, batches, most, got, wanted, seen):
 def check_10_3(answer, torch):
     for quiet in random.sample((2, 3), 2):  # no fixed number is right for both
         with warnings.catch_warnings():  # the wrong order of scheduler and optimizer warns; the check says more
-            warnings.simplefilter("ignore")
+            warnings.filterwarnings("ignore", message=".*")
             verdict = judged_loop(answer, torch, quiet)
         if verdict:
             return verdict
@@ -811,8 +811,8 @@ EX3 = Exercise(
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >mse(model(x), t).backward(); CLIP; "
                            "optimizer.step(); scheduler.step()")),
         Mistake("divided by something else",
-                "You divide by the number of batches. A mean over one batch has as many shares as that batch has "
-                "parts.",
+                "You divide by 3, as many as there are batches. A mean over one batch has as many shares as that batch "
+                "has parts.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >(mse(model(x), t) / len(batches)).backward(); "
                            "CLIP; optimizer.step(); scheduler.step()")),
         Mistake("divided by two",
@@ -844,6 +844,11 @@ EX3 = Exercise(
                 "The model is in eval mode afterwards. This loop trains: layers such as dropout should be at work.",
                 fit_source("model.eval(); optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); "
                            "scheduler.step()")),
+        Mistake("guard: left a setting",
+                "A warning that you silence here is silent in the whole notebook.",
+                "import warnings\n\n\n"
+                + fit_source("warnings.simplefilter('ignore'); optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; "
+                             "scheduler.step(); optimizer.step()")),
         Mistake("two rates a batch",
                 "The scheduler goes on twice with every batch, so every step but the first has too small a rate.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); "
@@ -1328,7 +1333,7 @@ class Epochs:
     def __init__(self, torch, best, epochs, course):
         nn = torch.nn
         self.torch, self.best, self.epochs, self.states, self.changed = torch, best, epochs, {}, False
-        self.trained, self.tested = [], []  # (train mode?, grad mode?) of each epoch; and the epoch before them
+        self.trained, self.tested = [], []  # (train mode?, grad mode?); (epoch, train mode?, with a graph?)
         self.model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.2), nn.Linear(3, 1))
         self.parameters = list(self.model.parameters())
         self.optimizer = torch.optim.SGD(self.parameters, lr=0.1)
@@ -1357,9 +1362,10 @@ class Epochs:
     def test_loss(self, model):
         """A forward pass, in the mode in which the model is; its loss is the one laid down for this epoch."""
         epoch = len(self.trained) - 1
-        self.tested.append((epoch, model.training, self.torch.is_grad_enabled()))
         self.states[epoch] = state_of(model)
-        return self.run(model) * 0 + self.losses[epoch]
+        loss = self.run(model) * 0 + self.losses[epoch]
+        self.tested.append((epoch, model.training, loss.requires_grad))
+        return loss
 
 
 def state_of(model):
@@ -1471,6 +1477,8 @@ EX5 = Exercise(
         .replace("load_state_dict(kept)", "load_state_dict(kept.pop())")
         .replace("        model.train()\n", "")
         .replace("        if loss", "        model.train()\n        if loss"),
+        SOLVED_5.replace("        with torch.no_grad():\n    ", "        model.requires_grad_(False)\n")
+        .replace("        if loss", "        model.requires_grad_(True)\n        if loss"),
     ),
     mistakes=(
         Mistake("the last epoch",

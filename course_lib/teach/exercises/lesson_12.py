@@ -1035,11 +1035,16 @@ def reversal_of_plain(answer, torch):
         with torch.no_grad():
             h = leaf_like(torch, 3) * 1
             r = answer(torch, h, 0.5)
-        s = answer(torch, torch.ones(3), 0.5)
+        ones = torch.ones(3)
+        s = answer(torch, ones, 0.5)
     except RuntimeError as error:
         if PLAIN in str(error):
             return almost("evaluation")
         raise
+    if isinstance(s, torch.Tensor) and isinstance(r, torch.Tensor):
+        for plain, result in ((h, r), (ones, s)):
+            if plain.data_ptr() == result.data_ptr():
+                return almost("one memory in evaluation")
     if not isinstance(r, torch.Tensor) or not near(flat(r), flat(h)) or not near(flat(s), [1.0, 1.0, 1.0]):
         return not_yet("In evaluation, where h requires no grad, the values are other ones.")
     if r.requires_grad or s.requires_grad:
@@ -1103,6 +1108,10 @@ def turn_round(torch, h, strength):
                 "Your tensor is a view of h: they share one memory. Whoever writes into one in place (relu_, mul_) "
                 "changes the other, or is refused. Make a tensor with memory of its own.",
                 turned("r = h.view_as(h)", GUARDED, HOOK_4, "return r")),
+        Mistake("one memory in evaluation",
+                "In evaluation your tensor lies in the memory of h: whoever writes into one in place changes the "
+                "other. It wants memory of its own there, too.",
+                turned("if not h.requires_grad:", "    return h", "r = h * 1", HOOK_4.strip(), "return r")),
         Mistake("history cut",
                 "The numbers are right. But in a pass with create_graph=True, what goes on to h is no longer connected "
                 "with what came back: in a gradient penalty it is a constant.",
@@ -1380,8 +1389,9 @@ def network(torch, parameters, x):
 
 @hooks_in_words
 def check_12_6(answer, torch):
-    for _ in range(3):
+    for gain in (1.0, 0.03, 1.0):
         parameters, idle, x = stepping_case(torch)
+        parameters[-1].detach().mul_(gain)  # small gradients as well
         lr, x = random.uniform(0.0001, 0.0005), x.detach()
         old = [p.detach().clone() for p in parameters]
         grads = torch.autograd.grad(network(torch, parameters, x), parameters)

@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import importlib.util
 import os
 import sys
 import tempfile
@@ -85,7 +86,10 @@ def pytest_report_teststatus(report, config):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say in one line what was skipped and why: the number alone tells nobody whether it matters."""
+    """Say in one line what was not run and why: a number alone tells nobody whether it matters."""
+    if importlib.util.find_spec("torch") is None:
+        how = "`python3 course.py setup --torch` installs it"
+        terminalreporter.write_line(f"Not run: the tests that compare with PyTorch, which is not installed ({how}).")
     reasons = collections.Counter()
     for report in terminalreporter.stats.get("skipped", []):
         words = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

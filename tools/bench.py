@@ -786,14 +786,14 @@ print(bench.json.dumps({"forward": before, "backward": after}))
 """
 
 OFF = COMMON + """
-job = bench.CHAIN[NAME](lib, "constants", 1000, 1)
+job = bench.CHAIN[NAME](lib, "constants", SIZE, 1)
 def hooked(lib):
     x, c = bench.leaf(lib, bench.only(1, 1)), lib.tensor(bench.only(1.0001, 1))
     for register in (x.register_hook, x.register_post_accumulate_grad_hook):
         register(lambda *_: None).remove()
     def forward():
         y = x
-        for _ in range(1000):
+        for _ in range(SIZE):
             y = y * c
         return y
     return bench.tensor_job(forward, [x])
@@ -951,7 +951,8 @@ def import_time(name, quick):
 
 
 def off(what, name, quick):
-    return median(run_program(OFF, NAME=name, WHAT=what, N=3 if quick else 9) for _ in range(1 if quick else 3))
+    wanted = {"NAME": name, "WHAT": what, "SIZE": 1000, "N": 3 if quick else 9}
+    return median(run_program(OFF, **wanted) for _ in range(1 if quick else 3))
 
 
 def hooks_off(name, quick):

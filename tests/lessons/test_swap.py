@@ -5,9 +5,7 @@ And the promise about pictures: with no layout engine at all every lesson still 
 
 import difflib
 import functools
-import importlib.util
 import json
-import os
 import re
 import subprocess
 import sys
@@ -89,16 +87,6 @@ def compared(seen: list) -> int:
 
 
 needs_torch = pytest.mark.usefixtures("real_torch")
-
-
-@pytest.fixture
-def real_torch():
-    """Skips when real torch is absent; fails instead where it must not be."""
-    if importlib.util.find_spec("torch") is None:
-        why = "torch is not installed: `pip install -e .[torch]` to run the lessons on real PyTorch"
-        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
-            pytest.fail("COURSE_REQUIRE_TORCH=1, but " + why)
-        pytest.skip(why)
 
 
 @every_notebook

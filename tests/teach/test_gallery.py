@@ -2,9 +2,6 @@
 
 import ast
 import base64
-import importlib
-import importlib.util
-import os
 import re
 
 import gallery_programs
@@ -14,20 +11,15 @@ import course_lib
 from course_lib.teach import layout
 from course_lib.teach.draw import Picture
 
-WHY = "torch is not installed: `pip install -e .[torch]` to draw the gallery with real PyTorch too"
 GALLERY = pytest.mark.parametrize(
     "function", [function for _, function in gallery_programs.GALLERY], ids=lambda function: function.__name__
 )
 
 
 @pytest.fixture
-def torch():
-    """Real PyTorch."""
-    if importlib.util.find_spec("torch") is None:
-        if os.environ.get("COURSE_REQUIRE_TORCH") == "1":
-            pytest.fail("COURSE_REQUIRE_TORCH=1, but " + WHY)
-        pytest.skip(WHY)
-    return importlib.import_module("torch")
+def torch(real_torch):
+    """Real PyTorch, and not our engine too: these tests compare the two."""
+    return real_torch
 
 
 def test_the_gallery_has_twenty_pictures_and_more():

@@ -1,10 +1,11 @@
-"""Every exercise of the course is proved, on our engine and on real PyTorch."""
+"""All exercises: what their records hold, and that the solution is correct. `make check` runs every recorded answer."""
 
 from collections import Counter
 
 import pytest
 
 from course_lib.teach import prove
+from course_lib.teach.exercise import CORRECT, define, judge
 from course_lib.teach.lesson import lesson_numbers
 
 LESSONS = {number: prove.exercises_of(number) for number in lesson_numbers()}
@@ -35,9 +36,11 @@ def test_the_record_is_complete(number, exercise):
 
 
 @each_exercise
-def test_the_check_is_right(number, exercise, torch):
-    """Starter, solution, alternatives and wrong answers each get the outcome that they must get."""
-    assert said(prove.exercise_complaints(exercise, torch)) == ""
+def test_the_solution_is_correct(number, exercise, torch):
+    """The check says "correct" of the solution, on both libraries."""
+    answer = define(exercise.solution, exercise.name, torch, exercise.id)
+
+    assert judge(exercise, answer, torch).outcome == CORRECT
 
 
 @each_lesson
@@ -52,14 +55,6 @@ def test_the_notebook_asks_what_the_records_hold(number):
     cells = prove.read_notebook(prove.notebook_of(number))
 
     assert said(prove.notebook_complaints(LESSONS[number], cells)) == ""
-
-
-@each_lesson
-def test_the_solved_notebook_is_all_correct(number, torch):
-    """With every solution put in, the whole notebook runs and every check says correct."""
-    cells = prove.read_notebook(prove.notebook_of(number))
-
-    assert said(prove.solved_notebook_complaints(number, LESSONS[number], cells, torch)) == ""
 
 
 def test_sentences_are_not_shared_between_exercises():

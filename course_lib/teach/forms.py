@@ -75,6 +75,8 @@ def fit_text(text, like, words):
 
 def fit_letters(value, words):
     """An order such as "DBCA", which may be written with blanks, commas, arrows, or as a list of letters."""
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
     if isinstance(value, (list, tuple)) and all(isinstance(each, str) and len(each.strip()) == 1 for each in value):
         value = "".join(value)
     if not isinstance(value, str):
@@ -159,7 +161,7 @@ def parts(text):
         return found
     if found is not None:
         return [found]
-    inside = unquoted(text).strip("[](){}")
+    inside = unquoted(text).strip("[](){}").replace(" and ", ", ")
     pieces = inside.split(",") if "," in inside else inside.split()
     return [unquoted(piece) for piece in pieces if piece.strip()]
 

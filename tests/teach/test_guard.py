@@ -52,6 +52,7 @@ WRITES = {
         (guard.SETTING, "inference mode"),
     "torch.autograd.graph.saved_tensors_hooks(abs, abs).__enter__()\nreturn mine * 2": (guard.SETTING, "saved-tensor"),
     "warnings.simplefilter('error')\nreturn mine * 2": (guard.SETTING, "warnings filters"),
+    "warnings.simplefilter('ignore')\nreturn mine * 2": (guard.SETTING, "warnings filters"),
     "torch.manual_seed(1)\nreturn mine * 2": (guard.SEED, "the seed"),
     "random.seed(1)\nreturn mine * 2": (guard.SEED, "the seed"),
     "kept.append(bag['list'][0])\nreturn mine * 2": (guard.ALIVE, "still alive"),

@@ -1061,6 +1061,7 @@ def judged_adam(answer, torch, dtype, shapes):
             raise
         except (TypeError, AttributeError) as error:
             if None in gradients and "NoneType" in str(error):
+                answer(torch, [p for p in params if p.grad is not None], {}, lr, b1, b2, eps)  # or is it another None?
                 return almost("None is not handled")
             raise
         by_hand.go_on(gradients, lr, b1, b2, eps)
@@ -1495,8 +1496,8 @@ EX5 = Exercise(
                 "`not best` and `best or …` take it for nothing.)",
                 SOLVED_5.replace("loss < best", "not best or loss < best").replace('float("inf")', "None")),
         Mistake("buffers forgotten",
-                "The parameters are those of the best epoch, the running averages of batch norm are not. They belong "
-                "to the state, too.",
+                "The parameters are those of the best epoch, but not all buffers are. Batch norm has running averages "
+                "and a count of batches, and they belong to the state, too.",
                 SOLVED_5.replace(COPIED, "[p.detach().clone() for p in model.parameters()]")
                 .replace("    model.load_state_dict(kept)\n", "    with torch.no_grad():\n"
                          "        for p, old in zip(model.parameters(), kept):\n            p.copy_(old)\n")),

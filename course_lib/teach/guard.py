@@ -255,7 +255,8 @@ class Guard:
 
     def found(self, kind, name, sentence, facet=""):
         exactly = f"{name}.{facet}" if facet else name
-        allowed = {name, exactly, kind} & self.may_change
+        alone = {name} if facet != "hooks" else set()  # who may write to "model" may not leave hooks on it
+        allowed = {*alone, exactly, kind} & self.may_change
         self.allowed |= allowed
         if not allowed:
             self.findings.append(Finding(kind, sentence, exactly or kind))

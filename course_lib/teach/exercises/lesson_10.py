@@ -849,6 +849,11 @@ EX3 = Exercise(
                 "import warnings\n\n\n"
                 + fit_source("warnings.simplefilter('ignore'); optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; "
                              "scheduler.step(); optimizer.step()")),
+        Mistake("guard: left hooks",
+                "Called again, your function would look at every pass twice.",
+                fit_source("model.register_forward_hook(lambda module, args, out: norms.append(out)); "
+                           "optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); "
+                           "scheduler.step()").replace("    mse", "    norms = []\n    mse")),
         Mistake("two rates a batch",
                 "The scheduler goes on twice with every batch, so every step but the first has too small a rate.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; CLIP; optimizer.step(); "

@@ -106,7 +106,8 @@ def test_a_record_says_what_right_answers_change(torch):
     assert result.outcome == "correct"
     assert result.allowed == {"things", "x.hooks"}
     assert judged(body, torch, may_change=("things",)).mistake == "guard: left hooks"
-    assert judged(body, torch, may_change=("x",)).mistake == "guard: changed a container"
+    assert judged(body, torch, may_change=("x.hooks",)).mistake == "guard: changed a container"
+    assert judged(body, torch, may_change=("x", "things")).mistake == "guard: left hooks"  # "x" alone is to write to it
 
 
 def test_the_records_own_sentence_is_added(torch):

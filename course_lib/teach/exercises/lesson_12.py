@@ -598,7 +598,7 @@ class Boom(Exception):
     """What a pass of the check fails with."""
 
 
-def logged_model(torch, filled=("first", "bias", "gain")):
+def logged_model(torch, filled=("first", "bias", "gain"), masking=True):
     """A model and its twin: a frozen, an unused and a masked parameter, gradients from before, several shapes."""
     shapes = {"first": (2, 3), "bias": (3,), "frozen": (3,), "second": (3,), "gain": (), "masked": (1, 2, 1),
               "idle": (2,)}  # fmt: skip
@@ -616,7 +616,8 @@ def logged_model(torch, filled=("first", "bias", "gain")):
             h = x @ self.first + self.bias
             if error is not None:
                 h.register_hook(fails(error))
-            return ((h * self.frozen) @ self.second).sum() * self.gain + torch.relu(-self.masked).sum()
+            masked = torch.relu(-self.masked).sum() if masking else 0
+            return ((h * self.frozen) @ self.second).sum() * self.gain + masked
 
     numbers_of = {name: leaf_like(torch, *shape).detach() for name, shape in shapes.items()}
     numbers_of.update({(name, "grad"): leaf_like(torch, *shape).detach() for name, shape in shapes.items()})
@@ -633,16 +634,16 @@ def fails(error):
 
 
 def check_12_3(answer, torch):
-    for filled in ((), ("idle", "frozen"), ()):
-        verdict = one_log(answer, torch, ("first", "bias", "gain", *filled))
+    for filled, masking in (((), True), (("idle", "frozen"), True), ((), False)):
+        verdict = one_log(answer, torch, ("first", "bias", "gain", *filled), masking)
         if verdict is not None:
             return verdict
     return check_failing_pass(answer, torch)
 
 
-def one_log(answer, torch, filled):
+def one_log(answer, torch, *kind):
     """The verdict on one pass that ends well, or None when nothing is to be said."""
-    (model, twin), x = logged_model(torch, filled), leaf_like(torch, 4, 2)
+    (model, twin), x = logged_model(torch, *kind), leaf_like(torch, 4, 2)
     other = x.detach().clone().requires_grad_()
     twin(other).backward()  # what the pass does without a logger
     before = {name: None if p.grad is None else p.grad.clone() for name, p in model.named_parameters()}
@@ -702,11 +703,13 @@ def judge_norms(found, model, twin, before):
     wanted = {n: math.hypot(*values) for n, values in brought.items()}
     if list(found) == ["idle"]:  # no gradient reaches it: the name was looked up after the loop
         return almost("one name")
-    if found.keys() == wanted.keys() - {"masked"}:
+    if "masked" in wanted and found.keys() == wanted.keys() - {"masked"}:
         return almost("norms of 0")
     if extra := [str(name) for name in found if name not in wanted]:
         if all(before.get(name) is not None for name in extra):
             return almost("filled before")
+        if extra == ["masked"]:  # which only the passes before have reached
+            return almost("from the call before")
         return not_yet(f"In the dictionary, though no gradient reaches it: {', '.join(extra)}.")
     if missing := [name for name in wanted if name not in found]:
         return not_yet(f"A gradient reaches {', '.join(missing)}, and the dictionary does not say so.")
@@ -841,6 +844,11 @@ def gradient_norms(torch, model, loss):
     grads = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
     return {n: (g if before[n] is None else g - before[n]).norm().item() for n, g in grads.items()}
 """),
+        Mistake("from the call before",
+                "In the dictionary is a parameter that only the pass of an earlier call has reached. (A default value "
+                "is made once, with the function, and not in each call.)",
+                logger(BOUND, *FINALLY).replace("loss):", "loss, norms={}):").replace("norms, handles = {}, []",
+                                                                                     "handles = []")),
         Mistake("sums lost",
                 "When the pass ends well, all is right. When it fails half-way, .grad is not what it was plus what had "
                 "been added by then.",

@@ -60,6 +60,13 @@ class Planted(RuntimeError):
     """The error that the guard raises in backward(), to see whether the answer lets it through."""
 
 
+def comes_from_planted(error):
+    """Is this the planted error, or one that was raised because of it?"""
+    while error is not None and not isinstance(error, Planted):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 class Guard:
     """Watches the calls of one answer during one check. The first of its `findings` is told."""
 
@@ -144,6 +151,10 @@ class Guard:
             self.depth += 1
             try:
                 result = function(*args, **kwargs)
+            except Exception as error:
+                if self.planting and self.passes > passes and self.depth == 1 and not comes_from_planted(error):
+                    self.swallowed = True  # the planted error is gone, and something went wrong later
+                raise
             finally:
                 self.depth -= 1
                 if before is not None:

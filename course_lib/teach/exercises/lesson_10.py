@@ -1538,6 +1538,10 @@ EX5 = Exercise(
                 "",
                 SOLVED_5.replace("        with torch.no_grad():\n    ", "        torch.set_grad_enabled(False)\n")
                 .replace("        model.train()\n", "        model.train()\n        torch.set_grad_enabled(True)\n")),
+        Mistake("guard: swallows errors",
+                "An epoch that fails is left out, and the test loss of the others comes back as if nothing had been.",
+                SOLVED_5.replace("        train_epoch(model)\n", "        try:\n            train_epoch(model)\n"
+                                 "        except Exception:\n            continue\n")),
         Mistake("a tensor returned",
                 "A tensor comes back, perhaps with a graph behind it. A number was asked for.",
                 SOLVED_5.replace(".item()", "")),

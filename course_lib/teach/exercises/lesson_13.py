@@ -683,6 +683,7 @@ def hidden_error(answer, torch):
 
     for f, words in ((overwritten, IN_PLACE), (broken, "f's own"), (broken_late, "f's own")):
         x = array(torch, 3, low=0.5, requires_grad=True)
+        x.grad = before = array(torch, 3)
         try:
             inspect.unwrap(answer)(torch, f, x, array(torch, 3))
         except RuntimeError as error:
@@ -690,6 +691,8 @@ def hidden_error(answer, torch):
                 raise
         else:
             return almost("error hidden")
+        if x.grad is not before:
+            return almost("lost with the error")
     return None
 
 
@@ -809,6 +812,11 @@ EX3 = Exercise(
                 "answer to it.",
                 product_source("try:", f"    {FIRST_3}", "    return torch.autograd.grad(g, x, v)[0]",
                                "except RuntimeError:", "    return torch.zeros_like(x)")),
+        Mistake("lost with the error",
+                "An error comes out, as it should. But x.grad is not what it was before: what put it back was never "
+                "reached.",
+                product_source("old, x.grad = x.grad, None", "f(x).backward(create_graph=True, inputs=[x])",
+                               "g, x.grad = x.grad, old", *ZERO_3, SECOND_3)),
         Mistake("no signs",
                 "The sizes are right, and all signs are +. A Hessian times a vector may be negative.",
                 product_source(FIRST_3, *ZERO_3, SECOND_3 + ".abs()")),
@@ -1279,11 +1287,12 @@ def one_reciprocal(answer, torch, shape):
         return not_yet("The result does not require grad, so nothing flows back.")
     if answer.apply(x.detach().float()).dtype is not torch.float32:
         return almost("another type")
-    (g,) = torch.autograd.grad(answer.apply(x), x, torch.ones_like(y))
-    if not near(g, -1 / x.detach() ** 2):
-        found, wanted = flat(g)[0], flat(-1 / x.detach() ** 2)[0]
-        at = flat(x)[0]
-        return not_yet(f"The first derivative at {at:.4g} is {wanted:.4g}; yours is {found:.4g}.")
+    for weights in (torch.ones_like(y), array(torch, *shape, low=1.5, high=3.0)):
+        (g,) = torch.autograd.grad(answer.apply(x), x, weights)
+        if not near(g, -weights / x.detach() ** 2):
+            found, wanted, came = flat(g)[0], flat(-weights / x.detach() ** 2)[0], flat(weights)[0]
+            return not_yet(f"The first derivative at {flat(x)[0]:.4g}, times the {came:.4g} that comes in, is "
+                           f"{wanted:.4g}; yours is {found:.4g}.")  # fmt: skip
     if not torch.autograd.gradcheck(answer.apply, (x,), raise_exception=False):
         return not_yet("The first derivative is wrong: gradcheck does not agree.")
     if refuses(answer, torch, x):
@@ -1299,7 +1308,10 @@ def one_reciprocal(answer, torch, shape):
     except RuntimeError:
         return almost("only twice" if near(h, 2 / x.detach() ** 3) else "a constant left")
     if not near(h, 2 / x.detach() ** 3):
-        return almost("a constant left")
+        if near(h, 1 / x.detach() ** 3):
+            return almost("a constant left")
+        found, wanted = flat(h)[0], flat(2 / x.detach() ** 3)[0]
+        return not_yet(f"The second derivative at {flat(x)[0]:.4g} is {wanted:.4g}; yours is {found:.4g}.")
     (g,) = torch.autograd.grad((answer.apply(x) ** 2).sum(), x, create_graph=True)
     if not near(torch.autograd.grad(g.sum(), x)[0], 6 / x.detach() ** 4):
         return almost("grad cut off")

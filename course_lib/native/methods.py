@@ -10,7 +10,7 @@ import numpy as np
 
 from course_lib import derivatives, dtypes, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
 from course_lib.graph import AccumulateGrad, Node, hooks_of, want_grad
-from course_lib.native import composites, creation, derivatives_more, indexing, kernels, messages  # noqa: F401
+from course_lib.native import composites, creation, derivatives_more, indexing, kernels, left_out, messages  # noqa: F401
 from course_lib.native.arguments import known_dtype, number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
 from course_lib.native.device import contiguous_format, device, preserve_format, strided
@@ -88,9 +88,7 @@ class MissingMethod:
         self.name = name
 
     def __get__(self, tensor, cls):
-        from course_lib.native.left_out import missing
-
-        raise missing("torch.Tensor", self.name)
+        raise left_out.missing("torch.Tensor", self.name)
 
 
 ROW_METHODS = """
@@ -504,19 +502,17 @@ for _name, _dtype in dict(
     _converter(_name, _dtype)
 
 
-def _left_out(name):
-    def convert(self):
-        raise errors.not_supported(f"Tensor.{name}()", "Use .long(), .float() or .double().")
-
-    convert.__name__ = name
-    convert.__doc__ = "Left out: the error says what there is instead."
-    setattr(Tensor, name, convert)
+for _name in left_out.left_out("torch.Tensor"):
+    if _name not in vars(Tensor):
+        setattr(Tensor, _name, MissingMethod(_name))
 
 
-for _name in ("int", "short", "half", "bfloat16"):
-    _left_out(_name)
-for _name in ("to_sparse", "to_sparse_csr", "sparse_mask", "pin_memory", "share_memory_", "to_mkldnn", "storage"):
-    setattr(Tensor, _name, MissingMethod(_name))
+@method("__dir__")
+def directory(self):
+    """What a tensor has; not what is left out."""
+    kept = vars(Tensor)
+    return [name for name in object.__dir__(self) if not isinstance(kept.get(name), MissingMethod)]
+
 
 
 @method()

@@ -116,10 +116,8 @@ def check_00_1(answer, torch):
     leaves = [node for node in nodes_behind(y) if not node.next_functions]
     if len(leaves) != 1:
         return almost("two leaves")
-    if leaves[0].variable.grad is None:  # otherwise a pass has been made already
-        y.backward()
-    if leaves[0].variable.grad is None:
-        return not_yet("The leaf behind the result received no gradient.")
+    if not leaves[0].variable.requires_grad:
+        return almost("switched off")
     if len(nodes_behind(y)) > 2:
         return correct("`exp` ran last, and behind all your operations there is one leaf.")
     return correct("One operation on one leaf: two nodes, one arrow. That is the smallest graph there is.")
@@ -165,7 +163,7 @@ def check_00_2(answer, torch):
     missing, extra = list(truth), []
     for arrow in given:
         missing.remove(arrow) if arrow in missing else extra.append(arrow)
-    return not_yet(f"Arrows that are missing: {len(missing)}. Arrows that are not behind `y`: {len(extra)}.")
+    return not_yet(f"Arrows that are missing: {len(missing)}. Arrows too many: {len(extra)}.")
 
 
 def spelling(name):
@@ -257,7 +255,7 @@ def what_is_wrong_with(wrong):
     if fewer and "x.sin() * w" in wrong and not {"x.exp()", "(x * 2).exp()", "x.exp().exp()"} & set(wrong):
         return almost("first arrow only")
     if all(len(got) > len(truth) and set(got) == set(truth) for got, truth in wrong.values()):
-        return almost("one entry per path")
+        return almost("noted twice" if "x.exp()" in wrong else "one entry per path")
     title = next(iter(wrong))
     got, truth = wrong[title]
     return not_yet(f"Behind {title} there are {len(truth)} nodes; you listed {got}.")
@@ -551,7 +549,10 @@ EXERCISES = [
         ),
         solution=MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x.exp()\n",
         why="The leaf asks for a gradient, so the one operation on it is recorded, and it is the last one.",
-        alternatives=(MAKE + "    x = torch.zeros(1)\n    x.requires_grad_()\n    return torch.exp(x * 2)\n",),
+        alternatives=(
+            MAKE + "    x = torch.zeros(1)\n    x.requires_grad_()\n    return torch.exp(x * 2)\n",
+            MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x.exp().exp_()\n",
+        ),
         mistakes=(
             Mistake(
                 "plain",
@@ -590,6 +591,13 @@ EXERCISES = [
                 "the leaf itself",
                 "You returned a leaf. It waits for a gradient, but it is no result of an operation that was recorded.",
                 MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x\n",
+            ),
+            Mistake(
+                "switched off",
+                "The node is right, and one leaf stands behind it. But its flag was taken away again: it waits for "
+                "nothing any more.",
+                MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    y = x.exp()\n"
+                + "    x.requires_grad_(False)\n    return y\n",
             ),
         ),
         check=check_00_1,
@@ -663,7 +671,7 @@ EXERCISES = [
             ),
             Mistake(
                 "arrows to nothing",
-                "All four are there. The arrow to nothing, in the place of `b`, was to be left out.",
+                "All four are there. What leads to nothing was to be left out.",
                 "edges = [\n"
                 '    ("ExpBackward0", "AddBackward0"),\n'
                 '    ("AddBackward0", "MulBackward0"),\n'
@@ -785,14 +793,27 @@ EXERCISES = [
             ),
             Mistake(
                 "one entry per path",
-                "A node that two arrows reach is listed twice: you walk paths. Remember the nodes you have seen, and "
-                "ask when you take a node off the list; it may stand there twice.",
+                "A node that two arrows reach is listed twice. Remember the nodes you have seen, accumulators "
+                "included, and ask when you take a node off the list; it may stand there twice.",
                 WALK
                 + "    names, waiting = [], [y.grad_fn]\n"
                 + "    while waiting:\n"
                 + "        node = waiting.pop()\n"
                 + "        names.append(type(node).__name__)\n"
                 + "        waiting += [n for n, _ in node.next_functions if n is not None]\n"
+                + "    return names\n",
+            ),
+            Mistake(
+                "noted twice",
+                "A name stands twice even behind `x.exp()`, where no two arrows meet: you note one node in two places.",
+                WALK
+                + "    names, seen, waiting = [type(y.grad_fn).__name__], set(), [y.grad_fn]\n"
+                + "    while waiting:\n"
+                + "        node = waiting.pop()\n"
+                + "        if node is not None and node not in seen:\n"
+                + "            seen.add(node)\n"
+                + "            names.append(type(node).__name__)\n"
+                + "            waiting += [below for below, _ in node.next_functions]\n"
                 + "    return names\n",
             ),
             Mistake(

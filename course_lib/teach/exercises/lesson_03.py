@@ -40,10 +40,17 @@ def two_outputs(torch, u=2.0, v=3.0):
     return u, v, torch.stack([u * v, u + v])
 
 
+RAISES = {"it", "an", "a", "raise", "raises", "raised", "error", "errors", "exception", "runtimeerror"}
+
+
 def check_03_p1(answer, torch):
     word = answer.lower() if isinstance(answer, str) else None
-    word = "raises" if word and ("rais" in word or "error" in word) else word
-    if word not in ("sum", "mean", "first", "table", "raises"):
+    if word and set(word.replace(".", " ").split()) <= RAISES:
+        word = "raises"
+    words = ("sum", "mean", "first", "table", "raises")
+    if word and sum(each in word for each in words) > 1:
+        return almost("two words")
+    if word not in words:
         return not_yet('Give one of the words "sum", "mean", "first", "table", "raises".')
     _, _, y = two_outputs(torch)
     try:
@@ -74,6 +81,8 @@ P1 = Exercise(
                 'answer = "first"'),
         Mistake("table", "Then u.grad would need room for two slopes, but .grad has the shape of u, a single "
                 "number.", 'answer = "table"'),
+        Mistake("two words", "Those are two answers. Only one of them can happen: settle on it.",
+                'answer = "raises or sum"'),
     ),
     check=check_03_p1,
 )  # fmt: skip
@@ -390,13 +399,17 @@ def pair_of_tensors(answer, torch):
 
 def check_03_2(answer, torch):
     for rows, inputs, outputs in ((3, 3, 3), (2, 3, 4), (4, 1, 2), (1, 2, 2), (1, 1, 1)):
-        x, W, grad = (torch.tensor(numbers(*size)) for size in ((rows, inputs), (outputs, inputs), (rows, outputs)))
+        dtype = torch.float64 if inputs == 1 else torch.float32
+        sizes = ((rows, inputs), (outputs, inputs), (rows, outputs))
+        x, W, grad = (torch.tensor(numbers(*size), dtype=dtype) for size in sizes)
         leaves = [x.clone().requires_grad_(), W.clone().requires_grad_()]
         truth = torch.autograd.grad(leaves[0] @ leaves[1].T, leaves, grad)
         found = answer(torch, grad, x, W)
         if not pair_of_tensors(found, torch):
             return not_yet("Return two tensors: the gradient for x, then the one for W.")
         if all(agree(got, right) for got, right in zip(found, truth, strict=True)):
+            if any(got.dtype != dtype for got in found):
+                return almost("another dtype")
             continue
         if rows == inputs == outputs:  # with square matrices every order of factors runs, and can be recognised
             ones = torch.ones(rows, rows)
@@ -458,8 +471,8 @@ EX2 = Exercise(
     mistakes=(
         Mistake("the lesson's rule", "That is the rule of x @ W. Here W is turned over first: with B = W.T, the B.T of "
                 "the rule is W itself.", linear_rule("grad @ W.T, x.T @ grad")),
-        Mistake("turned over", "The gradient for x is right. The other is that of W.T: it has one column an output, "
-                "and W has one row an output.", linear_rule("grad @ W, x.T @ grad")),
+        Mistake("turned over", "The gradient for x is right. The other is worked out for W.T, where an output has a "
+                "column; in W it has a row.", linear_rule("grad @ W, x.T @ grad")),
         Mistake("x turned over", "Every number is right, but the gradient for x is turned over: each gradient "
                 "must have the shape of its tensor.", linear_rule("W.T @ grad.T, x.T @ grad")),
         Mistake("other side", "The factors are there, not all of them in their places. x is the left factor of the "
@@ -485,6 +498,8 @@ EX2 = Exercise(
                 "are missing.", linear_rule("W, x")),
         Mistake("element by element", "You multiplied element by element. Each element of x acts on a whole row of "
                 "outputs, so products have to be added: use @.", linear_rule("grad * W, grad.T * x")),
+        Mistake("another dtype", "The numbers are right. But float64 went in, and not both gradients are float64: a "
+                "gradient has the dtype of its tensor.", linear_rule("(grad @ W).float(), (grad.T @ x).float()")),
         Mistake("guard: wrote into an argument", WRITTEN + " A transposed view, .t(), leaves grad alone.",
                 linear_rule("grad @ W, grad.t_() @ x")),
     ),

@@ -85,7 +85,7 @@ def ladder(n):
 
 
 def long_chain(n):
-    return {k: [(k - 1, 1.0)] for k in range(n, 0, -1)} | {0: []}
+    return {f"h{k}": [(f"h{k - 1}", 1.0)] for k in range(n, 0, -1)} | {"h0": []}
 
 
 def behind(graph, root):
@@ -817,6 +817,10 @@ def judge_04_3(answer, torch):
 
 def doubled_04_3(answer):
     """Does an engine get by where there are many paths, and many lengths of them? A verdict, or None."""
+    four = at(answer, doublings(4), "h4", "h0")
+    if not near(four, 16.0):
+        more = isinstance(four, (int, float)) and four > 16.0
+        return almost("sent twice") if more else not_yet(f"Four times h = h + h should give 16, and gave {four}.")
     try:
         last = within_lines(lambda: at(answer, doublings(30), "h30", "h0"))
     except TooManyLines:
@@ -854,7 +858,7 @@ def judge_programs_04_3(answer, torch):
             if not near(grads.get(name), leaf.grad.item()):
                 return not_yet("On a random program, a leaf gets another gradient than backward() gives.")
     try:
-        last = at(answer, backwards(long_chain(LONG)), LONG, 0)
+        last = at(answer, backwards(long_chain(LONG)), f"h{LONG}", "h0")
     except RecursionError:
         return almost("too deep")
     if not near(last, 1.0):
@@ -1001,6 +1005,10 @@ EX3 = Exercise(
                 "Some gradients are counted twice: a node that gets more sends its whole sum again, although "
                 "a part of it has been sent before.",
                 STARTER_3.replace("visit(to, slope * grad)", "visit(to, slope * grads[node])")),
+        Mistake("sent twice",
+                "The lesson's graph comes out right, but four times h = h + h gives more than 16. There each "
+                "node uses the next one twice: two gradients arrive, and one run must send their sum.",
+                COUNTED.replace("in edges:", "in set(edges):").replace("== 0", "<= 0")),
         Mistake("the first way",
                 "Your nodes run in the order in which the first way to each was found. When a short way and a long one "
                 "lead to a node, and the short one is found first, it runs before the long one has delivered. The "
@@ -1401,6 +1409,7 @@ def wrong_counts(graph, root):
         "not used": arrivals(graph, [node for node in graph if node == root or node in everybody]),
         "two arrows as one": Counter(to for node in truth for to in {to for to, _ in graph[node]} if to is not None),
         "one for each": dict.fromkeys(truth, 1),
+        "slopes of zero": arrivals({node: [edge for edge in graph[node] if edge[1]] for node in truth}, truth),
         "one step": arrivals(graph, [root]),
         "the wrong end": {node: sum(to is not None for to, _ in graph[node]) for node in truth},
         "stops at nothing": cut_at_nothing(graph, root),
@@ -1468,6 +1477,7 @@ def judge_04_5(answer, torch):
         return almost("by name")
     renamed = FIVE | {"norm": [("b", 0.5), (None, 1.0)], "trace": [("norm", 1.0), ("a", 1.0)]}
     renamed["d"] = [(None, 2.0), *FIVE["d"]]
+    renamed["b"] = [("a", 0.0), ("x", 1.0)]
     found = judge_counts(answer, renamed, "e")
     if found:
         return found
@@ -1489,10 +1499,10 @@ def judge_04_5(answer, torch):
     if found := judge_counts(answer, doublings(30), "h30"):
         return found
     try:
-        waits = answer(guarded(backwards(long_chain(LONG)), 1000), LONG)
+        waits = answer(guarded(backwards(long_chain(LONG)), 1000), f"h{LONG}")
     except RecursionError:
         return almost("too deep")
-    if not isinstance(waits, dict) or any(waits.get(node) != 1 for node in range(LONG)):
+    if not isinstance(waits, dict) or any(waits.get(f"h{k}") != 1 for k in range(LONG)):
         return not_yet(f"In a chain of {LONG:,} nodes, each but the root waits for one.")
     return correct("the queue waits for what will come, and for nothing else.")
 
@@ -1544,6 +1554,7 @@ EX5 = Exercise(
         "            if to is not None:\n"
         "                waits[to] += 1\n"
         "    return waits\n",
+        WALKED.replace("if to is not None:", "if to:"),
         # what the root leads to, in rounds
         "def count(graph, root):\n"
         "    reached, new = set(), {root}\n"
@@ -1673,6 +1684,10 @@ EX5 = Exercise(
                 "Every node waits for a single gradient, so it runs on the first that arrives. That is the "
                 "hasty engine again.",
                 WALKED.replace("waits.get(to, 0) + 1", "1")),
+        Mistake("slopes of zero",
+                "An arrow whose slope is 0 is left out. A 0 is sent along it all the same, and whoever does not wait "
+                "for it counts wrong.",
+                WALKED.replace("for to, _", "for to, slope").replace("to is not None", "to is not None and slope")),
         Mistake("two arrows as one",
                 "A node that uses another twice, as x * x does, sends two gradients. You count the pair as "
                 "one, and the node runs when half has come.",

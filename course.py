@@ -1329,7 +1329,7 @@ def pytest_command(environment, arguments):
     """Everything, once, in as many processes as pay off: a notebook or test file stays in one of them."""
     workers = str(max(2, min(os.cpu_count() or 2, 8)))
     command = [
-        str(environment.python), "-m", "pytest", "-n", workers, "--dist", "loadfile",
+        str(environment.python), "-m", "pytest", "-p", "tests.quick_start", "-n", workers, "--dist", "loadfile",
         "--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/lessons/nbval_sanitize.cfg",
     ]
     words = [each for each in arguments if not each.startswith("-")]

@@ -576,7 +576,7 @@ def check_02_4(answer, torch):
         if not loss.requires_grad:
             if called(answer, "item"):
                 return almost("the error again")
-            if called(answer, "tensor"):
+            if called(answer, "tensor") and not called(answer, "detach"):
                 return almost("numbers again")
             return not_yet("The loss has no history: somewhere between w and the loss the way still ends. Print "
                 "requires_grad of each step.")
@@ -639,8 +639,8 @@ EX4 = Exercise(
         Mistake("the error again", "Without the flag the message is back, and it is right. Your function "
                 "calls item(): what that gives has no history, nor has what is made of it alone.",
                 LOSS.replace(FLAG, "") + "\n"),
-        Mistake("numbers again", "item() is gone, and still the loss has no history: torch.tensor reads the "
-                "numbers out of what it is given and makes a new leaf.",
+        Mistake("numbers again", "Nothing calls item() now, and still the loss has no history. torch.tensor, "
+                "given results, reads the numbers out of them and makes a new leaf.",
                 LOSS.replace("(error * error).item()", "error * error").replace(FLAG, "") + "\n"),
         Mistake("a leaf of errors", "The arrows end in a leaf that your function made. That leaf gets the "
                 "gradient, and no arrow leads on to w.",

@@ -498,8 +498,8 @@ EX2 = Exercise(
                 "are missing.", linear_rule("W, x")),
         Mistake("element by element", "You multiplied element by element. Each element of x acts on a whole row of "
                 "outputs, so products have to be added: use @.", linear_rule("grad * W, grad.T * x")),
-        Mistake("another dtype", "The numbers are right. But float64 went in, and not both gradients are float64: a "
-                "gradient has the dtype of its tensor.", linear_rule("(grad @ W).float(), (grad.T @ x).float()")),
+        Mistake("another dtype", "The numbers are right. But a gradient has the dtype of its tensor, float32 or "
+                "float64, and not both of yours have.", linear_rule("(grad @ W).float(), (grad.T @ x).float()")),
         Mistake("guard: wrote into an argument", WRITTEN + " A transposed view, .t(), leaves grad alone.",
                 linear_rule("grad @ W, grad.t_() @ x")),
     ),

@@ -721,6 +721,7 @@ def at(answer, graph, root, node):
 
 
 EQUAL = {"y": [("x", 2.0), ("x", 2.0)], "x": []}  # as x * x leaves it
+NOUGHT = {"y": [("p", 0.0), ("x", 2.0)], "p": [("x", 3.0)], "x": []}
 ALONE = {"x": []}  # what x.backward() works on
 SHORT_WAY = {"r": [("h", 1.0), ("p", 1.0)], "p": [("h", 1.0)], "h": [("x", 1.0)], "x": []}
 SHARED = (  # r uses h twice and p uses it once; the three arrows are listed in two ways
@@ -847,6 +848,10 @@ def judge_programs_04_3(answer, torch):
         return not_yet(f"On the graph of the lesson, x gets its 316. But {node} does not get its {truth[node]:g}.")
     if set(truth) - set(grads):
         return almost("nodes missing")
+    if at(answer, NOUGHT, "y", "p") is None:
+        return almost("zeros dropped")
+    if not (near(at(answer, NOUGHT, "y", "p"), 0.0) and near(at(answer, NOUGHT, "y", "x"), 2.0)):
+        return not_yet("y leads to p with slope 0 and to x with slope 2, p leads to x: p should get 0, and x 2.")
     if not near(at(answer, ALONE, "x", "x"), 1.0):
         return not_yet("A graph may be one leaf, as for x.backward(): that leaf gets the 1 of the root.")
     for _ in range(4):
@@ -1005,6 +1010,10 @@ EX3 = Exercise(
                 "Some gradients are counted twice: a node that gets more sends its whole sum again, although "
                 "a part of it has been sent before.",
                 STARTER_3.replace("visit(to, slope * grad)", "visit(to, slope * grads[node])")),
+        Mistake("zeros dropped",
+                "A node whose gradient is 0 is missing from your dictionary. The walker reports it, with its 0: a "
+                "slope of 0 is a slope, too.",
+                COUNTED.replace("return grads", "return {node: grad for node, grad in grads.items() if grad}")),
         Mistake("sent twice",
                 "The lesson's graph comes out right, but four times h = h + h gives more than 16. There each "
                 "node uses the next one twice: two gradients arrive, and one run must send their sum.",
@@ -1179,6 +1188,8 @@ def check_04_4(answer, torch):
         return almost("a root that is a leaf")
     if "v" in after(answer, CHAIN | {"u": [("v", 1.0)], "v": []}, "y", {}):
         return almost("never reached")
+    if not near(after(answer, {"y": [("x", 0.0)], "x": []}, "y", {}).get("x"), 0.0):
+        return almost("zeros dropped")
     for _ in range(3):
         y = random_program(torch)
         graph, root, leaves = read(torch, y)
@@ -1281,6 +1292,10 @@ EX4 = Exercise(
         Mistake("guard: changed a container",
                 "The next pass is given the same two, and would find nothing to do.",
                 BUFFERED.replace("    for node in order:\n", "    while order:\n        node = order.pop(0)\n")),
+        Mistake("zeros dropped",
+                "A leaf behind the root whose gradient comes to 0 gets no entry. It was reached, and 0 arrived: "
+                "0 is a gradient, a missing entry is none.",
+                BUFFERED.replace("if not graph[node]:", "if not graph[node] and buffers[node]:")),
         Mistake("never reached",
                 "A leaf that is not behind this root has got an entry. Nothing arrived there: its entry should be "
                 "missing, as a .grad stays None.",

@@ -339,9 +339,10 @@ class Differences:
             yield what, f"{name}: {base}" + ("" if new.view_of is None else " now")
         if old.retains_grad != new.retains_grad:
             yield what, f"{name}: " + ("retains its grad now" if new.retains_grad else "retains no grad any more")
-        if old.grad != new.grad and None not in (old.grad, new.grad):
+        grads = [str(side.grad) for side in (old, new)]  # that of what requires no grad is told as soon as there is one
+        if grads[0] != grads[1]:
             node = next((n for n, node in enumerate(self.after.nodes) if node and node.leaf == i), None)
-            yield what if node is None else ("node", node), f"{name}.grad: {old.grad} -> {new.grad}"
+            yield what if node is None else ("node", node), f"{name}.grad: {grads[0]} -> {grads[1]}"
         for label, a, b in (("hook", old.hooks, new.hooks), ("post-accumulate hook", old.post_hooks, new.post_hooks)):
             if a != b:
                 yield what, f"{name}: {listing.count(a, label)} -> {listing.count(b, label)}"

@@ -29,6 +29,7 @@ LESSONS = {
     8: "views share memory", 9: "ways out of the graph", 10: "a training loop", 11: "custom Functions", 12: "hooks",
     13: "double backward", 14: "packing and checkpointing",
 }  # fmt: skip
+LAST_LESSON = 13  # the last one that there is a notebook for
 CURES_OF_A_LEAF = (
     "A parameter: compute the loss again after the update, and call backward() on the new loss.",
     "Or move the update behind backward(): in training, optimizer.step() comes after the last backward().",
@@ -101,6 +102,8 @@ class Explanation(Picture):
                 if self.row is None
                 else "No lesson is about this: it needs no graph."
             )
+        if number > LAST_LESSON:
+            return f"A lesson about this ({LESSONS[number]}) is not written yet."
         return f"Read lesson {number:02} ({LESSONS[number]})."
 
     @property

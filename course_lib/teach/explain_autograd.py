@@ -251,8 +251,8 @@ WRITING = (
             "Clone the view first, if only the copy should change.",
         ),
         (
-            ("unsafe_split, unsafe_chunk", "no check any more: correct only if nobody else looks at that memory"),
-            ("no_grad around the write", "it is not recorded, so gradients belong to values that are gone"),
+            ("PyTorch's unsafe_split, unsafe_chunk", "no check: correct only if nobody else looks at that memory"),
+            ("no_grad around the write", "it is done, not recorded; the next use of a view raises this again"),
         ),
         8,
         "view",
@@ -329,7 +329,7 @@ WRITING = (
             "PyTorch refuses it while operations are recorded.",
         ),
         ("Leave out= away: `y = torch.{op}(…)`.", "Under `with torch.no_grad():` out= is allowed."),
-        (("out=y.detach()", "it computes, and the result has no history"),),
+        (("detach() of the tensors that enter", "it computes, and the result has no history"),),
         1,
     ),
     Row(
@@ -522,7 +522,7 @@ LEAVES = (
             "Nobody will miss it: `hook.__torch_unserializable__ = True` silences the warning.",
         ),
         (),
-        13,
+        12,
         "asked",
     ),
     Row(
@@ -707,7 +707,7 @@ PASSES = (
         (
             (
                 "loss.requires_grad_()",
-                "no error any more and nothing is learned: the loss is a leaf now and the gradient ends right there",
+                "no error any more and nothing is learned: the loss is a leaf, and the gradient ends right there",
             ),
         ),
         2,
@@ -722,6 +722,19 @@ PASSES = (
             "Nothing was computed.",
         ),
         ("`y.backward(torch.ones_like(y))`; for several outputs a list of tensors, one each.",),
+        (),
+        3,
+        "asked",
+    ),
+    Row(
+        "not iterable",
+        r"^'(?P<got>\w+)' object is not iterable",
+        (
+            "A thing of type {got} stands where a tensor or a list is expected, and it has no items to walk through.",
+            "In backward() and grad() that is the gradient to start from: v in v · J, a tensor of the output's shape.",
+            "A plain number is none, not even for an output of one element.",
+        ),
+        ("`y.backward(torch.ones_like(y))`, or `torch.tensor(1.0)` for a single number.", "Elsewhere: give a list."),
         (),
         3,
         "asked",
@@ -799,7 +812,7 @@ PASSES = (
         (
             "A gradient was asked for with respect to input {index} (counted from 0), and the output does not depend "
             "on it.",
-            "The backward pass went through the whole graph and never came by.",
+            "No way back from the output leads to it, so no gradient could arrive.",
             "Often the name leads to another tensor than the one that was used: a copy, a view, an earlier value.",
         ),
         (
@@ -875,7 +888,7 @@ HOOKS = (
         (
             "A hook on a tensor returned a thing of type {got}.",
             "What a hook returns takes the place of the gradient; None leaves the gradient as it is.",
-            "A lambda returns its last value, even if that is only what print or append gave.",
+            "A lambda returns its value even if nobody wants it: item() gives a number, print and append give None.",
         ),
         ("Return a tensor of the gradient's shape, or nothing.",),
         (),
@@ -919,6 +932,19 @@ HOOKS = (
             "None in place of the tuple leaves them as they are.",
         ),
         ("Return a tuple as long as the one that you change: `return (g * 2,)`.",),
+        (),
+        12,
+        "hooks",
+    ),
+    Row(
+        "hook tuple",
+        r"expected tuple, but hook returned '(?P<got>\w+)'",
+        (
+            "A hook on a node returned a thing of type {got}.",
+            "Such a hook returns a tuple of gradients, even if there is only one; None leaves them as they are.",
+            "It appears during backward, when the node runs.",
+        ),
+        ("Return a tuple: `return (g * 2,)`.", "Return nothing."),
         (),
         12,
         "hooks",
@@ -972,8 +998,10 @@ FUNCTIONS = (
             "The function has a derivative for its other arguments only.",
             "It was raised by the forward pass: a gradient that is silently missing would be worse.",
         ),
-        ("`{name}.detach()`, if it is no parameter.", "Multiply by {name} yourself: take the losses with "
-         "reduction='none'."),
+        (
+            "`{name}.detach()`, if it is no parameter.",
+            "Where it is the weight of a loss: take the losses with reduction='none' and multiply by it yourself.",
+        ),
         (("no_grad() around the call", "no error, and no gradient for anything"),),
         11,
     ),
@@ -1118,7 +1146,7 @@ FUNCTIONS = (
         r"Legacy autograd function with non-static forward",
         (
             "A Function was made and called like a module: `Fn()(x)`.",
-            "That was the way until PyTorch 1.3; since then the methods are static and ctx carries the state.",
+            "That is the oldest style, and PyTorch refuses it now: the methods are static and ctx carries the state.",
             "Old tutorials still show it.",
         ),
         ("Add @staticmethod, take ctx in place of self, and call `Fn.apply(x)`.",),
@@ -1203,10 +1231,10 @@ FUNCTIONS = (
         (
             "A second derivative was asked for through a Function whose backward is marked @once_differentiable.",
             "The mark says that backward computes with things autograd cannot follow, so its result has no history.",
-            "Without the mark the second derivative would be wrong without a word.",
+            "Without the mark such a second derivative would be wrong without a word.",
         ),
         ("Write backward with tensor operations on saved inputs and outputs, and remove the mark.",),
-        (("removing the mark alone", "second derivatives are computed as if backward were constant"),),
+        (("removing the mark alone", "what backward computes outside of autograd counts as constant from then on"),),
         13,
     ),
 )
@@ -1303,7 +1331,7 @@ TOOLS = (
             "Some gradient was nan or infinite already.",
         ),
         ("Find where it comes from: `torch.autograd.set_detect_anomaly(True)`.", "Look at the loss, and at the rate."),
-        (("error_if_nonfinite=False", "the step goes on with nan in every parameter"),),
+        (("error_if_nonfinite=False", "the step goes on with gradients of nan, and of 0 if the norm is infinite"),),
         10,
     ),
     Row(
@@ -1372,7 +1400,7 @@ TOOLS = (
         r"lr_scheduler\.step\(\)` before `optimizer\.step\(\)",
         (
             "scheduler.step() was called before the first optimizer.step(); this is a warning.",
-            "The first learning rate is then never used.",
+            "The schedule is then one step ahead: its first learning rate is used once less, or never.",
             "The order is: backward(), optimizer.step(), scheduler.step().",
         ),
         ("Call scheduler.step() after optimizer.step().",),

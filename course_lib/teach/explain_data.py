@@ -53,7 +53,7 @@ SHAPES = (
             "After transpose, permute or a slice they lie in another order than they are read in.",
             AT_ONCE,
         ),
-        ("`reshape()`: a view where that is possible, a copy where not.", "`t.contiguous().view(…)`: always a copy."),
+        ("`reshape()`: a view where that is possible, a copy where not.", "`t.contiguous().view(…)`: here a copy."),
         (),
         8,
     ),
@@ -205,7 +205,7 @@ INDEXES = (
         r"shape of the mask|expected BoolTensor for mask|only supports boolean masks|condition to be a boolean",
         (
             "A mask does not fit: it must be of bools, and of the tensor's shape.",
-            "A tensor of 0 and 1 is a list of positions, not a mask.",
+            "An int64 tensor of 0 and 1 is a list of positions, not a mask.",
             AT_ONCE,
         ),
         ("Compare to get a mask: `m = t > 0`, or convert with `.bool()`.",),
@@ -320,8 +320,7 @@ TYPES = (
         r"data must be a sequence|'\w+' object cannot be interpreted as an integer|expected TensorOptions|"
         r"Overflow when unpacking|"
         r"too many dimensions '|expected sequence of length|not a sequence|must be real number|expected np\.ndarray|"
-        r"object is "
-        r"not iterable|could not determine the shape",
+        r"could not determine the shape",
         (
             "A tensor cannot be made of this.",
             "It needs numbers in lists that are equally deep and equally long; from_numpy needs a NumPy array, and "
@@ -407,7 +406,7 @@ NETWORKS = (
             AT_ONCE,
         ),
         ("Print both shapes and element types.", "`target.squeeze(1).long()` is often what is missing."),
-        (("letting it broadcast", "mse_loss of (N, 1) and (N,) is a mean over N² wrong pairs"),),
+        (("letting it broadcast", "mse_loss of (N, 1) and (N,) is a mean over all N² pairs, of which N are meant"),),
     ),
     Row(
         "convolution",
@@ -493,7 +492,7 @@ NETWORKS = (
         r"without narrowing|RNG state is|expected a long|expected a torch\.ByteTensor|Autograd not support dtype|"
         r"__contains__ only supports|"
         r"mark_dirty can only|attribute is expected to be|objects is not readable|"
-        r"mark_non_differentiable only|all inputs have to be Tensors|expected tuple, but hook|"
+        r"mark_non_differentiable only|all inputs have to be Tensors|"
         r"maximum size for tensor at|mismatch in length of strides|Negative strides|setStorage: sizes|"
         r"To copy construct from a tensor|Deleting tensor data is not|Expected output to be a",
         (

@@ -203,3 +203,13 @@ def test_changes_stand_below_the_pictures():
 
     assert many.html.count("<li>") == 16
     assert f"and {len(many.changes) - 15} more" in many.html
+
+
+def test_the_grad_of_what_did_not_require_grad_is_a_change(torch):
+    """requires_grad was set and backward() filled .grad: both are told, not the first one only."""
+    loss = torch.tensor(0.5)
+    before = draw(loss)
+    loss.requires_grad = True
+    loss.backward()
+
+    assert compare(before, draw(loss)).changes == ["loss: requires_grad False -> True", "loss.grad: None -> 1."]

@@ -397,7 +397,7 @@ WRITING = (
         r"Setting requires_grad=True on inference tensor",
         (
             "A tensor made in inference_mode should become a leaf that requires grad.",
-            "It has no version counter and can never be part of a graph.",
+            "It has no version counter, and its flag can be set only where it was made, inside of the mode.",
             "The mode in which a tensor was made stays with it.",
         ),
         ("`c = c.clone().requires_grad_()` outside of inference_mode.",),
@@ -450,7 +450,7 @@ LEAVES = (
         (
             "Something was assigned to `{name}` of a tensor or a node, which says what is true of it and is no choice.",
             "Shape and type come from its memory, grad_fn and is_leaf from how it was computed.",
-            "Nothing was changed. Any other name can be assigned, a misspelt one too: nobody would notice.",
+            "Nothing was changed. A tensor takes any other name, a misspelt one too: nobody would notice; a node takes none.",
         ),
         (
             "Make another tensor, and give it the old name: `x = x.reshape(2, 3)`, `x = x.double()`, `x = x.detach()`.",
@@ -844,7 +844,7 @@ PASSES = (
         (
             "A gradient edge names a place in the graph, not a tensor: zeros for it would have no shape.",
             "The output does not depend on that place, so that no gradient arrived either.",
-            "The pass was made all the same, only its answers were dropped.",
+            "What could run for the other inputs has run; only the answers were dropped.",
         ),
         ("Ask for the tensor itself, or use allow_unused=True and take None for zero.",),
         (),

@@ -115,6 +115,7 @@ CURES = [
     )),
     ("inference requires grad", "with torch.inference_mode(): c = torch.ones(2)\nc.requires_grad_()", (
         "with torch.inference_mode(): c = torch.ones(2)\nc = c.clone().requires_grad_(); (c * c).sum().backward()",
+        "with torch.inference_mode(): c = torch.ones(2, requires_grad=True)\n(c + 1).sum().backward(); assert c.grad.tolist() == [1, 1]",
     )),
     ("flag of a computed tensor", "y = x * 2; y.requires_grad_(False)", (
         "y = x * 2; y = y.detach(); assert not y.requires_grad",

@@ -450,7 +450,7 @@ LEAVES = (
         (
             "Something was assigned to `{name}` of a tensor or a node, which says what is true of it and is no choice.",
             "Shape and type come from its memory, grad_fn and is_leaf from how it was computed.",
-            "Nothing was changed. A tensor takes any other name, a misspelt one too, without a word; a node takes none.",
+            "Nothing was changed. A tensor takes any other name, misspelt ones too; a node takes none.",
         ),
         (
             "Make another tensor, and give it the old name: `x = x.reshape(2, 3)`, `x = x.double()`, `x = x.detach()`.",

@@ -20,6 +20,11 @@ memory that is freed first is what was saved last. Only AccumulateGrad jumps the
 becomes `.grad` at once and its buffer is gone. Hooks, printed lines and the last digit of sums of floats show the
 order, so it is PyTorch's exactly, down to the order in which its queue gives out equals (native/heap.py).
 
+Note [Where a pass begins]
+A root is a tensor that backward() was called on; its edge is where the pass starts. A seed is the gradient it starts
+with: 1 for a loss of one element, else what the caller gave. `backward` lets the gradients run into the leaves,
+`grad` catches them where its inputs stand and lets nothing run into `.grad`. Both end in `run`.
+
 Note [What flows along the edges]
 NumPy arrays; making a Tensor of each would cost 1.2 times the time. Hooks and custom Functions are given tensors,
 wrapped where they are called. With create_graph=True tensors flow, every formula is an operation like any other, and
@@ -44,7 +49,7 @@ from course_lib.native import heap, messages
 from course_lib.native.checks import as_tensor, check_nan, store_for_inference
 from course_lib.native.kernels import copy_of_gradient, named_sizes
 from course_lib.native.messages import warn_once
-from course_lib.native.sum_to import fit_inputs, fit_seeds, fit_to_outputs
+from course_lib.native.sum_to import check_fits, fit, fit_inputs, fit_to_outputs
 from course_lib.native.threads import MAX_DEPTH, on_another_stack
 from course_lib.saved import read_slot
 from course_lib.tensor import Tensor, meta_of, new_tensor
@@ -241,7 +246,7 @@ def evaluate(task):
         # in a hook leaves what has not run yet as it was. Then undo what broadcasting did to its inputs.
         if plain and grad is not None and node.hooks is None:
             grads = node.apply(grad)
-            if not retain:
+            if node.releases and not retain:
                 node.release()
         else:
             grads = run_special(task, node, grad)
@@ -444,6 +449,16 @@ def seed_of_edge(edge, grad, create_graph, position):
     return grad if create_graph else grad.array
 
 
+def fit_seeds(edges, seeds):
+    """The gradients that a pass starts with, in the form that its roots expect; an error names the root."""
+    for position, edge in enumerate(edges):
+        node, output_nr = edge if type(edge) is tuple else (edge, 0)
+        if node.hooks is not None and output_nr in node.hooks.forms:
+            form, grad = node.hooks.forms[output_nr], seeds[position]
+            check_fits((grad.array if isinstance(grad, Tensor) else grad).shape, form[0], "invalid gradient", position)
+            seeds[position] = fit(grad, *form)
+
+
 def has_history(root):
     """True for a gradient edge and for a tensor that requires grad. AssertionError for what is neither."""
     if not (isinstance(root, Tensor) or is_edge(root)):
@@ -491,8 +506,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             else:
                 edge = tensor.node
             targets.add(edge[0] if isinstance(edge, tuple) else edge)
-    fit_seeds(roots, seeds)
     retain_graph = create_graph if retain_graph is None else retain_graph
+    fit_seeds(roots, seeds)
     try:
         run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
     finally:

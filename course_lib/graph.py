@@ -14,9 +14,13 @@ results does, `del loss` frees it, and a leaf that took part in a thousand graph
 
 import weakref
 from itertools import count
+from sys import getrefcount
+
+import numpy as np
 
 from course_lib.native.kernels import broadcast_like
-from course_lib.native.ownership import copy_like, counter_of_copy, counter_to_add, may_be_taken_over, no_gradients
+from course_lib.native.memory import UNSHARED
+from course_lib.native.ownership import copy_like, counter_of_copy, counter_to_add, no_gradients
 from course_lib.native.sum_to import fit_inputs
 from course_lib.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
 
@@ -41,9 +45,13 @@ class Node:
     reshaped = None  # set on nodes that broadcast or promoted: for each input (shape, dtype), or None if it fits
     output_count = 1
     runs_without_gradient = False  # True for custom Functions, whose backward is called even if nothing arrived
+    releases = False  # True for nodes that keep something: their `release` lets go of it
     several_outputs = False  # True for nodes such as UnbindBackward0, whose apply takes a list of gradients
     chooses = False  # True for nodes whose apply can leave out gradients: it takes the edges that are wanted
     saved_names = saved_tensor_names = ()  # the names this kind of node can keep: _saved_self, _saved_result, ...
+
+    def __init_subclass__(cls):
+        cls.releases = cls.release is not Node.release
 
     def apply(self, grad):
         """The gradients of the inputs, one for each edge, from that of the output. Arrays in, arrays out."""
@@ -206,7 +214,7 @@ class AccumulateGrad(Node):
     leads to the leaf, and two operations on one leaf share one node.
 
     A gradient is not `.grad`. What arrives here is complete for one pass; `.grad` is the sum since it was cleared: the
-    first gradient itself if nobody else sees it (native/ownership.py), into which later ones are added.
+    first gradient itself if nobody else sees it (`may_be_taken_over`), into which later ones are added.
     """
 
     __slots__ = ("variable",)
@@ -238,6 +246,29 @@ class AccumulateGrad(Node):
                 broadcast_like(grad, have.array)  # raises, and says why
             version.value += 1
         return ()
+
+
+def may_be_taken_over(grad, like):
+    """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
+
+    PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
+    does (its issue 34082): two leaves may then share one `.grad`. Here a view is taken over only when it is the
+    last thing that looks at the whole of its memory, like the transposed gradient of a linear layer's weight.
+    """
+    if type(grad) is not np.ndarray:
+        return True  # a NumPy scalar cannot be changed
+    if getrefcount(grad) > UNSHARED:
+        return False
+    base = grad.base
+    if base is None:
+        return grad.ndim < 2 and like.ndim == grad.ndim or grad.strides == like.strides
+    if type(base) is not np.ndarray or getrefcount(base) > _ONE_VIEW:
+        return False
+    return base.size == grad.size and grad.strides == like.strides
+
+
+# References to an array that is seen by one view only: the view's, `base` above, and the argument of getrefcount.
+_ONE_VIEW = 3
 
 
 def accumulator_of(leaf):

@@ -1,4 +1,4 @@
-"""Whether a gradient may become `.grad` as it is, or must be copied because somebody else can see it.
+"""What AccumulateGrad needs now and then: a gradient copied in the layout of its leaf, and refusals.
 
 PyTorch: torch/csrc/autograd/functions/accumulate_grad.h (accumulateGrad: "stealable").
 """
@@ -13,25 +13,6 @@ from course_lib.native.kernels import broadcast_like
 from course_lib.native.memory import UNSHARED, check_overlap, is_dense
 from course_lib.tensor import counter_of
 from course_lib.version import VersionCounter
-
-
-def may_be_taken_over(grad, like):
-    """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
-
-    PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
-    does (its issue 34082): two leaves may then share one `.grad`. Here a view is taken over only when it is the
-    last thing that looks at the whole of its memory, like the transposed gradient of a linear layer's weight.
-    """
-    if type(grad) is not np.ndarray:
-        return True  # a NumPy scalar cannot be changed
-    if getrefcount(grad) > UNSHARED:
-        return False
-    base = grad.base
-    if base is None:
-        return grad.ndim < 2 and like.ndim == grad.ndim or grad.strides == like.strides
-    if type(base) is not np.ndarray or getrefcount(base) > _ONE_VIEW:
-        return False
-    return base.size == grad.size and grad.strides == like.strides
 
 
 def no_gradients(leaf):
@@ -105,6 +86,3 @@ def steps_of(array):
         step *= max(following, 1)
         steps.insert(0, 0 if n == 1 and not following else step)
     return steps
-
-
-_ONE_VIEW = 3  # references to an array seen by one view only: the view's, `base` and the argument of getrefcount

@@ -43,16 +43,6 @@ def form_expected(tensor, node, shape):
     return form if can_be_summed(shape, form[0]) else now
 
 
-def fit_seeds(edges, seeds):
-    """The gradients that a pass starts with, in the form that its roots expect; an error names the root."""
-    for position, edge in enumerate(edges):
-        node, output_nr = edge if type(edge) is tuple else (edge, 0)
-        if node.hooks is not None and output_nr in node.hooks.forms:
-            form, grad = node.hooks.forms[output_nr], seeds[position]
-            check_fits((grad.array if isinstance(grad, Tensor) else grad).shape, form[0], "invalid gradient", position)
-            seeds[position] = fit(grad, *form)
-
-
 def check_fits(got, shape, what, index=0):
     """RuntimeError when a gradient of shape `got` cannot be summed to a shape."""
     if not can_be_summed(got, shape):

@@ -1,8 +1,9 @@
 """Does each exercise's check look at what it seems to look at? Takes one property at a time out of a check.
 
-`.venv/bin/python tools/check_mutants.py`, or with lessons, `07 11`. A property is an `if` in a record's check that ends in
-"not yet" or "almost". Without it the proof (course_lib/teach/prove.py) has to fail, because some recorded wrong answer
-is then called correct or gets another sentence. A property that nobody misses has no recorded answer, or sees nothing.
+`.venv/bin/python tools/check_mutants.py`, or with lessons, `07 11`. A property is an `if` in a record's check that
+ends in "not yet" or "almost". Without it the proof (course_lib/teach/prove.py) has to fail, because some recorded wrong
+answer is then called correct or gets another sentence. A property that nobody misses has no recorded answer, or sees
+nothing.
 """
 
 import argparse

@@ -9,6 +9,7 @@ with the facts of the message, and looks for the culprit in the graph.
 """
 
 import html
+import os
 import re
 import sys
 import weakref
@@ -35,6 +36,17 @@ CURES_OF_A_LEAF = (
     "Or move the update behind backward(): in training, optimizer.step() comes after the last backward().",
     "Data or a mask: write to a copy, `m = m.clone()` before the write.",
 )
+RAISED = {  # what AT_ONCE of explain_data.py says: the same message comes from other places, too
+    "line": "It was raised by the line itself, as it ran: no graph is needed for that, and gradients have nothing to "
+    "do with it.",
+    "called": "It was raised during a backward pass, by a line that the pass called: the line stands in a custom "
+    "backward, in a hook, or in a function that backward runs.",
+    "pass": "It was raised by backward() or grad(): for one of its arguments, or by a node or a leaf that the pass "
+    "arrived at, which happens when contents were replaced through .data since the forward pass.",
+    "warning": "This is a warning: unless warnings are made errors, the line goes on to its end.",
+    "": "Usually it is raised by the line itself, as it runs, and gradients have nothing to do with it; a line of a "
+    "custom backward or of a hook runs in the backward pass only.",
+}
 TYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "LongTensor": "int64", "CPUBoolType": "bool"}
 
 
@@ -47,23 +59,24 @@ def explain(error=None, *tensors, names=None):
     """
     if is_tensor(error):
         error, tensors = None, (error, *tensors)
-    kind, message, found, failed = told(last_error() if error is None else error)
+    kind, message, found, failed, raised = told(last_error() if error is None else error)
     if tensors:
         check_tensors(tensors)
     elif (row := find_row(message)[0]) is not None and row.seek:
         tensors = found
     known, around = names_in(sys._getframe(1)) if tensors else ({}, [])
     graph = snapshot(tensors, names, known, around) if tensors else None
-    return Explanation(kind, message, graph, failed)
+    return Explanation(kind, message, graph, failed, raised)
 
 
 class Explanation(Picture):
     """An error explained: `text`, `html`, and the picture if there is one."""
 
-    def __init__(self, kind, message, graph, failed=None):
+    def __init__(self, kind, message, graph, failed=None, raised=""):
         super().__init__(graph, 1)
         self.kind, self.message = kind, message
         self.row, self.facts = find_row(message)
+        self.facts["raised"] = RAISED["warning" if kind.endswith("Warning") else raised]
         self._marks = (
             dict.fromkeys(culprits(self.row, self.facts, graph, failed), HERE) if graph is not None and self.row else {}
         )
@@ -275,20 +288,21 @@ def fits(slot, facts, graph):
 
 # --- which error -------------------------------------------------------------------------------------------
 
-_remembered = None  # (type name, message, weak references to tensors, key of the failing node, id of sys.last_value)
+_remembered = None  # (type name, message, weak references, key of the failing node, where, id of sys.last_value)
 
 
 def remember(error):
     """Keep what explain() needs of an error that a lesson has caught: words, and no tensor alive."""
     global _remembered
     roots = [weakref.ref(tensor) for tensor in tensors_in(error)]
-    _remembered = type(error).__name__, str(error), roots, failing_node(error), id(getattr(sys, "last_value", None))
+    kind, message, _, failed, raised = told(error)
+    _remembered = kind, message, roots, failed, raised, id(getattr(sys, "last_value", None))
 
 
 def last_error():
     """The error shown last by the notebook, or the one remembered last, whichever is newer."""
     shown = getattr(sys, "last_value", None)
-    if _remembered is not None and (shown is None or id(shown) == _remembered[4]):
+    if _remembered is not None and (shown is None or id(shown) == _remembered[-1]):
         return _remembered
     if shown is None:
         raise ValueError(
@@ -299,15 +313,16 @@ def last_error():
 
 
 def told(error):
-    """(type name, message, tensors that the failing call was about, key of the node at which it failed)."""
+    """(type name, message, tensors the failing call was about, key of the node at which it failed, where: RAISED)."""
     if isinstance(error, tuple):
-        kind, message, roots, failed, _ = error
-        return kind, message, tuple(t for t in (ref() for ref in roots) if t is not None), failed
+        kind, message, roots, failed, raised, _ = error
+        return kind, message, tuple(t for t in (ref() for ref in roots) if t is not None), failed, raised
     if isinstance(error, BaseException):
-        return type(error).__name__, str(error), tuple(tensors_in(error)), failing_node(error)
+        return type(error).__name__, str(error), tuple(tensors_in(error)), failing_node(error), raised_by(error)
     if isinstance(error, str):
         kind, colon, message = error.strip().partition(": ")
-        return (kind, message, (), None) if colon and kind.isidentifier() else ("Error", error.strip(), (), None)
+        known = colon and kind.isidentifier()
+        return (kind, message, (), None, "") if known else ("Error", error.strip(), (), None, "")
     raise TypeError(
         f"explain() takes an error, its text, or tensors, not {type(error).__name__}: explain(), explain(loss) or "
         "explain(error, loss)."
@@ -324,6 +339,26 @@ def failing_node(error):
             key = sequence_nr(node) if hasattr(node, "_sequence_nr") else key
         step = step.tb_next
     return key
+
+
+def raised_by(error):
+    """Which sentence of RAISED is true of an error: by a line, by a pass, by a line that a pass called; "" unknown."""
+    step, raised = error.__traceback__, ""
+    while step is not None:
+        code = step.tb_frame.f_code
+        own = is_engine_file(code.co_filename) or code.co_filename.startswith(torch_folder())
+        if raised in ("pass", "called"):
+            raised = raised if own else "called"
+        else:
+            raised = "pass" if own and code.co_name in ("backward", "grad") else "line"
+        step = step.tb_next
+    return raised
+
+
+def torch_folder():
+    """Where PyTorch's own files are; without PyTorch a place where no file is."""
+    file = getattr(sys.modules.get("torch"), "__file__", None)
+    return os.path.dirname(file) + os.sep if file else "<no torch>"
 
 
 def tensors_in(error):

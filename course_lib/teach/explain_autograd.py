@@ -422,9 +422,9 @@ LEAVES = (
     ),
     Row(
         "only floats",
-        r"[Oo]nly Tensors of floating point",
+        r"[Oo]nly Tensors of floating point|Autograd not support dtype",
         (
-            "A tensor of integers or bools should require grad.",
+            "A tensor of integers or bools should require grad, or be computed from one that does.",
             "A derivative asks what happens when a value moves a little, and integers cannot.",
             "`torch.tensor([1, 2])` is made of integers; `torch.tensor([1., 2.])` is not.",
         ),

@@ -1,11 +1,11 @@
 """What `explain()` knows about shapes, element types, indexes and arguments: errors of a forward line by itself.
 
-They are raised before any graph is touched, so no lesson is about them; the rows are those of explain_autograd.py.
+They need no graph, so no lesson is about them; the rows are those of explain_autograd.py.
 """
 
 from course_lib.teach.explain_autograd import Row
 
-AT_ONCE = "It was raised by the line itself, before anything was recorded: gradients have nothing to do with it."
+AT_ONCE = "{raised}"  # the sentence of explain.RAISED that is true of the error: a hook, too, can add wrong shapes
 
 SHAPES = (
     Row(
@@ -489,7 +489,7 @@ NETWORKS = (
         r"bernoulli_ expects|uniform_ expects|"
         r"normal expects|but must be > 0|Could not infer dtype|invalid data type|can't assign a [\w.]+ to a|"
         r"Expected p_in|bincount only supports|does not support deleting|info\(\) requires an?|not supported by torch|"
-        r"without narrowing|RNG state is|expected a long|expected a torch\.ByteTensor|Autograd not support dtype|"
+        r"without narrowing|RNG state is|expected a long|expected a torch\.ByteTensor|"
         r"__contains__ only supports|"
         r"mark_dirty can only|attribute is expected to be|objects is not readable|"
         r"mark_non_differentiable only|all inputs have to be Tensors|"

@@ -237,6 +237,119 @@ def test_facts_of_other_errors():
     assert told.what[0].startswith("backward of FnBackward returned 1 gradients, and forward takes 2 arguments")
 
 
+class AddsAWrongShape:
+    """The same sum of shapes that do not fit, on the ways in which a backward pass runs a learner's line."""
+
+    def __init__(self, torch):
+        self.torch, self.x = torch, torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def wrong(self, grad):
+        return grad + self.torch.ones(3)
+
+    def custom_backward(self):
+        wrong = self.wrong
+
+        class Fn(self.torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 1
+
+            @staticmethod
+            def backward(ctx, grad):
+                return wrong(grad)
+
+        Fn.apply(self.x).sum().backward()
+
+    def hook_of_a_tensor(self):
+        h = self.x * 2
+        h.register_hook(self.wrong)
+        self.torch.autograd.grad(h.sum(), self.x)
+
+    def hook_of_a_node(self):
+        h = self.x * 2
+        h.grad_fn.register_hook(lambda inputs, outputs: self.wrong(inputs[0]))
+        h.sum().backward()
+
+    def hook_of_a_leaf(self):
+        self.x.register_post_accumulate_grad_hook(self.wrong)
+        self.x.sum().backward()
+
+    def unpack_hook(self):
+        with self.torch.autograd.graph.saved_tensors_hooks(lambda t: t, self.wrong):
+            y = (self.x * 1).exp()
+        y.sum().backward()
+
+    def second_run(self):
+        from importlib import import_module
+
+        checkpoint, runs = import_module(self.torch.__name__ + ".utils.checkpoint").checkpoint, []
+
+        def layer(x):
+            runs.append(x)
+            return x.exp() if len(runs) == 1 else self.wrong(x)
+
+        checkpoint(layer, self.x, use_reentrant=False).sum().backward()
+
+
+@pytest.mark.parametrize("way", [name for name in vars(AddsAWrongShape) if name[0] != "_" and name != "wrong"])
+def test_a_line_that_the_pass_called_is_not_said_to_have_failed_by_itself(torch, way):
+    """The message is that of any line; the traceback tells that a backward pass ran it, also when it is remembered."""
+    with pytest.raises(RuntimeError) as caught:
+        getattr(AddsAWrongShape(torch), way)()
+    with expect_error(RuntimeError, "size of tensor a"):
+        raise caught.value
+
+    for told in (explain(caught.value), explain()):
+        assert told.row.key == "broadcast"
+        assert told.what[2].startswith("It was raised during a backward pass, by a line that the pass called")
+
+
+def test_a_line_by_itself_needs_no_graph(torch):
+    """The sentence about a line is true: it fails in the same words where nothing is recorded."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    said = set()
+    for mode in (torch.enable_grad, torch.no_grad):
+        with pytest.raises(RuntimeError) as caught, mode():
+            x + torch.ones(3)
+        said.add(str(caught.value))
+        assert explain(caught.value).what[2].startswith("It was raised by the line itself, as it ran")
+    assert len(said) == 1
+
+
+def test_shapes_that_meet_in_the_pass_itself(torch):
+    """No line of the learner's runs: a leaf took longer data, and its node meets the old length."""
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = (x * 1).sum()
+    x.data = torch.ones(4)
+    x.grad = torch.ones(4)
+    with pytest.raises(RuntimeError) as caught:
+        y.backward()
+
+    assert explain(caught.value).row.key == "broadcast"
+    assert explain(caught.value).what[2].startswith("It was raised by backward() or grad(): for one of its arguments")
+
+
+def test_a_warning_is_no_error_of_a_line(torch):
+    """mse_loss warns and goes on, and so it is told; made an error, the warning is told as the same."""
+    from importlib import import_module
+
+    mse_loss = import_module(torch.__name__ + ".nn.functional").mse_loss
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        loss = mse_loss(torch.ones(3, 1), torch.zeros(3))
+    warned = met[0].message
+
+    assert loss.item() == 1.0
+    for told in (explain(warned), explain(f"UserWarning: {warned}")):
+        assert told.row.key == "loss shapes"
+        assert told.what[2] == "This is a warning: unless warnings are made errors, the line goes on to its end."
+
+
+def test_a_text_has_no_traceback():
+    """Where the line stood is not known, so the sentence says what is usual."""
+    assert explain("RuntimeError: input matrix is singular").what[2].startswith("Usually it is raised by the line")
+
+
 # --- which error -------------------------------------------------------------------------------------------
 
 

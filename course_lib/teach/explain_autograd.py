@@ -156,9 +156,9 @@ SAVED = (
         "unpack type",
         r"unpack_hook expected to be a Tensor but got result of type (?P<got>\w+)",
         (
-            "The backward pass asked the unpack hook for the saved tensor and got a thing of type {got}.",
+            "The unpack hook was asked for the saved tensor and gave a thing of type {got}.",
             "What pack returns may be anything, a file name or a number; what unpack returns must be the tensor again.",
-            "It appears during backward, though the hook was installed around the forward pass.",
+            "It appears when the slot is read, mostly during backward, though the hook was installed earlier.",
         ),
         ("Let unpack build the tensor from what pack returned.", "Check that unpack has a `return`."),
         (),
@@ -450,11 +450,11 @@ LEAVES = (
         (
             "Something was assigned to `{name}` of a tensor or a node, which says what is true of it and is no choice.",
             "Shape and type come from its memory, grad_fn and is_leaf from how it was computed.",
-            "Nothing was changed. A tensor takes any other name, misspelt ones too; a node takes none.",
+            "Nothing was changed. A tensor takes any other name, misspelt ones too; so does the node of a "
+            "custom Function, "
+            "and other nodes take none.",
         ),
-        (
-            "Make another tensor, and give it the old name: `x = x.reshape(2, 3)`, `x = x.double()`, `x = x.detach()`.",
-        ),
+        ("Make another tensor, and give it the old name: `x = x.reshape(2, 3)`, `x = x.double()`, `x = x.detach()`.",),
         (),
         2,
     ),
@@ -871,8 +871,8 @@ PASSES = (
         "anomaly mode",
         r"Anomaly Detection has been enabled",
         (
-            "Anomaly mode is on; this is a warning, nothing is wrong.",
-            "It notes the line of every operation and checks every gradient for nan.",
+            "Anomaly mode is being switched on; this is a warning, nothing is wrong.",
+            "It notes the line of every operation and, unless check_nan=False, looks for nan in every gradient.",
             "That makes each step slower.",
         ),
         ("Switch it off when the error is found.",),
@@ -1055,7 +1055,7 @@ FUNCTIONS = (
         (
             "The class defines backward and vjp, which are two names for one thing.",
             "Autograd cannot know which of them is meant.",
-            "It appears when apply() or backward() looks for the method.",
+            "It appears during backward, when the method is looked for; apply() does not look.",
         ),
         ("Remove one of them.",),
         (),
@@ -1066,11 +1066,11 @@ FUNCTIONS = (
         r"function (?P<node>\w+) returned an incorrect number of gradients \(expected (?P<wanted>\d+), got "
         r"(?P<got>\d+)",
         (
-            "backward of {node} returned {got} gradients, and forward takes {wanted} arguments.",
-            "Each argument after ctx gets one, in order; None for what needs none, such as numbers and flags.",
+            "backward of {node} returned {got} gradients, and apply() was given {wanted} arguments.",
+            "Each of them gets one, in order; None for what needs none, such as numbers and flags.",
             "It appears at backward, though the cause is the Function's definition.",
         ),
-        ("Return one gradient, or None, for each argument of forward.",),
+        ("Return one gradient, or None, for each argument that apply() is given.",),
         (),
         11,
         "node",
@@ -1134,10 +1134,10 @@ FUNCTIONS = (
         r"forward\(\) got (an unexpected keyword argument|multiple values for argument) '(?P<name>\w+)'",
         (
             "apply() passed the keyword argument '{name}' on, and forward cannot take it.",
-            "Function.apply works with positions: gradients are returned by position, too.",
+            "Either forward has no argument of this name, or it got one by position already.",
             "Nothing was computed.",
         ),
-        ("Pass it by position, in the order of forward's arguments.",),
+        ("Give each argument of forward once; by position is the safe way, as gradients are returned by position.",),
         (),
         11,
     ),
@@ -1287,9 +1287,9 @@ TOOLS = (
         r"is a tuple of invalid length|has invalid size: should be",
         (
             "One of jacobian, hessian, vjp and jvp was called with a function or vectors that it cannot use.",
-            "They take a function of tensors to tensors, hessian one to a single number, and a vector of the shape "
-            "that "
-            "it is multiplied with.",
+            "They take a function of tensors to tensors, hessian, hvp and vhp one to a single number, and a "
+            "vector of the "
+            "shape that it is multiplied with.",
             "With strict=True a result that does not depend on an input is an error, too.",
         ),
         ("Print the shapes of inputs, outputs and v.", "End the function in `.sum()` for a hessian."),
@@ -1344,7 +1344,8 @@ TOOLS = (
             "Something else decides what it does: a global, random numbers, the mode, or grad mode.",
         ),
         (
-            "Make the function depend on its arguments only.", "Leave preserve_rng_state at True.",
+            "Make the function depend on its arguments only.",
+            "Leave preserve_rng_state at True.",
             "To find the place: checkpoint(…, debug=True) tells the operations of both runs.",
         ),
         (("determinism_check='none'", "switches the comparison off: a wrong recomputation goes unnoticed"),),
@@ -1383,7 +1384,8 @@ TOOLS = (
         r"optimizer got an empty parameter list|optimizer parameters need to be|more than one parameter group|"
         r"parameter group|param_group|"
         r"params argument "
-        r"given to the optimizer|can only optimize Tensors|Invalid (learning rate|momentum|weight_decay|beta|epsilon|"
+        r"given to the optimizer|can only optimize Tensors|Invalid (?!source)(learning rate|momentum|"
+        r"weight_decay|beta|epsilon|"
         r"eps|lr"
         r"|\w+ value|\w+):? |Nesterov|loaded state dict",
         (

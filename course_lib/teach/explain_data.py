@@ -39,7 +39,7 @@ SHAPES = (
         r"size mismatch \(got input|"
         r"Number of dimensions of repeat dims|does not broadcast|shapes .* cannot be broadcast together",
         (
-            "A tensor should be stretched to a shape that it does not fit.",
+            "A tensor should be stretched to a shape that it does not fit, or summed down to one.",
             "Only dimensions of length 1 can be stretched; new ones can be added in front, and -1 keeps a length.",
             AT_ONCE,
         ),
@@ -76,7 +76,7 @@ SHAPES = (
         r"only accept 1D vector|repeats must be 0-dim|batches of square matrices, but|"
         r"Expected 1-D argument|dimensions cannot be identical|repeated dim in|(two|one) or fewer dimensions|"
         r"must have the same number of dimensions\.|no dimension of size 3|must have length 3|rotation dims|total dims|"
-        r"Expect a 1D vector|must be 1 or 2 dim|q must be a scalar or 1D|order must be non-negative|`shifts` required|"
+        r"Expect a 1D vector|must be 1 or 2 dim|q must be a scalar or 1D|"
         r"shifts and dimensions must align|start_dim cannot come after end_dim|"
         r"trace: expected a matrix|diff expects|diag\(\): Supports|"
         r"appears multiple times in the list of dims|only supported on matrices|outer: Expected 1-D|"
@@ -86,9 +86,11 @@ SHAPES = (
         r"Supports 1D or 2D tensors|expected a matrix, but got|Input must be >= \d-d|dimensions must larger than 1|"
         r"all dimensions of input must be of equal length|at least one-dimensional|shifts and dimensions must align|"
         r"normalized_"
-        r"shape",
+        r"shape|must have the same number of columns|Invalid source or destination dims",
         (
-            "A dimension was named that the tensor does not have, or too few, too many, or one of them twice.",
+            "A dimension was named that the tensor does not have, or one of them twice; or the tensor has too "
+            "few or too "
+            "many of them, or one of a length that this operation does not take.",
             "Dimensions count from 0, from the back -1, -2 and so on; permute needs each of them once.",
             AT_ONCE,
         ),
@@ -109,22 +111,23 @@ SHAPES = (
     ),
     Row(
         "split",
-        r"start must be an 0-dim|sections must be larger than 0|indices_or_sections to have|repeats must have the same|"
+        r"start must be an 0-dim|sections must be larger than 0|indices_or_sections to have|"
         r"requires a tensor with at least \d+ dimension|attempted to split along|"
         r"split_sizes to sum exactly|split_size can only be 0|split expects at least|chunk expects|"
         r"start \(\d+\) \+ length|split_sizes? (be|have only) non-negative|"
         r"start out of range|narrow\(\): length",
         (
-            "A piece was asked for that the dimension does not have.",
-            "The lengths of pieces must add up to the whole, a start must lie inside of it, and nothing is shorter "
-            "than 0.",
+            "A piece was asked for that the dimension does not have, or not in whole numbers.",
+            "The lengths of pieces must add up to the whole, a start must lie inside of it or at its end, and "
+            "nothing is "
+            "shorter than 0.",
             AT_ONCE,
         ),
         ("Compare with `t.shape[dim]`.",),
     ),
     Row(
         "matrix product",
-        r"must have the same number of columns|tensordot expects|inner\(\) the last dimension|"
+        r"tensordot expects|inner\(\) the last dimension|"
         r"contracted dimensions need to|dimension lists should have same length|"
         r"mat1 and mat2 shapes cannot be multiplied|and mat2 must have the same dtype|size mismatch, (got )?input|"
         r"inconsistent tensor size|1D tensors expected|must be a matrix|vector \+ matrix @ vector|must be a 3D tensor|"
@@ -133,9 +136,8 @@ SHAPES = (
         r"Expected size .* but got",
         (
             "Two tensors should be multiplied as matrices, and they cannot.",
-            "The last length of the first must equal the last but one of the second: (n, k) @ (k, m); both have one "
-            "element "
-            "type.",
+            "The last length of the first must equal the last but one of the second: (n, k) @ (k, m); all have one "
+            "element type, also what is added to the product.",
             AT_ONCE,
         ),
         ("Print both shapes; nn.Linear(k, m) wants inputs of length k.", "Transpose one of them: `a @ b.T`."),
@@ -146,7 +148,7 @@ SHAPES = (
         (
             "The equation given to einsum does not describe its operands, or its letters do not.",
             "Before the arrow stands one letter a dimension of each operand, operands apart by commas; a letter means "
-            "one length everywhere, and the result's letters are among them, each once.",
+            "one length everywhere, or 1, and the result's letters are among them, each once.",
             AT_ONCE,
         ),
         ("Write the shapes below the letters: `'ij,jk->ik'` for (2, 3) and (3, 4).",),
@@ -155,11 +157,11 @@ SHAPES = (
         "singular",
         r"input matrix is singular",
         (
-            "A matrix should be inverted that has no inverse.",
+            "A matrix should be inverted, or an equation solved with it, and it has no inverse.",
             "Its rows depend on each other: some vector other than 0 is sent to 0, and nothing leads back.",
             AT_ONCE,
         ),
-        ("Add a small multiple of the identity.", "Print `torch.linalg.det(a)`: near 0 the inverse is worthless, too."),
+        ("Add a small multiple of the identity.", "Print `torch.linalg.det(a)`: it is 0 here."),
     ),
 )
 
@@ -167,10 +169,10 @@ INDEXES = (
     Row(
         "index",
         r"index \S+ is out of range|out of bounds for dimension|out of DATA bounds|out of range for tensor|"
-        r"index out of range in self|index_select\(\)|"
+        r"index out of range in self|"
         r"index -?\d+ is out|tried to access index|take from an empty tensor",
         (
-            "An element was asked for behind the end of a dimension.",
+            "An element was asked for that lies outside of a dimension.",
             "Indexes run from 0 to length - 1, and from -1 to -length from the back.",
             AT_ONCE,
         ),
@@ -188,14 +190,15 @@ INDEXES = (
     ),
     Row(
         "no index",
-        r"valid indices|Expected a long tensor for index|"
+        r"valid indices|Expected a long tensor for index|index_select\(\): Expected dtype|"
         r"tensors used as indices must be|only integer tensors of a single element|expected dtype "
         r"int32|Expected dtype int|[Ee]xpected tensor for argument .* to have|dtype int32/int64|step must be greater|"
         r"slice "
         r"step cannot",
         (
             "Something was used as an index that is none.",
-            "Indexes are integers, slices with a positive step, None, `...`, and tensors of integers or bools.",
+            "Indexes are integers, slices with a positive step, None, `...`, and lists or tensors of integers "
+            "or bools.",
             AT_ONCE,
         ),
         ("Convert: `i.long()` for positions, `m > 0` for a mask.", "`t.flip(0)` reads backwards."),
@@ -204,8 +207,10 @@ INDEXES = (
         "mask",
         r"shape of the mask|expected BoolTensor for mask|only supports boolean masks|condition to be a boolean",
         (
-            "A mask does not fit: it must be of bools, and of the tensor's shape.",
-            "An int64 tensor of 0 and 1 is a list of positions, not a mask.",
+            "A mask does not fit: it must be of bools, in `t[m]` as long as the first dimensions of `t`, and "
+            "elsewhere of a "
+            "shape that can be stretched to that of `t`.",
+            "An int64 tensor of 0 and 1 is a list of positions in `t[…]`, not a mask.",
             AT_ONCE,
         ),
         ("Compare to get a mask: `m = t > 0`, or convert with `.bool()`.",),
@@ -213,14 +218,14 @@ INDEXES = (
     Row(
         "index shapes",
         r"indexing tensors could not be broadcast|cannot be broadcast to indexing result|"
-        r"Index tensor must have the same number|"
+        r"Index tensor must have the same number|Index to scalar can have|self indexing axis dim|"
         r"to be no larger than self|Index is supposed to be a vector|Number of indices|source tensor shape must match|"
         r"Index put requires|0-dimensional value tensor|0-dimension value tensor|"
         r"Index should have dimension|index should have one element|dimensionality must match|Index has to be a vector|"
         r"should have the same number of dimensions, but got|Number of elements of source|to the slice of self|"
         r"same slice shapes|selected (?:index|number) k out of range",
         (
-            "What is picked, where, and what is written there do not fit together in shape or element type.",
+            "What is picked, how many, where, and what is written there do not fit together in shape or element type.",
             "Several index tensors are broadcast against each other; gather and scatter want an index with as many "
             "dimensions as the tensor.",
             AT_ONCE,
@@ -258,7 +263,7 @@ TYPES = (
         "number of another type",
         r"value cannot be converted to type|[Bb]oolean alpha only|For integral input tensors, argument alpha",
         (
-            "A number was given that the tensor's element type cannot hold.",
+            "A number was given that the tensor's element type cannot hold, or that is of another kind than it.",
             "Integers hold no fractions and no infinity, bools only True and False.",
             AT_ONCE,
         ),
@@ -276,7 +281,7 @@ TYPES = (
         r"Expected a floating point|target dtype to be|Class values",
         (
             "This operation does not exist for this element type.",
-            "Means, roots and everything that is differentiated need floating point; `~ & |` need bools or integers.",
+            "Means and everything that is differentiated need floating point; `~ & |` need bools or integers.",
             AT_ONCE,
         ),
         (
@@ -322,9 +327,10 @@ TYPES = (
         r"too many dimensions '|expected sequence of length|not a sequence|must be real number|expected np\.ndarray|"
         r"could not determine the shape",
         (
-            "A tensor cannot be made of this.",
-            "It needs numbers in lists that are equally deep and equally long; from_numpy needs a NumPy array, and "
-            "DoubleTensor and its like a tensor of their own type.",
+            "A tensor, or an integer that is needed, cannot be made of this.",
+            "It needs numbers in lists that are equally deep and equally long, and integers of at most 64 bits; "
+            "from_numpy "
+            "needs a NumPy array, and DoubleTensor and its like a tensor of their own type.",
             AT_ONCE,
         ),
         ("Pad lists to one length, or keep a list of tensors.",),
@@ -354,8 +360,9 @@ TYPES = (
         r"must be "
         r"Tensor|got an unexpected|takes \d+ positional|expected torch\.Tensor",
         (
-            "A function was called with an argument of a kind or value that it does not take.",
-            "The message names the argument and what is expected.",
+            "A function was called with an argument of a kind or value that it does not take, or without one "
+            "that it needs.",
+            "The message says what was given, or what is taken.",
             AT_ONCE,
         ),
         ("Look at the function's help: `help(torch.add)`.", "Wrap a number: `torch.tensor(3.)`."),
@@ -364,7 +371,7 @@ TYPES = (
         "chances",
         r"cannot sample n_sample|probability tensor contains|sum of probabilities",
         (
-            "Places should be drawn with chances that are none, or more of them than there are.",
+            "Places should be drawn with chances that are none, or more of them than there are, or none at all.",
             "Chances are numbers from 0 on, not all of them 0; without replacement each place is drawn once at most.",
             AT_ONCE,
         ),
@@ -375,7 +382,9 @@ TYPES = (
         r"only_inputs argument|`?grad_variables`?|should not be instantiated|Decorating classes is deprecated",
         (
             "Something was written as it was for an older PyTorch.",
-            "The message says what took its place; a warning means that the old form still does what it did.",
+            "The message says what took its place; where it is a warning, some old forms still work, and "
+            "only_inputs does "
+            "nothing any more.",
             AT_ONCE,
         ),
         ("Leave `only_inputs` out, write `grad_tensors`, call `F.apply(x)`, decorate functions and not classes.",),
@@ -401,8 +410,9 @@ NETWORKS = (
         r"is not a valid value for "
         r"reduction|label_smoothing|for beta|for delta",
         (
-            "A loss got predictions and targets that do not fit.",
-            "cross_entropy wants (N, classes) and N class numbers of type int64; the others want equal shapes.",
+            "A loss got predictions and targets that do not fit, or a setting that it does not take.",
+            "cross_entropy and nll_loss want (N, classes) and N class numbers of type int64; most others want equal "
+            "shapes.",
             AT_ONCE,
         ),
         ("Print both shapes and element types.", "`target.squeeze(1).long()` is often what is missing."),
@@ -416,8 +426,10 @@ NETWORKS = (
         r"input has "
         r"inconsistent",
         (
-            "A layer got an input of another shape than it was made for.",
-            "Convolutions want (batch, channels, height, width), recurrent layers a last length of input_size.",
+            "A layer got an input of another shape than it was made for, or cannot be made in this way.",
+            "Conv2d wants (batch, channels, height, width) or the same without batch, recurrent layers a last "
+            "length of "
+            "input_size.",
             AT_ONCE,
         ),
         ("Print `x.shape` in front of the layer.",),
@@ -426,12 +438,15 @@ NETWORKS = (
         "normalisation",
         r"more than 1 value per channel|must be defined in evaluation mode|should contain \d+ elements",
         (
-            "A normalisation layer cannot compute a mean and a spread here.",
-            "In training mode each channel needs more than one value; in evaluation mode the layer needs running "
-            "statistics.",
+            "A normalisation layer cannot compute a mean and a spread here, or has another number of channels.",
+            "In training mode each channel needs more than one value; what is told to use running statistics must have "
+            "them.",
             AT_ONCE,
         ),
-        ("Use larger batches, or `model.eval()` for single samples.",),
+        (
+            "Use larger batches, or `model.eval()` for single samples.",
+            "Make it for the channels: `x.shape[1]` of them.",
+        ),
         (),
         10,
     ),
@@ -445,11 +460,14 @@ NETWORKS = (
         r"name can't be empty|"
         r"training mode is expected",
         (
-            "A module was built or loaded in a way that it cannot keep track of.",
+            "A module was built, loaded or switched in a way that it does not take.",
             "Parameters and modules are noticed when they are assigned as attributes, after super().__init__().",
             AT_ONCE,
         ),
-        ("Call `super().__init__()` first.", "Compare `model.state_dict().keys()` with what is loaded."),
+        (
+            "Call `super().__init__()` first.",
+            "Compare the keys and shapes in `model.state_dict()` with what is loaded.",
+        ),
     ),
     Row(
         "not written",
@@ -465,7 +483,7 @@ NETWORKS = (
         "only weights",
         r"Weights only load failed",
         (
-            "A file was loaded that holds more than tensors in lists and dictionaries.",
+            "A file was loaded that holds more than tensors, numbers and text in lists and dictionaries.",
             "Reading other objects runs code that the file names; without being told, load refuses to.",
             AT_ONCE,
         ),
@@ -474,6 +492,7 @@ NETWORKS = (
     ),
     Row(
         "other value",
+        r"repeats must have the same|order must be non-negative|`shifts` required|"
         r"set_num_threads expects|can't alias|is not one of 'highest'|"
         r"empty list of sequences|Expected iterable for|padding_side to be one|"
         r"minlength should be|weights should be 1-d and|size is -\d|[Rr]epeats (must be|can not be) n|"
@@ -496,11 +515,13 @@ NETWORKS = (
         r"maximum size for tensor at|mismatch in length of strides|Negative strides|setStorage: sizes|"
         r"To copy construct from a tensor|Deleting tensor data is not|Expected output to be a",
         (
-            "An argument has a value that makes no sense here.",
-            "The message names the argument and what is allowed.",
+            "What was asked for is refused, or advised against: an argument is of a value or a kind that is not "
+            "taken, or "
+            "tensors cannot do it.",
+            "The message says what is wrong with it.",
             AT_ONCE,
         ),
-        ("Give it a value in the range that the message names.",),
+        ("Give a value or a kind that the message allows.", "A copy of a tensor: `t.detach().clone()`."),
     ),
 )
 

@@ -15,6 +15,27 @@ class Fn(torch.autograd.Function):
 """
 
 
+SETUP = """
+class Fn(torch.autograd.Function):
+    @staticmethod
+    def forward(x): return x * 2
+    @staticmethod
+    def setup_context(ctx, inputs, output): {inside}
+    @staticmethod
+    def backward(ctx, g): return g * 2
+"""
+ONCE = """
+class Fn(torch.autograd.Function):
+    clear_saved_tensors_on_access = True
+    @staticmethod
+    def forward(ctx, x): ctx.save_for_backward(x); return x * 1
+    @staticmethod
+    def backward(ctx, g): {}; return g * a
+Fn.apply(x).sum().backward()"""
+CHECKPOINT = "checkpoint = module('utils.checkpoint').checkpoint\n"
+DATA = "data = module('utils.data')\n"
+
+
 def function(forward, backward="return g", more="", grads="g"):
     return FUNCTION.format(forward=forward, backward=backward, more=more, grads=grads)
 
@@ -311,4 +332,305 @@ CURES = [
         "g.sum().backward(); assert x.grad.tolist() == [6, 6]",
     )),
     ("slot of a leaf that was", "t = torch.ones(2); y = x * t; t.mul_(x); y.grad_fn._raw_saved_other.register_hooks(abs, abs)", ()),
+    ("slot empty", "n = (x * torch.ones(2)).grad_fn; n._raw_saved_self.register_hooks(abs, abs)", (
+        "n = (x * torch.ones(2)).grad_fn; k = lambda t: t; assert n._saved_self is None and n._saved_other is not None\n"
+        "n._raw_saved_other.register_hooks(k, k)",
+    )),
+    ("unpack type", "with torch.autograd.graph.saved_tensors_hooks(lambda t: 3, lambda p: p): y = x.exp()\n"
+     "y.sum().backward()", (
+        "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor): y = x.exp()\n"
+        "y.sum().backward(); assert torch.equal(x.grad, x.exp())",
+    )),
+    ("unpack type", "with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda p: None): y = x.exp()\n"
+     "y.grad_fn._saved_result", ()),
+    ("leaf marked dirty", function("x.mul_(2); ctx.mark_dirty(x); return x") + "Fn.apply(x)", (
+        function("y = x.clone(); y.mul_(2); return y", "return g * 2")
+        + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 2] and x.tolist() == [1, 2]",
+        function("x.mul_(2); ctx.mark_dirty(x); return x", "return g * 2")
+        + "Fn.apply(x + 0).sum().backward(); assert x.grad.tolist() == [2, 2]",
+    )),
+    ("leaf marked dirty", function("v = x[0:1]; v.mul_(2); ctx.mark_dirty(v); return v") + "Fn.apply(x)", ()),
+    ("out= resized", "torch.mul(torch.ones(5), 2, out=torch.zeros(3))", (
+        "torch.mul(torch.ones(5), 2, out=torch.zeros(5))", "torch.mul(torch.ones(5), 2)",
+        "import warnings; o = torch.zeros(3); v = o[:2]\nwith warnings.catch_warnings():\n"
+        "    warnings.simplefilter('ignore'); torch.mul(torch.ones(5), 2, out=o)\n"
+        "assert o.tolist() == [2] * 5 and v.shape == (2,)",
+    )),
+    ("flag is a bool", "x.requires_grad = 0", (
+        "t = torch.ones(2); t.requires_grad = True; assert t.requires_grad", "t = torch.ones(2); t.requires_grad_()",
+        "try: x.requires_grad = 0\nexcept RuntimeError: assert x.requires_grad",
+    )),
+    ("a fact", "x.shape = (2, 1)", (
+        "x = x.reshape(2, 1); x = x.double(); x = x.detach()", "x.shap = 3",
+        function("return x * 2") + "n = Fn.apply(x).grad_fn; n.foo = 1",
+    )),
+    ("scalar of grad", "float(x.sum())", (
+        "loss = x.sum(); loss.item(); float(loss.detach())", "y = (x.sum() * x.sum()); y.backward(); assert x.grad.tolist() == [6, 6]",
+        "y = (x.sum().item() * x.sum()); y.backward(); assert x.grad.tolist() == [3, 3]",
+    )),
+    ("edge with zeros", "torch.autograd.grad(x.sum(), torch.autograd.graph.get_gradient_edge(x * 2), materialize_grads=True)", (
+        "h = x * 2; assert torch.autograd.grad(x.sum(), h, materialize_grads=True)[0].tolist() == [0, 0]",
+        "edge = torch.autograd.graph.get_gradient_edge(x * 2)\n"
+        "assert torch.autograd.grad(x.sum(), edge, allow_unused=True) == (None,)",
+    )),
+    ("edge with zeros", "x = x * 1; y = (x * x).sum(); edge = torch.autograd.graph.get_gradient_edge(x * 2)\n"
+     "try: torch.autograd.grad(y, [x, edge], materialize_grads=True)\nexcept RuntimeError as error: e = error\n"
+     "try: y.backward()\nexcept RuntimeError: raise e", ()),
+    ("anomaly mode", "import warnings; warnings.simplefilter('error'); torch.autograd.detect_anomaly()", (
+        "import warnings; warnings.simplefilter('error'); torch.autograd.set_detect_anomaly(False)",
+        "with torch.autograd.detect_anomaly(check_nan=False): ((x * 0).sqrt() * 0).sum().backward()\n"
+        "assert x.grad.isnan().all()",
+    )),
+    ("no forward", "class Fn(torch.autograd.Function): pass\nFn.apply(x)", (
+        function("return x * 2", "return g * 2") + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 2]",
+    )),
+    ("node called", function("return x * 2") + "Fn.apply(x).grad_fn(torch.ones(2))", (
+        function("return x * 2", "return g * 2") + "y = Fn.apply(x); y.backward(torch.ones(2))",
+        function("return x * 2", "return g * 2") + "y = Fn.apply(x); torch.autograd.grad(y, x, torch.ones(2))",
+    )),
+    ("node called", "a, b = x.unbind(); a.grad_fn(torch.tensor(1.))", (
+        "a, b = x.unbind(); g = a.grad_fn(torch.tensor(1.), None)\n"
+        "assert (g if isinstance(g, torch.Tensor) else g[0]).tolist() == [1, 0] and x.grad is None",
+    )),
+    ("no setup_context", SETUP.format(inside="torch.autograd.Function.setup_context(ctx, inputs, output)") + "Fn.apply(x)", (
+        SETUP.format(inside="ctx.save_for_backward(*inputs)") + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 2]",
+        function("return x * 2", "return g * 2") + "Fn.apply(x).sum().backward()",
+    )),
+    ("backward and vjp", function("return x * 2") + "Fn.vjp = Fn.backward\ny = Fn.apply(x); y.sum().backward()", (
+        function("return x * 2", "return g * 2") + "Fn.apply(x).sum().backward()",
+        function("return x * 2", "return g * 2").replace("backward", "vjp")
+        + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 2]",
+        function("return x * 2") + "Fn.vjp = Fn.backward; Fn.apply(x)",
+    )),
+    ("gradient number", function("return x * n", "return g", ", n") + "Fn.apply(x, 2).sum().backward()", (
+        function("return x * n", "return g * 2, None", ", n") + "Fn.apply(x, 2).sum().backward(); assert x.grad.tolist() == [2, 2]",
+        function("return x * n", "return g, None, None", ", n=2") + "Fn.apply(x, 3).sum().backward()",
+        function("return x * n", "return g", ", n=2") + "Fn.apply(x).sum().backward()",
+    )),
+    ("apply keywords", function("return x * 2") + "Fn.apply(x, nope=1)", (
+        function("return x * 2") + "Fn.apply(x)",
+    )),
+    ("apply keywords", function("return x * n", more=", n") + "Fn.apply(x, 2, x=x)", (
+        function("return x * n", "return g * 2, None", ", n") + "Fn.apply(x, 2).sum().backward(); assert x.grad.tolist() == [2, 2]",
+        function("return x * n", "return g * 2, None", ", n") + "Fn.apply(x, n=2).sum().backward(); assert x.grad.tolist() == [2, 2]",
+    )),
+    ("legacy", "import warnings; warnings.simplefilter('ignore')\n" + function("return x * 2") + "Fn()(x)", (
+        function("return x * 2", "return g * 2") + "Fn.apply(x).sum().backward()",
+    )),
+    ("dirty non-input", function("y = x * 2; ctx.mark_dirty(y); return y") + "Fn.apply(x * 1)", (
+        function("return x * 2") + "Fn.apply(x * 1)",
+        function("x.mul_(2); ctx.mark_dirty(x); return x") + "Fn.apply(x * 1)",
+    )),
+    ("dirty non-input", "import warnings; warnings.simplefilter('ignore')\n"
+     + function("v = (x * 2)[:1]; ctx.mark_dirty(v); return v") + "Fn.apply(x * 1)", (
+        "import warnings; warnings.simplefilter('ignore')\n"
+        + function("y = x * 2; ctx.mark_dirty(y); return y") + "Fn.apply(x * 1)",
+    )),
+    ("dirty view, two outputs", function("x.mul_(2); ctx.mark_dirty(x); return x, x + 1", "return g", "", "g, h")
+     + "Fn.apply((x * 1)[:1])", (
+        function("x.mul_(2); ctx.mark_dirty(x); return x, x + 1", "return g * 2 + h * 2", "", "g, h")
+        + "a, b = Fn.apply((x * 1)[:1].clone()); (a + b).sum().backward(); assert x.grad.tolist() == [4, 0]",
+        function("x.mul_(2); ctx.mark_dirty(x); return x", "return g * 2")
+        + "a = Fn.apply((x * 1)[:1]); b = a + 1; (a + b).sum().backward(); assert x.grad.tolist() == [4, 0]",
+    )),
+    ("returned input saved", SETUP.format(inside="ctx.save_for_backward(output)").replace("return x * 2", "return x") + "Fn.apply(x)", (
+        SETUP.format(inside="ctx.save_for_backward(output)").replace("return x * 2", "return x.view_as(x)")
+        + "Fn.apply(x).sum().backward()",
+    )),
+    ("saved_tensors once", ONCE.format("a = ctx.saved_tensors[0] * ctx.saved_tensors[0]"), (
+        ONCE.format("x, = ctx.saved_tensors; a = x * x") + "\nassert x.grad.tolist() == [1, 4]",
+    )),
+    ("saved_variables", function("ctx.save_for_backward(x); return x ** 2", "return g * 2 * ctx.saved_variables[0]")
+     + "Fn.apply(x).sum().backward()", (
+        function("ctx.save_for_backward(x); return x ** 2", "return g * 2 * ctx.saved_tensors[0]")
+        + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 4]",
+        "import warnings; warnings.simplefilter('ignore')\n"
+        + function("ctx.save_for_backward(x); return x ** 2", "return g * 2 * ctx.saved_variables[0]")
+        + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 4]",
+    )),
+    ("gradcheck mismatch", "torch.manual_seed(0); import warnings; warnings.simplefilter('ignore')\n"
+     "torch.autograd.gradcheck(torch.exp, torch.tensor([1., 9.], requires_grad=True))", (
+        "torch.autograd.gradcheck(torch.exp, torch.tensor([1., 9.], dtype=torch.float64, requires_grad=True))",
+    )),
+    ("gradcheck mismatch", function("return x / 2")
+     + "torch.autograd.gradcheck(Fn.apply, torch.ones(2, dtype=torch.float64, requires_grad=True))", (
+        function("return x / 2")
+        + "torch.autograd.gradcheck(Fn.apply, torch.ones(2, dtype=torch.float64, requires_grad=True), atol=1)",
+    )),
+    ("gradcheck mismatch", "torch.autograd.gradcheck(torch.relu, torch.zeros(1, dtype=torch.float64, requires_grad=True))", (
+        "torch.autograd.gradcheck(torch.relu, torch.ones(1, dtype=torch.float64, requires_grad=True))",
+    )),
+    ("gradcheck inputs", "torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64))", (
+        "torch.autograd.gradcheck(torch.sin, torch.randn(3, dtype=torch.float64, requires_grad=True))",
+    )),
+    ("gradcheck other", function("return x * 1", "return g + (g == 0) * 1.")
+     + "torch.autograd.gradcheck(Fn.apply, torch.ones(1, dtype=torch.float64, requires_grad=True))", (
+        function("return x * 1", "return g * 1")
+        + "torch.autograd.gradcheck(Fn.apply, torch.ones(1, dtype=torch.float64, requires_grad=True))",
+        function("return x * 1", "return g + (g == 0) * 1.")
+        + "t = torch.ones(1, dtype=torch.float64, requires_grad=True)\n"
+        "assert torch.autograd.gradcheck(Fn.apply, t, raise_exception=False) is False",
+    )),
+    ("functional", "torch.autograd.functional.hessian(lambda t: t * t, torch.ones(2))", (
+        "assert torch.autograd.functional.hessian(lambda t: (t * t).sum(), torch.ones(2)).tolist() == [[2, 0], [0, 2]]",
+    )),
+    ("functional", "torch.autograd.functional.hvp(lambda t: t * t, torch.ones(2), torch.ones(2))", (
+        "torch.autograd.functional.hvp(lambda t: (t * t).sum(), torch.ones(2), torch.ones(2))",
+    )),
+    ("functional", "torch.autograd.functional.vjp(lambda t: t[:1] * t[:1], torch.ones(2), torch.ones(2))", (
+        "torch.autograd.functional.vjp(lambda t: t[:1] * t[:1], torch.ones(2), torch.ones(1))",
+        "torch.autograd.functional.jvp(lambda t: t[:1] * t[:1], torch.ones(2), torch.ones(2))",
+    )),
+    ("functional", "torch.autograd.functional.jacobian(lambda t: torch.ones(1), torch.ones(2), strict=True)", (
+        "assert torch.autograd.functional.jacobian(lambda t: torch.ones(1), torch.ones(2)).tolist() == [[0, 0]]",
+    )),
+    ("module hooks", "m = torch.nn.Linear(1, 1); m.register_full_backward_hook(lambda *a: None)\n"
+     "m.register_backward_hook(lambda *a: None)", (
+        "m = torch.nn.Linear(1, 1)\nfor _ in range(2): m.register_full_backward_hook(lambda *a: None)\n"
+        "m(torch.ones(1, 1, requires_grad=True)).sum().backward()",
+        "m = torch.nn.Linear(1, 1); t = torch.ones(1, 1, requires_grad=True)\n"
+        "m.register_full_backward_hook(lambda m, i, o: (i[0] * 0,)); m(t).sum().backward(); assert t.grad.item() == 0",
+    )),
+    ("module hooks", "m = torch.nn.Linear(1, 1); m.register_full_backward_hook(lambda m, i, o: (i[0], i[0]))\n"
+     "m(torch.ones(1, 1, requires_grad=True)).sum().backward()", ()),
+    ("mutation allowed", "allow = torch.autograd.graph.allow_mutation_on_saved_tensors\nwith allow(), allow(): pass", (
+        "with torch.autograd.graph.allow_mutation_on_saved_tensors():\n"
+        "    y = x.exp(); z = y.sum(); y += 1; z.backward()\nassert torch.equal(x.grad, x.exp())",
+        "y = x.exp(); z = y.sum(); y = y + 1; z.backward()",
+    )),
+    ("mutation allowed", "with torch.autograd.graph.allow_mutation_on_saved_tensors():\n"
+     "    y = x.exp(); z = y.sum(); y += 1\nz.backward()", ()),
+    ("checkpoint changed", CHECKPOINT + "runs = []\ndef layer(t):\n    runs.append(1)\n"
+     "    return t.sin() if len(runs) == 1 else t[:1].sin()\ncheckpoint(layer, x, use_reentrant=False).sum().backward()", (
+        CHECKPOINT + "checkpoint(torch.sin, x, use_reentrant=False).sum().backward(); assert torch.equal(x.grad, x.cos())",
+        CHECKPOINT + "torch.manual_seed(0)\nlayer = lambda t: F.dropout(t.sin())\n"
+        "y = checkpoint(layer, x, use_reentrant=False, preserve_rng_state=True); torch.rand(1); y.sum().backward()",
+    )),
+    ("checkpoint changed", CHECKPOINT + "runs = []\ndef layer(t):\n    runs.append(1)\n"
+     "    return t.sin() if len(runs) == 1 else t[:1].sin()\n"
+     "checkpoint(layer, x, use_reentrant=False, debug=True).sum().backward()", ()),
+    ("checkpoint", CHECKPOINT + "checkpoint(torch.sin, torch.ones(2), use_reentrant=True)", (
+        CHECKPOINT + "m = torch.nn.Linear(2, 1); checkpoint(m, torch.ones(2), use_reentrant=False).sum().backward()\n"
+        "assert m.weight.grad is not None",
+        CHECKPOINT + "m = torch.nn.Linear(2, 1); t = torch.ones(2); t.requires_grad_()\n"
+        "checkpoint(m, t, use_reentrant=True).sum().backward(); assert t.grad is not None",
+    )),
+    ("optimizer arguments", "m = torch.nn.Linear(1, 1); p = m.parameters(); list(p); torch.optim.SGD(p, lr=1.)", (
+        "m = torch.nn.Linear(1, 1); torch.optim.SGD(list(m.parameters()), lr=1.)",
+    )),
+    ("optimizer arguments", "torch.optim.SGD([{'params': [x]}, {'params': [x]}], lr=1.)", (
+        "torch.optim.SGD([{'params': [x]}], lr=1.)",
+    )),
+    ("expand", "torch.ones(2).expand(2, 3)", (
+        "torch.ones(2).unsqueeze(1).expand(2, 3)", "assert torch.ones(3).expand(2, -1).shape == (2, 3)",
+    )),
+    ("dimension", "torch.ones(2, 3).sum(1).softmax(1)", ("torch.ones(2, 3).sum(1, keepdim=True).softmax(1)",)),
+    ("dimension", "torch.ones(2, 3).permute(0, 0)", ("torch.ones(2, 3).permute(-1, 0)",)),
+    ("dimension", "torch.cdist(torch.ones(2, 3), torch.ones(2, 2))", ("torch.cdist(torch.ones(2, 3), torch.ones(5, 3))",)),
+    ("dimension", "torch.ones(2, 3).movedim((0, 1), (0,))", ("torch.ones(2, 3).movedim((0, 1), (1, 0))",)),
+    ("join", "torch.cat([torch.tensor(1.), torch.tensor(2.)])", (
+        "torch.stack([torch.tensor(1.), torch.tensor(2.)])", "torch.cat([torch.ones(2, 3), torch.ones(1, 3)])",
+    )),
+    ("split", "torch.ones(5).split([2, 2])", ("t = torch.ones(5); t.split([2, t.shape[0] - 2])", "torch.ones(5).split(2)")),
+    ("split", "torch.ones(2).narrow(0, torch.tensor(1.), 1)", ("torch.ones(2).narrow(0, torch.tensor(1), 1); torch.ones(2).narrow(0, 2, 0)",)),
+    ("matrix product", "torch.ones(2, 3) @ torch.ones(2, 3)", ("torch.ones(2, 3) @ torch.ones(2, 3).T",)),
+    ("matrix product", "torch.nn.Linear(3, 2)(torch.ones(4, 5))", ("torch.nn.Linear(3, 2)(torch.ones(4, 5, 3))",)),
+    ("matrix product", "torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64)",
+     ("torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64).float()",)),
+    ("einsum", "torch.einsum('ij', torch.ones(2, 3), torch.ones(3, 4))", (
+        "assert torch.einsum('ij,jk->ik', torch.ones(2, 3), torch.ones(3, 4)).shape == (2, 4)",
+        "assert torch.einsum('i,i->', torch.ones(1), torch.ones(3)).item() == 3",
+    )),
+    ("singular", "torch.linalg.inv(torch.ones(2, 2))", (
+        "torch.linalg.inv(torch.ones(2, 2) + 0.1 * torch.eye(2))",
+        "assert torch.linalg.det(torch.ones(2, 2)).item() == 0",
+        "i = torch.linalg.inv(torch.eye(3) * 1e-4); assert torch.allclose(i @ (torch.eye(3) * 1e-4), torch.eye(3))",
+    )),
+    ("singular", "torch.linalg.solve(torch.ones(2, 2), torch.ones(2))", ()),
+    ("index", "torch.ones(2)[-3]", ("torch.ones(2)[-2]; torch.ones(2)[1]",)),
+    ("no index", "torch.ones(2)[torch.tensor([0.])]", (
+        "torch.ones(2)[torch.tensor([0.]).long()]", "m = torch.tensor([0., 1.]); torch.ones(2)[m > 0]", "torch.ones(2)[[0, 1]]",
+    )),
+    ("no index", "torch.ones(4)[::-1]", ("torch.arange(4).flip(0)",)),
+    ("no index", "torch.ones(2).index_select(0, torch.ones(2))", ("torch.ones(2).index_select(0, torch.ones(2).long())",)),
+    ("mask", "torch.ones(2).masked_fill(torch.arange(2), 0.)", (
+        "torch.ones(2).masked_fill(torch.arange(2) > 0, 0.); torch.ones(2).masked_fill(torch.arange(2).bool(), 0.)",
+        "torch.ones(2, 3).masked_fill(torch.tensor([True, False, True]), 0.)",
+        "assert torch.ones(2, 3)[torch.tensor([True, False])].shape == (1, 3)",
+        "assert torch.tensor([5, 6])[torch.tensor([1, 0])].tolist() == [6, 5]",
+    )),
+    ("mask", "torch.ones(2, 3)[torch.tensor([True, False, True])]", ()),
+    ("index shapes", "torch.ones(2, 3)[torch.tensor([0, 1]), torch.tensor([0, 1, 2])]", (
+        "assert torch.ones(2, 3)[torch.tensor([[0], [1]]), torch.tensor([0, 1, 2])].shape == (2, 3)",
+    )),
+    ("index shapes", "torch.ones(2, 3).gather(1, torch.tensor([0, 1]))", ("torch.ones(2, 3).gather(1, torch.tensor([[0], [1]]))",)),
+    ("index shapes", "torch.ones(2).index_select(0, torch.tensor([[0]]))", ("torch.ones(2).index_select(0, torch.tensor([0]))",)),
+    ("index shapes", "torch.topk(torch.ones(3), 4)", ("torch.topk(torch.ones(3), 3)",)),
+    ("number of another type", "torch.tensor([1, 2]).masked_fill(torch.tensor([True, False]), float('inf'))", (
+        "torch.tensor([1, 2]).float().masked_fill(torch.tensor([True, False]), float('inf'))",
+        "torch.tensor([1, 2]).masked_fill(torch.tensor([True, False]), 9)",
+    )),
+    ("making a tensor", "torch.tensor([[1., 2.], [3.]])", ("torch.tensor([[1., 2.], [3., 0.]]); [torch.tensor([1., 2.]), torch.tensor([3.])]",)),
+    ("making a tensor", "torch.manual_seed(2 ** 64)", ("torch.manual_seed(2 ** 63)",)),
+    ("walked backwards", "import numpy; torch.from_numpy(numpy.ones(3)[::-1])", (
+        "import numpy; a = numpy.arange(3.)[::-1]; assert torch.from_numpy(a.copy()).tolist() == [2, 1, 0]",
+        "import numpy; assert torch.from_numpy(numpy.arange(3.)).flip(0).tolist() == [2, 1, 0]",
+    )),
+    ("argument", "torch.exp(3)", ("torch.exp(torch.tensor(3.))", "assert torch.add.__doc__")),
+    ("argument", "torch.softmax(torch.ones(3))", ("torch.softmax(torch.ones(3), 0)",)),
+    ("chances", "torch.multinomial(torch.tensor([-1., 2.]), 1)", ("torch.multinomial(F.softmax(torch.tensor([-1., 2.]), -1), 1)",)),
+    ("chances", "torch.multinomial(torch.ones(2), 3)", ("torch.multinomial(torch.ones(2), 3, replacement=True)",)),
+    ("chances", "torch.multinomial(torch.tensor([1., 0.]), 0)", ("torch.multinomial(torch.tensor([1., 0.]), 1)",)),
+    ("old habit", "torch.autograd.grad(x.sum(), x, only_inputs=False)", (
+        "torch.autograd.grad(x.sum(), x)",
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "torch.autograd.grad(x.sum(), x, only_inputs=False); assert x.grad is None",
+    )),
+    ("old habit", "torch.autograd.backward([x * 1], grad_variables=[torch.ones(2)])", (
+        "torch.autograd.backward([x * 1], grad_tensors=[torch.ones(2)])",
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "torch.autograd.backward([x * 1], grad_variables=[torch.ones(2)]); assert x.grad.tolist() == [1, 1]",
+    )),
+    ("old habit", function("return x * 2") + "Fn()", (function("return x * 2") + "Fn.apply(x)",)),
+    ("old habit", "@torch.no_grad()\nclass A: pass", ("class A:\n    @torch.no_grad()\n    def f(self): pass",)),
+    ("unknown name", "torch.sinn", ("assert 'sin' in dir(torch)",)),
+    ("loss shapes", "F.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1]))", ("F.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1, 1]))",)),
+    ("loss shapes", "F.mse_loss(torch.ones(3, 1), torch.zeros(3))", (
+        "F.mse_loss(torch.ones(3, 1).squeeze(1), torch.zeros(3))",
+        "import warnings; warnings.simplefilter('ignore'); a, b = torch.tensor([[1.], [2.]]), torch.tensor([1., 2.])\n"
+        "assert F.mse_loss(a, b).item() == 0.5 and F.mse_loss(a, b, reduction='none').shape == (2, 2)",
+    )),
+    ("loss shapes", "F.cross_entropy(torch.ones(3, 2), torch.ones(3, 1).long())",
+     ("F.cross_entropy(torch.ones(3, 2), torch.ones(3, 1).squeeze(1).long())",)),
+    ("loss shapes", "F.mse_loss(torch.ones(3), torch.zeros(3), reduction='avg')", ("F.mse_loss(torch.ones(3), torch.zeros(3), reduction='mean')",)),
+    ("convolution", "torch.nn.Conv2d(3, 1, 1)(torch.ones(1, 2, 4, 4))", (
+        "torch.nn.Conv2d(3, 1, 1)(torch.ones(1, 3, 4, 4))", "torch.nn.Conv2d(3, 1, 1)(torch.ones(3, 4, 4))",
+        "torch.nn.Conv1d(3, 1, 1)(torch.ones(1, 3, 4))",
+    )),
+    ("convolution", "torch.nn.RNN(3, 2)(torch.ones(4, 1, 5))", ("torch.nn.RNN(3, 2)(torch.ones(4, 1, 3))",)),
+    ("convolution", "torch.nn.Conv2d(3, 2, 1, groups=2)", ("torch.nn.Conv2d(4, 2, 1, groups=2)",)),
+    ("normalisation", "torch.nn.BatchNorm1d(2)(torch.ones(1, 2))", (
+        "torch.nn.BatchNorm1d(2)(torch.ones(3, 2))", "torch.nn.BatchNorm1d(2).eval()(torch.ones(1, 2))",
+    )),
+    ("normalisation", "torch.nn.BatchNorm1d(2)(torch.ones(4, 3))", ("t = torch.ones(4, 3); torch.nn.BatchNorm1d(t.shape[1])(t)",)),
+    ("module", "class Net(torch.nn.Module):\n    def __init__(self): self.layer = torch.nn.Linear(1, 1)\nNet()", (
+        "class Net(torch.nn.Module):\n    def __init__(self): super().__init__(); self.layer = torch.nn.Linear(1, 1)\n"
+        "assert len(list(Net().parameters())) == 2",
+    )),
+    ("module", "torch.nn.Linear(2, 1).load_state_dict(torch.nn.Linear(3, 1).state_dict())", (
+        "a, b = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)\n"
+        "assert a.state_dict().keys() == b.state_dict().keys(); a.load_state_dict(b.state_dict())",
+    )),
+    ("module", "torch.nn.Linear(1, 1).train(3)", ("torch.nn.Linear(1, 1).train(True)",)),
+    ("not written", DATA + "data.Dataset()[0]", (
+        DATA + "class Mine(data.Dataset):\n    def __getitem__(self, i): return i\nassert Mine()[0] == 0",
+    )),
+    ("only weights", "import io; f = io.BytesIO(); torch.save(torch.nn.Linear(1, 1), f); f.seek(0); torch.load(f)", (
+        "import io; f = io.BytesIO(); m = torch.nn.Linear(1, 1); torch.save(m.state_dict(), f); f.seek(0)\n"
+        "m.load_state_dict(torch.load(f))",
+        "import io; f = io.BytesIO(); torch.save({'a': [1, 'b', torch.ones(2)]}, f); f.seek(0); torch.load(f)",
+        "import io; f = io.BytesIO(); torch.save(torch.nn.Linear(1, 1), f); f.seek(0); torch.load(f, weights_only=False)",
+    )),
+    ("other value", "torch.nn.Dropout(1.5)", ("torch.nn.Dropout(0.5)",)),
+    ("other value", "torch.tensor(x)", ("x.detach().clone()",)),
 ]  # fmt: skip

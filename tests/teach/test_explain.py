@@ -234,7 +234,7 @@ def test_facts_of_other_errors():
     assert "in dimension 1 one has length 2, the other 3" in told.what[0]
 
     told = explain("RuntimeError: function FnBackward returned an incorrect number of gradients (expected 2, got 1)")
-    assert told.what[0].startswith("backward of FnBackward returned 1 gradients, and forward takes 2 arguments")
+    assert told.what[0].startswith("backward of FnBackward returned 1 gradients, and apply() was given 2 arguments")
 
 
 class AddsAWrongShape:

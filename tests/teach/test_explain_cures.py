@@ -6,13 +6,15 @@ from importlib import import_module
 import pytest
 from explain_cures import CURES
 
-from course_lib.teach.explain import explain
+import course_lib
+from course_lib.teach.explain import ROWS, explain
 
 
 def run(torch, program):
     """The error, or the warning, that a program ends with; None."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    known = {"torch": torch, "F": import_module(torch.__name__ + ".nn.functional"), "x": x}
+    known = {"torch": torch, "x": x, "module": lambda name: import_module(f"{torch.__name__}.{name}")}
+    known["F"] = known["module"]("nn.functional")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "Anomaly Detection")
@@ -32,3 +34,25 @@ def test_what_a_row_says_cures_it(torch, row, broken, cured):
     assert explain(error).row is not None and explain(error).row.key == row, error
     for program in cured:
         assert run(torch, program) is None, program
+
+
+@pytest.mark.parametrize(
+    "broken, cured",
+    [
+        ("x.detach().int()", "x.detach().long()"),
+        ("torch.compile(abs)(x)", "abs(x)"),
+        ("x.to('cuda')", "x.to('cpu')"),
+        ("torch.ones(2, dtype=torch.int8)", "torch.ones(2, dtype=torch.int64)"),
+    ],
+)
+def test_what_is_not_here_says_what_to_do_instead(broken, cured):
+    """The row for this engine alone: PyTorch has these, and the engine's message names what works here."""
+    error = run(course_lib, broken)
+
+    assert error is not None and explain(error).row.key == "not here", error
+    assert run(course_lib, cured) is None
+
+
+def test_every_row_has_an_executed_cure():
+    """A row that is added brings a program that fails and one that does not; "not here" has its own, above."""
+    assert {row.key for row in ROWS} - {key for key, _, _ in CURES} == {"not here"}

@@ -189,8 +189,8 @@ def check_used(given, reader):
     missing = [name for key, name, _ in given if key not in reader.by_id]
     if missing:
         raise ValueError(
-            f"names: {', '.join(missing)} is not in this picture. No drawn tensor was computed from it, "
-            "and it shares no memory with one. Draw it as well, or leave its name out."
+            f"names: {', '.join(missing)} is not in this picture. No recorded way leads from a drawn "
+            "tensor to it, and it shares no memory with one. Draw it as well, or leave its name out."
         )
 
 

@@ -218,8 +218,8 @@ class Account:
         """What the ledger comes to, in sentences."""
         if not self.lines:
             return [
-                "ledger: no tensor was saved in this block: no input required grad, recording was off, or the "
-                "operations needed none for their gradients."
+                "ledger: no tensor was seen to be saved in this block: no input required grad, recording was off, the "
+                "operations needed none for their gradients, or, on PyTorch, other saved-tensor hooks packed them."
             ]
         counted = "each piece counted once" + ("" if self.leaves_counted else ", leaves left out")
         tensors = f"{len(self.lines)} saved tensor" + "s" * (len(self.lines) != 1)

@@ -27,7 +27,7 @@ def facts(graph):
 def alone(graph, value):
     """A sentence on a tensor that was asked for and has no graph behind it."""
     if value.requires_grad and graph.counts[0]:
-        return f"No gradient reaches {value.name} from here: it is a leaf, and nothing drawn was computed from it."
+        return f"No gradient reaches {value.name} from here: it is a leaf, and no recorded way leads back to it."
     if value.requires_grad:
         return f"{value.name} is a leaf: no recorded operation computed it, so there is no graph behind it."
     return f"{value.name} has no history and requires no grad: backward() has nowhere to go from it."
@@ -40,8 +40,9 @@ def stale_facts(graph):
         more += node.folded_slots.get(STALE, 0)
         for slot in node.slots:
             if slot.state == STALE:
+                reads = " if its backward reads ctx.saved_tensors" if of_function(node) else ""
                 found.append(
-                    f"A backward pass that reaches {graph.node_words(index)} fails: it saved "
+                    f"A backward pass that reaches {graph.node_words(index)} fails{reads}: it saved "
                     f"{held(graph, slot)} at version {slot.saved}, now at version {slot.now}."
                 )
     shown = list(dict.fromkeys(found[:SENTENCES]))
@@ -57,7 +58,15 @@ def freed_facts(graph):
     if not freed:
         return []
     names = ", ".join(graph.node_words(i) for i in freed[:3]) + (", …" if len(freed) > 3 else "")
-    return [f"A backward pass has freed what {names} saved: a second pass fails there."]
+    own = [of_function(graph.nodes[i]) for i in freed]
+    reads = ("" if all(own) else ", in a custom Function") + " if its backward reads ctx.saved_tensors"
+    reads = reads if any(own) else ""
+    return [f"A backward pass has freed what {names} saved: a second pass fails there{reads}."]
+
+
+def of_function(node):
+    """True for the node of a custom Function: a backward that reads no saved tensor never finds out about them."""
+    return node.name.endswith("Backward")  # all others end in a number
 
 
 def detached_facts(graph):

@@ -215,8 +215,9 @@ def check_gradients(tensors, gradient, known):
         name = called(tensor, known)
         if not tensor.requires_grad:
             raise ValueError(
-                f"{name} has no history: nothing that it was computed from requires grad, so there is no backward "
-                "pass to step through. Create an input with requires_grad=True and compute it again."
+                f"{name} has no history: nothing that it was computed from requires grad, or the way back was cut "
+                "(detach, no_grad), so there is no backward pass to step through. Create an input with "
+                "requires_grad=True and compute it again, where recording is on."
             )
         if grad is None and tensor.numel() != 1:
             raise ValueError(

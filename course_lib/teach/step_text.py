@@ -45,7 +45,7 @@ def notes(recording, retain_graph, create_graph, chosen):
         left = len(recording.graph.nodes) - len(recording.needed)
         found.append(
             "inputs= was given: only nodes on a path to one of them run"
-            + (f"; {count(left, 'node')} of {len(recording.graph.nodes)} stay out." if left else ".")
+            + (f"; {left} of {len(recording.graph.nodes)} nodes {'stay' + 's' * (left == 1)} out." if left else ".")
         )
     if create_graph:
         found.append(

@@ -124,8 +124,9 @@ def nothing_to_say(recording, kinds):
     if recording.events:
         return f"watch: no event of the kind {' or '.join(kinds)} among the {len(recording.events)} in this log."
     return (
-        "watch: nothing happened in this block that it looks for. Operations are logged when they save a tensor: "
-        "when an input requires grad and recording is on."
+        "watch: nothing happened in this block that it looks for. Operations are logged when they save a tensor, which "
+        "takes an input that requires grad and recording that is on; x + 1 saves none even then. On PyTorch, what "
+        "other saved-tensor hooks pack is not seen."
     )
 
 

@@ -297,7 +297,7 @@ draw(model, loss)
 # %% [markdown]
 # ## A training step of matrices
 #
-# Notice: The optimizer wrote after backward, so nothing failed. But w2 had been saved by MmBackward0 and is STALE now: a second pass over this graph would fail. w1 was not saved, because X requires no grad.
+# Notice: The update wrote after backward, so nothing failed. But w2 had been saved by MmBackward0 and is STALE now: a second pass over this graph would fail. w1 was not saved, because X requires no grad.
 
 # %%
 X, target = torch.ones((4, 3)), torch.zeros((4, 2))
@@ -328,7 +328,7 @@ draw(model, loss)
 # %% [markdown]
 # ## A long loop
 #
-# Notice: A loop of 60 rounds is folded as well; at both ends stand whole rounds.
+# Notice: A loop of 60 rounds is folded as well; the first and the last round stand in full.
 
 # %%
 x = torch.tensor([1.0], requires_grad=True)
@@ -407,7 +407,7 @@ step(loss)
 # %% [markdown]
 # ## Who holds how many bytes
 #
-# Notice: Forward saves, backward lets go, the last one first. What does not rise: x and w2, leaves that the program holds anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
+# Notice: Forward saves, backward lets go, the last node first. What does not rise: x and w2, leaves that the program holds anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
 
 # %%
 x = torch.ones(64, 100)

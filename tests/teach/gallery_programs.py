@@ -244,7 +244,7 @@ def linear_model(torch):
 
 
 def training_step(torch):
-    """The optimizer wrote after backward, so nothing failed. But w2 had been saved by MmBackward0 and is STALE now: a
+    """The update wrote after backward, so nothing failed. But w2 had been saved by MmBackward0 and is STALE now: a
     second pass over this graph would fail. w1 was not saved, because X requires no grad.
     """
     X, target = torch.ones((4, 3)), torch.zeros((4, 2))
@@ -273,7 +273,7 @@ def two_hundred_layers(torch):
 
 
 def a_long_loop(torch):
-    """A loop of 60 rounds is folded as well; at both ends stand whole rounds."""
+    """A loop of 60 rounds is folded as well; the first and the last round stand in full."""
     x = torch.tensor([1.0], requires_grad=True)
     h = x
     for _ in range(60):
@@ -346,7 +346,7 @@ def a_diamond_step_by_step(torch):
 
 
 def a_ledger_of_bytes(torch):
-    """Forward saves, backward lets go, the last one first. What does not rise: x and w2, leaves that the program holds
+    """Forward saves, backward lets go, the last node first. What does not rise: x and w2, leaves that the program holds
     anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
     """
     x = torch.ones(64, 100)

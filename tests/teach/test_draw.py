@@ -138,6 +138,54 @@ def test_drawing_changes_nothing(torch):
     assert "x, same: one memory, one counter, version 1" in text
 
 
+def test_a_custom_backward_that_does_not_read_what_was_saved_does_not_fail(torch):
+    """The sentences on stale and freed slots of a custom Function say on what it depends."""
+
+    def program(reads):
+        class Fn(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, c):
+                ctx.save_for_backward(c)
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, grad):
+                return (ctx.saved_tensors and grad * 2) if reads else grad * 2, None
+
+        c = torch.ones(2)
+        return c, Fn.apply(torch.ones(2, requires_grad=True), c).sum()
+
+    c, loss = program(reads=False)
+    c.add_(1)
+    stale = "(node 1) fails if its backward reads ctx.saved_tensors: it saved c at version 0, now at version 1."
+    assert stale in draw(loss).text
+    loss.backward()
+    assert "a second pass fails there if its backward reads ctx.saved_tensors." in draw(loss).text
+    loss.backward()
+
+    c, loss = program(reads=True)
+    c.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    c, loss = program(reads=True)
+    loss.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        loss.backward()
+
+
+def test_a_leaf_behind_a_detach_is_not_said_to_have_had_no_part(torch):
+    """h was computed from v, but no recorded way leads there."""
+    v, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    h = (v * 2).detach()
+    loss = (w * h).sum()
+
+    assert "No gradient reaches v from here: it is a leaf, and no recorded way leads back to it." in draw(loss, v).text
+    with pytest.raises(ValueError, match="v is not in this picture. No recorded way leads from a drawn tensor to it"):
+        draw(loss, names={"v": v})
+    loss.backward()
+    assert v.grad is None
+
+
 def test_data_is_told_from_detach_before_any_write(torch):
     """x.detach() shares the counter and x.data does not, also while both counters say 0."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)

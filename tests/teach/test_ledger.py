@@ -439,11 +439,11 @@ def test_without_recording_it_says_so(torch):
         torch.ones(10, requires_grad=True).exp()
     assert held.peak == held.now == 0
     assert str(held) == (
-        "ledger: no tensor was saved in this block: no input required grad, recording was off, or the operations "
-        "needed none for their gradients."
+        "ledger: no tensor was seen to be saved in this block: no input required grad, recording was off, the "
+        "operations needed none for their gradients, or, on PyTorch, other saved-tensor hooks packed them."
     )
     assert str(held.plot()) == str(held)
-    assert "no tensor was saved" in held.plot().html and "<img" not in held.plot().html
+    assert "no tensor was seen to be saved" in held.plot().html and "<img" not in held.plot().html
 
 
 def test_bad_input_is_answered_in_a_sentence(torch):

@@ -890,3 +890,20 @@ def test_paging_without_script(browser):
     assert page.locator("summary:visible").count() == 12
     assert page.locator("button").count() == page.locator("input").count() == 0
     assert page.locator("img:visible").count() == 2
+
+
+def test_a_tensor_that_was_cut_off_is_not_said_to_come_from_nothing(torch):
+    """What was detached was computed from a leaf that requires grad; the sentence allows for that."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    cut = (x * 2).sum().detach()
+
+    with pytest.raises(ValueError, match=r"cut has no history: .* or the way back was cut \(detach, no_grad\)"):
+        step(cut)
+
+
+def test_one_node_stays_out(torch):
+    """One stays, several stay."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 2
+
+    assert "1 of 3 nodes stays out." in step(h.sum(), inputs=[h]).text

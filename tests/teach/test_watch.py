@@ -462,3 +462,26 @@ def test_a_node_that_no_gradient_reaches_still_unpacks(torch):
 
     unpacked = [words for _, kind, words, _ in log.lines if kind == "unpacked"]
     assert unpacked == ["unpacked its result for ExpBackward0, slot result"]
+
+
+def test_an_operation_that_saves_nothing_is_not_logged(torch):
+    """x + 1 has an input that requires grad, recording is on, and the sentence says that this is not enough."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with watch() as log:
+        x + 1
+
+    assert len(log) == 0 and "x + 1 saves none even then" in log.text
+
+
+def test_what_other_hooks_pack_is_not_seen_on_pytorch(torch):
+    """An empty log, and an empty ledger, give this as a possible reason."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with watch() as log, ledger() as held:
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+            y = x * x
+
+    seen = torch.__name__ == "course_lib"
+    assert (len(log) == 2) == seen
+    assert ("On PyTorch, what other saved-tensor hooks pack is not seen" in log.text) != seen
+    assert ("or, on PyTorch, other saved-tensor hooks packed them" in str(held)) != seen
+    y.sum().backward()

@@ -232,7 +232,10 @@ def origin_of(facts):
             "a view, such as a slice, or the transposed weight of a Linear. A view whose memory has been written to "
             "is given a new node with this name."
         )
-    return said + "the result that this operation kept, or a tensor whose contents it wrote last."
+    return said + (
+        "this operation made the tensor, or made its last recorded write; a write under no_grad or through detach() is "
+        "not named."
+    )
 
 
 def fill(sentence, facts):

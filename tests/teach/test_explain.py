@@ -118,6 +118,29 @@ def test_facts_of_the_version_error(torch):
     assert "look upwards" in third
 
 
+@pytest.mark.parametrize(
+    "write, named",
+    [
+        (lambda torch, h: h.add_(1), "Add"),
+        (lambda torch, h: h.detach().add_(1), "Mul"),
+        (lambda torch, h: h[0:1].mul_(2), "CopySlices"),
+    ],
+    ids=["recorded", "through detach", "through a view"],
+)
+def test_the_operation_in_the_message_made_the_tensor_or_its_last_recorded_write(torch, write, named):
+    """A write through detach() is the culprit and is not named: the message has the operation that made h."""
+    h = torch.tensor([1.0, 2.0], requires_grad=True) * 2
+    loss = (h * h).sum()
+    write(torch, h)
+    with expect_error(RuntimeError):
+        loss.backward()
+
+    assert explain().what[1] == (
+        f"“output 0 of {named}” says what it is: this operation made the tensor, or made its last recorded write; a "
+        "write under no_grad or through detach() is not named."
+    )
+
+
 def test_a_view_that_was_written_to_is_called_as_strided(torch):
     """A saved view whose memory was written to has a new node; it is no result, and nobody wrote its contents."""
     weight = torch.ones(2, 2, requires_grad=True)
@@ -129,7 +152,7 @@ def test_a_view_that_was_written_to_is_called_as_strided(torch):
     origin = explain().what[1]
 
     assert "a view" in origin and "given a new node" in origin
-    assert "the result that" not in origin
+    assert "made the tensor" not in origin
 
 
 def test_for_a_parameter_the_cure_is_a_new_loss(torch):

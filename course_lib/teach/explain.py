@@ -77,6 +77,7 @@ class Explanation(Picture):
         self.kind, self.message = kind, message
         self.row, self.facts = find_row(message)
         self.facts["raised"] = RAISED["warning" if kind.endswith("Warning") else raised]
+        self._in_a_pass = raised in ("pass", "called")
         self._marks = (
             dict.fromkeys(culprits(self.row, self.facts, graph, failed), HERE) if graph is not None and self.row else {}
         )
@@ -112,7 +113,7 @@ class Explanation(Picture):
         if number is None:
             return (
                 "No lesson is about this message."
-                if self.row is None
+                if self.row is None or self._in_a_pass
                 else "No lesson is about this: it needs no graph."
             )
         if number > LAST_LESSON:

@@ -411,11 +411,14 @@ LEAVES = (
         "flag of a computed tensor",
         r"you can only change requires_grad flags of leaf variables",
         (
-            "requires_grad should be switched off on a tensor that was computed from something that requires grad.",
+            "requires_grad was set, to False or True, on a tensor that was computed from one that requires grad.",
             "For such a tensor the flag is a consequence of its history and no choice.",
             "Only leaves have a flag of their own.",
         ),
-        ("`y = y.detach()`: the same values, without the history.", "Freeze the leaf that it was computed from."),
+        (
+            "To have it off: `y = y.detach()`, the same values without the history, or freeze the leaf behind it.",
+            "It is on already; to see its gradient: `y.retain_grad()` before backward.",
+        ),
         (),
         2,
         "asked",
@@ -887,10 +890,11 @@ HOOKS = (
         r"expected Variable, but hook returned '(?P<got>\w+)'",
         (
             "A hook on a tensor returned a thing of type {got}.",
-            "What a hook returns takes the place of the gradient; None leaves the gradient as it is.",
+            "What a hook returns takes the place of the gradient, None leaves it as it is; a post-accumulate hook, called "
+            "when .grad is filled, may return None only.",
             "A lambda returns its value even if nobody wants it: item() gives a number, print and append give None.",
         ),
-        ("Return a tensor of the gradient's shape, or nothing.",),
+        ("Return a tensor of the gradient's shape, or nothing; from a post-accumulate hook nothing.",),
         (),
         12,
         "hooks",

@@ -138,6 +138,9 @@ CURES = [
         "with torch.inference_mode(): c = torch.ones(2)\nc = c.clone().requires_grad_(); (c * c).sum().backward()",
         "with torch.inference_mode(): c = torch.ones(2, requires_grad=True)\n(c + 1).sum().backward(); assert c.grad.tolist() == [1, 1]",
     )),
+    ("flag of a computed tensor", "y = x * 2; y.requires_grad = True", (
+        "y = x * 2; assert y.requires_grad; y.retain_grad(); y.sum().backward(); assert y.grad.tolist() == [1, 1]",
+    )),
     ("flag of a computed tensor", "y = x * 2; y.requires_grad_(False)", (
         "y = x * 2; y = y.detach(); assert not y.requires_grad",
         "x.requires_grad_(False); y = x * 2; assert not y.requires_grad",
@@ -233,6 +236,10 @@ CURES = [
         "with torch.autograd.detect_anomaly(check_nan=True): ((x * 0).clamp(min=1e-6).sqrt() * 0).sum().backward()",
         "y = x * 0; bad = y <= 0; safe = torch.where(bad, torch.ones(2), y)\n"
         "torch.where(bad, torch.zeros(2), safe.sqrt()).sum().backward(); assert x.grad.tolist() == [0, 0]",
+    )),
+    ("hook type", "x.register_post_accumulate_grad_hook(lambda t: 3); x.sum().backward()", (
+        "x.register_post_accumulate_grad_hook(lambda t: None); x.sum().backward(); assert x.grad.tolist() == [1, 1]",
+        "x.register_post_accumulate_grad_hook(lambda t: 3)\ntry: x.sum().backward()\nexcept TypeError: assert x.grad.tolist() == [1, 1]",
     )),
     ("hook type", "x.register_hook(lambda g: g.norm().item()); x.sum().backward()", (
         "x.register_hook(lambda g: g * 2); x.sum().backward(); assert x.grad.tolist() == [2, 2]",

@@ -350,6 +350,8 @@ def test_shapes_that_meet_in_the_pass_itself(torch):
 
     assert explain(caught.value).row.key == "broadcast"
     assert explain(caught.value).what[2].startswith("It was raised by backward() or grad(): for one of its arguments")
+    assert explain(caught.value).lesson == "No lesson is about this message."
+    assert explain(str(caught.value)).lesson == "No lesson is about this: it needs no graph."
 
 
 def test_a_warning_is_no_error_of_a_line(torch):

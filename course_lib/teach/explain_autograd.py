@@ -890,8 +890,8 @@ HOOKS = (
         r"expected Variable, but hook returned '(?P<got>\w+)'",
         (
             "A hook on a tensor returned a thing of type {got}.",
-            "What a hook returns takes the place of the gradient, None leaves it as it is; a post-accumulate hook, called "
-            "when .grad is filled, may return None only.",
+            "What a hook returns takes the place of the gradient, None leaves it as it is; a post-accumulate hook may "
+            "return None only.",
             "A lambda returns its value even if nobody wants it: item() gives a number, print and append give None.",
         ),
         ("Return a tensor of the gradient's shape, or nothing; from a post-accumulate hook nothing.",),

@@ -477,7 +477,10 @@ def own_folders(folder):
 # Runs inside the chosen environment: what is there and, when asked, whether it can be imported and which layout
 # engine can draw. The list of what is installed is not enough: a package's folder may be gone, or broken.
 PROBE = """
-import importlib, importlib.metadata as metadata, importlib.util as util, json, os, sys
+import sys
+# Nothing counts that lies about in the folder where this runs: others write there too.
+sys.path = [each for each in sys.path if each]
+import importlib, importlib.metadata as metadata, importlib.util as util, json, os
 
 def version(name):
     try:

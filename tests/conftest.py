@@ -19,24 +19,28 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=dropped)
 
 
+def loud(name):
+    """A library whose once-a-process warnings are given each time, or each test would depend on those before it."""
+    library = importlib.import_module(name)
+    library.set_warn_always(True)
+    return library
+
+
 @pytest.fixture(autouse=True, scope="session")
 def every_warning():
-    """Warnings that are given once a process are given each time, or each test would depend on those before it."""
-    library = importlib.import_module("course_lib")
-    library.set_warn_always(True)
-    yield
-    library.set_warn_always(False)
+    """Our engine warns each time, in tests that import it themselves too."""
+    loud("course_lib")
 
 
 @pytest.fixture(scope="session")
 def real_torch():
     """Real PyTorch, for tests that compare two results."""
-    return importlib.import_module("torch")
+    return loud("torch")
 
 
 @pytest.fixture(params=LIBRARIES)
 def torch(request):
     """The library under test: each test that asks for it runs on our engine and on real PyTorch."""
-    library = importlib.import_module(request.param)
+    library = loud(request.param)
     yield library
     assert library.is_grad_enabled(), "the test left grad mode switched off for the tests after it"

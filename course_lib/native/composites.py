@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from course_lib import dtypes, errors
-from course_lib.grad_mode import state
+from course_lib.grad_mode import OFF, state
 from course_lib.graph import public_edge
 from course_lib.native import creation, kernels, messages
 from course_lib.native.arguments import (
@@ -116,15 +116,25 @@ def checked(name, other, result):
     return result
 
 
+def fits(input, other):
+    """True for two tensors of one floating type and shape."""
+    one, two = input.array, other.array
+    return one.dtype is two.dtype and one.shape == two.shape and one.dtype.kind == "f"
+
+
 def add_(input, other, *, alpha=1):
     """Add alpha * other to the tensor's own memory."""
     plain = alpha == 1 and alpha is not True
+    if type(alpha) is float and state.recording == OFF and type(other) is Tensor and fits(input, other):
+        plain, other = True, new_tensor(alpha * other.array)  # how an optimizer steps: one array less than by the row
     return checked("add_", other, rows.add_(input, other) if plain else rows.add_scaled_(input, other, alpha))
 
 
 def sub_(input, other, *, alpha=1):
     """Subtract alpha * other from the tensor's own memory."""
     plain = alpha == 1 and alpha is not True
+    if type(alpha) is float and state.recording == OFF and type(other) is Tensor and fits(input, other):
+        plain, other = True, new_tensor(alpha * other.array)  # how an optimizer steps: one array less than by the row
     return checked("sub_", other, rows.sub_(input, other) if plain else rows.sub_scaled_(input, other, alpha))
 
 

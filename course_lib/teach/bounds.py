@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SECONDS = 4.0  # a check takes milliseconds; more than this is a loop without an end
+AGAIN = 0.02  # seconds from one ring of the alarm to the next
 PATIENCE = 2  # rings of the alarm after which the functions that still run are replaced
 COURSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # course_lib
 PRINTED = 2000  # characters of a learner's output that are kept
@@ -117,13 +118,13 @@ class AlarmClock:
         return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
     def __init__(self, seconds):
-        self.seconds, self.rings, self.replaced = seconds, 0, Replaced()
+        self.seconds, self.rings, self.answering, self.replaced = seconds, 0, False, Replaced()
 
     def __enter__(self):
         self.tracing = sys.gettrace()
         self.handler = signal.signal(signal.SIGALRM, self.ring)
         self.started = time.monotonic()
-        self.other_timer = signal.setitimer(signal.ITIMER_REAL, self.seconds, 0.02)
+        self.other_timer = signal.setitimer(signal.ITIMER_REAL, self.seconds, AGAIN)
 
     def __exit__(self, *error):
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -137,11 +138,16 @@ class AlarmClock:
             signal.setitimer(signal.ITIMER_REAL, max(left - gone, 0.001), interval)
 
     def ring(self, signum, frame):
+        """Answer one ring at a time: on a slow machine the next may come before this one is answered."""
+        if self.answering:
+            return
         limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(limit + 100)  # at the end of the stack, too, there is room for what follows
         try:
+            self.answering = True
+            sys.setrecursionlimit(limit + 100)  # at the end of the stack, too, there is room for what follows
             self.stop(list(frames_inside(frame)))
         finally:
+            self.answering = False
             with contextlib.suppress(RecursionError):
                 sys.setrecursionlimit(limit)
 

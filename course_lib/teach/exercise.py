@@ -464,7 +464,9 @@ def learners_line(error, answer, calls):
             found = step
         begun = begun or code is calls.code
     if found is None:
-        return []
+        # The alarm may ring again while its first TimeUp is on its way out: the line is in that one's traceback.
+        earlier = error.__context__ if isinstance(error, bounds.TimeUp) else None
+        return [] if earlier is None else learners_line(earlier, answer, calls)
     number, filename = found.tb_lineno, found.tb_frame.f_code.co_filename
     text = linecache.getline(filename, number).strip()[:WIDTH]
     where = "of your cell" if is_cell(filename) else "of your code"

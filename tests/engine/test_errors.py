@@ -1874,8 +1874,6 @@ def _deleted(tensor):
 
 def outcome(run, torch):
     """What a program raises, as 'Type: first line'; C++ adds to warnings where they come from, which is cut."""
-    set_always = getattr(torch, "set_warn_always", lambda always: None)
-    set_always(True)  # PyTorch gives some warnings only once in a process
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -1883,8 +1881,6 @@ def outcome(run, torch):
     except Exception as error:
         text = str(error).split(" (Triggered internally at ")[0].splitlines() or [""]
         return f"{type(error).__name__}: {text[0]}", error
-    finally:
-        set_always(False)
     return "nothing raised", None
 
 

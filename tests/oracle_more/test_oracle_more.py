@@ -33,7 +33,8 @@ def libraries(real_torch):
     torch.set_num_threads(1)
     yield torch, course_lib
     torch.set_num_threads(threads)
-    torch.set_warn_always(False)
+    for library in (torch, course_lib):
+        library.set_warn_always(True)  # a program may have switched it off; all other tests rely on it
 
 
 def test_there_are_programs_of_every_topic():

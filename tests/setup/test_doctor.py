@@ -79,7 +79,10 @@ def test_the_probe_imports_what_it_judges(tmp_path, monkeypatch):
         (tmp_path / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
         if body:
             (tmp_path / f"{name}.py").write_text(body)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "gone.py").write_text("")  # a file in the system's folder for such is no package
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(course.tempfile, "gettempdir", lambda: str(tmp_path / "elsewhere"))
     environment = course.Environment(sys.executable, "given", sys.prefix, ours=False)
     quick = course.probe(environment, ["gone", "torn", "numpy"])
     full = course.probe(environment, ["gone", "torn", "numpy"], draw=True)

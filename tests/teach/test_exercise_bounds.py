@@ -61,6 +61,15 @@ def test_an_endless_loop_is_stopped(body):
     assert result.details[0].startswith("line ")
 
 
+@ALARM
+def test_the_line_is_named_when_the_alarm_rings_on_the_way_out(monkeypatch):
+    """A large list takes long to free: the second TimeUp, raised in the course's own lines, must not hide the first."""
+    monkeypatch.setattr(bounds, "AGAIN", 0.0005)
+
+    for _ in range(20):
+        assert judged_loop(LOOPS["comprehension"], 0.1).details[0].startswith("line ")
+
+
 def test_what_a_check_prepares_is_no_time_of_the_learners():
     """A check's `prepare` runs before the clock does: PyTorch's first optimizer imports for seconds."""
 

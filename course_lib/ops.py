@@ -119,8 +119,8 @@ class Row:
 
 
 def names_in(expression):
-    """The variable names that an expression mentions."""
-    return set(re.findall(r"(?<![\w.])[a-zA-Z_]\w*", expression)) - set(keyword.kwlist)
+    """The variable names that an expression mentions; words in quotes are none."""
+    return set(re.findall(r"(?<![\w.'])[a-zA-Z_]\w*", expression)) - set(keyword.kwlist)
 
 
 def row(schema, forward, /, **options):

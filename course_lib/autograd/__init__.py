@@ -8,17 +8,6 @@ from course_lib.engine import backward, grad
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad
 
-
-def is_anomaly_enabled():
-    """True when anomaly mode is on."""
-    return state.anomaly
-
-
-def is_anomaly_check_nan_enabled():
-    """True when anomaly mode looks for NaN."""
-    return state.anomaly_check_nan
-
-
 __all__ = [
     "AccumulateGrad", "Function", "backward", "detect_anomaly", "enable_grad", "function", "grad", "gradcheck",
     "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",

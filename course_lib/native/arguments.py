@@ -19,9 +19,8 @@ OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they canno
 DIFFERENCES = ("sub", "sub_scaled")
 
 ONLY_TENSORS = (  # take no numbers
-    "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp", "logaddexp2", "logical_and", "logical_or",
-    "logical_xor", "gcd", "lcm",
-)  # fmt: skip
+    "maximum", "minimum", "atan2", "hypot", "logaddexp", "logical_and", "logical_or",
+)
 
 OPERANDS = {  # rows -> what PyTorch calls their operands, none of which may be a number
     "addcmul": ("input", "tensor1", "tensor2"), "addcdiv": ("input", "tensor1", "tensor2"), "lerp": ("input", "end"),

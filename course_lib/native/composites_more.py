@@ -12,7 +12,6 @@ from course_lib.grad_mode import state
 from course_lib.graph import LEAVES_FIRST, Node, init_node, public_edge
 from course_lib.native import composites, creation, kernels
 from course_lib.native.arguments import (
-    broadcast_error,
     number_of,
     operands,
     promote,
@@ -62,16 +61,7 @@ def without_derivative(operation, edges):
 
 # --- element by element ------------------------------------------------------------------------------------
 
-clip, clip_ = composites.clamp, composites.clamp_
-multiply, subtract, divide, true_divide = composites.mul, composites.sub, composites.div, composites.div
-OTHER_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "absolute": "abs", "negative": "neg"}
-
-
-def __getattr__(name):
-    """Other names of rows, whose sources are written when they are first used."""
-    if name in OTHER_NAMES:
-        return getattr(rows, OTHER_NAMES[name])
-    raise AttributeError(f"course_lib.native.composites_more has no {name!r}")
+clip, true_divide = composites.clamp, composites.div
 
 
 def clamp_min(input, min):
@@ -89,16 +79,6 @@ def clamp_max(input, max):
     return rows.clamp_max_tensor(input, max) if isinstance(max, Tensor) else rows.clamp_max(input, max)
 
 
-def clamp_max_(input, max):
-    """The same in the tensor's own memory."""
-    return rows.clamp_max_tensor_(input, max) if isinstance(max, Tensor) else rows.clamp_max_(input, max)
-
-
-def square_(input):
-    """The tensor's own memory squared."""
-    return composites.pow_(input, 2)
-
-
 def round(input, *, decimals=None):
     """The nearest whole number, of two equally near ones the even; or so many decimals kept."""
     return rows.round(input) if decimals is None else rows.round_decimals(input, decimals)
@@ -107,22 +87,6 @@ def round(input, *, decimals=None):
 def round_(input, *, decimals=None):
     """The tensor's own memory rounded."""
     return rows.round_(input) if decimals is None else rows.round_decimals_(input, decimals)
-
-
-def cumsum_(input, dim, *, dtype=None):
-    """Running sums in the tensor's own memory."""
-    return rows.cumsum_(input, dimension(input, dim))
-
-
-def cumprod_(input, dim, *, dtype=None):
-    """Running products in the tensor's own memory."""
-    return rows.cumprod_(input, dimension(input, dim))
-
-
-def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
-    """beta * input + alpha * (mat1 @ mat2) in the tensor's own memory."""
-    composites.check_matrices("mat1", "mat2", mat1, mat2)
-    return rows.addmm_scaled_(input, mat1, mat2, beta, alpha)
 
 
 def _over(function):
@@ -196,12 +160,6 @@ bitwise_and_, bitwise_or_ = _bits_over(bitwise_and), _bits_over(bitwise_or)
 bitwise_xor_ = _bits_over(bitwise_xor)
 bitwise_left_shift_ = _bits_over(bitwise_left_shift)
 bitwise_right_shift_ = _bits_over(bitwise_right_shift)
-true_divide_ = composites.div_
-
-
-def logical_not_(input):
-    """logical_not, written into the tensor's own memory."""
-    return rows.copy_(input, composites.logical_not(input).detach())
 
 
 def floor_divide(input, other):
@@ -223,8 +181,6 @@ def _logical(name, function):
 
 
 logical_and, logical_or = _logical("logical_and", np.logical_and), _logical("logical_or", np.logical_or)
-logical_xor = _logical("logical_xor", np.logical_xor)
-logical_and_, logical_or_, logical_xor_ = _over(logical_and), _over(logical_or), _over(logical_xor)
 
 
 def check_close(input, other, **tolerances):
@@ -332,36 +288,13 @@ def movedim(input, source, destination):
     return composites.permute(input, [place[d] if d in place else next(rest) for d in range(input.array.ndim)])
 
 
-moveaxis, swapaxes, swapdims = movedim, composites.transpose, composites.transpose
-
-
-def broadcast_to(input, *size):
-    """The tensor seen in a larger shape."""
-    return composites.expand(input, *size)
+swapaxes = composites.transpose
 
 
 def tile(input, *dims):
     """Copies side by side; missing dimensions in front are 1."""
     dims = creation.sizes_from(dims)
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
-
-
-def diff(input, n=1, dim=-1, prepend=None, append=None):
-    """Each element less the one before it along a dimension, n times."""
-    if not input.array.ndim:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    dim = dimension(input, dim) if n else 0
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
-    if not n:
-        return rows.copy_(creation.zeros_like(input), input)
-    if prepend is not None or append is not None:
-        input = cat([part for part in (prepend, input, append) if part is not None], dim)
-    length = input.array.shape[dim]
-    for left in range(length - 1, max(length - n, 0) - 1, -1):
-        before, after = narrow(input, dim, 0, left), narrow(input, dim, 1, left)  # C++ computes from right to left
-        input = logical_xor(after, before) if input.array.dtype.kind == "b" else after - before
-    return input
 
 
 def check_any_tensors(name, tensors):
@@ -382,11 +315,6 @@ def hstack(tensors):
     check_any_tensors("hstack", tensors)
     tensors = [composites.reshape(t, 1) if t.array.ndim == 0 else t for t in tensors]
     return cat(tensors, 0 if tensors[0].array.ndim == 1 else 1)
-
-
-def column_stack(tensors):
-    """Vectors as the columns of a matrix."""
-    return cat([composites.reshape(t, (-1, 1)) if t.array.ndim < 2 else t for t in tensors], 1)
 
 
 def meshgrid(*tensors, indexing=None):
@@ -834,11 +762,6 @@ def nonzero(input, *, as_tuple=False):
     return without_gradient(np.array(lines.T, order="F"))  # by columns, as in PyTorch
 
 
-def count_nonzero(input, dim=None):
-    """How many elements are not zero."""
-    return composites.sum(without_gradient(input.array != 0), dim)
-
-
 class Unique2Backward0(Node):
     """The node of unique, which says in its own words that it has no derivative."""
 
@@ -854,13 +777,6 @@ class UniqueDimBackward0(Unique2Backward0):
 
     __slots__ = ()
     operation = "unique_dim"
-
-
-class UniqueConsecutiveBackward0(Unique2Backward0):
-    """The same for neighbours."""
-
-    __slots__ = ()
-    operation = "unique_consecutive"
 
 
 def recorded(self, result, node=Unique2Backward0):
@@ -971,20 +887,3 @@ def new_full(input, size, fill_value, *, dtype=None, device=None, requires_grad=
 def new_empty(input, *size, dtype=None, device=None, requires_grad=False):
     """Memory in another shape and this tensor's type, holding zeros."""
     return creation.empty(*size, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
-
-
-def check_only_tensors(tensors):
-    """TypeError for anything else among them, such as a list of tensors."""
-    for number, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"expected Tensor as element {number} in argument 0, but got {type_name(tensor)}")
-
-
-def broadcast_tensors(*tensors):
-    """All tensors seen in the one shape they broadcast to."""
-    check_only_tensors(tensors)
-    try:
-        shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
-    except ValueError:
-        raise broadcast_error(*tensors) from None
-    return tuple(t if t.array.shape == shape else composites.expand(t, shape) for t in tensors)

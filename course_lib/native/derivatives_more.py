@@ -133,8 +133,6 @@ row("ceil(self)", "more.rounded(np.ceil, self)",
     self="zeros_like(grad)")
 row("round(self)", "more.rounded(np.round, self)",
     self="zeros_like(grad)")
-row("trunc(self)", "more.rounded(np.trunc, self)",
-    self="zeros_like(grad)")
 
 # --- comparing two tensors ---------------------------------------------------------------------------------
 
@@ -213,9 +211,6 @@ row("mv(self, vec)", "kernels.matrix_product(self, vec)", elementwise=False,
 row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=False,
     self="grad * tensor",
     tensor="grad * self")
-row("vdot(self, other)", "kernels.matrix_product(self, other)", elementwise=False,
-    self="grad * other",
-    other="grad * self")
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")

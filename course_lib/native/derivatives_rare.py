@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 
-from course_lib import dtypes
 from course_lib.native import composites, kernels
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, more_kernels, rows
 from course_lib.native.kernels_more import for_whole_source
@@ -22,11 +21,6 @@ class _LinAlgError(RuntimeError):
 
 
 # --- arithmetic on arrays where one expression is not enough ----------------------------------------------
-
-
-def erfc(x):
-    """1 - erf(x), element by element, without losing digits where erf is nearly 1."""
-    return np.asarray(np.vectorize(math.erfc, otypes=[np.float64])(x)).astype(x.dtype)
 
 
 def fmod(a, b):
@@ -129,33 +123,6 @@ def slices_at(x, dim, index, source):
     return result
 
 
-def plus_outer(x, a, b, beta, alpha):
-    """beta * x + alpha * (the outer product of two vectors); RuntimeError when x cannot be expanded to its shape."""
-    product = np.multiply.outer(a, b)
-    return more.combined(beta, kernels.broadcast(x, product.shape), alpha, product)
-
-
-def taken(x, index):
-    """The elements at places counted through the whole array; IndexError for a place that is not there."""
-    if index.dtype.kind != "i":
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtypes.of_array(index).title}")
-    if index.size and not x.size:
-        raise IndexError("take(): tried to take from an empty tensor")
-    wrong = index[(index < -x.size) | (index >= x.size)]
-    if wrong.size:
-        raise IndexError(
-            f"out of range: tried to access index {wrong.flat[0]} on a tensor of {x.size} elements."
-        )
-    return np.take(x, index)
-
-
-def put_back(grad, sizes, index):
-    """Zeros, with the gradients added at the places they were taken from."""
-    result = np.zeros(math.prod(sizes), grad.dtype)
-    np.add.at(result, index, grad)
-    return result.reshape(sizes)
-
-
 def for_source_put(grad, sizes):
     """The gradient of what scatter put in place, for all of it."""
     return for_whole_source(grad, sizes, "ScatterBackward0")
@@ -209,11 +176,6 @@ def rolled(x, shifts, dims):
 def roll_back(grad, shifts, dims):
     """The gradients moved back."""
     return rolled(grad, tuple([-shift for shift in shifts]), dims)
-
-
-def dist_grad(grad, self, other, result, p):
-    """The gradient of the norm of a difference for that difference."""
-    return norm_grad(grad, self - other, result, p, None, False)
 
 
 def difference(a, b):
@@ -308,103 +270,6 @@ def logit_backward(grad, x, eps):
     return where((x >= eps) & (x <= 1 - eps), grad / (x * one_minus(x)), 0.0)
 
 
-def sinc_backward(grad, x):
-    """The gradient of sin(pi x) / (pi x); 0 at 0."""
-    at, square = mul_number(x, math.pi), mul_number(x * x, math.pi)
-    return where(square == 0, 0.0, grad * ((at * cos(at) - sin(at)) / square))
-
-
-def running_extreme(x, dim, function):
-    """(the largest or smallest element so far, where it stands): the last of equals."""
-    if not x.ndim:
-        return x.copy(), np.int64(0)
-    values = function.accumulate(x, axis=dim)
-    places = np.arange(x.shape[dim]).reshape(-1, *[1] * (x.ndim - dim - 1))
-    places = np.where((x == values) | (x != x), places, 0)
-    return np.ascontiguousarray(values), np.ascontiguousarray(np.maximum.accumulate(places, axis=dim))
-
-
-def select_put(x, src, dim, index):
-    """A copy of x with src at one place of a dimension."""
-    result = np.array(x, order="C")
-    result[(slice(None),) * dim + (index,)] = src
-    return result
-
-
-def slice_put(x, src, dim, start, end, step):
-    """A copy of x with src on a slice of a dimension."""
-    result = np.array(x, order="C")
-    result[(slice(None),) * dim + (slice(start, end, step),)] = src
-    return result
-
-
-def diagonal_put(x, src, offset, dim1, dim2):
-    """A copy of x with src on a diagonal."""
-    result = np.array(x, order="C")
-    more.diagonal(result, offset, dim1, dim2)[...] = src
-    return result
-
-
-def turned(x, k, dims):
-    """x turned by k quarter turns; by an odd number of them, a transposed view of fresh memory."""
-    k %= 4
-    if k % 2:
-        return np.ascontiguousarray(np.flip(x, dims[k == 1])).swapaxes(*dims)
-    return np.ascontiguousarray(np.flip(x, dims)) if k else kernels.copy(x)
-
-
-REDUCING = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
-
-
-def scatter_reduced(x, dim, index, src, reduce, include_self):
-    """A copy of x with src[i] added, multiplied, or compared with what is at index[i] along a dimension."""
-    if x.dtype != src.dtype or index.dtype.kind != "i":
-        kernels.scatter_add(x, dim, index, src)  # raises, and says why
-    result = np.array(x, order="C")
-    if not index.size:
-        return result
-    kernels.check_scattered(x, dim, index, src)
-    kernels.check_places(index, x.shape[dim] if x.ndim else 1, dim)
-    places, part = kernels.scattered(dim, kernels.as_line(index), kernels.as_line(src))
-    line = kernels.as_line(result)
-    if not include_self:
-        limits = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype) if x.dtype.kind == "i" else None
-        low, high = (False, True) if limits is None else (limits.min, limits.max)
-        if x.dtype.kind == "f":
-            low, high = -np.inf, np.inf
-        line[places] = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}[reduce]
-    REDUCING.get(reduce, np.add).at(line, places, part)
-    if reduce == "mean":
-        count = np.full(line.shape, int(include_self))
-        np.add.at(count, places, 1)
-        line[...] = line / np.maximum(count, 1) if x.dtype.kind == "f" else line // np.maximum(count, 1)
-    return result
-
-
-def scatter_reduce_grad(grad, x, index, src, result, dim, reduce, include_self):
-    """(the gradient of scatter_reduce before it is shared out, for what was there, for what came): as weights."""
-    if reduce == "sum":
-        return grad, 1, 1
-    if reduce == "mean":
-        count = scatter_add(zeros_of(grad, x.shape) + int(include_self), dim, index, zeros_of(grad, src.shape) + 1)
-        return grad / where(count == 0, 1.0, count), 1, 1
-    own, others = where(x == result, 1.0, zeros_of(grad, x.shape)), src == gather(result, dim, index)
-    others = where(others, 1.0, zeros_of(grad, src.shape))
-    return grad / scatter_add(own, dim, index, others), own, others
-
-
-def reduced_self_grad(grad, x, index, src, result, dim, reduce, include_self):
-    """The gradient of scatter_reduce for what was there."""
-    grad, own, _ = scatter_reduce_grad(grad, x, index, src, result, dim, reduce, include_self)
-    return grad * own if include_self else scatter_value(grad * own, dim, index, 0.0)
-
-
-def reduced_source_grad(grad, x, index, src, result, dim, reduce, include_self):
-    """The gradient of scatter_reduce for what came."""
-    grad, _, others = scatter_reduce_grad(grad, x, index, src, result, dim, reduce, include_self)
-    return gather(grad, dim, index) * others
-
-
 def scatter_value(x, dim, index, value):
     return put_at(x, dim, index, value)
 
@@ -422,27 +287,9 @@ ON_TENSORS["finite"] = lambda x: new_tensor(np.isfinite(x.array))
 
 row("log10(self)", "np.log10(self)", floating=True,
     self="grad / mul_number(self, 2.302585092994046)")
-row("exp2(self)", "np.exp2(self)", floating=True,
-    self="mul_number(grad * result, 0.6931471805599453)")
-row("asinh(self)", "np.arcsinh(self)", floating=True, in_place=False,
-    recorded={"self": "grad * rsqrt(add_number(self ** 2, 1))"},
-    self="grad * rsqrt(self * self + 1)")
-row("acosh(self)", "np.arccosh(self)", floating=True, in_place=False,
-    recorded={"self": "grad * rsqrt(sub_number(self * self, 1))"},
-    self="grad * rsqrt(self * self - 1)")
-row("atanh(self)", "np.arctanh(self)", floating=True, in_place=False,
-    recorded={"self": "mul_number(grad, 1) / one_minus(self ** 2)"},
-    self="grad / (1 - self * self)")
-row("erfc(self)", "rare.erfc(self)", floating=True,
-    recorded={"self": "mul_number(exp(-(self ** 2)), -1.1283791670955126) * grad"},
-    self="grad * (-1.1283791670955126 * exp(-(self * self)))")
-row("frac(self)", "kernels.floats(self, 'frac_cpu') - np.trunc(self)",
-    self="grad")
 row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan or 0.0, posinf, neginf)",
     self="grad * finite(self)")
 row("round_decimals(self, decimals)", "rare.rounded_to(self, decimals)", node="RoundBackward1",
-    self="zeros_like(grad)")
-row("fill_new(self, value)", "kernels.full_like(self, value)", node="FillBackward0", in_place=False,
     self="zeros_like(grad)")
 row("fmod_number(self, other)", "rare.fmod(self, other)", node="FmodBackward0",
     self="grad")
@@ -456,40 +303,12 @@ row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
 row("hypot(self, other)", "np.hypot(more.float_pair(self, other, 'hypot_cpu'), other)",
     self="grad * self / result",
     other="grad * other / result")
-row("rsub_tensor(self, other, alpha)", "kernels.subtract(other, kernels.scaled(self, alpha))", node="RsubBackward0",
-    in_place=False,
-    self="by_factor(-grad, alpha)",
-    other="grad")
 row("logaddexp(self, other)", "np.logaddexp(more.float_pair(self, other, 'logaddexp_cpu'), other)", in_place=False,
     recorded={"self": "grad / add_number(exp(difference(other, self)), 1)",
               "other": "grad / add_number(exp(difference(self, other)), 1)"},
     self="grad / (1 + exp(difference(other, self)))",
     other="grad / (1 + exp(difference(self, other)))")
 
-row("fmax(self, other)", "np.fmax(self, other)", in_place=False,
-    recorded={"self": "zero_where(written(~((self >= other) | (other != other)), 2), grad)",
-              "other": "zero_where(written((self >= other) | (other != other)), grad)"},
-    self="zero_where(~((self >= other) | (other != other)), grad)",
-    other="zero_where((self >= other) | (other != other), grad)")
-row("fmin(self, other)", "np.fmin(self, other)", in_place=False,
-    recorded={"self": "zero_where(written(~((self <= other) | (other != other)), 2), grad)",
-              "other": "zero_where(written((self <= other) | (other != other)), grad)"},
-    self="zero_where(~((self <= other) | (other != other)), grad)",
-    other="zero_where((self <= other) | (other != other), grad)")
-row("copysign(self, other)", "np.copysign(self, other)", floating=True, keeps=("result",),
-    self="grad * zeroed(self == 0, result / self)",
-    other="zeros_like(grad)")
-row("logaddexp2(self, other)", "np.logaddexp2(more.float_pair(self, other, 'logaddexp2_cpu'), other)",
-    in_place=False, recorded={"self": "grad / add_number(number_pow(2, difference(other, self)), 1)",
-                              "other": "grad / add_number(number_pow(2, difference(self, other)), 1)"},
-    self="grad / (1 + exp(difference(other, self) * 0.6931471805599453))",
-    other="grad / (1 + exp(difference(self, other) * 0.6931471805599453))")
-row("deg2rad(self)", "self * 0.017453292519943295", floating=True, node="Deg2RadBackward0",
-    self="mul_number(grad, 0.017453292519943295)")
-row("rad2deg(self)", "self * 57.29577951308232", floating=True, node="Rad2DegBackward0",
-    self="mul_number(grad, 57.29577951308232)")
-row("sinc(self)", "np.sinc(self)", floating=True,
-    self="sinc_backward(grad, self)")
 row("logit(self, eps=None)", "rare.logit(self, eps)", floating=True,
     self="logit_backward(grad, self, eps)")
 
@@ -515,14 +334,6 @@ row("index_copy(self, dim, index: Tensor, source)", "rare.slices_at(self, dim, i
     recorded={"source": "expanded_like(index_select(grad, dim, index), source)"},
     self="index_fill(grad, dim, index, 0.0)",
     source="reshape(index_select(grad, dim, index), source_sym_sizes)")
-row("take(self, index: Tensor)", "rare.taken(self, index)", elementwise=False, keeps=("self",),
-    self="put_back(grad, self_sym_sizes, index)")
-row("put(self, index: Tensor, source, accumulate)", "self + rare.put_back(source, self.shape, index)",
-    elementwise=False,
-    keeps=("accumulate", "index", "source with source"),
-    recorded={"source": "reshape(take(grad, index), source_sym_sizes)"},
-    self="grad",
-    source="taken(grad, index).reshape(source_sym_sizes)")
 row("masked_scatter_backward(grad_output, mask: Tensor, sizes)",
     "more.filled_up(more.masked_select(grad_output, mask), sizes)", node="MaskedScatterBackwardBackward0",
     elementwise=False,
@@ -534,23 +345,6 @@ row("unfold_backward(grad_in, sizes, dim, size, step)", "more.back_from_windows(
 row("diag_embed(self, offset, dim1, dim2)", "rare.on_diagonal(self, offset, dim1, dim2)", elementwise=False,
     self="diagonal(grad, offset, dim1, dim2)")
 
-row("select_scatter(self, src, dim, index)", "rare.select_put(self, src, dim, index)", elementwise=False,
-    self="select_scatter(grad, zeros_of(grad, src_sym_sizes), dim, index)",
-    src="select(grad, dim, index)")
-row("slice_scatter(self, src, dim, start, end, step)", "rare.slice_put(self, src, dim, start, end, step)",
-    elementwise=False,
-    self="slice_scatter(grad, zeros_of(grad, src_sym_sizes), dim, start, end, step)",
-    src="slice_dim(grad, dim, start, end, step)")
-row("diagonal_scatter(self, src, offset, dim1, dim2)", "rare.diagonal_put(self, src, offset, dim1, dim2)",
-    elementwise=False,
-    self="diagonal_scatter(grad, zeros_of(grad, src_sym_sizes), offset, dim1, dim2)",
-    src="diagonal(grad, offset, dim1, dim2)")
-row("scatter_reduce(self, dim, index: Tensor, src, reduce, include_self=True)",
-    "rare.scatter_reduced(self, dim, index, src, reduce, include_self)", elementwise=False, in_place=True,
-    keeps=("self", "src", "result"),
-    recorded={"all": "reduced_grads(grad, self, index, src, result, dim, reduce, include_self, self_edge, src_edge)"},
-    self="reduced_self_grad(grad, self, index, src, result, dim, reduce, include_self)",
-    src="reduced_source_grad(grad, self, index, src, result, dim, reduce, include_self)")
 
 # --- reductions --------------------------------------------------------------------------------------------
 
@@ -560,26 +354,13 @@ row("median_dim(self, dim, keepdim=False)", "rare.median_along(self, dim, keepdi
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 
-row("nansum(self, dim, keepdim=False)", "kernels.total(np.where(self != self, 0, self), dim, keepdim)",
-    elementwise=False, keeps=("self",),
-    recorded={"self": "expand(restore_dim(grad, self.shape, dim, keepdim), self.shape) * known(self)"},
-    self="where(self != self, 0.0, expand(restore_dim(grad, self.shape, dim, keepdim), self.shape))")
-row("cummax(self, dim)", "rare.running_extreme(self, dim, np.maximum)", outputs=("values", "indices"), keeps=("self",),
-    self="scatter_add(zeros_of(grad, self_sym_sizes), dim, indices, grad)")
-row("cummin(self, dim)", "rare.running_extreme(self, dim, np.minimum)", outputs=("values", "indices"), keeps=("self",),
-    self="scatter_add(zeros_of(grad, self_sym_sizes), dim, indices, grad)")
 row("kthvalue(self, k, dim, keepdim=False)", "rare.kthvalue(self, k, dim, keepdim)", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("dist(self, other, p)", "more.vector_norm(self - other, p, None, False)", in_place=False, keeps=("result",),
-    self="sum_to(dist_grad(grad, self, other, result, p), self.shape)",
-    other="sum_to(-dist_grad(grad, self, other, result, p), other.shape)")
 
 # --- rearranging into new memory ---------------------------------------------------------------------------
 
 row("roll(self, shifts, dims)", "rare.rolled(self, shifts, dims)", elementwise=False,
     self="roll_back(grad, shifts, dims)")
-row("rot90(self, k, dims)", "rare.turned(self, k, dims)", elementwise=False,
-    self="rot90(grad, -k, dims)")
 row("diagonal_copy(self, offset, dim1, dim2)", "np.array(more.diagonal(self, offset, dim1, dim2))",
     node="DiagonalBackward0_copy", elementwise=False,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
@@ -589,37 +370,9 @@ row("trace(self)", "np.trace(kernels.truth_refused(self, rare.NO_TRACE, NotImple
 
 # --- matrices ----------------------------------------------------------------------------------------------
 
-row("addmv(self, mat, vec, beta=1, alpha=1)",
-    "more.combined(beta, self, alpha, kernels.matrix_product(mat, vec))",
-    elementwise=False, in_place=True, broadcasts=("self",),
-    self="by_factor(grad, beta)",
-    mat="by_factor(outer_product(grad, vec), alpha)",
-    vec="by_factor(mv(t(mat), grad), alpha)")
-row("baddbmm(self, batch1, batch2, beta=1, alpha=1)",
-    "more.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2))",
-    elementwise=False, in_place=True, broadcasts=("self",),
-    self="by_factor(grad, beta)",
-    batch1="by_factor(bmm(grad, transpose(batch2, 1, 2)), alpha)",
-    batch2="by_factor(bmm(transpose(batch1, 1, 2), grad), alpha)")
-row("addbmm(self, batch1, batch2, beta=1, alpha=1)",
-    "more.combined(beta, self, alpha, kernels.matrix_product(batch1, batch2).sum(0))",
-    elementwise=False, broadcasts=("self",), in_place=True,
-    recorded={"batch1": "by_factor(bmm(for_each(grad, batch2), transpose(batch2, 1, 2)), alpha)",
-              "batch2": "by_factor(bmm(transpose(batch1, 1, 2), for_each(grad, batch1)), alpha)"},
-    self="by_factor(grad, beta)",
-    batch1="grad @ transpose(batch2, 1, 2) * alpha",
-    batch2="transpose(batch1, 1, 2) @ grad * alpha")
-row("addr(self, vec1, vec2, beta=1, alpha=1)", "rare.plus_outer(self, vec1, vec2, beta, alpha)",
-    elementwise=False, broadcasts=("self",), in_place=True,
-    self="by_factor(grad, beta)",
-    vec1="by_factor(mv(grad, vec2), alpha)",
-    vec2="by_factor(mv(t(grad), vec1), alpha)")
 row("cross(self, other, dim)", "np.cross(self, other, axis=dim)", node="LinalgCrossBackward0", elementwise=False,
     self="cross(other, grad, dim)",
     other="cross(grad, self, dim)")
-row("det(A)", "np.linalg.det(A)", node="LinalgDetBackward0", elementwise=False,
-    recorded={"A": "diagonal_solved(A, grad * result)"},
-    A="reshape(grad * result, result_sizes(A)) * swap_last(inverse(A))")
 row("inv(A)", "rare.inverse_and_info(A)", node="LinalgInvExBackward0", outputs=("inverse", "info"),
     recorded={"A": "inverse_grad(grad, inverse)"},
     A="-(swap_last(inverse) @ grad @ swap_last(inverse))")
@@ -643,42 +396,11 @@ def column(x):
     return x.reshape((*x.shape, 1))
 
 
-def result_sizes(x):
-    """The shape in which one number for each matrix of a stack meets the stack."""
-    return (*x.shape[:-2], 1, 1)
-
-
-def aminmax_bend(grads, edges, x, lowest, highest, dim, keepdim):
-    """The gradient of aminmax: what reaches the smallest elements, and what reaches the largest."""
-    low, high = grads
-    parts = [] if low is None else [share_among_equals(low, x, lowest, dim, keepdim)]
-    if high is not None:
-        parts.append(share_among_equals(high, x, highest, dim, keepdim))
-    return (parts[0] + parts[1] if len(parts) > 1 else parts[0],)
-
-
 share_among_equals = more.share_among_equals
-
-
-def slogdet_bend(grads, edges, A):
-    """The gradient of slogdet: the sign has none."""
-    grad = grads[1]
-    return (zeros_like(A) if grad is None else reshape(grad, result_sizes(A)) * swap_last(inverse(A)),)
 
 
 def _swap_last(x):
     return rows.transpose(x, x.array.ndim - 2, x.array.ndim - 1)
-
-
-def _slogdet_bend(grads, edges, A):
-    return (zeros_like(A) if grads[1] is None else _diagonal_solved(A, grads[1]),)
-
-
-def _diagonal_solved(A, grad):
-    """A gradient times the inverse of A, transposed, by solving for a matrix that has it on its diagonal."""
-    n = A.array.ndim
-    line = rows.expand(rows.unsqueeze(grad, grad.array.ndim), A.array.shape[:-1])
-    return rows.solve(_swap_last(A), _swap_last(rows.diag_embed(line, 0, n - 2, n - 1)))
 
 
 def _inverse_grad(grad, inverse):
@@ -700,10 +422,6 @@ def _solve_vector_grads(grad, A, result, A_edge, B_edge):
     )
 
 
-def _put_back(grad, sizes, index):
-    return rows.put(new_tensor(np.zeros(sizes, grad.array.dtype)), index, grad, True)
-
-
 def _filled_diagonal(grad, sizes):
     line = new_tensor(np.zeros(math.prod(sizes), grad.array.dtype))
     places = np.arange(0, math.prod(sizes), sizes[1] + 1)[: min(sizes)]
@@ -711,45 +429,19 @@ def _filled_diagonal(grad, sizes):
     return composites.reshape(rows.index_fill_tensor(line, 0, places, grad), sizes)
 
 
-def _reduced_grads(grad, x, index, src, result, dim, reduce, include_self, x_edge, src_edge):
-    if reduce == "sum":
-        into, out = grad, rows.gather(grad, dim, index) if src_edge else None
-    elif reduce == "mean":
-        count = np.full(x.array.shape, float(include_self), grad.array.dtype)
-        count = new_tensor(kernels.scatter_add(count, dim, index.array, np.ones_like(src.array)))
-        count = rows.masked_fill_(count, count == 0, 1.0)
-        into = grad / count if x_edge else None
-        out = rows.gather(grad, dim, index) / rows.gather(count, dim, index) if src_edge else None
-    else:
-        own = new_tensor((x.array == result.array).astype(grad.array.dtype))
-        others = src.array == kernels.pick(result.array, dim, index.array)
-        others = new_tensor(others.astype(grad.array.dtype))
-        share = grad / rows.scatter_add(own, dim, index, others)
-        into = own * share if x_edge else None
-        out = others * rows.gather(share, dim, index) if src_edge else None
-    if x_edge and not include_self:
-        into = rows.scatter_value(into, dim, index, 0.0)
-    return into if x_edge else None, out
-
-
-ON_TENSORS["put_back"] = _put_back
-ON_TENSORS["reduced_grads"] = _reduced_grads
 ON_TENSORS["rolled"] = lambda x, shifts, dims: rows.roll(x, shifts, dims)
 ON_TENSORS["filled_diagonal"] = _filled_diagonal
 ON_TENSORS["swap_last"] = _swap_last
-ON_TENSORS["slogdet_bend"] = _slogdet_bend
-ON_TENSORS["diagonal_solved"] = _diagonal_solved
 ON_TENSORS["inverse_grad"] = _inverse_grad
 ON_TENSORS["solve_grads"] = _solve_grads
 ON_TENSORS["solve_vector_grads"] = _solve_vector_grads
 
-# --- only in place: comparisons ----------------------------------------------------------------------------
+# --- only in place: a comparison ----------------------------------------------------------------------------
 
-for _name in "eq ne lt le gt ge".split():
-    row(f"{_name}_number(self, values)", "np.asarray(values).astype(self.dtype)", node=f"{_name.title()}Backward0",
-        elementwise=False, in_place="only",
-        self="zeros_like(grad)")
-    row(f"{_name}_tensor(self, other, values)", "np.asarray(values).astype(self.dtype)",
-        node=f"{_name.title()}Backward1", elementwise=False, broadcasts=("self", "other"), in_place="only",
-        self="zeros_like(grad)",
-        other="zeros_like(grad)")
+row("lt_number(self, values)", "np.asarray(values).astype(self.dtype)", node="LtBackward0", elementwise=False,
+    in_place="only",
+    self="zeros_like(grad)")
+row("lt_tensor(self, other, values)", "np.asarray(values).astype(self.dtype)", node="LtBackward1", elementwise=False,
+    broadcasts=("self", "other"), in_place="only",
+    self="zeros_like(grad)",
+    other="zeros_like(grad)")

@@ -148,4 +148,3 @@ def joined(result, node_class, tensors, dim, lengths=None):
     return result
 
 
-concat = concatenate = cat

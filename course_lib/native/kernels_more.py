@@ -523,15 +523,9 @@ def masked_scatter(x, mask, source):
             f"masked_scatter: expected self and source to have same dtypes but got{title(x).title} and "
             f"{title(source).title}"
         )
-    sizes_of_both(mask, x)
     result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {title(mask).title}")
     chosen = np.broadcast_to(mask, result.shape)
-    count = int(np.sum(chosen))
-    if count > source.size:
-        raise RuntimeError("Number of elements of source < number of ones in mask")
-    result[chosen] = source.reshape(-1)[:count]
+    result[chosen] = source.reshape(-1)[: np.sum(chosen)]
     return result
 
 

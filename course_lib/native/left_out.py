@@ -133,6 +133,7 @@ NOT_NEEDED = {
         LinAlgError cross det matrix_power multi_dot slogdet vecdot
     """,
 }
+VALUES = "contiguous_format default_generator e legacy_contiguous_format preserve_format strided".split()
 KINDS = {"torch.nn": "a module", "torch.optim": "an optimizer", "torch.optim.lr_scheduler": "a schedule"}
 
 
@@ -140,6 +141,8 @@ def what_it_is(module, name):
     """A function, a method, a class …: what PyTorch has under this name."""
     if name in ("H", "mH", "real", "is_meta", "is_quantized"):
         return "an attribute"
+    if name in VALUES:
+        return "a value"
     other = "a class" if name[0].isupper() else "a method" if module == "torch.Tensor" else "a function"
     return KINDS.get(module, other)
 
@@ -147,6 +150,18 @@ def what_it_is(module, name):
 def left_out(module):
     """The names of a module that are answered with a sentence."""
     return [*INSTEAD.get(module, {}), *NOT_NEEDED.get(module, "").split()]
+
+
+def doors(module, names):
+    """The `__getattr__` and `__dir__` of a library: it lists its names, and for others it says what to do instead."""
+
+    def __getattr__(name):
+        raise missing(module, name)
+
+    def __dir__():
+        return sorted(names)
+
+    return __getattr__, __dir__
 
 
 def missing(module, name):

@@ -13,7 +13,7 @@ from course_lib.graph import AccumulateGrad, Node, hooks_of, want_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, left_out, messages  # noqa: F401
 from course_lib.native.arguments import known_dtype, number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
-from course_lib.native.device import contiguous_format, device, preserve_format, strided
+from course_lib.native.device import contiguous_format, device, strided
 from course_lib.native.memory import at_place, in_storage, packed_strides
 from course_lib.native.messages import warn_once
 from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
@@ -92,38 +92,33 @@ class MissingMethod:
 
 
 ROW_METHODS = """
-    neg reciprocal addcmul addcdiv exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh
-    cosh tanh sigmoid relu abs erf sign floor ceil trunc maximum minimum triu tril masked_select
+    neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
+    maximum minimum triu tril masked_select
+    neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_
 """.split()
 ROW_OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
     "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
-    "__neg__": "neg", "__abs__": "abs", "absolute": "abs", "negative": "neg",
+    "__neg__": "neg", "__abs__": "abs",
 }  # fmt: skip
 
 for _name in ROW_METHODS:
     setattr(Tensor, _name, LazyOperation(_name, _name))
-for _name, _row in ROWS.items():
-    if _row.in_place:
-        setattr(Tensor, _name + "_", LazyOperation(_name + "_", _name + "_"))
 for _name, _operation in ROW_OPERATORS.items():
     setattr(Tensor, _name, LazyOperation(_name, _operation))
 
 COMPOSITE_METHODS = """
-    add sub mul div pow square lerp lerp_ clamp clamp_ sum mean max min argmax argmin all any softmax log_softmax mm
-    mv dot bmm addmm matmul view reshape flatten t transpose permute unsqueeze squeeze expand select unbind index_select
-    gather masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal add_ sub_ mul_ div_ pow_
+    add sub mul div pow square lerp_ clamp clamp_ sum mean max min argmax argmin all any softmax log_softmax mm
+    mv dot bmm addmm matmul view reshape flatten t transpose permute unsqueeze squeeze expand select unbind
+    index_select gather masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal add_ sub_
+    mul_ div_ pow_
 """.split()
 
 MORE_METHODS = """
-    clip clip_ clamp_min clamp_min_ clamp_max clamp_max_ square_ logical_and logical_or logical_xor isclose as_strided
-    bitwise_left_shift_ bitwise_right_shift_
-    unfold sum_to_size round round_ cumsum_ cumprod_ addmm_ bitwise_and_ bitwise_or_
-    bitwise_xor_ logical_and_ logical_or_ logical_xor_ logical_not_ true_divide_ unflatten movedim moveaxis swapdims
-    broadcast_to tile diff nonzero count_nonzero unique uniform_ normal_ random_ bernoulli bernoulli_ new_full
-    new_empty floor_divide remainder remainder_ prod var std norm amax amin logsumexp cumsum cumprod sort
-    argsort topk outer inner narrow diagonal split chunk repeat flip scatter_add index_add allclose bitwise_and
-    bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
+    clip clamp_min clamp_min_ clamp_max isclose as_strided unfold sum_to_size round round_ unflatten movedim
+    tile nonzero unique uniform_ normal_ random_ bernoulli_ new_full new_empty floor_divide remainder prod var
+    std norm amax amin logsumexp cumsum cumprod sort argsort topk outer inner narrow diagonal split chunk repeat
+    flip scatter_add index_add allclose
 """.split()
 MORE_OPERATORS = {
     "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
@@ -133,27 +128,13 @@ MORE_OPERATORS = {
 }  # fmt: skip
 
 SELDOM_METHODS = """
-    __floordiv__ __ifloordiv__ __rfloordiv__ floor_divide_ __mod__ __rmod__ __imod__ __rlshift__ __rrshift__
-    __reversed__ __deepcopy__ __copy__ t_ transpose_ unsqueeze_ squeeze_ set_ scatter_add_ index_add_ index_put_
+    __floordiv__ __ifloordiv__ __rfloordiv__ __mod__ __rmod__ __imod__ __rlshift__ __rrshift__ __reversed__
+    __deepcopy__ __copy__ t_ transpose_ unsqueeze_ squeeze_ set_ scatter_add_ index_add_ index_put_
 """.split()  # of methods_more.py
 
 RARE_METHODS = """
-    log10 log10_ exp2 exp2_ asinh asinh_ acosh acosh_ atanh atanh_ erfc erfc_ frac frac_ nan_to_num nan_to_num_ fmod
-    fmod_ atan2 atan2_ hypot hypot_ logaddexp float_power positive scatter scatter_ index_fill index_fill_ index_copy
-    index_copy_ take take_along_dim argwhere fill_diagonal_ diag_embed diagflat bincount median ravel fliplr flipud
-    tensor_split hsplit vsplit dsplit kron addmv addmv_ baddbmm baddbmm_ inverse det ndimension is_signed is_same_size
-    eq_ ne_ lt_ le_ gt_ ge_ is_nonzero get_device new greater less not_equal greater_equal less_equal bitwise_not roll
-    diag trace dist kthvalue repeat_interleave
-""".split()
-
-WIDER_METHODS = """
-    fmax fmin copysign copysign_ logaddexp2 deg2rad deg2rad_ rad2deg rad2deg_ sinc sinc_ logit logit_ xlogy ldexp gcd
-    lcm heaviside signbit isposinf isneginf isreal conj resolve_conj resolve_neg conj_physical nansum nanmean
-    nanmedian aminmax cummax cummin quantile nanquantile histc unique_consecutive msort cov corrcoef vdot addr addr_
-    addbmm addbmm_ cross select_scatter slice_scatter diagonal_scatter masked_scatter masked_scatter_ scatter_reduce
-    scatter_reduce_ index_put split_with_sizes rot90 multinomial exponential_ matrix_power slogdet logdet arccosh
-    arcsinh arctanh arctan2 fix sgn arcsin arccos arctan arcsin_ arccos_ arctan_ arctan2_ arcsinh_ arccosh_ arctanh_
-    absolute_ negative_ fix_ subtract_ multiply_ divide_
+    hypot scatter scatter_ index_fill_ index_copy_ median ravel ndimension lt_ is_nonzero new roll trace
+    repeat_interleave multinomial exponential_
 """.split()
 
 for _name in COMPOSITE_METHODS:
@@ -167,14 +148,8 @@ for _name in SELDOM_METHODS:
     setattr(Tensor, _name, LazyFunction(_name, "methods_more"))
 for _name in RARE_METHODS:
     setattr(Tensor, _name, LazyFunction(_name, "rare"))
-for _name in WIDER_METHODS:
-    setattr(Tensor, _name, LazyFunction(_name, "wider"))
 
-Tensor.subtract, Tensor.multiply, Tensor.divide, Tensor.true_divide = (
-    composites.sub, composites.mul, composites.div, composites.div,
-)
 Tensor.swapaxes = composites.transpose
-Tensor.real = property(lambda self: self, doc="The tensor itself: nothing here is complex.")
 Tensor.__eq__, Tensor.__ne__ = composites.eq, composites.ne
 Tensor.__lt__, Tensor.__le__ = composites.lt, composites.le
 Tensor.__gt__, Tensor.__ge__ = composites.gt, composites.ge
@@ -270,25 +245,12 @@ def contiguous(self, memory_format=contiguous_format):
     """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
     if memory_of(self).flags.c_contiguous:
         return self
-    if memory_format is preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     copy = rows.clone_contiguous(self)
     return written_to(copy, self) if self.is_inference() else copy
 
 
 Tensor.T = property(lambda self: reversed_dims(self))
-Tensor.mT = Tensor.mH = property(composites.mT)
-Tensor.H = property(lambda self: adjoint(self))
-
-
-def adjoint(tensor):
-    """What `.H` is without complex numbers: the transposed matrix."""
-    if tensor.array.ndim != 2:
-        batches = " For batches of matrices, consider using tensor.mH" if tensor.array.ndim > 2 else ""
-        raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {tensor.array.ndim}-D tensor.{batches}"
-        )
-    return rows.transpose(tensor, 0, 1)
+Tensor.mT = property(composites.mT)
 
 
 def reversed_dims(tensor):
@@ -306,10 +268,8 @@ def reversed_dims(tensor):
 
 # --- shape and type ----------------------------------------------------------------------------------------
 
-Tensor.is_cpu, Tensor.is_cuda = True, False
-Tensor.is_sparse = Tensor.is_quantized = Tensor.is_meta = False
+Tensor.is_cpu, Tensor.is_cuda, Tensor.is_sparse = True, False, False
 Tensor.layout = strided
-Tensor.grad_dtype = property(lambda self: self.dtype, doc="The element type that `.grad` must have: the tensor's own.")
 Tensor.ndim = property(lambda self: self.array.ndim)
 Tensor.nbytes = property(lambda self: self.array.nbytes)
 Tensor.itemsize = property(lambda self: self.array.itemsize)
@@ -368,12 +328,6 @@ def type_(self, dtype=None):
 def is_floating_point(self):
     """True for float32 and float64."""
     return self.array.dtype.kind == "f"
-
-
-@method()
-def is_complex(self):
-    """Always False: this engine has no complex numbers."""
-    return False
 
 
 # --- to Python ---------------------------------------------------------------------------------------------
@@ -503,8 +457,7 @@ for _name, _dtype in dict(
 
 
 for _name in left_out.left_out("torch.Tensor"):
-    if _name not in vars(Tensor):
-        setattr(Tensor, _name, MissingMethod(_name))
+    setattr(Tensor, _name, MissingMethod(_name))
 
 
 @method("__dir__")
@@ -512,7 +465,6 @@ def directory(self):
     """What a tensor has; not what is left out."""
     kept = vars(Tensor)
     return [name for name in object.__dir__(self) if not isinstance(kept.get(name), MissingMethod)]
-
 
 
 @method()
@@ -525,11 +477,6 @@ def type_as(self, other):
 def cpu(self):
     """The tensor itself: everything is on the CPU."""
     return self
-
-
-@method()
-def cuda(self, device=None):
-    raise errors.not_supported("the device 'cuda'", "Everything is computed on the CPU.")
 
 
 @method()
@@ -625,7 +572,7 @@ def make_facts_read_only():
     AccumulateGrad.__module__ = views.CopySlices.__module__ = "builtins"  # shown like all nodes: building.py
     for cls in (Tensor, Node):
         for name, value in list(vars(cls).items()):
-            if type(value) is property and value.fset is None and name not in ("_backward_hooks", "grad_dtype"):
+            if type(value) is property and value.fset is None and name != "_backward_hooks":
                 refuse = functools.partial(refuse_assignment, name)
                 setattr(cls, name, value.setter(refuse).deleter(refuse))
 

@@ -30,9 +30,6 @@ def __ifloordiv__(self, other):
     return quotient_rounded_down(self, other, in_place=True)
 
 
-floor_divide_ = __ifloordiv__
-
-
 def __rfloordiv__(self, other):
     return quotient_rounded_down(number(other, self), self, in_place=False)
 

@@ -22,21 +22,20 @@ from course_lib.views import requires_grad
 
 KINDS = {}  # parameter -> what it takes
 for _kind, _names in {
-    "Tensor": "input self mat mat1 mat2 batch1 batch2 vec vec1 vec2 tensor tensor1 tensor2 index mask src condition "
-    "boundaries sorted_sequence A B elements test_elements values x1 x2 y append prepend aweights fweights weights x "
-    "sorter weight bias indices input1 input2 target anchor positive negative running_mean running_var query key "
-    "attn_mask",
+    "Tensor": "input self mat mat1 mat2 vec vec2 tensor tensor1 tensor2 index mask src condition A B elements "
+    "test_elements values x1 x2 y weights x weight bias indices input1 input2 target anchor positive negative "
+    "running_mean running_var query key attn_mask",
     "Tensor or number": "other exponent",
-    "int": "dim dim0 dim1 dim2 k n r m row col steps diagonal offset decimals chunks length start_dim end_dim bins "
-    "minlength upscale_factor downscale_factor num_samples num_groups groups dimension step storage_offset",
+    "int": "dim dim0 dim1 dim2 k n m steps diagonal offset decimals chunks length start_dim end_dim "
+    "upscale_factor downscale_factor num_samples num_groups groups dimension step storage_offset",
     "tuple of ints": "size stride dims shifts split_sizes source destination kernel_size padding dilation "
     "output_padding normalized_shape",
     "bool": "training use_input_stats is_causal keepdim descending largest sorted stable accumulate equal_nan "
-    "unbiased right out_int32 include_self replacement with_replacement ceil_mode count_include_pad "
-    "scale_grad_by_freq sparse log_target swap as_tuple return_inverse return_counts",
-    "Number": "negative_slope threshold min_val max_val alpha beta fill_value value dx correction s lambd",
+    "unbiased replacement ceil_mode count_include_pad scale_grad_by_freq sparse log_target swap as_tuple "
+    "return_inverse return_counts",
+    "Number": "negative_slope threshold min_val max_val alpha beta fill_value value correction s lambd",
     "float": "margin momentum eps rtol atol nan posinf neginf",
-    "str": "equation reduce interpolation side",
+    "str": "equation reduce",
     "torch.dtype?": "dtype",
     "tuple of Tensors": "tensors",
 }.items():
@@ -47,52 +46,36 @@ for _function, _kinds in {
     **dict.fromkeys("std std_mean var var_mean".split(), {"dim": "tuple of ints or bool", "correction": "Number?"}),
     **dict.fromkeys("max min".split(), {"dim": "int or Tensor"}),
     **dict.fromkeys("scatter scatter_".split(), {"src": "Tensor or number", "value": None}),
-    **dict.fromkeys("nan_to_num nan_to_num_".split(), {"nan": "float?"}),
-    "result_type": dict.fromkeys(("tensor1", "tensor2"), "Tensor or number"),
+    "nan_to_num": {"nan": "float?"}, "result_type": dict.fromkeys(("tensor1", "tensor2"), "Tensor or number"),
     **dict.fromkeys("amax amin".split(), {"dim": "tuple of ints?"}),
-    **dict.fromkeys("all any nanmean nansum norm logsumexp count_nonzero squeeze squeeze_".split(),
-                    {"dim": "tuple of ints"}),
-    **dict.fromkeys("allclose matmul ldexp cross dist equal heaviside inner is_same_size isclose kron vdot fmax "
-                    "fmin maximum minimum arctan2 arctan2_ atan2 atan2_ hypot hypot_ logaddexp logaddexp2 gcd lcm "
-                    "logical_and logical_or logical_xor bilinear".split(), {"other": "Tensor"}),
-    **dict.fromkeys("index_fill index_fill_ masked_fill masked_fill_ fill fill_".split(),
-                    {"value": "Tensor or number"}),
+    **dict.fromkeys("all any norm logsumexp squeeze squeeze_".split(), {"dim": "tuple of ints"}),
+    **dict.fromkeys("allclose matmul cross equal inner isclose maximum minimum atan2 hypot logaddexp logical_and "
+                    "logical_or bilinear".split(), {"other": "Tensor"}),
+    **dict.fromkeys("index_fill_ masked_fill masked_fill_ fill_".split(), {"value": "Tensor or number"}),
     **dict.fromkeys("clamp_min clamp_min_".split(), {"min": "Tensor or number"}),
-    **dict.fromkeys("clamp_max clamp_max_".split(), {"max": "Tensor or number"}),
-    **dict.fromkeys("select select_scatter".split(), {"index": "int"}),
-    **dict.fromkeys("index_add index_add_ index_copy index_copy_ masked_scatter masked_scatter_".split(),
-                    {"source": "Tensor"}),
+    "clamp_max": {"max": "Tensor or number"}, "select": {"index": "int"},
+    **dict.fromkeys("index_add index_add_ index_copy_".split(), {"source": "Tensor"}),
     **dict.fromkeys("lerp lerp_".split(), {"end": "Tensor", "weight": "Tensor or number"}),
-    **dict.fromkeys("quantile nanquantile".split(), {"q": "Tensor or number"}),
-    **dict.fromkeys("add sub mul div multiply subtract divide true_divide floor_divide bitwise_and bitwise_or "
-                    "bitwise_xor bitwise_left_shift bitwise_right_shift pow float_power "
-                    "xlogy remainder fmod".split(), {"input": "Tensor or number"}),
-    **dict.fromkeys("triu_indices tril_indices".split(), {"row": "int", "col": "int"}),
+    **dict.fromkeys("add sub mul div true_divide floor_divide pow remainder fmod".split(),
+                    {"input": "Tensor or number"}),
     "isin": {"elements": "Tensor or number", "test_elements": "Tensor or number"},
-    "searchsorted": {"input": "Tensor or number"}, "bucketize": {"input": "Tensor or number"},
-    **dict.fromkeys("linspace logspace".split(), {"start": "Tensor or number", "end": "Tensor or number"}),
+    "linspace": {"start": "Tensor or number", "end": "Tensor or number"},
     "arange": dict.fromkeys(("start", "end", "step"), "Number"),
-    **dict.fromkeys("clamp clamp_ clip clip_".split(), dict.fromkeys(("min", "max"), "Tensor or number")),
-    **dict.fromkeys("cat concat concatenate stack".split(), {"tensors": None, "dim": None}),
+    **dict.fromkeys("clamp clamp_ clip".split(), dict.fromkeys(("min", "max"), "Tensor or number")),
+    **dict.fromkeys("cat stack".split(), {"tensors": None, "dim": None}),
     **dict.fromkeys("batch_norm instance_norm".split(), {
         "running_mean": "Tensor?", "running_var": "Tensor?", "momentum": "float?"}),
     **dict.fromkeys("conv1d conv2d conv3d".split(), dict.fromkeys(("input", "weight", "bias", "padding"))),
-    **dict.fromkeys("index_put index_put_".split(), {"indices": None}), "einsum": {"equation": None},
-    "unique_consecutive": dict.fromkeys(("return_inverse", "return_counts"), "bool"),
+    "index_put_": {"indices": None}, "einsum": {"equation": None},
     "normal": {"mean": "Tensor or number", "std": "Tensor or number"}, "pad": dict.fromkeys(("pad", "value")),
     "scaled_dot_product_attention": {"value": "Tensor"},
     "repeat_interleave": {"output_size": "int", "repeats": "int or Tensor"}, "roll": {"dims": "tuple of ints?"},
-    "narrow": {"start": "int or Tensor"}, "can_cast": dict.fromkeys(("from_", "to"), "torch.dtype"),
-    "promote_types": dict.fromkeys(("type1", "type2"), "torch.dtype"),
-    **dict.fromkeys("logical_and_ logical_or_ logical_xor_".split(), {"other": "Tensor"}),
+    "narrow": {"start": "int or Tensor"}, "promote_types": dict.fromkeys(("type1", "type2"), "torch.dtype"),
     "embedding": {"padding_idx": "int", "input": None, "weight": None, "max_norm": "float"},
     **dict.fromkeys("pairwise_distance triplet_margin_loss cdist".split(), {"p": "Number"}),
     "normalize": {"p": "Number", "dim": "tuple of ints?"}, "gaussian_nll_loss": {"target": None},
     "multilabel_soft_margin_loss": dict.fromkeys(("target", "weight")),
-    "tensordot": {"dims": None, "a": "Tensor", "b": "Tensor"},
-    "set_": {"source": None}, "cov": {"correction": "int"}, "histc": {"min": "Number", "max": "Number"},
-    "dist": {"other": "Tensor", "p": "Number"}, "slice_scatter": {"start": "int", "end": "int"},
-    "trapezoid": {"dx": "Number"}, "trapz": {"dx": "float"},
+    "tensordot": {"dims": None, "a": "Tensor", "b": "Tensor"}, "set_": {"source": None},
     "where": {"other": "Tensor or number", "input": "Tensor or number"},
     "as_strided": {"size": "tuple of ints", "stride": "tuple of ints"},
     "unfold": {"size": "int"}, "smooth_l1_loss": {"reduce": None},
@@ -100,7 +83,6 @@ for _function, _kinds in {
     **dict.fromkeys("avg_pool2d avg_pool3d".split(), {"divisor_override": "int?"}),
     **dict.fromkeys("lp_pool1d lp_pool2d lp_pool3d".split(), {"norm_type": "Number"}),
     "poisson_nll_loss": dict.fromkeys(("log_input", "full"), "bool"),
-    **dict.fromkeys("linalg_cross linalg_vecdot".split(), {"other": "Tensor", "y": "Tensor"}),
     **dict.fromkeys("linalg_norm linalg_matrix_norm".split(), {"dim": "tuple of ints", "ord": "Number or str"}),
     "linalg_vector_norm": {"dim": "tuple of ints", "ord": "Number"},
     "unique": {"input": "Tensor", "dim": "int"}, "movedim": {"source": "tuple of ints"},
@@ -108,16 +90,11 @@ for _function, _kinds in {
     OTHERWISE.update(((_function, p), k) for p, k in _kinds.items())
 
 SEVERAL_FORMS = frozenset("""
-    all any arange argsort bernoulli bernoulli_ bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_
-    bitwise_or bitwise_or_ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ bucketize clamp clamp_
-    clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ copysign copysign_ count_nonzero cumulative_trapezoid div
-    div_ divide divide_ dsplit eq eq_ eye fill fill_ float_power floor_divide floor_divide_ fmod fmod_ ge ge_
-    greater greater_equal gt gt_ hsplit index_fill index_fill_ isin le le_ lerp lerp_ less less_equal
-    linalg_matrix_norm linalg_norm linspace logspace lt lt_ masked_fill masked_fill_ max mean median min movedim
-    moveaxis multiply multiply_ nanmedian nanquantile narrow ne ne_ normal not_equal pow pow_ prod quantile rand
-    randint randint_like randn random_ remainder remainder_ repeat_interleave result_type round rsub scatter
-    scatter_ searchsorted select sort split squeeze squeeze_ std std_mean subtract subtract_ tensor_split transpose
-    trapezoid trapz true_divide true_divide_ unflatten var var_mean vsplit where xlogy
+    all any arange argsort bernoulli bernoulli_ clamp clamp_ clamp_max clamp_min clamp_min_ clip div div_ eq
+    eye fill_ floor_divide fmod ge gt index_fill_ isin le lerp lerp_ linalg_matrix_norm linalg_norm linspace
+    lt lt_ masked_fill masked_fill_ max mean median min movedim narrow ne normal pow pow_ prod rand randint
+    randint_like randn random_ remainder repeat_interleave result_type round scatter scatter_ select sort
+    split squeeze squeeze_ std std_mean transpose true_divide unflatten var var_mean where
 """.split())  # PyTorch compares their arguments with each form they have, and names none of them
 
 ASK_THEMSELVES = frozenset("sum mean is_tensor zero_ fill_".split())
@@ -239,7 +216,7 @@ def asked(name, method, kinds, values):
 
 def one_is_a_tensor(name, kinds):
     """True for functions of two operands of which either may be a number, but not both."""
-    if name in "div divide true_divide floor_divide subtract multiply".split():
+    if name in ("div", "true_divide", "floor_divide"):
         return False  # there both may be
     return len(kinds) > 1 and kinds[1][0] in ("other", "exponent", "test_elements") and name in SEVERAL_FORMS
 

@@ -9,13 +9,10 @@ import math
 import os
 import pathlib
 import pickle
-import warnings
 
 import numpy as np
 
 from course_lib import dtypes
-from course_lib.grad_mode import state
-from course_lib.graph import Node, init_node
 from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table)
     composites,
     composites_more,
@@ -24,17 +21,15 @@ from course_lib.native import (  # noqa: F401  (derivatives_rare fills the table
     kernels,
     messages,
 )
-from course_lib.native.arguments import number_of, rank, type_name, whole_number
-from course_lib.native.building import build, mark_inference, rows
+from course_lib.native.arguments import broadcast_error, rank, type_name
+from course_lib.native.building import build, rows
 from course_lib.native.composites import pair, without_gradient
-from course_lib.native.device import legacy_contiguous_format, strided  # noqa: F401
+from course_lib.native.device import strided  # noqa: F401
 from course_lib.native.indexing import before_writing, dimension
-from course_lib.native.joining import cat
-from course_lib.native.memory import check_cast, in_storage
+from course_lib.native.memory import in_storage
 from course_lib.native.printing import Size
 from course_lib.ops import ROWS
 from course_lib.tensor import Tensor, memory_of, new_tensor
-from course_lib.views import gradient_edge, rebase_history
 
 
 def __getattr__(name):
@@ -45,32 +40,6 @@ def __getattr__(name):
 
 
 # --- element by element ------------------------------------------------------------------------------------
-
-
-def _not_differentiated(name):
-    def operation_(input):
-        edge = gradient_edge(input) if state.recording > 0 else None
-        if input.array.dtype.kind != "f":
-            check_cast(dtypes.F32, input.array.dtype)
-        rows.copy_(input, getattr(rows, name)(input.detach()))
-        if edge is not None:
-            rebase_history(input, init_node(kinds[name](), (edge,)))
-        return input
-
-    operation_.__name__ = name + "_"
-    operation_.__doc__ = f"{name}, written into the tensor's own memory, which PyTorch cannot differentiate."
-    return operation_
-
-
-def _without_derivative(name):
-    def apply(node, grad):
-        raise NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
-
-    return type(f"{name.title()}Backward1", (Node,), {"__slots__": (), "apply": apply})
-
-
-kinds = {name: _without_derivative(name) for name in ("asinh", "acosh", "atanh")}
-asinh_, acosh_, atanh_ = map(_not_differentiated, kinds)
 
 
 def fmod(input, other):
@@ -89,64 +58,10 @@ def fmod(input, other):
     return rows.fmod_number(input, other)
 
 
-def fmod_(input, other):
-    """The same in the tensor's own memory."""
-    return rows.fmod_(input, other) if isinstance(other, Tensor) else rows.fmod_number_(input, other)
-
-
-def float_power(input, exponent):
-    """input ** exponent in float64; either may be a number."""
-    base, power = (v.double() if isinstance(v, Tensor) else float(v) for v in (input, exponent))
-    return composites.pow(base, power)
-
-
-def dist(input, other, p=2):
-    """The p-norm of the difference."""
-    kernels.check_difference(input.array, other.array)
-    kernels.sizes_of_both(input.array, other.array)
-    kind = dtypes.FROM_NUMPY[dtypes.result_type([(t.array.dtype, rank(t)) for t in (input, other)])]
-    if not kind.is_floating_point:
-        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {kind.title} instead.")
-    return rows.dist(input, other, p)
-
-
-def _compared_over(function):
-    """The comparison that overwrites its first operand: its gradients are zeros, for both."""
-    name = function.__name__
-
-    def operation_(input, other):
-        values = function(input, other).array
-        if isinstance(other, Tensor):
-            return getattr(rows, name + "_tensor_")(input, other, values)
-        return getattr(rows, name + "_number_")(input, values)
-
-    operation_.__name__ = name + "_"
-    operation_.__doc__ = f"{name}, written into the tensor's own memory."
-    return operation_
-
-
-eq_, ne_, lt_ = _compared_over(composites.eq), _compared_over(composites.ne), _compared_over(composites.lt)
-le_, gt_, ge_ = _compared_over(composites.le), _compared_over(composites.gt), _compared_over(composites.ge)
-greater, less, not_equal = composites.gt, composites.lt, composites.ne
-greater_equal, less_equal = composites.ge, composites.le
-
-
-def fill(input, value):
-    """One value everywhere, in the shape of the tensor."""
-    return rows.fill_new(input, getattr(value, "array", value))
-
-
-def rsub(input, other, *, alpha=1):
-    """other - alpha * input."""
-    return rows.rsub_tensor(input, other, alpha) if isinstance(other, Tensor) else other - (
-        input if alpha == 1 else input * alpha
-    )
-
-
-def positive(input):
-    """The tensor itself; RuntimeError for truth values."""
-    kernels.truth_refused(input.array, "The `+` operator, on a bool tensor is not supported.")
-    return input
+def lt_(input, other):
+    """lt, written into the tensor's own memory. Its gradients are zeros, for both operands."""
+    values = composites.lt(input, other).array
+    return rows.lt_tensor_(input, other, values) if isinstance(other, Tensor) else rows.lt_number_(input, values)
 
 
 def isin(elements, test_elements):
@@ -155,11 +70,6 @@ def isin(elements, test_elements):
     if np.asarray(values).dtype.kind == "b" or np.asarray(wanted).dtype.kind == "b":
         raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     return without_gradient(np.isin(values, wanted))
-
-
-def bitwise_not(input):
-    """Every bit turned; on bool tensors the opposite."""
-    return ~input
 
 
 # --- places ------------------------------------------------------------------------------------------------
@@ -178,22 +88,11 @@ def scatter_(input, dim, index, src):
     return row(input, dimension(input, dim), index, src)
 
 
-def index_fill(input, dim, index, value):
-    """A copy of input with a number in the slices that index names along a dimension."""
-    row = rows.index_fill_tensor if isinstance(value, Tensor) else rows.index_fill
-    return row(input, dimension(input, dim), index, value)
-
-
 def index_fill_(input, dim, index, value):
     """Write a number into the slices that index names along a dimension."""
     before_writing(input, index)
     row = rows.index_fill_tensor_ if isinstance(value, Tensor) else rows.index_fill_over_
     return row(input, dimension(input, dim), index, value)
-
-
-def index_copy(input, dim, index, source):
-    """A copy of input with the slices that index names along a dimension replaced by those of source."""
-    return rows.index_copy(input, dimension(input, dim), index, source)
 
 
 def index_copy_(input, dim, index, source):
@@ -226,36 +125,14 @@ def take_along_dim(input, indices, dim=None):
     return composites.gather(input, dim, composites.expand(indices, places))
 
 
-def argwhere(input):
-    """The places of all elements that are not zero, one row each."""
-    return without_gradient(np.argwhere(input.array))
-
-
-def fill_diagonal_(input, fill_value):
-    """Write a number on the main diagonal."""
-    sizes = input.array.shape
-    if len(sizes) < 2:
-        raise RuntimeError("dimensions must larger than 1")
-    if len(sizes) > 2 and len(set(sizes)) > 1:
-        raise RuntimeError("all dimensions of input must be of equal length")
-    composites_more.as_strided(input, (builtins.min(sizes),), (builtins.sum(input.stride()),)).fill_(fill_value)
-    return input
-
-
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """Matrices with the last dimension of input on a diagonal."""
-    dims = offset, dimension(input, dim1, extra=1), dimension(input, dim2, extra=1)
-    if dims[1] == dims[2]:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    result = rows.diag_embed(input, *dims)
-    return composites.part_from_inference(input, result, lambda whole: composites_more.diagonal(whole, *dims))
-
-
 def diag(input, diagonal=0):
     """A matrix with the vector on a diagonal, or the diagonal of a matrix as a vector."""
     if input.array.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
-    return diag_embed(input, diagonal) if input.array.ndim == 1 else rows.diagonal_copy(input, diagonal, 0, 1)
+    if input.array.ndim == 2:
+        return rows.diagonal_copy(input, diagonal, 0, 1)
+    result = rows.diag_embed(input, diagonal, 0, 1)
+    return composites.part_from_inference(input, result, lambda whole: composites_more.diagonal(whole, diagonal, 0, 1))
 
 
 def trace(input):
@@ -264,45 +141,6 @@ def trace(input):
         kernels.truth_refused(input.array, derivatives_rare.NO_TRACE, NotImplementedError)
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.array.ndim}")
     return rows.trace(input)
-
-
-def diagflat(input, offset=0):
-    """One matrix with all elements of input on a diagonal."""
-    return diag_embed(composites.reshape(input, -1), offset)
-
-
-def check_sides(**sides):
-    """RuntimeError for a matrix with a negative side."""
-    for name, length in sides.items():
-        if length < 0:
-            raise RuntimeError(f"{name} must be non-negative, got{length}")
-
-
-def tril_indices(row, col, offset=0, *, dtype=dtypes.int64, device=None):
-    """The places of the lower triangle of a matrix: one row of row numbers, one of column numbers."""
-    check_sides(row=row, col=col)
-    return creation.finish(np.array(np.tril_indices(row, offset, col)), dtype, device=device)
-
-
-def triu_indices(row, col, offset=0, *, dtype=dtypes.int64, device=None):
-    """The places of the upper triangle of a matrix: one row of row numbers, one of column numbers."""
-    check_sides(row=row, col=col)
-    return creation.finish(np.array(np.triu_indices(row, offset, col)), dtype, device=device)
-
-
-def bincount(input, weights=None, minlength=0):
-    """How often each number from 0 on occurs among whole numbers, or the sum of the weights where it does."""
-    if minlength < 0:
-        raise RuntimeError("minlength should be >= 0")
-    if input.array.dtype.kind != "i":
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.title}'")
-    if weights is not None and weights.array.shape != input.array.shape:
-        raise RuntimeError("weights should be 1-d and have the same length as input")
-    if input.array.ndim != 1 or input.array.size and input.array.min() < 0:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
-    kind = np.float64 if weights is None or weights.array.dtype.kind != "f" else weights.array.dtype
-    return without_gradient(counts if weights is None else counts.astype(kind))
 
 
 # --- reductions --------------------------------------------------------------------------------------------
@@ -389,167 +227,7 @@ def check_repeats(repeats, shape, dim):
         raise RuntimeError("repeats can not be negative")
 
 
-def fliplr(input):
-    """The order of columns reversed."""
-    if input.array.ndim < 2:
-        raise RuntimeError("Input must be >= 2-d.")
-    return composites_more.flip(input, 1)
-
-
-def flipud(input):
-    """The order of rows reversed."""
-    if not input.array.ndim:
-        raise RuntimeError("Input must be >= 1-d.")
-    return composites_more.flip(input, 0)
-
-
-def tensor_split(input, indices_or_sections, dim=0):
-    """Views of pieces along a dimension: so many of nearly equal length, or cut at the given places."""
-    dim = dimension(input, dim)
-    length, cuts = input.array.shape[dim], number_of(indices_or_sections)
-    if isinstance(cuts, Tensor):
-        if cuts.array.dtype.kind != "i":
-            raise RuntimeError(
-                f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {cuts.dtype.title}"
-            )
-        cuts = cuts.tolist()
-    check_cuts("tensor_split", cuts)
-    if isinstance(cuts, int):
-        if cuts <= 0:
-            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
-        short, longer = divmod(length, cuts)
-        cuts = [i * short + builtins.min(i, longer) for i in range(1, cuts)]
-    cuts = [builtins.max(int(cut) + length, 0) if cut < 0 else int(cut) for cut in cuts]
-    edges = [builtins.min(cut, length) for cut in (0, *cuts, length)]
-    starts = zip(edges, edges[1:], strict=False)
-    return tuple(rows.slice_dim(input, dim, start, builtins.max(start, end), 1) for start, end in starts)
-
-
-def check_cuts(name, cuts):
-    """TypeError for what is neither a number of pieces nor a sequence of places."""
-    places = cuts if isinstance(cuts, list | tuple) else [cuts]
-    if any(whole_number(place) is None for place in places):
-        got = type_name(cuts)
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:")
-
-
-def hsplit(input, indices_or_sections):
-    """Pieces side by side."""
-    return even_pieces("hsplit", input, indices_or_sections, 1, 0 if input.array.ndim == 1 else 1)
-
-
-def vsplit(input, indices_or_sections):
-    """Pieces one below the other."""
-    return even_pieces("vsplit", input, indices_or_sections, 2, 0)
-
-
-def dsplit(input, indices_or_sections):
-    """Pieces along the third dimension."""
-    return even_pieces("dsplit", input, indices_or_sections, 3, 2)
-
-
-def even_pieces(name, input, cuts, least, dim):
-    """Pieces along a dimension, of equal length when only their number is given; RuntimeError when that cannot be."""
-    if input.array.ndim < least:
-        raise RuntimeError(
-            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
-            f"{input.array.ndim} dimensions!"
-        )
-    check_cuts(name, cuts)
-    length = input.array.shape[dim]
-    if isinstance(cuts, int) and (not cuts or length % cuts):
-        raise RuntimeError(
-            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {length} is not "
-            f"divisible by the split_size {cuts}!"
-        )
-    return tensor_split(input, cuts, dim)
-
-
-def _at_least(dims, tensors):
-    if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
-        tensors = tensors[0]
-    results = []
-    for tensor in tensors:
-        if not tensor.array.ndim:
-            tensor = composites.view(tensor, (1,) * dims)
-        while tensor.array.ndim < dims:
-            tensor = rows.unsqueeze(tensor, 0)
-        results.append(tensor)
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def atleast_1d(*tensors):
-    """A number becomes a vector."""
-    return _at_least(1, tensors)
-
-
-def atleast_2d(*tensors):
-    """A number or a vector becomes a matrix of one row."""
-    return _at_least(2, tensors)
-
-
-def dstack(tensors):
-    """Matrices stacked along a third dimension."""
-    composites_more.check_any_tensors("dstack", tensors)
-    deep = [t if t.array.ndim > 2 else composites.unsqueeze(atleast_2d(t), 2) for t in tensors]
-    return cat(deep, 2)
-
-
-def atleast_3d(*tensors):
-    """A number, a vector or a matrix becomes a block: (1, 1, 1), (1, n, 1) or (m, n, 1)."""
-    if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
-        tensors = tensors[0]
-    results = [
-        composites.view(t, (1, 1, 1)) if not t.array.ndim
-        else t if t.array.ndim > 2 else composites.unsqueeze(atleast_2d(t), -1)
-        for t in tensors
-    ]  # fmt: skip
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def row_stack(tensors):
-    """Tensors stacked row by row."""
-    return cat([atleast_2d(t) for t in tensors], 0)
-
-
 # --- matrices ----------------------------------------------------------------------------------------------
-
-
-def kron(input, other):
-    """All products of an element of one tensor with the whole of the other."""
-    ndim = builtins.max(input.array.ndim, other.array.ndim)
-    a, b = ((1,) * (ndim - t.array.ndim) + t.array.shape for t in (input, other))
-    x = unsafe_view(input, [n for size in a for n in (size, 1)])
-    y = unsafe_view(other, [n for size in b for n in (1, size)])
-    return composites.reshape_fresh(x * y, tuple(m * n for m, n in zip(a, b, strict=True)))
-
-
-def unsafe_view(input, shape):
-    """The tensor's memory in another shape, as no view: writes to it go unnoticed, in PyTorch, too."""
-    result = composites.reshape_fresh(input, tuple(shape))
-    result.array = kernels.view(memory_of(input), tuple(shape))
-    return mark_inference(result) if input.is_inference() else result
-
-
-def addmv(input, mat, vec, *, beta=1, alpha=1):
-    """beta * input + alpha * (mat @ vec)."""
-    composites.check_matrix_and_vector(input.array.shape, mat, vec)
-    return rows.addmv(input, mat, vec, beta, alpha)
-
-
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
-    return rows.baddbmm(input, batch1, batch2, beta, alpha)
-
-
-def inverse(input):
-    """The inverse of a matrix, or of each of a stack."""
-    return rows.inv(check_square(input, "linalg.inv"))[0]
-
-
-def det(input):
-    """The determinant of a matrix, or of each of a stack."""
-    return rows.det(check_square(input, "linalg.det"))
 
 
 def check_square(A, name):
@@ -559,7 +237,7 @@ def check_square(A, name):
     rows_, columns = A.array.shape[-2:]
     if rows_ != columns:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows_} by {columns} matrices")
-    return A if name == "linalg.matrix_power" else check_floating(A, name)
+    return check_floating(A, name)
 
 
 def check_floating(A, name):
@@ -569,18 +247,57 @@ def check_floating(A, name):
     return A
 
 
+def cross(input, other, dim=None):
+    """The vector perpendicular to two vectors of three elements along a dimension."""
+    if dim is None:
+        dim = next((d for d, n in enumerate(input.array.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return linalg_cross(input, other, dim)
+
+
+def linalg_cross(input, other, dim=-1):
+    """cross along the last dimension, unless told otherwise."""
+    given = dim
+    if input.array.ndim != other.array.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    dim = dimension(input, dim)
+    if input.array.shape[dim] != 3 or other.array.shape[dim] != 3:
+        sizes = input.array.shape[dim], other.array.shape[dim]
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {given} must have length 3. Got {sizes[0]} and {sizes[1]}"
+        )
+    if input.array.shape != other.array.shape:
+        try:
+            shape = np.broadcast_shapes(input.array.shape, other.array.shape)
+        except ValueError:
+            raise broadcast_error(input, other) from None
+        input, other = composites.expand(input, shape), composites.expand(other, shape)
+    if input.array.dtype != other.array.dtype:
+        kind = result_type(input, other)
+        input, other = input.to(kind), other.to(kind)
+    return rows.cross(input, other, dim)
+
+
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    """The p-norm of the difference of each row of x1 and each row of x2."""
+    for number, x in enumerate((x1, x2), 1):
+        if x.array.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{number} got: {x.array.ndim}D")
+    if not p >= 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if x1.array.shape[-1] != x2.array.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
+        )
+    kernels.floats(x1.array, "cdist")
+    distances = composites_more.norm(composites.unsqueeze(x1, -2) - composites.unsqueeze(x2, -3), p, -1)
+    if distances.node is not None:
+        composites.rename_node(distances.node, "CdistBackward0")
+    return distances
+
+
 # --- einsum ------------------------------------------------------------------------------------------------
-
-
-def addmv_(input, mat, vec, *, beta=1, alpha=1):
-    """beta * input + alpha * (mat @ vec) in the tensor's own memory."""
-    composites.check_matrix_and_vector(input.array.shape, mat, vec)
-    return rows.addmv_(input, mat, vec, beta, alpha)
-
-
-def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    """beta * input + alpha * (batch1 @ batch2) in the tensor's own memory."""
-    return rows.baddbmm_(input, batch1, batch2, beta, alpha)
 
 
 def einsum(equation, *operands):
@@ -709,6 +426,51 @@ def multiply_and_sum(a, b, axes):
     return composites.permute(composites.reshape(product, sizes), [order.index(d) for d in range(len(order))])
 
 
+# --- random numbers ---------------------------------------------------------------------------------------
+
+
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Places drawn with chances in proportion to the elements of a vector, or of each row of a matrix."""
+    weights = input.array
+    if weights.dtype.kind != "f":
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.title}")
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if np.any(np.sum(weights, -1) == 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    draw, source = creation.source_of(generator)
+    lines = weights.reshape(-1, weights.shape[-1])
+    if replacement and num_samples > 1:  # each number falls into one of the steps of the sums
+        sums = np.cumsum(lines, -1)
+        sums /= sums[:, -1:]
+        even = draw.fractions(source, len(lines) * num_samples, np.float64).reshape(len(lines), -1)
+        drawn = [np.searchsorted(steps, places) for steps, places in zip(sums, even, strict=True)]
+    else:  # waiting times: the first few that arrive, and what cannot arrive comes last
+        times = draw.in_memory_order(draw.waiting_times(source, lines.size), weights).astype(lines.dtype)
+        arrivals = lines / times.reshape(lines.shape)
+        drawn = np.argsort(-arrivals, axis=-1, kind="stable")[:, :num_samples]
+    return without_gradient(np.array(drawn, np.int64).reshape(*weights.shape[:-1], num_samples))
+
+
+def exponential_(input, lambd=1.0, *, generator=None):
+    """Overwrite the tensor with random waiting times, 1 / lambd long on average."""
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {input.dtype.title}"
+        )
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    return rows.uniform_(input, draw.in_memory_order(draw.waiting_times(source, like.size) / lambd, like))
+
+
 # --- types -------------------------------------------------------------------------------------------------
 
 
@@ -728,11 +490,6 @@ def result_type(tensor1, tensor2):
 def promote_types(type1, type2):
     """The smallest dtype that holds the elements of both."""
     return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type([(type1.numpy, 2), (type2.numpy, 2)]))]
-
-
-def can_cast(from_, to):
-    """True when elements of one dtype keep their kind in another."""
-    return dtypes.KIND[from_.numpy] <= dtypes.KIND[to.numpy]
 
 
 # --- files and threads -------------------------------------------------------------------------------------
@@ -815,39 +572,6 @@ def set_num_threads(n):
         raise RuntimeError("set_num_threads expects a positive integer")
 
 
-_switched = {"deterministic": False, "precision": "highest"}
-
-
-def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Here for programs that ask for it: the same program gives the same numbers in any case."""
-    if not isinstance(mode, bool):
-        raise TypeError(
-            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type_name(mode)}"
-        )
-    _switched["deterministic"] = mode
-
-
-def are_deterministic_algorithms_enabled():
-    """What use_deterministic_algorithms was told last."""
-    return _switched["deterministic"]
-
-
-def set_float32_matmul_precision(precision):
-    """Here for programs that set it: products are computed in full precision in any case."""
-    if precision in ("highest", "high", "medium"):
-        _switched["precision"] = precision
-    else:
-        warnings.warn(
-            f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
-            "setFloat32MatmulPrecision call has no effect.", stacklevel=2,
-        )  # fmt: skip
-
-
-def get_float32_matmul_precision():
-    """What set_float32_matmul_precision was told last."""
-    return _switched["precision"]
-
-
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     """A tensor of what there is: without a copy, if obj is a tensor or an array of that dtype. copy=True makes one.
 
@@ -875,24 +599,9 @@ def ndimension(input):
     return input.array.ndim
 
 
-def is_signed(input):
-    """True for all but bool."""
-    return input.array.dtype.kind != "b"
-
-
-def is_same_size(input, other):
-    """True for two tensors of one shape."""
-    return input.array.shape == other.array.shape
-
-
 def is_nonzero(input):
     """The truth of the one element; RuntimeError when there is not exactly one."""
     return bool(input)
-
-
-def get_device(input):
-    """-1, for the CPU."""
-    return -1
 
 
 def new(input, *data, device=None):
@@ -934,19 +643,3 @@ def legacy_tensor(dtype, /, *data, device=None, **options):
 def is_size(value):
     """True for what can be the length of a dimension."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-class LegacyType(type):
-    """The kind of FloatTensor and its like: a tensor of their dtype counts as an instance."""
-
-    def __instancecheck__(cls, value):
-        return isinstance(value, Tensor) and value.dtype is cls.dtype
-
-    def __call__(cls, *data, **options):
-        return legacy_tensor(cls.dtype, *data, **options)
-
-
-FloatTensor, DoubleTensor, LongTensor, BoolTensor = (
-    LegacyType(dtype.tensor_type.rpartition(".")[2], (), {"dtype": dtype, "__module__": "torch"})
-    for dtype in (dtypes.float32, dtypes.float64, dtypes.int64, dtypes.bool_)
-)

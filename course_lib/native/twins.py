@@ -310,7 +310,6 @@ ON_TENSORS.update(
     raise_=lambda x, exponent: rows.pow_number_(x, exponent),
     within=_within,
     written=_written,
-    for_each=lambda x, stack: rows.expand(rows.unsqueeze(x, 0), (len(stack), *x.array.shape)),
     typed=lambda grad, x: grad.to(x.dtype),
     number_over=_number_over,
     sign=lambda x: rows.sign(x),

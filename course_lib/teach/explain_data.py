@@ -161,7 +161,7 @@ SHAPES = (
             "Its rows depend on each other: some vector other than 0 is sent to 0, and nothing leads back.",
             AT_ONCE,
         ),
-        ("Add a small multiple of the identity.", "Print `torch.linalg.det(a)`: it is 0 here."),
+        ("Add a small multiple of the identity.", "Print `numpy.linalg.det(a.detach().numpy())`: it is 0 here."),
     ),
 )
 

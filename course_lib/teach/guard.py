@@ -457,12 +457,16 @@ def settings(engines):
         found += [
             ("inference mode", engine.is_inference_mode_enabled()),
             ("grad mode", engine.is_grad_enabled()),
-            ("anomaly mode", engine.is_anomaly_enabled()),
+            ("anomaly mode", anomaly_mode(engine)),
             ("the default dtype", str(engine.get_default_dtype())),
             ("the stack of saved-tensor hooks", saved_tensor_hooks(engine)),
             ("the seed", engine.initial_seed()),
         ]
     return found
+
+
+def anomaly_mode(engine):
+    return engine.is_anomaly_enabled() if hasattr(engine, "_C") else sys.modules["course_lib.grad_mode"].state.anomaly
 
 
 def saved_tensor_hooks(engine):

@@ -15,7 +15,7 @@ from course_lib.errors import not_supported
 from course_lib.native import creation
 from course_lib.native.generator import Generator
 from course_lib.native.joining import stack
-from course_lib.native.wider import multinomial
+from course_lib.native.rare import multinomial
 from course_lib.tensor import Tensor
 
 # --- datasets ----------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ VALUES = """
     -a | a.exp() | a.sin() | a.cos() | a.sigmoid() | a.tanh() | a.relu() | a.abs() | a.sqrt() | a.log()
     a.reciprocal() | a * 2 | a + 1 | a ** 2 | a ** 3 | a / 2 | 2 / a | 1 - a | 2 ** a | a ** b | a.clone()
     a.detach() | a.data | a + b | a - b | a * b | a / b | a * b | a + b | torch.maximum(a, b)
-    torch.where(a > b, a, b) | a.lerp(a * 2, 0.5) | torch.where(a > 0, a, 0.0) | a.addcmul(a, b)
+    torch.where(a > b, a, b) | torch.lerp(a, a * 2, 0.5) | torch.where(a > 0, a, 0.0) | a.addcmul(a, b)
     torch.add(a, b, alpha=3) | a.clamp(0, 1) | a.rsqrt() | a.sum() | a.sum(0) | a.sum(-1, keepdim=True) | a.mean()
     a.mean(0) | a.prod() | a.prod(0) | a.max() | a.amax(0) | a.max(0).values | a.min(-1).values | a.softmax(0)
     a.log_softmax(-1) | a.logsumexp(0) | a.cumsum(0) | a.var() | a.cumprod(0) | a.norm() | a.std(0) | a @ b | a @ b.T
@@ -67,7 +67,7 @@ VALUES = """
     torch.autograd.grad(a.sum(), b, materialize_grads=True, create_graph=True)[0].clone()
     torch.autograd.grad((a * a).sum(), b, create_graph=True)[0].clone() | a.grad.clone() | a.grad * a | a * b * c
     (a + b).sum() | a.bool() | a & b | a // 2 | a % 2 | a.eq(b) | 1.5 * a | True + a | a.minimum(b) | a.square()
-    a.log1p() | a.expm1() | a.erf() | a.sign() | a.floor() | a.round() | a.amin(0)
+    a.log1p() | torch.expm1(a) | a.erf() | a.sign() | a.floor() | a.round() | a.amin(0)
     a.sort(-1, descending=True).values | a.max(0).indices | a.argmax() | a.sum((0, -1)) | a.std() | a.var(0)
     a.diagonal() * b | torch.outer(a, b) | torch.dot(a, b) | torch.mm(a, b) | a.mv(b) | torch.mm(a, b.t())
     F.softplus(a) | F.gelu(a.clamp(-9, 9)) | F.silu(a) | F.elu(a) | F.leaky_relu(a) | F.mse_loss(a, b)
@@ -90,8 +90,7 @@ VALUES = """
     torch.autograd.grad([a.sum(), b.sum()], c, retain_graph=True)[0].clone() | a.grad | a.grad[0]
     torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64) | a.new_tensor([1.0, 2.0]) | torch.arange(3.0)
     copy.deepcopy(a.detach().clone()) | torch.nn.Parameter(a) | torch.nn.Parameter(a.detach()) | torch.zeros(3).to(a)
-    a.type_as(b) | torch.from_numpy(a.detach().clone().numpy()) | a.view(a.shape)
-    torch.tensor(a.tolist())
+    a.type_as(b) | torch.from_numpy(a.detach().clone().numpy()) | a.view(a.shape) | torch.tensor(a.tolist())
 """
 # What a line does to a, which stays where it is.
 CHANGES = """
@@ -123,9 +122,9 @@ CHANGES = """
     a[[0]] = b[0] | a[a > b] = b[a > b] | a.select(0, k).copy_(b) | a[0][0] = 2.0
     with torch.no_grad(): a.expand(2, 3).masked_fill_(a > 0, 1.0) | a.narrow(0, 0, 1).zero_() | a[:1].fill_(b.sum())
     a.diagonal().mul_(2) | a.fill_(b) | a.mul_(True) | a.add_(1.5) | a.masked_fill_(a > 1, b.sum()) | a.reciprocal_()
-    a.log_() | a.view(-1).add_(1) | a.t().mul_(2) | a.unsqueeze(0).mul_(b) | a[0].zero_() | a[0].copy_(b[0])
-    a[1].exp_() | a.data.copy_(b) | a.data = b.detach() | a.data = b | a.data = a.data.float() | a.data = a.data[0]
-    a.set_(b) | a.set_(b.detach()) | a.detach().requires_grad_().mul_(2) | a.detach().zero_() | a.numpy()[0] = 4.0
+    a.view(-1).add_(1) | a.t().mul_(2) | a.unsqueeze(0).mul_(b) | a[0].zero_() | a[0].copy_(b[0]) | a[1].exp_()
+    a.data.copy_(b) | a.data = b.detach() | a.data = b | a.data = a.data.float() | a.data = a.data[0] | a.set_(b)
+    a.set_(b.detach()) | a.detach().requires_grad_().mul_(2) | a.detach().zero_() | a.numpy()[0] = 4.0
     a.detach().numpy().fill(3.0) | a.squeeze_(0) | a.unsqueeze_(-1) | a.t_().mul_(2) | a.view(-1).detach_() | a **= 2
     a /= b | a.grad_fn; a.retain_grad() | a.requires_grad_(True) | a.requires_grad = False
     a.grad = torch.ones_like(a) | a.grad = torch.zeros(3, dtype=torch.float64) | a.grad = b | a.grad.mul_(2)

@@ -51,7 +51,7 @@ def test_seeds_are_remembered(torch):
 
     assert source.initial_seed() == 67280421310721
     assert source.manual_seed(3) is source and source.initial_seed() == 3
-    assert torch.manual_seed(7) is torch.default_generator and torch.initial_seed() == 7
+    assert torch.manual_seed(7) is torch.manual_seed(7) and torch.initial_seed() == 7
     assert torch.manual_seed(-1).initial_seed() == 2**64 - 1
     assert torch.manual_seed(2.0).initial_seed() == 2
     assert source.seed() == source.initial_seed() and torch.seed() == torch.initial_seed()

@@ -227,7 +227,7 @@ def test_overwriting_the_input_of_what_keeps_its_result_is_fine(torch):
     assert x.grad.tolist() == [1.0]
 
 
-@pytest.mark.parametrize("name", ["sin_", "cos_", "log_", "abs_", "atan_"])
+@pytest.mark.parametrize("name", ["sin_", "abs_"])
 def test_in_place_versions_keep_a_copy_of_what_they_overwrite(torch, name):
     """An in-place operation whose formula needs the old input keeps a copy of it."""
     x, same = leaf(torch), leaf(torch)

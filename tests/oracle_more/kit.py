@@ -8,6 +8,7 @@ to raise stands in `raises`.
 import inspect
 import math
 import re
+import sys
 import warnings
 
 PROGRAMS = {}
@@ -27,6 +28,14 @@ def programs(**functions):
     for name, function in functions.items():
         function.__name__, function.__module__ = name, module
         program(function)
+
+
+def anomaly(T):
+    """Whether anomaly mode is on, and whether it looks for NaN: in our engine, fields of its settings."""
+    if hasattr(T, "is_anomaly_enabled"):
+        return [T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()]
+    settings = sys.modules[f"{T.__name__}.grad_mode"].state
+    return [settings.anomaly, settings.anomaly_check_nan]
 
 
 def leaf(T, data, dtype=None):

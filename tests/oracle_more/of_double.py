@@ -25,8 +25,8 @@ def second(T, f, data=M, flat=False):
 
 
 programs(
-    of_one_number=lambda T: {n: second(T, lambda x: getattr(x, n)()) for n in UNARY},
-    arc_functions=lambda T: {n: second(T, lambda x: getattr(x, n)(), [0.3, -0.5]) for n in ("asin", "acos")},
+    of_one_number=lambda T: {n: second(T, getattr(T, n)) for n in UNARY},
+    arc_functions=lambda T: {n: second(T, getattr(T, n), [0.3, -0.5]) for n in ("asin", "acos")},
     arithmetic=lambda T: [
         second(T, f)
         for f in (
@@ -41,8 +41,8 @@ programs(
             lambda x: x * x.t(),
             lambda x: x * x[0],
             lambda x: (x * 3 + 1) / 2,
-            lambda x: T.addcmul(x, x, x),
-            lambda x: x.lerp(x * x, 0.3),
+            lambda x: x.addcmul(x, x),
+            lambda x: T.lerp(x, x * x, 0.3),
             lambda x: x % 0.7,
             lambda x: x * 2,
             lambda x: x + 1,
@@ -116,7 +116,7 @@ programs(
             lambda x: x[0] @ x[1],
             lambda x: x.unsqueeze(0) @ x.unsqueeze(0),
             lambda x: T.outer(x[0], x[1]),
-            lambda x: T.addmm(x, x, x),
+            lambda x: x.addmm(x, x),
             lambda x: x.unsqueeze(0) @ x,
             lambda x: x.inner(x),
             lambda x: x.mv(x[0] ** 2),

@@ -3,6 +3,8 @@
 The operands are tensors with one dimension and with none, of each element type, and Python's numbers.
 """
 
+import operator
+
 from kit import programs, raises
 
 OPERATORS = {
@@ -22,6 +24,7 @@ OPERATORS = {
     "one_of": lambda T, a, b: a ^ b,
 }
 WRITES = "add_ sub_ mul_ div_ pow_ copy_ fill_ remainder_ floor_divide_".split()
+IN_PLACE = {"remainder_": operator.imod, "floor_divide_": operator.ifloordiv}
 
 
 def operands(T):
@@ -50,7 +53,7 @@ def writes(T, name):
     for kind in (T.bool, T.int64, T.float32, T.float64):
         for operand, value in operands(T).items():
             target = T.tensor([1]).to(kind)
-            error = raises(lambda: getattr(target, name)(value))
+            error = raises(lambda: (IN_PLACE.get(name) or getattr(T.Tensor, name))(target, value))
             table[f"{kind} {operand}"] = [error, target, target._version]
     return table
 

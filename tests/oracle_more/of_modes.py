@@ -2,7 +2,7 @@
 
 import threading
 
-from kit import flags, graph, kind, leaf, program, programs, quiet, raises, warned
+from kit import anomaly, flags, graph, kind, leaf, program, programs, quiet, raises, warned
 
 programs(
     entering_and_leaving=lambda T: [
@@ -178,7 +178,7 @@ def inference_uses(T):
         lambda: x.copy_(c),
         lambda: (x * 1).add_(c),
         lambda: (x * 1).mul_(c),
-        lambda: x.lerp(c, 0.5),
+        lambda: T.lerp(x, c, 0.5),
         lambda: T.nn.Parameter(c),
         lambda: c.requires_grad,
         lambda: c.grad,
@@ -273,7 +273,7 @@ def exceptions_restore(T):
             with quiet(m):
                 raise ValueError
         except ValueError:
-            seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled(), T.is_anomaly_enabled()])
+            seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled(), anomaly(T)[0]])
     return seen
 
 
@@ -377,7 +377,7 @@ def anomaly_of_every_kind(T):
         (lambda x: x * float("nan"), [1.0]),
         (lambda x: x.exp(), [1000.0]),
         (lambda x: x.norm(), [0.0]),
-        (lambda x: x.acos() * 0, [1.0]),
+        (lambda x: T.acos(x) * 0, [1.0]),
         (lambda x: x.reciprocal() * 0, [0.0]),
     ):
         for check in (True, False):
@@ -395,16 +395,16 @@ def anomaly_of_every_kind(T):
 def anomaly_switches(T):
     seen = []
     with quiet(lambda: T.autograd.detect_anomaly()):
-        seen.append([T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()])
+        seen.append(anomaly(T))
         with T.autograd.set_detect_anomaly(False):
-            seen.append(T.is_anomaly_enabled())
-        seen.append(T.is_anomaly_enabled())
+            seen.append(anomaly(T)[0])
+        seen.append(anomaly(T)[0])
     with T.autograd.set_detect_anomaly(True, check_nan=False):
-        seen.append([T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()])
+        seen.append(anomaly(T))
     T.autograd.set_detect_anomaly(True)
-    seen.append(T.is_anomaly_enabled())
+    seen.append(anomaly(T)[0])
     T.autograd.set_detect_anomaly(False)
-    return [seen, T.is_anomaly_enabled()]
+    return [seen, anomaly(T)[0]]
 
 
 @program

@@ -460,7 +460,7 @@ def arrays_out_of_a_pickle_are_like_others(T):
     array[0, 0] = 5
     return [
         [x.clone().lerp_(y, 0.5) for y in (shared, copied, t, T.as_tensor(array))],
-        [x.lerp(y, y) for y in (shared, copied, t)],
-        [y.lerp(x, 0.5) for y in (shared, copied, t)],
+        [T.lerp(x, y, y) for y in (shared, copied, t)],
+        [T.lerp(y, x, 0.5) for y in (shared, copied, t)],
         [T.cat([x, y]) @ y.t() for y in (shared, copied, t)],
     ]

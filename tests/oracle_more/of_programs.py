@@ -238,8 +238,7 @@ def messages_along_edges(T):
     def loss():
         h = net[0](x)
         score = F.leaky_relu(net[1](T.cat([h[source], h[target]], 1)).squeeze(1), 0.2)
-        top = T.full((6,), -1e9).scatter_reduce(0, target, score, "amax")
-        weight = (score - top[target]).exp()
+        weight = (score - score.max()).exp()
         weight = weight / T.zeros(6).scatter_add(0, target, weight)[target]
         gathered = T.zeros(6, 5).index_add(0, target, h[source] * weight[:, None])
         return F.cross_entropy(net[2](F.dropout(F.elu(gathered), 0.3)), labels)

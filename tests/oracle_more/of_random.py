@@ -216,26 +216,6 @@ def gumbel_softmax(T):
 
 
 @program
-def likenesses_in_another_layout(T):
-    """memory_format= of everything that is made like another tensor."""
-    x = T.arange(6.0).reshape(2, 3).t()
-    made = [
-        lambda **o: T.zeros_like(x, **o),
-        lambda **o: T.ones_like(x, **o),
-        lambda **o: T.full_like(x, 2.0, **o),
-        lambda **o: T.empty_like(x, **o).zero_(),
-        lambda **o: T.rand_like(x, **o),
-        lambda **o: T.randn_like(x, **o),
-        lambda **o: T.randint_like(x, 9, **o),
-    ]
-    formats = (T.preserve_format, T.contiguous_format, T.legacy_contiguous_format, None)
-    return [
-        [seeded(T, lambda: make(memory_format=f), lambda: make(memory_format=f).stride()) for f in formats]
-        for make in made
-    ] + [str(T.legacy_contiguous_format), str(T.strided), x.layout == T.strided]
-
-
-@program
 def what_draws_nothing(T):
     """Dropout of everything, of nothing and in evaluation, checks of gradients, and pretrained embeddings."""
     F = T.nn.functional

@@ -10,27 +10,16 @@ from kit import program, programs, raises
 
 TABLES = {
     "values_that_do_not_fit": """
-        T.baddbmm(T.ones(7),T.ones(1,2,3),T.ones(1,3,2)) | T.ones(7).baddbmm_(T.ones(1,2,3),T.ones(1,3,2))
-        | x.__setitem__(m,S) | x.__setitem__(m,T.ones(3)) | x.__setitem__(m,2.) | T.normal(x,T.ones(5))
-        | T.normal(T.ones(5),x) | F.bilinear(x,x,T.ones(1,2,2)) | F.bilinear(S,x,T.ones(1,2,2)) | i.reshape(1,2).det()
-        | T.ones(2,2,dtype=T.int64).inverse() | T.ones(2,2,dtype=T.int64).logdet() | T.linalg.solve(i.reshape(1,2),i)
-        | T.linalg.matrix_power(T.ones(2,2,dtype=T.int64),2) | F.linear(x,T.ones(7,3),T.ones(2))
-        | x.addcdiv_(T.ones(3,2,3),x) | x.masked_scatter_(m,T.ones(1)) | T.where(T.ones(5)>0,1,x)
+        x.__setitem__(m,S) | x.__setitem__(m,T.ones(3)) | x.__setitem__(m,2.) | T.normal(x,T.ones(5))
+        | T.normal(T.ones(5),x) | F.bilinear(x,x,T.ones(1,2,2)) | F.bilinear(S,x,T.ones(1,2,2))
+        | T.linalg.solve(i.reshape(1,2),i)
+        | F.linear(x,T.ones(7,3),T.ones(2)) | x.addcdiv_(T.ones(3,2,3),x) | T.where(T.ones(5)>0,1,x)
     """,
     "shapes_of_two": """
         F.conv_transpose2d(c,w,groups=3) | F.conv_transpose2d(T.ones(1,4,4,4),T.ones(4,2,3,3),groups=3)
-        | F.conv2d(c,w,groups=3) | F.conv2d(T.ones(1,4,4,4),T.ones(3,2,3,3),groups=2) | T.histc(v,-1) | T.histc(v,4,3,1)
-        | T.histc(v,4,float("nan"),1) | T.histc(T.tensor([float("inf"),1.])) | x.permute(0,5,1) | x.permute(0,1,1)
-        | x.permute(5,0) | x.index_add_(1,i,v) | x.index_add_(1,i,z) | x.split(x) | x.split(T.tensor([1,1]))
-        | T.searchsorted(x,v) | T.searchsorted(x,T.ones(3,3)) | T.searchsorted(x,z) | T.searchsorted(z,v)
-        | T.searchsorted(z,1.) | T.searchsorted(v,x) | T.searchsorted(T.ones(2,2,2),x)
-    """,
-    "integrals": """
-        T.trapezoid(T.ones(0)) | T.trapezoid(T.ones(2,0)) | T.trapezoid(T.ones(0,2),dim=0) | T.trapezoid(T.tensor(1.))
-        | T.cumulative_trapezoid(T.ones(2,0)) | T.trapezoid(v,x) | T.trapezoid(i,x) | T.trapezoid(x,i,dim=0)
-        | T.trapezoid(c,x[:,:2]**2) | T.trapezoid(c*v[0],S**2,dim=1) | T.trapezoid(x,c) | T.cumulative_trapezoid(i,x)
-        | T.cumulative_trapezoid(big,w[0,0],dim=-1) | T.cumulative_trapezoid(big**2,T.ones(3,4,5),dim=-2)
-        | T.block_diag((x,)) | T.cartesian_prod([v]) | T.searchsorted(v,b) | T.searchsorted(b,b) | T.bucketize(True,v)
+        | F.conv2d(c,w,groups=3) | F.conv2d(T.ones(1,4,4,4),T.ones(3,2,3,3),groups=2) | x.permute(0,5,1)
+        | x.permute(0,1,1) | x.permute(5,0) | x.index_add_(1,i,v) | x.index_add_(1,i,z) | x.split(x)
+        | x.split(T.tensor([1,1]))
     """,
     "by_name_1": """
         T.add(x,x,out="a") | T.mul(x,x,out=[1]) | F.conv2d(c,k,padding=None) | F.conv2d(c,k,padding=1.5)
@@ -54,11 +43,10 @@ TABLES = {
         F.nll_loss(x,i,ignore_index=True) | F.dropout(x,.5,1) | F.dropout(x,.5,None) | F.dropout(x,.5,training="a")
         | F.triplet_margin_loss(x,x,x,swap=1) | F.max_pool2d(c,1,dilation=-1) | F.max_pool2d(c,1,dilation=0)
         | F.max_pool1d(l,1,dilation=0) | F.max_pool3d(d,1,dilation=0) | T.nonzero(x,as_tuple=1) | x.max(keepdim=True)
-        | x.min(keepdim=True) | x.prod(keepdim=True) | x.median(keepdim=True) | x.nanmedian(keepdim=True)
-        | T.searchsorted(v,v,side="a")
+        | x.min(keepdim=True) | x.prod(keepdim=True) | x.median(keepdim=True)
     """,
     "by_name_4": """
-        T.searchsorted(v,v,side="left",right=True) | F.cosine_similarity(x,x,eps=-1.)
+        F.cosine_similarity(x,x,eps=-1.)
     """,
     "functions_of_nn_1": """
         F.one_hot(i,"a") | F.one_hot(i,True) | F.one_hot(i,2.0) | F.one_hot(i,i) | F.instance_norm(T.ones(3))
@@ -81,15 +69,13 @@ TABLES = {
         | F.huber_loss(x,x,delta="a")
     """,
     "matrices_1": """
-        T.linalg.solve(S,T.ones(3)) | T.linalg.solve(S,T.ones(())) | T.linalg.solve(S,i) | T.det(x) | T.logdet(x)
-        | T.logdet(T.ones(2)) | T.slogdet(x) | T.slogdet(T.ones(3)) | T.inverse(T.ones(2)) | T.linalg.norm(x,"a")
+        T.linalg.solve(S,T.ones(3)) | T.linalg.solve(S,T.ones(())) | T.linalg.solve(S,i) | T.linalg.norm(x,"a")
         | T.linalg.norm(x,[1]) | T.linalg.norm(T.ones(()),1) | T.linalg.norm(T.ones(2,2,2),1) | T.linalg.norm(x,0,())
         | T.linalg.norm(x,1,[]) | T.linalg.matrix_norm(x,"a")
     """,
     "matrices_2": """
         T.linalg.matrix_norm(x,None) | T.linalg.matrix_norm(x,3) | T.linalg.matrix_norm(x,1,())
         | T.linalg.matrix_norm(x,1,(0,)) | T.linalg.vector_norm(x,"a") | T.linalg.vector_norm(x,None)
-        | T.linalg.vecdot(x,i) | T.linalg.multi_dot(x) | T.linalg.cross(x,1)
     """,
     "numbers_and_types_1": """
         T.add(1,2) | T.add(1,2.5,alpha=2) | T.sub(True,1) | T.mul(True,True) | T.mul(2,2.5) | T.div(True,2)
@@ -104,24 +90,20 @@ TABLES = {
     "numbers_and_types_3": """
         T.ones_like(x,dtype=1) | T.full((2,),1,dtype=3) | x.cumsum(0,dtype=1) | F.softmax(x,0,5)
         | F.softmax(x,0,dtype=1) | F.log_softmax(x,1,3) | T.linspace(0,1,2,dtype="a") | T.arange(2,dtype=1)
-        | T.promote_types("a",T.float32) | T.can_cast("a",T.float32)
+        | T.promote_types("a",T.float32)
     """,
     "other_functions_1": """
         T.einsum(None,x) | T.einsum("ij->j","a") | T.einsum("ij->j",[x,"a"]) | T.einsum("ij->j",3)
         | T.einsum("ij,jk->ik",x,None) | T.einsum(["ij"],x) | x.type_as("a") | x.type_as(None) | T.fmod(3,x)
-        | T.fmod(2.5,v) | T.addr(x,v,i) | T.addr(x,i,S[0]) | T.addr(T.ones(7),i,v) | T.addr(big,i,v) | x.addr_(v,v)
-        | x.addr_(i,z)
+        | T.fmod(2.5,v)
     """,
     "other_functions_2": """
-        x.addr_(i,big) | x.addr(v,v) | T.addr(x,i.float(),T.ones(7)) | T.tensordot(x,x,{}) | T.tensordot(x,x,"a")
-        | T.tensordot(x,x,1.5) | T.tensordot(x,x,None) | x.nan_to_num(None) | T.histc(T.ones(0))
-        | T.unique_consecutive(T.ones(0)) | T.unique_consecutive(z) | T.allclose(x,x,-1)
-        | T.allclose(x,x,float("nan")) | T.isclose(x,x,float("nan")) | T.cdist(x,x,-1) | T.cdist(v,x)
+        T.tensordot(x,x,{}) | T.tensordot(x,x,"a") | T.tensordot(x,x,1.5) | T.tensordot(x,x,None)
+        | T.nan_to_num(x, None) | T.allclose(x,x,-1) | T.allclose(x,x,float("nan")) | T.isclose(x,x,float("nan"))
+        | T.cdist(x,x,-1) | T.cdist(v,x)
     """,
     "other_functions_3": """
-        T.isin(b,b) | T.bincount(b) | T.bincount(v) | T.bincount(i,T.ones(3)) | T.bincount(i,minlength=-1)
-        | T.searchsorted(b,b) | T.bucketize(1.5,x) | T.clamp(x,x,1) | x.bitwise_and_(None) | x.eq_(None)
-        | x.logical_and_(None) | "a"**x | T.autograd.Variable("a") | T.result_type("a",x)
+        T.isin(b,b) | T.clamp(x,x,1) | "a"**x | T.autograd.Variable("a") | T.result_type("a",x)
     """,
     "pictures_1": """
         F.unfold(c,[1,2,3]) | F.unfold(c,0) | F.unfold(c,2,0) | F.unfold(c,2,1,-1) | F.unfold(x,2) | F.unfold(c,9)
@@ -140,17 +122,8 @@ TABLES = {
     "pictures_3": """
         F.interpolate(c,scale_factor=[1,2,3]) | F.interpolate(c,scale_factor=-1) | F.conv2d(c,T.ones(2))
     """,
-    "places_and_pieces_1": """
-        T.block_diag(big) | T.block_diag(x,big) | T.broadcast_tensors([x]) | T.diagonal_scatter(x,v)
-        | T.diagonal_scatter(x,big) | T.diagonal_scatter(x,i.float(),5) | T.diagonal_scatter(x,z)
-        | T.slice_scatter(x,v) | T.slice_scatter(x,T.ones(7)) | T.slice_scatter(x,big) | T.slice_scatter(x,z)
-        | T.slice_scatter(v,x) | x.hsplit("a") | x.hsplit(["a"]) | x.hsplit(True) | x.hsplit(None)
-    """,
     "places_and_pieces_2": """
-        x.hsplit(2.5) | x.hsplit(i) | x.vsplit("a") | x.tensor_split("a") | x.tensor_split(-1) | x.tensor_split(0)
-        | x.tensor_split(True) | x.tensor_split(["a"]) | x.tensor_split([[1]]) | x.tensor_split(v)
-        | x.tensor_split(big) | x.tensor_split(b) | x.tensor_split(T.tensor(0)) | x.narrow(0,"a",1)
-        | x.narrow(0,None,1) | x.narrow(0,1.5,1)
+        x.narrow(0,"a",1) | x.narrow(0,None,1) | x.narrow(0,1.5,1)
     """,
     "places_and_pieces_3": """
         x.narrow(0,[1],1) | x.narrow(0,0,"a") | x.narrow(0,True,1) | x.narrow(0,v,1) | x.narrow(0,T.tensor(1.),1)
@@ -160,14 +133,11 @@ TABLES = {
         | T.repeat_interleave(b) | T.repeat_interleave(T.tensor([[1]]))
     """,
     "places_and_pieces_4": """
-        x.repeat_interleave(T.tensor([[1,2]]),0) | T.rot90(x,1,0) | x.masked_scatter(T.ones(7)>1,v) | x.roll(1,None)
-        | x.diff(0,5) | x.split(T.tensor(1)) | x.split(z) | x.split(["a"]) | T.broadcast_shapes(-1)
-        | T.broadcast_shapes([1.5]) | T.broadcast_shapes(None) | T.column_stack(x) | T.hstack(x) | T.hstack(3)
-        | T.triu_indices(-1,2) | T.tril_indices(2,-1)
+        x.repeat_interleave(T.tensor([[1,2]]),0) | x.roll(1,None) | x.split(T.tensor(1)) | x.split(z) | x.split(["a"])
+        | T.hstack(x) | T.hstack(3)
     """,
     "places_and_pieces_5": """
-        x.take(b) | x.take(z) | T.meshgrid() | T.meshgrid(v,v,indexing="zz") | T.cartesian_prod(x)
-        | T.cartesian_prod(v,x) | T.combinations(v,-1)
+        T.meshgrid() | T.meshgrid(v,v,indexing="zz")
     """,
     "pooling_1": """
         F.avg_pool2d(c,-1) | F.avg_pool3d(d,-1) | F.max_pool2d(c,-1) | F.max_pool2d(c,[1,2,3])

@@ -150,7 +150,7 @@ def a_copy_with_values_put_in(T):
     for needs in ((True, True), (True, False), (False, True)):
         for accumulate in (False, True):
             x, v = T.ones(3, requires_grad=needs[0]), T.ones(2, requires_grad=needs[1])
-            y = x.index_put((T.tensor([0, 2]),), v, accumulate)
+            y = x.clone().index_put_((T.tensor([0, 2]),), v, accumulate)
             weighted(T, y).backward()
             out.append([y, y._version, graph(y.grad_fn), x.grad, v.grad])
     return out

@@ -3,7 +3,7 @@
 import threading
 import warnings
 
-from kit import flags, graph, leaf, program, quiet, raises
+from kit import anomaly, flags, graph, leaf, program, quiet, raises
 
 
 @program
@@ -208,7 +208,7 @@ def anomaly_forms(T):
             with f():
                 bad(x).backward()
 
-        out.append([quiet(lambda: raises(go)), x.grad, T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()])
+        out.append([quiet(lambda: raises(go)), x.grad, anomaly(T)[0], anomaly(T)[1]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with A.detect_anomaly():

@@ -29,10 +29,8 @@ programs(
                 ("neg_",),
                 ("abs_",),
                 ("exp_",),
-                ("log_",),
                 ("sqrt_",),
                 ("sin_",),
-                ("cos_",),
                 ("tanh_",),
                 ("sigmoid_",),
                 ("relu_",),
@@ -41,24 +39,13 @@ programs(
                 ("clamp_", 0, 1),
                 ("clamp_min_", 0.3),
                 ("floor_",),
-                ("ceil_",),
                 ("round_",),
-                ("trunc_",),
                 ("reciprocal_",),
-                ("rsqrt_",),
-                ("square_",),
-                ("remainder_", 2),
                 ("copy_", 1),
                 ("t_",),
                 ("unsqueeze_", 0),
                 ("squeeze_",),
                 ("transpose_", 0, 1),
-                ("sign_",),
-                ("erf_",),
-                ("expm1_",),
-                ("log1p_",),
-                ("tan_",),
-                ("atan_",),
             ]
         ],
     ),
@@ -230,7 +217,7 @@ def which_uses_keep_their_input(T):
         "masked_select": lambda h: h[h > 0],
         "gelu": T.nn.functional.gelu,
         "softplus": T.nn.functional.softplus,
-        "lerp": lambda h: h.lerp(T.ones(2), 0.5),
+        "lerp": lambda h: T.lerp(h, T.ones(2), 0.5),
         "double": lambda h: h.double(),
         "amax": lambda h: h.amax(0),
         "mse": lambda h: T.nn.functional.mse_loss(h, T.zeros(2)),
@@ -294,7 +281,7 @@ def names_in_the_message(T):
         "softmax": lambda x: x.softmax(0),
         "pow": lambda x: x**2,
         "max": lambda x: T.maximum(x, x),
-        "addmm": lambda x: T.addmm(x, T.ones(1, 2), T.ones(2, 2))[0].clone(),
+        "addmm": lambda x: x.addmm(T.ones(1, 2), T.ones(2, 2))[0].clone(),
         "repeat": lambda x: x[:1].repeat(2),
         "sort": lambda x: x.sort()[0],
         "rsub": lambda x: 1 - x,
@@ -501,7 +488,7 @@ def no_grad_and_inference_writes_count(T):
 @program
 def in_place_twice_by_kind(T):
     out = {}
-    for n in "exp_ sin_ sqrt_ tanh_ sigmoid_ relu_ abs_ neg_ square_ reciprocal_ cos_ log1p_".split():
+    for n in "exp_ sin_ sqrt_ tanh_ sigmoid_ relu_ abs_ neg_ reciprocal_".split():
         x = leaf(T, [0.25, 0.5])
         h = x * 1
         getattr(h, n)()

@@ -550,7 +550,7 @@ CURES = [
     )),
     ("singular", "torch.linalg.inv(torch.ones(2, 2))", (
         "torch.linalg.inv(torch.ones(2, 2) + 0.1 * torch.eye(2))",
-        "assert torch.linalg.det(torch.ones(2, 2)).item() == 0",
+        "import numpy; a = torch.ones(2, 2); assert numpy.linalg.det(a.detach().numpy()) == 0",
         "i = torch.linalg.inv(torch.eye(3) * 1e-4); assert torch.allclose(i @ (torch.eye(3) * 1e-4), torch.eye(3))",
     )),
     ("singular", "torch.linalg.solve(torch.ones(2, 2), torch.ones(2))", ()),

@@ -13,6 +13,7 @@ from exercise_samples import DOUBLE, changed
 
 from course_lib.teach import bounds
 from course_lib.teach.exercise import correct, define, judge, not_yet
+from course_lib.teach.guard import anomaly_mode
 
 LOOPS = {
     "plain": "while True:\n        pass",
@@ -212,11 +213,6 @@ def suspend_no_grad(torch):
 
     generators.append(generator())
     next(generators[-1])
-
-
-def anomaly_mode(torch):
-    """PyTorch has the question at the top, our engine in autograd."""
-    return (torch if hasattr(torch, "is_anomaly_enabled") else torch.autograd).is_anomaly_enabled()
 
 
 kept, generators = [], []

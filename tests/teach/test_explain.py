@@ -23,6 +23,7 @@ NOT_OURS = {
     "saved_tensors_hooks_disabled_inside": "the text is what was given to disable_saved_tensors_hooks",
     "hook_raises_its_own_error": "the error was raised by a learner's hook",
     "hook_stops_an_iteration": "the error was raised by a learner's hook",
+    "ours: left_out_of_linalg": "the error says itself what is to be done",
 }
 
 

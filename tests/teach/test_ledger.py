@@ -522,7 +522,7 @@ def test_the_same_pass_gives_the_same_picture(torch):
 
 def test_many_operations_are_gathered(torch):
     x = torch.full((10, 10), 0.5, requires_grad=True)
-    names = ("exp", "tanh", "sigmoid", "sqrt", "reciprocal", "rsqrt", "relu", "asin", "log", "cos")
+    names = ("exp", "tanh", "sigmoid", "sqrt", "reciprocal", "rsqrt", "relu", "sin", "log", "cos")
     with ledger(leaves=False) as held:
         total = sum(getattr(x * 1.0, name)().sum() for name in names)
         total.backward()

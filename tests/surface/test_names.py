@@ -1,0 +1,70 @@
+"""names.txt holds the public names. A name is added there by decision, when a lesson or an exercise needs it."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+import course_lib
+from course_lib.native import left_out
+
+# What a tensor's memory, history and versions are to the engine and its pictures. PyTorch keeps these in C++.
+FIELDS = "array node version meta keeps_grad_when_copied writes_when_copied".split()
+
+
+def sections():
+    """{module as names.txt writes it: its names}."""
+    found = {}
+    for line in (Path(__file__).parent / "names.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            names = found[line.strip("[]")] = []
+        elif line and not line.startswith("#"):
+            names += line.split()
+    return found
+
+
+NAMES = sections()
+PACKAGES = {section.split(".")[0] for section in NAMES} - {"torch", "Tensor"}
+HELD = ["torch", "Tensor", "linalg"]
+
+
+def place(section):
+    """The module, or the class Tensor, that a section is about."""
+    if section in ("torch", "Tensor", "cuda"):
+        return {"torch": course_lib, "Tensor": course_lib.Tensor, "cuda": course_lib.cuda}[section]
+    return importlib.import_module(f"course_lib.{section}")
+
+
+def public(owner):
+    """What `dir` lists and can be had. A name that is left out is listed for a class, and cannot be had."""
+    return {name for name in dir(owner) if not name.startswith("_") and hasattr(owner, name)}
+
+
+@pytest.mark.parametrize("section", HELD)
+def test_the_names_are_those_of_the_list(section):
+    """None is missing, none was added without a decision."""
+    own = {"Tensor": FIELDS, "torch": PACKAGES}.get(section, ())
+
+    assert public(place(section)) == {*NAMES[section], *own}
+
+
+OWNERS = ["torch", *(f"torch.{section}" for section in HELD[1:])]
+
+
+@pytest.mark.parametrize("where", OWNERS)
+def test_a_name_that_is_left_out_is_pytorchs_and_answers_with_a_sentence(where, real_torch):
+    """It is there in PyTorch, is not there for hasattr(), and who asks for it reads what to do."""
+    section = where.removeprefix("torch.")
+    theirs = real_torch.Tensor if section == "Tensor" else importlib.import_module(where)
+    for name in left_out.left_out(where):
+        assert hasattr(theirs, name), f"{where}.{name}"
+        assert not hasattr(place(section), name), f"course_lib has {where}.{name}"
+        with pytest.raises(AttributeError, match=rf"torch.*{name}\b.*\. |torch.*{name} is an? .*`import torch`"):
+            getattr(place(section), name)
+
+
+def test_every_name_that_is_left_out_is_left_out_once():
+    """No name stands in two lists."""
+    for where in OWNERS:
+        names = left_out.left_out(where)
+        assert len(names) == len(set(names)), where

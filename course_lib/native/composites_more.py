@@ -866,12 +866,12 @@ def bernoulli(input, p=None, *, generator=None):
 
 
 def randint_like(
-    input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False, memory_format=None
+    input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False
 ):
     """Random integers from low up to but without high, in the shape and type of `input`, laid out like it."""
     low, high = (0, low) if high is None else (low, high)
     drawn = creation.randint(low, high, (input.numel(),), generator=generator).array
-    order, like = creation.layout(input, memory_format), memory_of(input)
+    order, like = creation.layout(input), memory_of(input)
     laid_out = creation.source_of()[0].in_memory_order(drawn, like, order)
     return creation.finish(laid_out, dtype or input.dtype, requires_grad, device)
 

@@ -13,7 +13,6 @@ from course_lib import dtypes, errors, grad_mode
 from course_lib.graph import want_grad
 from course_lib.native import messages
 from course_lib.native.arguments import type_name
-from course_lib.native.device import contiguous_format
 from course_lib.tensor import Tensor, memory_of, meta_of, new_tensor
 
 state = grad_mode.state
@@ -277,33 +276,33 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     return finish(numbers.astype(kind), dtype, requires_grad, device)
 
 
-def layout(input, memory_format=None):
+def layout(input):
     """How NumPy shall lay out a tensor like `input`: the same way, but in rows when its elements share places."""
-    return "C" if memory_format is contiguous_format or 0 in input.array.strides else "K"
+    return "C" if 0 in input.array.strides else "K"
 
 
-def zeros_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
+def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
     """Zeros in the shape and type of `input`; requires_grad is not inherited."""
-    zeros = np.zeros_like(memory_of(input), order=layout(input, memory_format))
+    zeros = np.zeros_like(memory_of(input), order=layout(input))
     return finish(zeros, dtype, requires_grad, device)
 
 
-def ones_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
+def ones_like(input, *, dtype=None, device=None, requires_grad=False):
     """Ones in the shape and type of `input`; requires_grad is not inherited."""
-    ones = np.ones_like(memory_of(input), order=layout(input, memory_format))
+    ones = np.ones_like(memory_of(input), order=layout(input))
     return finish(ones, dtype, requires_grad, device)
 
 
-def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False, memory_format=None):
+def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value in the shape and type of `input`."""
     kind = numpy_type(dtype, input.array.dtype)
-    filled = np.full_like(memory_of(input), fill_value, kind, order=layout(input, memory_format))
+    filled = np.full_like(memory_of(input), fill_value, kind, order=layout(input))
     return finish(filled, dtype, requires_grad, device)
 
 
-def empty_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
+def empty_like(input, *, dtype=None, device=None, requires_grad=False):
     """Memory in the shape and type of `input`, holding zeros."""
-    return zeros_like(input, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
+    return zeros_like(input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 # --- random ------------------------------------------------------------------------------------------------
@@ -384,20 +383,20 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
 
 
 def randn_like(
-    input, *, generator=None, dtype=None, device=None, requires_grad=False, memory_format=None
+    input, *, generator=None, dtype=None, device=None, requires_grad=False
 ):
     """Normal random numbers in the shape and type of `input`, laid out like it."""
     kind, (draw, source) = floating("normal_kernel_cpu", dtype or input.dtype), source_of(generator)
-    order, like = layout(input, memory_format), memory_of(input)
+    order, like = layout(input), memory_of(input)
     in_rows = np.empty_like(like, order=order).flags.c_contiguous  # as the result: what has gaps is made without
     drawn = draw.normals(source, like.size, kind, in_rows)
     return finish(draw.in_memory_order(drawn, like, order), None, requires_grad, device)
 
 
-def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False, memory_format=None):
+def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers in [0, 1) in the shape and type of `input`, laid out like it."""
     kind, (draw, source) = floating("check_uniform_bounds", dtype or input.dtype), source_of(generator)
     like = memory_of(input)
-    order = layout(input, memory_format)
+    order = layout(input)
     drawn = draw.in_memory_order(draw.fractions(source, like.size, kind), like, order)
     return finish(drawn, None, requires_grad, device)

@@ -3,7 +3,10 @@
 PyTorch: c10/core/Device.h.
 """
 
+from types import ModuleType
+
 from course_lib import dtypes, errors
+from course_lib.native.left_out import doors
 
 
 class device:
@@ -28,51 +31,14 @@ class device:
         return hash(self.type)
 
 
-class cuda:
-    """torch.cuda, for programs that ask whether there is a GPU. There is none."""
-
-    @staticmethod
-    def is_available():
-        """False: everything is computed on the CPU."""
-        return False
-
-    @staticmethod
-    def device_count():
-        """0: everything is computed on the CPU."""
-        return 0
-
-    is_initialized = is_available
-    memory_allocated = max_memory_allocated = device_count
-
-    @staticmethod
-    def manual_seed(seed):
-        """Nothing: there are no random numbers but the CPU's."""
-        int(seed)
-
-    manual_seed_all = manual_seed
-
-    @staticmethod
-    def empty_cache():
-        """Nothing: there is no cache."""
+cuda = ModuleType("course_lib.cuda", "torch.cuda, for programs that ask whether there is a GPU. There is none.")
+cuda.is_available = lambda: False
+cuda.__getattr__, cuda.__dir__ = doors("torch.cuda", ["is_available"])
 
 
 def get_default_dtype():
     """The type of new floating tensors: float32."""
     return dtypes.default
-
-
-class memory_format:
-    """How a copy is laid out: in rows, or as the original."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __repr__(self):
-        return f"torch.{self.name}"
-
-
-contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
-legacy_contiguous_format = contiguous_format
 
 
 class layout:

@@ -87,6 +87,9 @@ NOT_NEEDED = {
         split_with_sizes square_ subtract subtract_ swapdims take take_along_dim tan_ tensor_split tril_ triu_
         true_divide true_divide_ trunc trunc_ unique_consecutive vdot vsplit xlogy
     """,
+    "torch.cuda": """
+        device_count empty_cache is_initialized manual_seed manual_seed_all max_memory_allocated memory_allocated
+    """,
     "torch.nn": """
         AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d
         AlphaDropout AvgPool1d AvgPool3d BatchNorm3d Bilinear CELU ChannelShuffle CircularPad1d CircularPad2d

@@ -271,11 +271,6 @@ def set_warn_always(always):
     _always = bool(always)
 
 
-def is_warn_always_enabled():
-    """True after set_warn_always(True)."""
-    return _always
-
-
 def warn_once(message, stacklevel):
     """A UserWarning, unless it was given before."""
     if _always or message not in _given:

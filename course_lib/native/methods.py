@@ -13,7 +13,7 @@ from course_lib.graph import AccumulateGrad, Node, hooks_of, want_grad
 from course_lib.native import composites, creation, derivatives_more, indexing, kernels, left_out, messages  # noqa: F401
 from course_lib.native.arguments import known_dtype, number, number_of, tensor_argument, type_name
 from course_lib.native.building import BEFORE_TENSORS, build, rows
-from course_lib.native.device import contiguous_format, device, strided
+from course_lib.native.device import device, strided
 from course_lib.native.memory import at_place, in_storage, packed_strides
 from course_lib.native.messages import warn_once
 from course_lib.native.parsing import ASK_THEMSELVES, FREQUENT, asking
@@ -241,7 +241,7 @@ def expand_as(self, other):
 
 
 @method()
-def contiguous(self, memory_format=contiguous_format):
+def contiguous(self):
     """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
     if memory_of(self).flags.c_contiguous:
         return self
@@ -399,9 +399,9 @@ def __index__(self):
 
 
 @method()
-def clone(self, *, memory_format=None):
+def clone(self):
     """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
-    copy = rows.clone_contiguous(self) if memory_format is contiguous_format else rows.clone(self)
+    copy = rows.clone(self)
     return written_to(copy, self) if self.meta is not None and self.meta.inference else copy
 
 
@@ -411,7 +411,7 @@ def written_to(copy, tensor):
 
 
 @method()
-def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
+def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
     """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
     if args and isinstance(args[0], bool | float):  # PyTorch takes the number for its type
         dtype, args = type(args[0]), args[1:]
@@ -431,8 +431,6 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, mem
     dtype = None if dtype is None else known_dtype("to", dtype)
     if (dtype is None or dtype is self.dtype) and not copy:
         return self
-    if memory_format is contiguous_format:
-        self = contiguous(self)
     if dtype is None:
         dtype = self.dtype
     if not dtype.is_floating_point:
@@ -442,8 +440,8 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, mem
 
 
 def _converter(name, dtype):
-    def convert(self, memory_format=None):
-        return to(self, dtype) if memory_format is None else to(self, dtype, memory_format=memory_format)
+    def convert(self):
+        return to(self, dtype)
 
     convert.__name__ = name
     convert.__doc__ = f"The tensor as {dtype.name}: itself when it already is."

@@ -25,7 +25,7 @@ def sections():
 
 NAMES = sections()
 PACKAGES = {section.split(".")[0] for section in NAMES} - {"torch", "Tensor"}
-HELD = ["torch", "Tensor", "linalg"]
+HELD = ["torch", "Tensor", "cuda", "linalg"]
 
 
 def place(section):

@@ -253,11 +253,6 @@ def cross(input, other, dim=None):
         dim = next((d for d, n in enumerate(input.array.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return linalg_cross(input, other, dim)
-
-
-def linalg_cross(input, other, dim=-1):
-    """cross along the last dimension, unless told otherwise."""
     given = dim
     if input.array.ndim != other.array.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -610,7 +605,7 @@ def new(input, *data, device=None):
 
 
 def legacy_tensor(dtype, /, *data, device=None, **options):
-    """What torch.Tensor(...), torch.FloatTensor(...) and others make: a tensor from a sequence, or memory of a shape.
+    """What torch.Tensor(...) and `new` make: a tensor from a sequence, or memory of a shape.
 
     One tensor gives a view of it. dtype None: the default type, but for a tensor, which keeps its own. TypeError for
     what is neither data nor a shape.

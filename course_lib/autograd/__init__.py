@@ -6,19 +6,14 @@ PyTorch: torch/autograd/__init__.py.
 from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from course_lib.engine import backward, grad
 from course_lib.grad_mode import state
-from course_lib.graph import AccumulateGrad
 
-__all__ = [
-    "AccumulateGrad", "Function", "backward", "detect_anomaly", "enable_grad", "function", "grad", "gradcheck",
-    "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
-]
+__all__ = """
+    Function backward detect_anomaly enable_grad function functional grad gradcheck gradgradcheck graph inference_mode
+    no_grad set_detect_anomaly set_grad_enabled
+""".split()
 
 
-_ELSEWHERE = {
-    "Function": "function", "FunctionCtx": "function", "Variable": "variable",
-    **dict.fromkeys(("detect_anomaly", "set_detect_anomaly"), "anomaly_mode"),
-    **dict.fromkeys(("is_multithreading_enabled", "set_multithreading_enabled"), "threads"),
-}
+_ELSEWHERE = {"Function": "function", **dict.fromkeys(("detect_anomaly", "set_detect_anomaly"), "anomaly_mode")}
 
 
 def __getattr__(name):
@@ -42,4 +37,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -8,10 +8,9 @@ import functools
 from course_lib.function import Function, FunctionCtx
 from course_lib.grad_mode import AutoGradMode, state
 from course_lib.graph import Node, accumulator_of, init_node
+from course_lib.native.left_out import doors
 from course_lib.tensor import Tensor, meta_of
 from course_lib.views import requires_grad, set_history
-
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
 def save_for_forward(self, *tensors):
@@ -75,3 +74,7 @@ class InplaceFunction(Function):
     def __init__(self, inplace=False):
         super().__init__()
         self.inplace = inplace
+
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__getattr__, __dir__ = doors("torch.autograd.function", __all__)

@@ -8,6 +8,7 @@ from course_lib.autograd.grad_mode import enable_grad
 from course_lib.native import creation
 from course_lib.native.composites import reshape
 from course_lib.native.joining import stack
+from course_lib.native.left_out import doors
 from course_lib.tensor import Tensor
 
 
@@ -294,3 +295,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(inputs), the Hessian times v) of a function that returns one number."""
     return second_products(func, inputs, v, create_graph, strict, "hvp")
+
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+__getattr__, __dir__ = doors("torch.autograd.functional", __all__)

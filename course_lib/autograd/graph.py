@@ -9,6 +9,7 @@ from typing import NamedTuple
 from course_lib.function import FunctionCtx
 from course_lib.grad_mode import state
 from course_lib.graph import AccumulateGrad, Node, RemovableHandle, public_edge
+from course_lib.native.left_out import missing
 from course_lib.tensor import Tensor
 from course_lib.views import count_write, edge_of
 
@@ -82,7 +83,7 @@ __all__ = ["GradientEdge", "Node", "RemovableHandle", "get_gradient_edge", "incr
 def __getattr__(name):
     """The tools are read when first asked for: an import of course_lib is 3 % quicker."""
     if name not in _TOOLS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing("torch.autograd.graph", name)
     from course_lib.autograd import graph_tools
 
     globals().update((tool, getattr(graph_tools, tool)) for tool in _TOOLS)
@@ -90,4 +91,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_TOOLS})
+    return sorted(__all__)

@@ -10,6 +10,7 @@ import numpy as np
 from course_lib.grad_mode import state
 from course_lib.native import composites, creation, kernels_nn
 from course_lib.native.building import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
+from course_lib.native.joining import cat
 from course_lib.native.joint import joint
 from course_lib.ops import ROWS, row
 from course_lib.tensor import Tensor, new_tensor
@@ -17,7 +18,6 @@ from course_lib.views import gradient_edge
 
 KERNELS.append(kernels_nn)  # formulas find the functions they call there too
 OPERATION_NAMES["kernels_nn"] = kernels_nn
-_before = set(ROWS)
 
 # --- losses: reduction is 0, 1 or 2 for "none", "mean" or "sum" ---------------------------------------------
 
@@ -133,21 +133,11 @@ row("elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_res
     grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
     self_or_result="elu_bend(mul_number(grad * grad_output, input_scale), "
                    "alpha, scale, input_scale, is_result, self_or_result)")
-row("hardtanh(self, min_val=-1.0, max_val=1.0)", "kernels_nn.hardtanh(self, min_val, max_val)",
-    self="hardtanh_backward(grad, self, min_val, max_val)")
-row("scaled_elu(self, alpha, scale)",
-    "scale * np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
-    node="EluBackward0",
-    self="elu_backward(grad, alpha, scale, 1, False, self)")
-row("celu(self, alpha=1.0)", "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self / alpha))",
-    self="elu_backward(grad, alpha, 1, 1 / alpha, False, self)")
 row("threshold(self, threshold, value)", "kernels_nn.threshold(self, threshold, value)",
     self="threshold_backward(grad, self, threshold)")
 for _name, _slope in dict(  # overwriting self, these get their slope from the result: nothing of self is kept
     leaky_relu="leaky_relu_backward(grad, result, negative_slope)",
     elu="elu_backward(grad, alpha, 1, 1, True, result)",
-    scaled_elu="elu_backward(grad, alpha, scale, 1, True, result)",
-    celu="elu_backward(grad, alpha, 1, 1 / alpha, True, result)",
 ).items():
     row(f"{_name}_over({', '.join(ROWS[_name].parameters)})", ROWS[_name].forward, in_place="only",
         node=ROWS[_name].node.replace("0", "1"),
@@ -155,17 +145,6 @@ for _name, _slope in dict(  # overwriting self, these get their slope from the r
 row("threshold_over(self, threshold, value)", ROWS["threshold"].forward, in_place="only",
     node="ThresholdBackward1",
     self="threshold_backward(grad, self, threshold)")
-row("mish(self)", "kernels_nn.mish(self)",
-    self="grad * mish_slope(self)")
-row("hardsigmoid(self)", "np.clip(kernels.floats(self, 'hardsigmoid_cpu') + 3, 0, 6) / 6",
-    self="hardsigmoid_backward(grad, self)")
-row("hardswish(self)", "self * np.clip(kernels.floats(self, 'hardswish_cpu') + 3, 0, 6) / 6",
-    self="hardswish_backward(grad, self)")
-row("hardswish_backward(grad_output, self)",
-    "kernels.where(self <= -3, 0.0, kernels.where(self < 3, grad_output * (self / 3 + 0.5), grad_output))",
-    node="HardswishBackwardBackward0", elementwise=False, keeps=("grad_output", "self"),
-    grad_output="hardswish_backward(grad, self)",
-    self="where((self > -3) & (self < 3), div_number(grad * grad_output, 3), 0.0)")
 row("gelu_tanh(self, approximate='tanh')", "kernels_nn.gelu_tanh(self)", node="GeluBackward0",
     recorded={"self": "gelu_tanh_backward(grad, self)"},
     self="grad * gelu_tanh_slope(self)")
@@ -173,13 +152,15 @@ row("gelu_tanh_backward(grad_output, self)", "grad_output * kernels_nn.gelu_tanh
     node="GeluBackwardBackward0", elementwise=False, keeps=("grad_output", "self"),
     grad_output="gelu_tanh_backward(grad, self)",
     self="grad * grad_output * gelu_tanh_bend(self)")
-row("prelu_kernel(self, weight)", "np.where(kernels.floats(self, 'prelu_cpu') > 0, self, weight * self)",
-    in_place=False, keeps=("self", "weight"), recorded={"all": "prelu_grads(grad, self, weight)"},
-    self="prelu_backward(grad, self, weight)",
-    weight="prelu_weight_backward(grad, self, weight)")
 row("xlogy(self, other)", "kernels_nn.xlogy(self, other)", floating=True, in_place=False,
     self="zero_where((self == 0) & (other <= 0), xlogy(grad, other))",
     other="grad * self / other")
+row("glu(self, dim)", "kernels_nn.glu(kernels.floats(self, 'glu_cpu'), dim)", elementwise=False,
+    self="glu_backward(grad, self, dim)")
+row("glu_backward(grad_output, self, dim)", "kernels_nn.glu_grad(grad_output, self, dim)", elementwise=False,
+    node="GluBackwardBackward0", keeps=("grad_output", "self"),
+    grad_output="glu_slopes(grad, self, dim)",
+    self="glu_bend(grad, grad_output, self, dim)")
 row("safe_softmax(self, dim)", "kernels_nn.safe_softmax(self, dim)", elementwise=False,
     self="softmax_backward(grad, result, dim)")
 row("constant_pad_nd(self, pad, value)", "kernels_nn.padded(self, pad, value)", elementwise=False,
@@ -211,6 +192,14 @@ row("max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode=False)",
     keeps=("stride", "padding", "dilation", "ceil_mode"),
     recorded={"self": "named_after(node, max_pool_backward(grad, self, result1, kernel_size))"},
     self="max_pool_backward(grad, self, result1, kernel_size)")
+row("pooled(self, taps, divisor)", "kernels_nn.pooled(self, taps, divisor)", elementwise=False,  # means, and padding
+    recorded={"self": "named_after(node, pooled_back(grad, self, taps, divisor))"},
+    self="pooled_back(grad, self, taps, divisor)")
+row("pooled_back(grad_output, self, taps, divisor)",
+    "kernels_nn.pooled_back(grad_output, self, taps, divisor)", elementwise=False,
+    recorded={"grad_output": "named_before(node, pooled(grad, taps, divisor))"},
+    grad_output="pooled(grad, taps, divisor)",
+    self="zeros_like(grad)")
 
 # --- gradients with rows of their own ----------------------------------------------------------------------
 # Their slope in `self` is 0 almost everywhere. As rows they say so: the second derivative is zeros, as in PyTorch,
@@ -223,17 +212,6 @@ for _dimensions in ("", "2d"):
         node=f"NllLoss{_dimensions.upper()}BackwardBackward0", elementwise=False, keeps=("target", "weight"),
         grad_output=f"nll_loss{_dimensions}(grad, target, weight, reduction, ignore_index)[0]",
         self="zeros_like(grad)")
-# At NaN the gradient passes, as in PyTorch where arrays are small: its blocks of 16 float32 (8 float64) stop it.
-row("hardtanh_backward(grad_output, self, min_val, max_val)",
-    "kernels.where((self <= min_val) | (self >= max_val), 0.0, grad_output)", node="HardtanhBackwardBackward0",
-    elementwise=False, keeps=("self",),
-    grad_output="hardtanh_backward(grad, self, min_val, max_val)",
-    self="zeros_like(grad)")
-row("hardsigmoid_backward(grad_output, self)",
-    "kernels.where((self > -3) & (self < 3), grad_output * kernels_nn.SIXTH, 0.0)",
-    node="HardsigmoidBackwardBackward0", elementwise=False,
-    grad_output="hardsigmoid_backward(grad, self)",
-    self="zeros_like(grad)")
 row("max_pool_backward(grad_output, self, indices: Tensor, kernel_size)",
     "kernels_nn.max_pool_backward(grad_output, self, indices, kernel_size)",
     node="MaxPool2DWithIndicesBackwardBackward0", elementwise=False, keeps=("indices",),
@@ -271,7 +249,6 @@ row("native_layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-0
     weight="layer_norm_weight_grad(grad, input, normalized_shape, result1, result2, eps)",
     bias="sum_to(grad, normalized_shape)")
 
-NN_ROWS = frozenset(ROWS) - _before  # the rows of this file, by name
 
 # --- the forms that take tensors, where a function of arrays cannot simply be read again: Note in kernels.py -
 
@@ -285,13 +262,6 @@ def _looked_up(grad, indices, padding_idx, by_frequency):
     if padding_idx >= 0 or by_frequency:
         found = found * _lookup_shares(grad, indices, padding_idx, by_frequency)
     return found if indices.array.ndim == 1 else composites.reshape(found, (*indices.array.shape, -1))
-
-
-def _prelu_grads(grad, x, weight):
-    arrays = [each.array for each in (grad, x, weight)]
-    both = kernels_nn.prelu_backward(*arrays), kernels_nn.prelu_weight_backward(*arrays)
-    inputs = {"grad_output": grad, "self": x, "weight": weight}
-    return joint("PreluKernelBackwardBackward0", "prelu_bend", inputs, both)
 
 
 def _convolution_grads(grad, input, weight, stride, padding, dilation, groups, *edges):
@@ -412,11 +382,13 @@ ON_TENSORS.update(
     lookup_shares=_lookup_shares,
     looked_up=_looked_up,
     attention_bend=_attention_bend,
-    prelu_grads=_prelu_grads,
     convolution_grads=_convolution_grads,
     batch_norm_grads=_batch_norm_grads,
     layer_norm_grads=_layer_norm_grads,
     channel_statistics=_channel_statistics,
     layer_statistics=_layer_statistics,
     at_least=lambda x, low: rows.clamp(x, low, None),
+    first_half=lambda x, dim: x.narrow(dim, 0, x.array.shape[dim] // 2),
+    second_half=lambda x, dim: x.narrow(dim, x.array.shape[dim] // 2, x.array.shape[dim] // 2),
+    join_halves=lambda a, b, dim: cat([a, b], dim),
 )

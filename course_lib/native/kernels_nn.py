@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from course_lib.native.kernels import (
+    add_rows,
     copy,
     counting,
     error_function,
@@ -36,13 +37,11 @@ from course_lib.native.kernels import (
     truth_refused,
     typed,
     where,
-    zeros_like,
     zeros_of,
 )
 
 # --- losses ------------------------------------------------------------------------------------------------
 
-SIXTH = float(np.float32(1 / 6))  # the slope of hardsigmoid; PyTorch's kernel has it in this precision for all types
 NONE, MEAN, SUM = 0, 1, 2  # how PyTorch's nodes write reduction="none", "mean" and "sum"
 
 
@@ -102,13 +101,6 @@ def scaled_over(x, factor):
     return result.astype(x.dtype, copy=False)
 
 
-def hardtanh(x, min_val, max_val):
-    """x limited to [min_val, max_val]."""
-    if x.dtype.kind == "b":
-        raise RuntimeError("Bool inputs not supported for hardtanh")
-    return np.clip(x, min_val, max_val).astype(x.dtype, copy=False)
-
-
 def threshold(x, threshold, value):
     """x where it is above the threshold, `value` elsewhere."""
     truth_refused(x, "\"threshold_cpu\" not implemented for 'Bool'", NotImplementedError)
@@ -121,12 +113,6 @@ def softplus(x, beta, threshold):
     return np.where(x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, threshold))) / beta)
 
 
-def mish(x):
-    """x * tanh(softplus(x))."""
-    floats(x, "mish_cpu")
-    return x * np.tanh(softplus(x, 1, 20))
-
-
 def gelu(x):
     """x times the chance that a standard normal number is below x."""
     floats(x, "GeluKernelImpl")
@@ -136,6 +122,12 @@ def gelu(x):
 def gelu_tanh(x):
     """gelu with the normal distribution approximated by a hyperbolic tangent."""
     return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+
+
+def glu(x, dim):
+    """One half times the sigmoid of the other."""
+    a, b = np.split(x, 2, dim)
+    return np.ascontiguousarray(a * logistic(b))
 
 
 def log_sigmoid(x):
@@ -340,9 +332,65 @@ def max_pool_backward(grad, x, indices, kernel):
     return scatter_add(lines, lines.ndim - 1, indices, grad).reshape(x.shape)
 
 
-def plus_bias(x, bias):
-    """A number added to each channel."""
-    return x if bias is None else x + bias.reshape(-1, *(1,) * (x.ndim - 2))
+# Note [Taps]
+# Pooling by means and padding are one operation: along each dimension, every element of the result is a sum of a few
+# elements of the input, its taps. (places, there), two arrays of shape (taps, length of the result), say where they
+# are, and which of them are there at all; None means all. The way back adds each gradient at the places it came from.
+
+
+def pooled(x, taps, divisor):
+    """The sums that taps describe, one pair for each of the last dimensions, divided by a divisor, if any."""
+    dtype, first = x.dtype, x.ndim - len(taps)
+    for dim, (places, there) in enumerate(taps, first):
+        if there is None:
+            x = np.take(x, places[0], axis=dim)
+            continue
+        parts = np.take(x, places, axis=dim)
+        if not there.all():
+            parts = np.where(there.reshape(there.shape + (1,) * (x.ndim - dim - 1)), parts, 0)
+        x = np.add.reduce(parts, axis=dim, dtype=dtype)
+    if divisor is not None:
+        x = x / divisor if dtype.kind == "f" else np.trunc(x / divisor)
+    return np.ascontiguousarray(x, dtype)
+
+
+def pooled_back(grad, x, taps, divisor):
+    """The gradient of the sums, added at the places that were read."""
+    grad, dtype = grad if divisor is None else grad / divisor, grad.dtype
+    first = grad.ndim - len(taps)
+    for dim, (places, there) in reversed(list(enumerate(taps, first))):
+        moved = np.moveaxis(grad, dim, 0)
+        whole = np.zeros((x.shape[dim], *moved.shape[1:]), dtype)
+        for tap, at in enumerate(places):
+            kept = slice(None) if there is None or there[tap].all() else there[tap]
+            add_rows(whole, at[kept], moved[kept])
+        grad = np.moveaxis(whole, 0, dim)
+    return np.ascontiguousarray(grad, dtype)
+
+
+def window_taps(n, starts, ends):
+    """Taps that sum the elements from start to end, as far as they lie within n; and how many these are."""
+    first, last = np.maximum(starts, 0), np.minimum(ends, n)
+    places = first + np.arange(max(np.max(last - first, initial=0), 1))[:, None]
+    return (np.minimum(places, max(n - 1, 0)), places < last), last - first
+
+
+def pooled_length(n, kernel, stride, padding, dilation, ceil_mode):
+    """How many windows fit along a dimension; with ceil_mode also one that begins inside and ends outside."""
+    length = (n + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)) // stride + 1
+    return length - (ceil_mode and (length - 1) * stride >= n + padding)
+
+
+def average_taps(sizes, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    """(taps, divisor) of the means of patches."""
+    taps, divisor = [], np.ones(())
+    for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
+        starts = np.arange(pooled_length(n, k, s, p, 1, ceil_mode)) * s - p
+        ends = np.minimum(starts + k, n + p)
+        tap, inside = window_taps(n, starts, ends)
+        taps.append(tap)
+        divisor = divisor[..., None] * (ends - starts if count_include_pad else inside)
+    return tuple(taps), divisor if divisor_override is None else np.asarray(float(divisor_override))
 
 
 # --- looking up and normalising ----------------------------------------------------------------------------
@@ -511,12 +559,6 @@ def softplus_of(x):
     return at_least(-x, 0) + log(1 + exp(-abs(x)))
 
 
-def mish_slope(x):
-    """The slope of mish. By log(sigmoid(-x)), of which there are derivatives where exp(x) is infinite, too."""
-    t = tanh(softplus_of(-x))
-    return t + x * sigmoid(x) * one_minus(t * t)
-
-
 def gelu_slope(x):
     """The slope of gelu: the normal distribution up to x, plus x times its density."""
     return 0.5 * (1 + error_function(x * math.sqrt(0.5))) + x * exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
@@ -603,6 +645,28 @@ def gelu_tanh_slope(x):
     """The slope of gelu_tanh."""
     t = tanh(0.7978845608028654 * (x + 0.044715 * x**3))
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (0.7978845608028654 * (1 + 0.134145 * x * x))
+
+
+def glu_grad(grad, x, dim):
+    """The gradient of glu, for both halves."""
+    gate = sigmoid(second_half(x, dim))
+    return join_halves(grad * gate, grad * first_half(x, dim) * gate * (1 - gate), dim)
+
+
+def glu_slopes(grad, x, dim):
+    """The gradient of glu's gradient for the gradient that it got."""
+    parts = grad * glu_backward(ones_like(first_half(x, dim)), x, dim)
+    return first_half(parts, dim) + second_half(parts, dim)
+
+
+def glu_bend(grad, grad_output, x, dim):
+    """The gradient of glu's gradient for the input."""
+    a, gate = first_half(x, dim), sigmoid(second_half(x, dim))
+    rest = one_minus(gate)
+    slope = gate * rest
+    grad_a, grad_b = first_half(grad, dim), second_half(grad, dim)
+    along_b = grad_b * a * grad_output * (slope * rest - gate * slope) + grad_a * grad_output * slope
+    return join_halves(grad_b * grad_output * slope, along_b, dim)
 
 
 def conv_bias_grad(grad):
@@ -717,29 +781,6 @@ def add_up(*parts):
     return total
 
 
-def prelu_backward(grad, x, weight):
-    """The gradient of prelu. At 0 it is that of the negative side; its own derivatives are those of the other."""
-    return where(x > 0, grad, weight * grad)
-
-
-def prelu_weight_backward(grad, x, weight):
-    """The gradient of prelu for the weight, before it is summed."""
-    return where(x > 0, 0.0, x * grad)
-
-
-def prelu_bend(grads, edges, grad_output, x, weight):
-    """Of prelu_backward and prelu_weight_backward."""
-    (grad, grad_weight), right = grads, x >= 0
-    left = None if grad_weight is None else grad_weight * x
-    if grad is not None:
-        left = add_up(grad * weight, left)
-    return (
-        where(right, 0.0 if grad is None else grad, left),
-        zeros_like(x) if grad_weight is None else where(right, 0.0, grad_output * grad_weight),
-        sum_to(zeros_like(x) if grad is None else where(right, 0.0, grad_output * grad), weight.shape),
-    )
-
-
 def convolution_bend(grads, edges, grad_output, x, weight, stride, padding, dilation, groups):
     """Of the three gradients of a convolution: each is a convolution, or the gradient of one."""
     (gx, gw, gb), numbers = grads, (stride, padding, dilation, groups)
@@ -753,26 +794,6 @@ def convolution_bend(grads, edges, grad_output, x, weight, stride, padding, dila
         conv_input_grad(grad_output, gw, x.shape, *numbers) if edges[1] and gw is not None else None,
         conv_weight_grad(grad_output, gx, weight.shape, *numbers) if edges[2] and gx is not None else None,
     )
-
-
-def transposed_bend(grads, edges, grad_output, x, weight, stride, padding, dilation, groups):
-    """Of the three gradients of a transposed convolution."""
-    (gx, gw, gb), numbers = grads, (stride, padding, dilation, groups)
-    into_grad = edges[0] and add_up(
-        None if gx is None else conv_input_grad(gx, weight, grad_output.shape, *numbers),
-        None if gw is None else conv_input_grad(x, gw, grad_output.shape, *numbers),
-        None if gb is None else expand(reshape(gb, channel_shape(grad_output.ndim)), grad_output.shape),
-    )
-    return (
-        into_grad,
-        first_of(convolution(grad_output, gw, None, *numbers), x.shape) if edges[1] and gw is not None else None,
-        conv_weight_grad(gx, grad_output, weight.shape, *numbers) if edges[2] and gx is not None else None,
-    )
-
-
-def first_of(x, sizes):
-    """The first elements along each dimension."""
-    return x[tuple(map(slice, sizes))]
 
 
 def normalising_bend(grads, grad_output, x, weight, center, inverse, axes):
@@ -845,6 +866,18 @@ def average(x, axes):
 # Names that the formulas above use in both forms: here for arrays; for tensors the table's rows of these names.
 
 
+def first_half(x, dim):
+    return np.split(x, 2, dim)[0]
+
+
+def second_half(x, dim):
+    return np.split(x, 2, dim)[1]
+
+
+def join_halves(a, b, dim):
+    return np.concatenate([a, b], dim)
+
+
 def sum_dim(x, dim, keepdim):
     return total(x, dim, keepdim)
 
@@ -854,3 +887,4 @@ def at_least(x, low):
 
 
 gather, sigmoid, exp, log, sign, tanh = pick, logistic, np.exp, np.log, np.sign, np.tanh
+glu_backward, ones_like = glu_grad, np.ones_like

@@ -51,7 +51,7 @@ NOT_NEEDED = {
         BoolTensor DoubleTensor FloatTensor LongTensor absolute acosh acosh_ addbmm addcdiv addcmul addmm addmv
         addmv_ addr aminmax arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_
         arctanh arctanh_ are_deterministic_algorithms_enabled argwhere as_strided asinh asinh_ atanh atanh_
-        atleast_1d atleast_2d atleast_3d baddbmm bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or
+        atleast_1d atleast_2d atleast_3d backends baddbmm bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or
         bitwise_right_shift bitwise_xor block_diag broadcast_shapes broadcast_tensors broadcast_to bucketize
         can_cast cartesian_prod clamp_max clamp_min clip clip_ column_stack combinations concat concatenate conj
         conj_physical contiguous_format copysign corrcoef count_nonzero cov cummax cummin cumulative_trapezoid
@@ -101,7 +101,7 @@ NOT_NEEDED = {
         PoissonNLLLoss RReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d
         ReplicationPad3d SELU SoftMarginLoss Softmax2d Softmin Softshrink Softsign Tanhshrink Threshold
         TripletMarginLoss TripletMarginWithDistanceLoss Unflatten Unfold Upsample UpsamplingBilinear2d
-        UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d
+        UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d modules
     """,
     "torch.nn.functional": """
         adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
@@ -115,13 +115,20 @@ NOT_NEEDED = {
         triplet_margin_with_distance_loss unfold upsample
     """,
     "torch.nn.init": """
-        dirac_ eye_ sparse_
+        dirac dirac_ eye eye_ constant kaiming_normal kaiming_uniform normal orthogonal sparse sparse_ uniform
+        xavier_normal xavier_uniform
     """,
     "torch.nn.utils": """
-        clip_grad_norm clip_grads_with_norm_
+        clip_grad_norm clip_grads_with_norm_ rnn
+    """,
+    "torch.autograd": """
+        Variable is_multithreading_enabled set_multithreading_enabled
+    """,
+    "torch.random": """
+        default_generator get_rng_state initial_seed manual_seed seed set_rng_state
     """,
     "torch.optim": """
-        Adadelta Adagrad Adamax NAdam RAdam
+        Adadelta Adamax NAdam RAdam
     """,
     "torch.optim.lr_scheduler": """
         ChainedScheduler ConstantLR CosineAnnealingWarmRestarts CyclicLR MultiplicativeLR PolynomialLR
@@ -130,7 +137,7 @@ NOT_NEEDED = {
         ChainDataset ConcatDataset Sampler StackDataset SubsetRandomSampler default_convert
     """,
     "torch.utils.checkpoint": """
-        CheckpointFunction GraphExecGroup
+        GraphExecGroup set_checkpoint_debug_enabled set_checkpoint_early_stop
     """,
     "torch.linalg": """
         LinAlgError cross det matrix_power multi_dot slogdet vecdot
@@ -142,10 +149,12 @@ KINDS = {"torch.nn": "a module", "torch.optim": "an optimizer", "torch.optim.lr_
 
 def what_it_is(module, name):
     """A function, a method, a class …: what PyTorch has under this name."""
-    if name in ("H", "mH", "real", "is_meta", "is_quantized"):
+    if name in ("H", "mH", "real", "is_meta", "is_quantized", "grad_dtype"):
         return "an attribute"
     if name in VALUES:
         return "a value"
+    if name in ("backends", "modules", "rnn"):
+        return "a package"
     other = "a class" if name[0].isupper() else "a method" if module == "torch.Tensor" else "a function"
     return KINDS.get(module, other)
 

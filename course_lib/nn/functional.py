@@ -14,12 +14,12 @@ from course_lib import dtypes
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.grad_mode import state
 from course_lib.native import composites, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
-from course_lib.native.arguments import broadcast_error, number, number_of, promote, rank, type_name, whole_number
+from course_lib.native.arguments import broadcast_error, number_of, promote, rank, type_name, whole_number
 from course_lib.native.building import rows
 from course_lib.native.joint import joint
+from course_lib.native.left_out import doors
 from course_lib.native.memory import check_cast
-from course_lib.native.messages import no_such_name
-from course_lib.native.parsing import asking, asking_later
+from course_lib.native.parsing import asking_later
 from course_lib.tensor import Tensor, memory_of, new_tensor
 from course_lib.views import requires_grad
 
@@ -29,6 +29,11 @@ from course_lib.views import requires_grad
 def relu(input, inplace=False):
     """max(input, 0); its slope at 0 is 0."""
     return rows.relu_(input) if inplace else rows.relu(input)
+
+
+def relu_(input):
+    """relu, written into its input."""
+    return rows.relu_(input)
 
 
 def tanh(input):
@@ -42,19 +47,6 @@ def sigmoid(input):
 
 
 @asking_later
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    """input cut off at min_val and max_val; no gradient on the bounds."""
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
-    return rows.hardtanh_(input, min_val, max_val) if inplace else rows.hardtanh(input, min_val, max_val)
-
-
-def relu6(input, inplace=False):
-    """input cut off at 0 and 6."""
-    return hardtanh(input, 0.0, 6.0, inplace)
-
-
-@asking_later
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """input where it is positive, negative_slope * input elsewhere."""
     return (rows.leaky_relu_over_ if inplace else rows.leaky_relu)(input, negative_slope)
@@ -64,11 +56,6 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 def elu(input, alpha=1.0, inplace=False):
     """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
     return (rows.elu_over_ if inplace else rows.elu)(input, alpha)
-
-
-def selu(input, inplace=False):
-    """elu with the two constants that keep mean 0 and variance 1 from layer to layer."""
-    return (rows.scaled_elu_over_ if inplace else rows.scaled_elu)(input, 1.6732632423543772, 1.0507009873554805)
 
 
 def gelu(input, approximate="none"):
@@ -85,38 +72,10 @@ def silu(input, inplace=False):
     return rows.silu_(input) if inplace else rows.silu(input)
 
 
-def mish(input, inplace=False):
-    """input * tanh(softplus(input))."""
-    return rows.mish_(input) if inplace else rows.mish(input)
-
-
-@asking_later
-def celu(input, alpha=1.0, inplace=False):
-    """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere."""
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return (rows.celu_over_ if inplace else rows.celu)(input, alpha)
-
-
 @asking_later
 def threshold(input, threshold, value, inplace=False):
     """input where it is above the threshold, `value` elsewhere."""
     return (rows.threshold_over_ if inplace else rows.threshold)(input, threshold, value)
-
-
-def over(function):
-    """The variant that writes into its input: relu_ for relu."""
-
-    def function_(input, *args, **kwargs):
-        return function(input, *args, **kwargs, inplace=True)
-
-    function_.__name__ = function_.__qualname__ = function.__name__ + "_"
-    function_.__doc__ = f"{function.__name__}, written into its input."
-    return function_
-
-
-relu_, leaky_relu_, elu_, selu_ = over(relu), over(leaky_relu), over(elu), over(selu)
-celu_, hardtanh_, threshold_ = over(celu), over(hardtanh), over(threshold)
 
 
 @asking_later
@@ -125,24 +84,17 @@ def softplus(input, beta=1, threshold=20):
     return rows.softplus(input, beta, threshold)
 
 
-def softsign(input):
-    """input / (1 + |input|)."""
-    return input / (rows.abs(input) + 1)
-
-
-def tanhshrink(input):
-    """input - tanh(input)."""
-    return input - rows.tanh(input)
-
-
-def hardsigmoid(input, inplace=False):
-    """input / 6 + 1/2, cut off at 0 and 1."""
-    return rows.hardsigmoid_(input) if inplace else rows.hardsigmoid(input)
-
-
-def hardswish(input, inplace=False):
-    """input * hardsigmoid(input)."""
-    return rows.hardswish_(input) if inplace else rows.hardswish(input)
+@asking_later
+def glu(input, dim=-1):
+    """One half of a dimension times the sigmoid of the other."""
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    dim = composites.dimension(input, dim)
+    if input.shape[dim] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim % input.dim()} is size {input.shape[dim]}"
+        )
+    return rows.glu(input, dim)
 
 
 def logsigmoid(input):
@@ -150,39 +102,9 @@ def logsigmoid(input):
     return rows.log_sigmoid(input)[0]
 
 
-@asking_later
-def prelu(input, weight):
-    """leaky_relu with a learned slope: one for all, or one a channel (dimension 1)."""
-    if input.array.dtype != weight.array.dtype:
-        raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {input.dtype.title} and {weight.dtype.title}"
-        )
-    shape = [1] * max(input.dim(), 1)
-    if weight.numel() != 1:
-        if not input.dim():
-            raise RuntimeError("Not allow zero-dim input tensor.")
-        channels = input.shape[1] if input.dim() > 1 else 1
-        if weight.numel() != channels:
-            raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
-                f"and channel size = {channels}."
-            )
-        shape[min(1, input.dim() - 1)] = channels
-    if weight.dim() > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
-    if weight.dim() != input.dim():
-        weight = composites.reshape(weight, tuple(shape[: input.dim()]))
-    return rows.prelu_kernel(input, weight)
-
-
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """exp(input) divided by its sum along dim. (PyTorch's third argument is for its warning.)"""
     return composites.softmax(input, chosen_dim("softmax", input, dim), dtype)
-
-
-def softmin(input, dim=None, _stacklevel=3, dtype=None):
-    """softmax of -input."""
-    return composites.softmax(-input, chosen_dim("softmin", input, dim), dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
@@ -230,23 +152,6 @@ def linear(input, weight, bias=None):
         return composites.matmul(input, turned).add_(bias)
     flat = composites.reshape(input, (math.prod(input.array.shape[:-1]), input.array.shape[-1]))
     return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))
-
-
-@asking_later
-def bilinear(input1, input2, weight, bias=None):
-    """For each output k: input1 @ weight[k] @ input2, plus bias."""
-    out, width, depth = (weight.shape[composites.dimension(weight, d)] for d in range(3))
-    for place, (x, n) in enumerate(((input1, width), (input2, depth)), 1):
-        if x.shape[-1] != n:
-            raise RuntimeError(
-                f"bilinear(): input{place} size does not match weight size: got {x.shape[-1]} but expected {n}"
-            )
-    lines = [composites.view(x.contiguous(), (-1, n)) for x, n in ((input1, width), (input2, depth))]
-    turned = composites.reshape(composites.permute(weight, (1, 0, 2)), (width, out * depth))
-    products = composites.reshape(composites.matmul(lines[0], turned), (len(lines[0]), out, depth))
-    result = named(composites.sum(products * composites.unsqueeze(lines[1], 1), -1), "TrilinearBackward0")
-    result = composites.view(result, (*input1.shape[:-1], out))
-    return result if bias is None else result + bias
 
 
 def named(result, name):
@@ -338,7 +243,7 @@ def one_hot(tensor, num_classes=-1):
     return creation.tensor((classes[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
-# --- convolution and pooling -------------------------------------------------------------------------------
+# --- convolution -------------------------------------------------------------------------------------------
 
 
 def per_dimension(value, dimensions):
@@ -481,10 +386,87 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
+# --- pooling -----------------------------------------------------------------------------------------------
+
+
+def two_numbers(name, value, parameter):
+    """One number for each of the two dimensions; RuntimeError, in the words that PyTorch has, when there are others."""
+    found = per_dimension(value, 2)
+    if len(found) != 2:
+        either = {"stride": "either be omitted, a", "dilation": "be either a"}.get(parameter, "either be a")
+        raise RuntimeError(f"{name}: {parameter} must {either} single int, or a tuple of two ints")
+    return found
+
+
+def check_pooling(name, input, kernel, stride, padding, dilation=1):
+    """The arguments, one number a dimension. RuntimeError for shapes and steps that PyTorch refuses."""
+    kernel = two_numbers(name, kernel, "kernel_size")
+    stride = kernel if stride is None or stride in ([], ()) else two_numbers(name, stride, "stride")
+    padding, dilation = two_numbers(name, padding, "padding"), two_numbers(name, dilation, "dilation")
+    if any(k <= 0 for k in kernel):
+        raise RuntimeError(f"kernel size should be greater than zero, but got kH: {kernel[0]} kW: {kernel[1]}")
+    if any(d <= 0 for d in dilation):
+        sizes = f"dilationH: {dilation[0]} dilationW: {dilation[1]}"
+        raise RuntimeError(f"dilation should be greater than zero, but got {sizes}")
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("stride should not be zero")
+    for p, k, d in zip(padding, kernel, dilation, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
+            )
+    if input.dim() not in (3, 4) or 0 in input.shape[-3:]:
+        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
+    return kernel, stride, padding, dilation
+
+
+def check_output(input, lengths):
+    """RuntimeError for windows that do not fit at all."""
+    if min(lengths) < 1:
+        sizes = ["x".join(map(str, sizes)) for sizes in (input.shape[-3:], (input.shape[-3], *lengths))]
+        raise RuntimeError(
+            f"Given input size: ({sizes[0]}). Calculated output size: ({sizes[1]}). Output size is too small"
+        )
+
+
 @asking_later
-def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution over three dimensions: input (N, C, D, H, W), weight (out, C / groups, KD, KH, KW)."""
-    return convolve(3, input, weight, bias, stride, padding, dilation, groups)
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest element of each patch; the first of equal ones gets the gradient. On request with its place."""
+    check_tensors("max_pool2d", input)
+    kernel, stride, padding, dilation = check_pooling(
+        "max_pool2d", input, kernel_size, stride, padding, dilation
+    )
+    lengths = [
+        kernels_nn.pooled_length(*each, ceil_mode)
+        for each in zip(input.shape[-2:], kernel, stride, padding, dilation, strict=True)
+    ]
+    check_output(input, lengths)
+    result, places = rows.max_pool2d(input, kernel, stride, padding, dilation, ceil_mode)
+    return (result, places) if return_indices else result
+
+
+@asking_later
+def avg_pool2d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each patch."""
+    check_tensors("avg_pool2d", input)
+    kernel, stride, padding, _ = check_pooling("avg_pool2d", input, kernel_size, stride, padding)
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    if input.array.dtype.kind == "b":
+        raise NotImplementedError("\"avg_pool2d\" not implemented for 'Bool'")
+    taps, divisor = kernels_nn.average_taps(
+        input.shape[-2:], kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    check_output(input, [places.shape[1] for (places, _) in taps])
+    return named(rows.pooled(input, taps, divisor.astype(input.array.dtype)), "AvgPool2DBackward0")
+
+
+# --- padding -----------------------------------------------------------------------------------------------
 
 
 @asking_later
@@ -525,17 +507,64 @@ def pad(input, pad, mode="constant", value=None):
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if input.dim() not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
         raise NotImplementedError(f"Padding size {len(pad)} is not supported for {input.dim()}D input tensor.")
-    from course_lib.nn import functional_more
-
-    if mode == "circular":
-        return functional_more.pad_circular(input, pad)
-    return functional_more.pad_by_places(input, pad, mode)
+    return pad_circular(input, pad) if mode == "circular" else pad_by_places(input, pad, mode)
 
 
 def unpadded(whole, pad):
     """The part of a padded tensor that the input takes."""
     for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
         whole = whole.narrow(-back, before, whole.shape[-back] - before - after)
+    return whole
+
+
+def pad_by_places(input, pad, mode):
+    """The input with "replicate" its edge, or "reflect" its mirror image without the edge, around it."""
+    n = len(pad) // 2
+    taps = []
+    for back in range(n):
+        length, before, after = input.shape[-1 - back], *pad[2 * back : 2 * back + 2]
+        if mode == "reflect" and max(before, after) >= length:
+            raise RuntimeError(
+                f"Argument #{4 + 2 * back}: Padding size should be less than the corresponding input dimension, but "
+                f"got: padding ({before}, {after}) at dimension {input.dim() - 1 - back} of input "
+                f"{list(input.shape)}"
+            )
+        places = np.arange(-before, length + after)
+        if mode == "reflect":
+            places = length - 1 - np.abs(length - 1 - np.abs(places))
+        taps.insert(0, (np.clip(places, 0, length - 1)[None], None))
+    if input.array.dtype.kind == "b":
+        kernel = {"reflect": "reflection_pad", "replicate": "replication_pad"}[mode]
+        raise NotImplementedError(f"\"{kernel}{n}d\" not implemented for 'Bool'")
+    name = {"reflect": "Reflection", "replicate": "Replication"}[mode]
+    return named(rows.pooled(input, tuple(taps), None), f"{name}Pad{n}DBackward0")
+
+
+def pad_circular(input, pad):
+    """The input with its other end before and after it; what is cut is cut first."""
+    n = len(pad) // 2
+    sizes = list(input.shape)
+    sides = [(pad[2 * back], pad[2 * back + 1], input.dim() - 1 - back) for back in range(n)]
+    for before, after, dim in sides:
+        sizes[dim] += before + after
+        if max(before, after) > input.shape[dim]:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if sizes[dim] < 0 or before + after + input.shape[dim] < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    whole = creation.empty(*sizes, dtype=input.dtype)
+    place, part = whole, input
+    for before, after, dim in reversed(sides):
+        place = rows.slice_dim(place, dim, max(before, 0), sizes[dim] - max(after, 0), 1)
+        part = rows.slice_dim(part, dim, max(-before, 0), input.shape[dim] - max(-after, 0), 1)
+    rows.copy_(place, part)
+    for before, after, dim in sides:
+        if before > 0:
+            end = sizes[dim] - max(after, 0)
+            end_part = rows.slice_dim(whole, dim, end - before, end, 1)
+            rows.copy_(rows.slice_dim(whole, dim, 0, before, 1), end_part)
+        if after > 0:
+            begin = rows.slice_dim(whole, dim, max(before, 0), max(before, 0) + after, 1)
+            rows.copy_(rows.slice_dim(whole, dim, sizes[dim] - after, sizes[dim], 1), begin)
     return whole
 
 
@@ -625,6 +654,34 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
+@asking_later
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """The input divided by the root of the mean of its squares over the last dimensions, times weight."""
+    if isinstance(normalized_shape, int):
+        raise TypeError("rms_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    if not normalized_shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    kernels.floats(input.array, "rms_norm")
+    shape, sizes = list(normalized_shape), list(input.shape)
+    if sizes[len(sizes) - len(shape) :] != shape:
+        wanted = ", ".join(map(str, shape))
+        raise RuntimeError(
+            f"Given normalized_shape={shape}, expected input with shape [*{wanted}], but got input of size{sizes}"
+        )
+    if weight is not None and list(weight.shape) != shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} "
+            f"and normalized_shape = {shape}"
+        )
+    dims = tuple(range(-len(normalized_shape), 0))
+    eps = float(np.finfo(input.array.dtype).eps) if eps is None else eps
+    scaled = input * rows.rsqrt(plus(composites.mean(composites.pow(input, 2), dims, True), eps))
+    return scaled if weight is None else scaled * weight
+
+
 def kept_with_chance(chance, input):
     """Ones with the given chance, else zeros, in the shape and type of `input`."""
     (draw, source), like = creation.source_of(), memory_of(input)
@@ -673,12 +730,6 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
             rows.clamp_min_(length, eps)
     second = x2 / lengths[1]  # first, as in PyTorch: hooks on saved tensors see it
     return composites.sum((x1 / lengths[0]) * second, dim)
-
-
-@asking_later
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    """The p-norm of x1 - x2 + eps along the last dimension."""
-    return named(plus(x1 - x2, eps).norm(p, -1, keepdim), "NormBackward1")
 
 
 @asking_later
@@ -1064,90 +1115,10 @@ def kl_div(input, target, *, reduction="mean", log_target=False, size_average=No
     return reduced(losses, reduction)
 
 
-@asking_later
-def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
-    """max(0, -target * (input1 - input2) + margin)."""
-    if not input1.dim() == input2.dim() == target.dim():
-        raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
-        )
-    difference = input1 - input2  # first, as in PyTorch: it is refused before the target
-    return reduced(rows.clamp_min_(plus(-target * difference, margin), 0), reduction)
-
-
-@asking_later
-def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
-    """input where the target is 1, max(0, margin - input) where it is -1."""
-    zeros = creation.zeros_like(input)
-    margin = creation.full_like(input.detach(), margin)
-    far = rows.clamp_min_(margin - input, 0)
-    far, near = composites.where(target != 1, far, zeros), composites.where(target != -1, input, zeros)
-    return reduced(far + near, reduction)
-
-
-@asking_later
-def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
-    """1 - similarity where the target is 1, max(0, similarity - margin) where it is -1."""
-    if target.dim() > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if not input1.dim() == input2.dim() == target.dim() + 1:
-        sizes = f"{list(input1.shape)} and {list(input2.shape)}"
-        raise RuntimeError(
-            f"{target.dim()}D target tensor expects {target.dim() + 1}D input tensors, but found inputs with sizes "
-            f"{sizes}."
-        )
-    products, *squares = (composites.sum(a * b, -1) for a, b in ((input1, input2), (input1,) * 2, (input2,) * 2))
-    squares = [plus(each, 1e-12) for each in squares]
-    similarity = products / rows.sqrt_(squares[0] * squares[1])
-    zeros = creation.zeros_like(similarity)
-    near = rows.sub(number(1, similarity), similarity)
-    far = rows.clamp_min_(rows.sub_number(similarity, margin), 0)
-    near, far = composites.where(target == 1, near, zeros), composites.where(target == -1, far, zeros)
-    return reduced(near + far, reduction)
-
-
-@asking_later
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *, reduction="mean"):
-    """max(0, margin + distance to the positive - distance to the negative).
-
-    swap: the distance of positive and negative counts instead of the latter, where it is smaller.
-    """
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    check_triplet(anchor, positive, negative)
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = rows.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduced(rows.clamp_min(plus(near, margin) - far, 0), reduction)
-
-
-def check_triplet(*tensors):
-    """RuntimeError unless the three have as many dimensions as each other."""
-    dims = [x.dim() for x in tensors]
-    if len(set(dims)) > 1:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
-        )
-
-
-# --- the rest ----------------------------------------------------------------------------------------------
-
-
-def __getattr__(name):
-    """Functions of pictures and sequences are read when the first of them is used: functional_more.py."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    from course_lib.nn import functional_more
-
-    if name in functional_more.__all__:
-        globals()[name] = asking(getattr(functional_more, name), name, module=__name__)
-        return globals()[name]
-    raise no_such_name(__name__, name)
-
-
-def __dir__():
-    from course_lib.nn import functional_more
-
-    return sorted({*globals(), *functional_more.__all__})
+__all__ = """
+    Tensor avg_pool2d batch_norm binary_cross_entropy binary_cross_entropy_with_logits conv1d conv2d
+    cosine_similarity cross_entropy dropout elu embedding gelu glu huber_loss kl_div l1_loss layer_norm leaky_relu
+    linear log_softmax logsigmoid max_pool2d mse_loss nll_loss normalize one_hot pad relu relu_ rms_norm
+    scaled_dot_product_attention sigmoid silu smooth_l1_loss softmax softplus tanh threshold
+""".split()
+__getattr__, __dir__ = doors("torch.nn.functional", __all__)

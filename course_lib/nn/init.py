@@ -9,7 +9,8 @@ import warnings
 import numpy as np
 
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.native import creation, messages
+from course_lib.native import creation
+from course_lib.native.left_out import doors
 
 
 def overwrite(tensor, values):
@@ -73,27 +74,6 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     return overwrite(tensor, values)
 
 
-def eye_(tensor):
-    """The identity matrix."""
-    if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    return overwrite(tensor, creation.eye(*tensor.shape, dtype=tensor.dtype))
-
-
-def dirac_(tensor, groups=1):
-    """A convolution that copies its channels, as far as there are enough: a one in the middle of each patch."""
-    if tensor.dim() not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
-    if tensor.size(0) % groups != 0:
-        raise ValueError("dim 0 must be divisible by groups")
-    per_group, middle = tensor.size(0) // groups, tuple(size // 2 for size in tensor.shape[2:])
-    values = creation.zeros_like(tensor)
-    for group in range(groups):
-        for channel in range(min(per_group, tensor.size(1))):
-            values[(group * per_group + channel, channel, *middle)] = 1
-    return overwrite(tensor, values)
-
-
 def orthogonal_(tensor, gain=1, generator=None):
     """Rows (or columns, whichever are longer) at right angles to each other and of length gain."""
     if tensor.dim() < 2:
@@ -106,17 +86,6 @@ def orthogonal_(tensor, gain=1, generator=None):
     q, r = np.linalg.qr(tall)
     q = q * np.sign(np.diagonal(r))  # else not all directions would be equally likely
     return overwrite(tensor, creation.tensor(gain * (q if tall is matrix else q.T)).reshape(tensor.shape))
-
-
-def sparse_(tensor, sparsity, std=0.01, generator=None):
-    """Normal random numbers, of which a share in each column, at random places, is zero."""
-    if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    values = normal_(creation.zeros_like(tensor), 0.0, std, generator)
-    rows, columns = values.shape
-    for column in range(columns):
-        values[creation.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
-    return overwrite(tensor, values)
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -139,9 +108,6 @@ def fans(tensor):
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     patch = math.prod(tensor.shape[2:])
     return tensor.shape[1] * patch, tensor.shape[0] * patch
-
-
-_calculate_fan_in_and_fan_out = fans
 
 
 def xavier_uniform_(tensor, gain=1.0, generator=None):
@@ -180,27 +146,8 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
-def with_old_name(name):
-    """The function under the name it once had, which warns."""
-    function = globals()[name + "_"]
-
-    def old(*args, **options):
-        warnings.warn(
-            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2
-        )
-        return function(*args, **options)
-
-    old.__name__, old.__doc__ = name, f"The old name of {name}_."
-    return old
-
-
-OLD_NAMES = """
-    uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse
+__all__ = """
+    calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ orthogonal_ trunc_normal_ uniform_
+    xavier_normal_ xavier_uniform_ zeros_
 """.split()
-
-
-def __getattr__(name):
-    """The names of old programs, without the underscore; for what this engine has not, the error that says so."""
-    if name in OLD_NAMES:
-        return with_old_name(name)
-    raise messages.no_such_name(__name__, name)
+__getattr__, __dir__ = doors("torch.nn.init", __all__)

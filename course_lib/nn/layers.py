@@ -1,14 +1,13 @@
 """Layers: modules with parameters, and the ones that only reshape or drop.
 
-PyTorch: torch/nn/modules (linear.py, conv.py, batchnorm.py, normalization.py, sparse.py, rnn.py, dropout.py,
-flatten.py, pooling.py).
+PyTorch: torch/nn/modules (linear.py, conv.py, batchnorm.py, normalization.py, sparse.py, dropout.py, flatten.py,
+pooling.py).
 """
 
 import math
 
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.native import composites, creation
-from course_lib.native.building import rows
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.module import Module
@@ -67,33 +66,6 @@ def spread_bias(bias, fan_in):
         init.uniform_(bias, -bound, bound)
 
 
-class Bilinear(Module):
-    """For each output k: input1 @ weight[k] @ input2 + bias[k]."""
-
-    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
-        super().__init__()
-        if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
-        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        self.weight = make(out_features, in1_features, in2_features, dtype=dtype)
-        if bias:
-            self.bias = make(out_features, dtype=dtype)
-        else:
-            self.register_parameter("bias", None)
-        init.uniform_(self.weight, -1 / math.sqrt(in1_features), 1 / math.sqrt(in1_features))
-        spread_bias(self.bias, in1_features)
-
-    def forward(self, input1, input2):
-        """input1 (..., in1_features), input2 (..., in2_features) -> (..., out_features)."""
-        return F.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self):
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
-
-
 class Flatten(Module):
     """All dimensions from start_dim to end_dim made one; by default all but the batch."""
 
@@ -107,32 +79,6 @@ class Flatten(Module):
 
     def extra_repr(self):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
-
-class Unflatten(Module):
-    """One dimension made several again."""
-
-    def __init__(self, dim, unflattened_size):
-        super().__init__()
-        if not isinstance(unflattened_size, tuple | list):
-            raise TypeError(
-                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
-            )
-        for place, size in enumerate(unflattened_size):
-            if not isinstance(size, int):
-                raise TypeError(
-                    "unflattened_size must be tuple of ints, but found element of type "
-                    f"{type(size).__name__} at pos {place}"
-                )
-        self.dim, self.unflattened_size = dim, unflattened_size
-
-    def forward(self, input):
-        """(N, A * B) -> (N, A, B)."""
-        dim = composites.dimension(input, self.dim)
-        return composites.reshape(input, (*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :]))
-
-    def extra_repr(self):
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
 class Dropout(Module):
@@ -230,7 +176,7 @@ def check_padding(padding, mode, stride):
 class _Convolution(Module):
     """What Conv1d and Conv2d share."""
 
-    dimensions, transposed = 0, False
+    dimensions = 0
 
     def __init__(
         self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
@@ -250,8 +196,7 @@ class _Convolution(Module):
         self.kernel_size, self.stride = F.per_dimension(kernel_size, n), F.per_dimension(stride, n)
         self.padding = padding if isinstance(padding, str) else F.per_dimension(padding, n)
         self.dilation, self.output_padding = F.per_dimension(dilation, n), (0,) * n
-        ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        self.weight = make(ends[0], ends[1] // groups, *self.kernel_size, dtype=dtype)
+        self.weight = make(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype)
         if bias:
             self.bias = make(out_channels, dtype=dtype)
         else:
@@ -286,8 +231,6 @@ class _Convolution(Module):
             text += f", padding={self.padding}"
         if self.dilation != (1,) * self.dimensions:
             text += f", dilation={self.dilation}"
-        if self.output_padding != (0,) * self.dimensions:
-            text += f", output_padding={self.output_padding}"
         if self.groups != 1:
             text += f", groups={self.groups}"
         text += ", bias=False" if self.bias is None else ""
@@ -470,124 +413,24 @@ class LayerNorm(Module):
         )
 
 
-# --- recurrent cells ---------------------------------------------------------------------------------------
+class RMSNorm(Module):
+    """Divides each sample by the root of the mean of its squares over the last dimensions."""
 
-
-class _Cell(Module):
-    """What the recurrent cells share: two linear maps, of the input and of the state, side by side for each gate."""
-
-    gates = 1
-
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         super().__init__()
-        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        width = self.gates * hidden_size
-        self.weight_ih, self.weight_hh = make(width, input_size, dtype=dtype), make(width, hidden_size, dtype=dtype)
-        self.register_parameter("bias_ih", make(width, dtype=dtype) if bias else None)
-        self.register_parameter("bias_hh", make(width, dtype=dtype) if bias else None)
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
+        self.register_parameter("weight", make(*shape, dtype=dtype) if elementwise_affine else None)
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Draw new starting values, evenly spread within 1 / sqrt(hidden_size)."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for parameter in self.parameters():
-            init.uniform_(parameter, -bound, bound)
+        """Weights of one."""
+        if self.weight is not None:
+            init.ones_(self.weight)
 
-    def first_state(self, input):
-        """Zeros to start from."""
-        return creation.zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
-
-    def check(self, input):
-        name = type(self).__name__
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
-
-    def check_state(self, input, hx):
-        """RuntimeError, or ValueError, for a state that does not fit the input."""
-        name, several = type(self).__name__, isinstance(hx, tuple)
-        for number, h in enumerate(hx if several else (hx,)):
-            if h.dim() not in (1, 2):
-                which = f"hx[{number}]" if several else "hidden"
-                raise ValueError(f"{name}: Expected {which} to be 1D or 2D, got {h.dim()}D instead")
-            if input.dim() == h.dim() == 2 and input.shape[0] != h.shape[0]:
-                raise RuntimeError(
-                    f"Input batch size {input.shape[0]} doesn't match hidden{number} batch size {h.shape[0]}"
-                )
-            if h.shape[-1] != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{number} has inconsistent hidden_size: got {h.shape[-1]}, expected {self.hidden_size}"
-                )
-
-    def forward(self, input, hx=None):
-        """One step. Without a batch dimension the inputs get one for a moment."""
-        self.check(input)
-        if hx is not None:
-            self.check_state(input, hx)
-        if input.dim() == 2:
-            return self.step(input, hx)
-        one = composites.unsqueeze
-        if isinstance(hx, tuple):
-            hx = tuple(one(h, 0) for h in hx)
-        elif hx is not None:
-            hx = one(hx, 0)
-        result = self.step(one(input, 0), hx)
-        if isinstance(result, tuple):
-            return tuple(composites.squeeze(r, 0) for r in result)
-        return composites.squeeze(result, 0)
-
-    def both(self, input, state):
-        """The two linear maps."""
-        return F.linear(input, self.weight_ih, self.bias_ih), F.linear(state, self.weight_hh, self.bias_hh)
+    def forward(self, x):
+        """(..., *normalized_shape) -> the same shape."""
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self):
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
-
-
-class RNNCell(_Cell):
-    """tanh (or relu) of a linear map of the input plus one of the state."""
-
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
-        self.__dict__["nonlinearity"] = nonlinearity
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-
-    def step(self, input, hx):
-        """(N, input_size), (N, hidden_size) -> (N, hidden_size)."""
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        from_input, from_state = self.both(input, self.first_state(input) if hx is None else hx)
-        return (rows.tanh if self.nonlinearity == "tanh" else rows.relu)(from_input + from_state)
-
-    def extra_repr(self):
-        return super().extra_repr() + ("" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}")
-
-
-class LSTMCell(_Cell):
-    """A cell state that is partly forgotten and partly written to, and an output gate."""
-
-    gates = 4
-
-    def step(self, input, hx):
-        """(N, input_size), (hidden, cell) -> (hidden, cell), each (N, hidden_size)."""
-        hidden, cell = (self.first_state(input), self.first_state(input)) if hx is None else hx
-        from_input, from_state = self.both(input, hidden)
-        write, forget, new, output = (from_input + from_state).chunk(4, -1)
-        cell = rows.sigmoid(forget) * cell + rows.sigmoid(write) * rows.tanh(new)
-        return rows.sigmoid(output) * rows.tanh(cell), cell
-
-
-class GRUCell(_Cell):
-    """A state that is a mixture of its old value and a new one."""
-
-    gates = 3
-
-    def step(self, input, hx):
-        """(N, input_size), (N, hidden_size) -> (N, hidden_size)."""
-        state = self.first_state(input) if hx is None else hx
-        from_input, from_state = self.both(input, state)
-        reset_i, update_i, new_i = from_input.chunk(3, -1)
-        reset_s, update_s, new_s = from_state.chunk(3, -1)
-        reset, update = rows.sigmoid(reset_i + reset_s), rows.sigmoid(update_i + update_s)
-        new = rows.tanh(new_i + reset * new_s)
-        return (state - new) * update + new
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

@@ -6,9 +6,6 @@ PyTorch: torch/nn/modules/loss.py.
 from course_lib.nn import functional as F
 from course_lib.nn.module import Module
 
-# those that never had the old arguments
-NEWER = "huber_loss", "gaussian_nll_loss", "triplet_margin_with_distance_loss"
-
 
 class _Loss(Module):
     """A loss whose constructor's arguments are passed on to its function; tensors among them become buffers."""
@@ -19,7 +16,7 @@ class _Loss(Module):
         super().__init__()
         names = [*self.tensors, *self.options]
         given = dict(zip(names, args, strict=False)) | kwargs
-        if (given.keys() & {"size_average", "reduce"}) and type(self).function.__name__ not in NEWER:
+        if (given.keys() & {"size_average", "reduce"}) and type(self) is not HuberLoss:  # which never had them
             old = given.pop("size_average", None), given.pop("reduce", None)
             given["reduction"] = F.old_reduction(*old) if old != (None, None) else given.get("reduction", "mean")
         for name in given:
@@ -37,11 +34,11 @@ class _Loss(Module):
         return type(self).function(*inputs, **options, reduction=self.reduction)
 
 
-def loss(name, function, *tensors, module=__name__, **options):
-    """A module class for one loss of functional.py; `module` says in which file it gets its name."""
+def loss(name, function, *tensors, **options):
+    """A module class for one loss of functional.py."""
     made = {
         "function": staticmethod(function), "tensors": tensors, "options": options, "__doc__": function.__doc__,
-        "__module__": module,
+        "__module__": __name__,
     }
     return type(name, (_Loss,), made)
 
@@ -55,7 +52,3 @@ BCEWithLogitsLoss = loss("BCEWithLogitsLoss", F.binary_cross_entropy_with_logits
 NLLLoss = loss("NLLLoss", F.nll_loss, "weight", ignore_index=-100)
 CrossEntropyLoss = loss("CrossEntropyLoss", F.cross_entropy, "weight", ignore_index=-100, label_smoothing=0.0)
 KLDivLoss = loss("KLDivLoss", F.kl_div, log_target=False)
-MarginRankingLoss = loss("MarginRankingLoss", F.margin_ranking_loss, margin=0.0)
-HingeEmbeddingLoss = loss("HingeEmbeddingLoss", F.hinge_embedding_loss, margin=1.0)
-CosineEmbeddingLoss = loss("CosineEmbeddingLoss", F.cosine_embedding_loss, margin=0.0)
-TripletMarginLoss = loss("TripletMarginLoss", F.triplet_margin_loss, margin=1.0, p=2.0, eps=1e-6, swap=False)

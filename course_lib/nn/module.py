@@ -10,32 +10,9 @@ from collections import OrderedDict, namedtuple
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.errors import not_supported
 from course_lib.graph import RemovableHandle
-from course_lib.nn import global_hooks
-from course_lib.nn.global_hooks import (
-    register_module_backward_hook,
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-    registered,
-)
 from course_lib.nn.parameter import Buffer, Parameter
 from course_lib.tensor import Tensor
 
-__all__ = [
-    "Module",
-    "register_module_backward_hook",
-    "register_module_buffer_registration_hook",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook",
-]
 MISSING = object()
 
 
@@ -130,15 +107,15 @@ class Module:
 
     def _call_with_hooks(self, call):
         self._run_forward_pre_hooks(call)
-        backward_hook, before = None, [*global_hooks.backward_pre.values(), *self._backward_pre_hooks.values()]
-        full, old_style = self._backward_hooks_of(True), self._backward_hooks_of(False)
+        backward_hook, before, hooks = None, [*self._backward_pre_hooks.values()], [*self._backward_hooks.values()]
+        full, old_style = (hooks, []) if self._is_full_backward_hook else ([], hooks)
         if before or full:
             from course_lib.nn.backward_hooks import BackwardHook
 
             backward_hook = BackwardHook(self, full, before)
             call.args = backward_hook.watch_inputs(call.args)
         call.result = self.forward(*call.args, **call.kwargs)
-        for number, (hook, with_kwargs, _) in [*global_hooks.forward.items(), *self._forward_hooks.items()]:
+        for number, (hook, with_kwargs, _) in [*self._forward_hooks.items()]:
             call.ran.add(number)
             call.take(hook(self, *call.seen(with_kwargs)))
         if backward_hook is not None:
@@ -149,13 +126,8 @@ class Module:
             register_old_style(self, old_style, call.args, call.result)
         return call.result
 
-    def _backward_hooks_of(self, full):
-        """The hooks of one form, those on all modules first."""
-        hooks = [*global_hooks.backward.values()] if global_hooks.is_full is full else []
-        return hooks + [*self._backward_hooks.values()] if self._is_full_backward_hook is full else hooks
-
     def _run_forward_pre_hooks(self, call):
-        for hook, with_kwargs in [*global_hooks.forward_pre.values(), *self._forward_pre_hooks.values()]:
+        for hook, with_kwargs in [*self._forward_pre_hooks.values()]:
             if with_kwargs:
                 given = hook(self, call.args, call.kwargs)
                 if given is not None:
@@ -174,15 +146,13 @@ class Module:
 
         They see what there was by then: the arguments as the pre-hooks left them, the output or None.
         """
-        of_all = global_hooks.forward
-        for number, (hook, with_kwargs, always) in [*of_all.items(), *self._forward_hooks.items()]:
+        for number, (hook, with_kwargs, always) in [*self._forward_hooks.items()]:
             if always and number not in call.ran:
                 try:
-                    call.take(hook(self, *call.seen(with_kwargs and number not in of_all)))
+                    call.take(hook(self, *call.seen(with_kwargs)))
                 except Exception as error:
-                    whose = "global module" if number in of_all else "module"
                     warnings.warn(
-                        f"{whose} forward hook with ``always_call=True`` raised an exception that was silenced as "
+                        "module forward hook with ``always_call=True`` raised an exception that was silenced as "
                         f"another error was raised in forward: {error}", stacklevel=2,
                     )
 
@@ -236,14 +206,6 @@ class Module:
         """Call `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` first."""
         return _add(self._load_state_dict_pre_hooks, hook, False)
 
-    def _register_state_dict_hook(self, hook):
-        """The older form of a post-hook: what it returns, if anything, takes the state dict's place."""
-        return _add(self._state_dict_hooks, _OlderHook(hook, True), False)
-
-    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        """The older form of a pre-hook: it is given the module only when asked for."""
-        return _add(self._load_state_dict_pre_hooks, _OlderHook(hook, with_module), False)
-
     def register_load_state_dict_post_hook(self, hook):
         """Call `hook(module, incompatible_keys)` after loading; it may empty the lists to accept them."""
         return _add(self._load_state_dict_post_hooks, hook, False)
@@ -273,13 +235,13 @@ class Module:
         elif isinstance(value, Module):
             self._check_initialised("module")
             self._forget(name, "_parameters", "_buffers")
-            modules[name] = registered("module", self, name, value)
+            modules[name] = value
         elif modules is not None and name in modules:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{type_name(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
-            modules[name] = registered("module", self, name, value)
+            modules[name] = value
         elif isinstance(value, Buffer) or (buffers is not None and name in buffers):
             self._assign_buffer(name, value)
         else:
@@ -353,7 +315,7 @@ class Module:
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param if param is None else registered("parameter", self, name, param)
+        self._parameters[name] = param
 
     def register_buffer(self, name, tensor, persistent=True):
         """Add a tensor that is state but not trained; persistent=False keeps it out of the state dict."""
@@ -362,7 +324,7 @@ class Module:
             raise TypeError(
                 f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = registered("buffer", self, name, tensor)
+        self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -373,7 +335,7 @@ class Module:
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
         self._check_name("module", name, self.__dict__.get("_modules", ()))
-        self._modules[name] = registered("module", self, name, module)
+        self._modules[name] = module
 
     register_module = add_module
 
@@ -603,11 +565,8 @@ class Module:
             if child is not None:
                 child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
-            changed = hook(self, destination, prefix, local_metadata)
-            if changed is not None:
-                if not isinstance(hook, _OlderHook):
-                    raise RuntimeError("state_dict post-hook must return None")
-                destination = changed
+            if hook(self, destination, prefix, local_metadata) is not None:
+                raise RuntimeError("state_dict post-hook must return None")
         return destination
 
     def _persistent(self):
@@ -749,22 +708,6 @@ class Module:
         return framed(self._get_name(), extra, children)
 
 
-def _call_with_hooks_of_all(self, *args, **kwargs):
-    """`__call__` while there may be hooks on all modules."""
-    hooks = global_hooks
-    if not (hooks.forward_pre or hooks.forward or hooks.backward_pre or hooks.backward):
-        Module.__call__ = _plain_call
-        return _plain_call(self, *args, **kwargs)
-    return self._call_slowly(*args, **kwargs)
-
-
-def _watch_all():
-    Module.__call__ = _call_with_hooks_of_all
-
-
-_plain_call = Module.__call__
-global_hooks.watched.append(_watch_all)
-
 NEVER_CALLED = (
     "Reached a code path in Module.{}() that should never be called. Please file an issue at "
     "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
@@ -773,16 +716,6 @@ _HOOKS = (
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
 )
-
-
-class _OlderHook:
-    """A hook on state dicts that was registered in the older way: with or without the module as first argument."""
-
-    def __init__(self, hook, with_module):
-        self.hook, self.with_module = hook, with_module
-
-    def __call__(self, module, *arguments):
-        return self.hook(module, *arguments) if self.with_module else self.hook(*arguments)
 
 
 def _add(hooks, hook, prepend):

@@ -14,6 +14,7 @@ import weakref
 from bisect import bisect_right
 from collections import Counter
 
+from course_lib.native.left_out import doors
 from course_lib.optim.optimizer import Optimizer
 from course_lib.tensor import Tensor
 
@@ -149,10 +150,6 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
 
-class _LRScheduler(LRScheduler):
-    """The base's name in old programs."""
-
-
 class LambdaLR(LRScheduler):
     """initial_lr times a function of the epoch; one function, or one for each group."""
 
@@ -164,32 +161,6 @@ class LambdaLR(LRScheduler):
         """initial_lr * f(epoch)."""
         self.warn_outside_step()
         return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
-
-    def state_dict(self):
-        """The state; functions are left out (as None), objects that are callable keep their attributes."""
-        return state_without_functions(super().state_dict())
-
-    def load_state_dict(self, state_dict):
-        """Take over another scheduler's state, but for functions."""
-        load_but_functions(self, state_dict)
-
-
-class MultiplicativeLR(LRScheduler):
-    """The present rate times a function of the epoch."""
-
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        self.lr_lambdas = one_for_each_group("lr_lambdas", lr_lambda, optimizer)
-        for function in self.lr_lambdas:
-            if not callable(function):
-                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self):
-        """lr * f(epoch)."""
-        self.warn_outside_step()
-        if self._is_initial:
-            return self.present()
-        return [lr * f(self.last_epoch) for lr, f in zip(self.present(), self.lr_lambdas, strict=True)]
 
     def state_dict(self):
         """The state; functions are left out (as None), objects that are callable keep their attributes."""
@@ -280,29 +251,6 @@ class ExponentialLR(LRScheduler):
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
-class ConstantLR(LRScheduler):
-    """Times a factor until total_iters epochs have passed."""
-
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
-        if not 0 <= factor <= 1:
-            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-        self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self):
-        """The present rates, multiplied at the start and divided again at the end."""
-        self.warn_outside_step()
-        if self.last_epoch == 0:
-            return [lr * self.factor for lr in self.present()]
-        if self.last_epoch != self.total_iters:
-            return self.present()
-        return [lr * (1.0 / self.factor) for lr in self.present()]
-
-    def _get_closed_form_lr(self):
-        rest = (self.last_epoch >= self.total_iters) * (1 - self.factor)
-        return [base * (self.factor + rest) for base in self.base_lrs]
-
-
 class LinearLR(LRScheduler):
     """A factor that goes in a straight line from start_factor to end_factor within total_iters epochs."""
 
@@ -328,29 +276,6 @@ class LinearLR(LRScheduler):
     def _get_closed_form_lr(self):
         way, gone = self.end_factor - self.start_factor, min(self.total_iters, self.last_epoch)
         return [base * (self.start_factor + way * gone / self.total_iters) for base in self.base_lrs]
-
-
-class PolynomialLR(LRScheduler):
-    """Down to zero within total_iters epochs, along a power of what is left of them."""
-
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
-        self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer, last_epoch)
-
-    def left(self, epoch):
-        """What part of the epochs is left."""
-        return 1.0 - min(self.total_iters, epoch) / self.total_iters
-
-    def get_lr(self):
-        """The present rates, times this epoch's factor over the last one's."""
-        self.warn_outside_step()
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self.present()
-        change = (self.left(self.last_epoch) / self.left(self.last_epoch - 1)) ** self.power
-        return [lr * change for lr in self.present()]
-
-    def _get_closed_form_lr(self):
-        return [base * self.left(self.last_epoch) ** self.power for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -384,154 +309,7 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * half for base in self.base_lrs]
 
 
-class CosineAnnealingWarmRestarts(LRScheduler):
-    """Down along half a cosine to eta_min within T_0 epochs, then from the start again, T_mult times as slowly."""
-
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
-        if T_0 <= 0 or not isinstance(T_0, int):
-            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
-        if T_mult < 1 or not isinstance(T_mult, int):
-            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
-        if not isinstance(eta_min, float | int):
-            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
-        self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self):
-        """The rates at T_cur, the place within the present stretch of T_i epochs."""
-        self.warn_outside_step()
-        half = 1 + math.cos(math.pi * self.T_cur / self.T_i)
-        return [self.eta_min + (base - self.eta_min) * half / 2 for base in self.base_lrs]
-
-    def step(self, epoch=None):
-        """Go on to the next epoch, or to the one given, which may lie between two."""
-        if epoch is None and self.last_epoch >= 0:
-            epoch = self.last_epoch + 1
-            self.T_cur += 1
-            if self.T_cur >= self.T_i:
-                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
-        else:
-            epoch = 0 if epoch is None else epoch
-            self._go_to(epoch)
-        self.last_epoch = math.floor(epoch)
-        self._get_lr_called_within_step = True
-        try:
-            rates = self.get_lr()
-        finally:
-            self._get_lr_called_within_step = False
-        set_rates(self.optimizer, rates)
-        self._last_lr = self.present()
-
-    def _go_to(self, epoch):
-        if epoch < 0:
-            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
-        if epoch < self.T_0:
-            self.T_cur, self.T_i = epoch, self.T_0
-        elif self.T_mult == 1:
-            self.T_cur = epoch % self.T_0
-        else:  # the stretches before this one: T_0 + T_0 * T_mult + ...
-            before = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            self.T_cur = epoch - self.T_0 * (self.T_mult**before - 1) / (self.T_mult - 1)
-            self.T_i = self.T_0 * self.T_mult**before
-
-
-class Cycling(LRScheduler):
-    """What CyclicLR and OneCycleLR share: the momentum (or Adam's first beta) goes against the rate."""
-
-    def _each(self, name, value):
-        """One value for each group; ValueError when their number does not fit."""
-        groups = self.optimizer.param_groups
-        if not isinstance(value, list | tuple):
-            value = [value] * len(groups)
-        elif len(value) != len(groups):
-            raise ValueError(
-                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-                f"param_groups has {len(groups)}."
-            )
-        return [v.clone() if isinstance(v, Tensor) else v for v in value]
-
-    def _cycle_momentum(self, base_momentum, max_momentum, last_epoch):
-        """Begin with the largest momentum; both ends are noted in the groups. They are returned."""
-        defaults = self.optimizer.defaults
-        if "momentum" not in defaults and "betas" not in defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-        self.use_beta1 = "betas" in defaults
-        highest, lowest = self._each("max_momentum", max_momentum), self._each("base_momentum", base_momentum)
-        if last_epoch == -1:
-            for group, high, low in zip(self.optimizer.param_groups, highest, lowest, strict=True):
-                self._set_momentum(group, high)
-                group["max_momentum"], group["base_momentum"] = high, low
-        return lowest, highest
-
-    def _set_momentum(self, group, momentum):
-        if self.use_beta1:
-            group["betas"] = (momentum, *group["betas"][1:])
-        else:
-            group["momentum"] = momentum
-
-
-class CyclicLR(Cycling):
-    """Up from base_lr to max_lr in a straight line and down again, over and over; the momentum the other way."""
-
-    def __init__(
-        self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0,
-        scale_fn=None, scale_mode="cycle", cycle_momentum=True, base_momentum=0.8, max_momentum=0.9, last_epoch=-1,
-    ):
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.optimizer = optimizer
-        base_lrs = self._each("base_lr", base_lr)
-        if last_epoch == -1:
-            set_rates(optimizer, base_lrs)
-        self.max_lrs = self._each("max_lr", max_lr)
-        up = float(step_size_up)
-        self.total_size = up + (up if step_size_down is None else float(step_size_down))
-        self.step_ratio = up / self.total_size
-        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ValueError("mode is invalid and scale_fn is None")
-        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
-        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
-        self.cycle_momentum = cycle_momentum
-        if cycle_momentum:
-            self.base_momentums, self.max_momentums = self._cycle_momentum(base_momentum, max_momentum, last_epoch)
-        super().__init__(optimizer, last_epoch)
-        self.base_lrs = base_lrs
-
-    def scale_fn(self, x):
-        """How high a cycle goes, by its number, or by that of the step."""
-        if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
-        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x if self.mode == "exp_range" else 1.0
-
-    def get_lr(self):
-        """The rates at this place of the cycle; the momentum is written into the groups."""
-        self.warn_outside_step()
-        cycle = math.floor(1 + self.last_epoch / self.total_size)
-        place = 1.0 + self.last_epoch / self.total_size - cycle
-        rising = place <= self.step_ratio
-        height = place / self.step_ratio if rising else (place - 1) / (self.step_ratio - 1)
-        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
-        if self.cycle_momentum:
-            ends = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
-            for group, low, high in ends:
-                self._set_momentum(group, high - (high - low) * height * scale)
-        return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
-
-    def state_dict(self):
-        """The state; of a scale_fn that is an object its attributes, of a function nothing."""
-        function = self._scale_fn_custom
-        kept = None if function is None or isinstance(function, types.FunctionType) else dict(function.__dict__)
-        return {**super().state_dict(), "_scale_fn_custom": kept}
-
-    def load_state_dict(self, state_dict):
-        """Take over another one's state; the own scale_fn stays, with that one's attributes."""
-        attributes = state_dict.get("_scale_fn_custom")
-        super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
-        if attributes is not None:
-            self._scale_fn_custom.__dict__.update(attributes)
-
-
-class OneCycleLR(Cycling):
+class OneCycleLR(LRScheduler):
     """Up to max_lr within pct_start of all steps, then down to almost nothing; the momentum the other way."""
 
     def __init__(
@@ -575,6 +353,36 @@ class OneCycleLR(Cycling):
             self._cycle_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
+    def _each(self, name, value):
+        """One value for each group; ValueError when their number does not fit."""
+        groups = self.optimizer.param_groups
+        if not isinstance(value, list | tuple):
+            value = [value] * len(groups)
+        elif len(value) != len(groups):
+            raise ValueError(
+                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+                f"param_groups has {len(groups)}."
+            )
+        return [v.clone() if isinstance(v, Tensor) else v for v in value]
+
+    def _cycle_momentum(self, base_momentum, max_momentum, last_epoch):
+        """Begin with the largest momentum; both ends are noted in the groups."""
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.use_beta1 = "betas" in defaults
+        highest, lowest = self._each("max_momentum", max_momentum), self._each("base_momentum", base_momentum)
+        if last_epoch == -1:
+            for group, high, low in zip(self.optimizer.param_groups, highest, lowest, strict=True):
+                self._set_momentum(group, high)
+                group["max_momentum"], group["base_momentum"] = high, low
+
+    def _set_momentum(self, group, momentum):
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
     def _between(self, start, end, part):
         if self._anneal_func_type == "linear":
             return (end - start) * part + start
@@ -600,15 +408,30 @@ class OneCycleLR(Cycling):
         return rates
 
 
-class Several(LRScheduler):
-    """What the schedulers that are made of other schedulers share."""
+class SequentialLR(LRScheduler):
+    """One scheduler after another: the next begins at its milestone, as if that were epoch 0."""
 
-    def check(self, schedulers, optimizer, at_least):
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        self._check(schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self._schedulers, self._milestones = schedulers, milestones
+        self.last_epoch, self.optimizer = last_epoch + 1, optimizer
+        set_rates(optimizer, values(optimizer, "initial_lr"))
+        self.recursive_undo()  # each of them has taken its first step when it was made
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def _check(self, schedulers, optimizer):
         """ValueError or TypeError for schedulers that cannot be put together."""
         name = type(self).__name__
         if len(schedulers) < 1:
-            raise ValueError(f"{name} expects at least one scheduler{at_least}, but got no scheduler.")
-        optimizer = optimizer or schedulers[0].optimizer
+            raise ValueError(f"{name} expects at least one scheduler, but got no scheduler.")
         for index, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{name} at index {index} should have `optimizer` as its attribute.")
@@ -623,38 +446,6 @@ class Several(LRScheduler):
                     f"{type(scheduler).__name__} at index {index} has {scheduler.optimizer}, which is different from "
                     f"{type(optimizer).__name__}."
                 )
-        return optimizer
-
-    def state_dict(self):
-        """The state, with that of each scheduler."""
-        own = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")}
-        return {**own, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
-
-    def load_state_dict(self, state_dict):
-        """Take over another one's state, scheduler by scheduler."""
-        self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
-        for index, state in enumerate(state_dict["_schedulers"]):
-            self._schedulers[index].load_state_dict(state)
-
-
-class SequentialLR(Several):
-    """One scheduler after another: the next begins at its milestone, as if that were epoch 0."""
-
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        self.check(schedulers, optimizer, "")
-        if len(milestones) != len(schedulers) - 1:
-            raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
-                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
-                f"equal to {len(milestones)}"
-            )
-        self._schedulers, self._milestones = schedulers, milestones
-        self.last_epoch, self.optimizer = last_epoch + 1, optimizer
-        set_rates(optimizer, values(optimizer, "initial_lr"))
-        self.recursive_undo()  # each of them has taken its first step when it was made
-        first = schedulers[bisect_right(milestones, 0)]
-        first._initial_step()
-        self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched=None):
         """Take back one epoch of all that are inside."""
@@ -676,20 +467,16 @@ class SequentialLR(Several):
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
+    def state_dict(self):
+        """The state, with that of each scheduler."""
+        own = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")}
+        return {**own, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
-class ChainedScheduler(Several):
-    """Several chainable schedulers at once: each step steps them all, and their factors multiply."""
-
-    def __init__(self, schedulers, optimizer=None):
-        self.optimizer = self.check(schedulers, optimizer, " to be chained")
-        self._schedulers = schedulers
-        self._last_lr = values(schedulers[-1].optimizer, "lr")
-
-    def step(self):
-        """One step of each."""
-        for scheduler in self._schedulers:
-            scheduler.step()
-        self._last_lr = values(self._schedulers[-1].optimizer, "lr")
+    def load_state_dict(self, state_dict):
+        """Take over another one's state, scheduler by scheduler."""
+        self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
+        for index, state in enumerate(state_dict["_schedulers"]):
+            self._schedulers[index].load_state_dict(state)
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -775,3 +562,10 @@ class ReduceLROnPlateau(LRScheduler):
         """Take over another one's state."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
+
+
+__all__ = """
+    CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR OneCycleLR ReduceLROnPlateau SequentialLR
+    StepLR
+""".split()
+__getattr__, __dir__ = doors("torch.optim.lr_scheduler", __all__)

@@ -16,17 +16,6 @@ from course_lib.nn.module import reset_grad
 from course_lib.tensor import Tensor
 
 REQUIRED = object()  # the default of a setting that every group must have
-_pre_hooks_of_all, _post_hooks_of_all = OrderedDict(), OrderedDict()
-
-
-def register_optimizer_step_pre_hook(hook):
-    """Call `hook(optimizer, args, kwargs)` before each step of any optimizer, before its own hooks."""
-    return RemovableHandle(_pre_hooks_of_all, hook)
-
-
-def register_optimizer_step_post_hook(hook):
-    """Call `hook(optimizer, args, kwargs)` after each step of any optimizer, after its own hooks."""
-    return RemovableHandle(_post_hooks_of_all, hook)
 
 
 def run_with_hooks(step):
@@ -35,19 +24,17 @@ def run_with_hooks(step):
     @functools.wraps(step)
     def wrapper(self, *args, **kwargs):
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
-        if before or _pre_hooks_of_all:
-            for hook in [*_pre_hooks_of_all.values(), *before.values()]:
-                given = hook(self, (self, *args), kwargs)
-                if given is not None:
-                    if not (isinstance(given, tuple) and len(given) == 2):
-                        raise RuntimeError(
-                            f"{wrapper} must return None or a tuple of (new_args, new_kwargs), but got {given}."
-                        )
-                    (_, *args), kwargs = given
+        for hook in [*before.values()]:
+            given = hook(self, (self, *args), kwargs)
+            if given is not None:
+                if not (isinstance(given, tuple) and len(given) == 2):
+                    raise RuntimeError(
+                        f"{wrapper} must return None or a tuple of (new_args, new_kwargs), but got {given}."
+                    )
+                (_, *args), kwargs = given
         result = step(self, *args, **kwargs)
-        if after or _post_hooks_of_all:
-            for hook in [*after.values(), *_post_hooks_of_all.values()]:
-                hook(self, (self, *args), kwargs)
+        for hook in [*after.values()]:
+            hook(self, (self, *args), kwargs)
         return result
 
     return wrapper

@@ -8,7 +8,6 @@ under saved-tensor hooks that keep only numbers; the first number asked for in b
 """
 
 import contextlib
-import threading
 import warnings
 import weakref
 
@@ -18,6 +17,7 @@ from course_lib.function import Function
 from course_lib.grad_mode import state
 from course_lib.graph import Node
 from course_lib.native import creation
+from course_lib.native.left_out import doors
 from course_lib.saved import PackedVariable, SavedVariable
 from course_lib.tensor import Tensor
 
@@ -28,54 +28,6 @@ class CheckpointError(RuntimeError):
 
 class _StopRecomputationError(Exception):
     """Ends the second run as soon as it has saved everything that the first had."""
-
-
-_settings = threading.local()
-
-
-@contextlib.contextmanager
-def set_checkpoint_early_stop(enable):
-    """False: segments called inside the block are run to their end in backward, whatever is still needed.
-
-    What is set here counts more than the argument `early_stop` of a checkpoint.
-    """
-    before = getattr(_settings, "early_stop", None)
-    _settings.early_stop = enable
-    try:
-        yield
-    finally:
-        _settings.early_stop = before
-
-
-class GraphExecGroup:
-    """The backward passes inside the block share one second run of each segment, and must not overlap.
-
-    CheckpointError for a pass that needs what an earlier one of the group has used.
-    """
-
-    def __enter__(self):
-        group = getattr(_settings, "group", None)
-        if group is not None:
-            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {group}")
-        _settings.group = self
-        return self
-
-    def __exit__(self, *error):
-        _settings.group = None
-
-
-@contextlib.contextmanager
-def set_checkpoint_debug_enabled(enabled):
-    """True: errors of segments called inside the block tell the operations of both runs, as with `debug=True`.
-
-    What is set here counts more than the argument `debug` of a checkpoint; None leaves it to the argument.
-    """
-    before = getattr(_settings, "debug", None)
-    _settings.debug = enabled
-    try:
-        yield
-    finally:
-        _settings.debug = before
 
 
 def noop_context_fn():
@@ -110,8 +62,8 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
-    setting, log = getattr(_settings, "debug", None), None
-    if debug if setting is None else setting:
+    log = None
+    if debug:
         if context_fn is not noop_context_fn:
             raise ValueError("debug=True is incompatible with non-default context_fn")
         from course_lib.native.checkpoint_log import OperationLog  # few programs need that file
@@ -219,14 +171,13 @@ class Segment:
         self.function, self.args, self.kwargs = function, [self.keep(arg) for arg in args], kwargs
         self.first_context, self.second_context = context_fn()
         self.check_forms = determinism_check == "default"
-        setting = getattr(_settings, "early_stop", None)
-        self.early_stop = early_stop if setting is None else setting
+        self.early_stop = early_stop
         self.random_state = random_state() if preserve_rng_state else None
         self.forms = []  # of each saved tensor: shape, type, device
         self.places = []  # a weak reference to the place of each: it dies with its node
         self.finished = False  # the first run has ended; a backward pass may begin before
         self.may_differ = False  # a second run has overtaken the first, and so cannot be compared with it
-        self.runs = weakref.WeakKeyDictionary()  # backward pass, or group of them -> its _Run
+        self.runs = weakref.WeakKeyDictionary()  # backward pass -> its _Run
         self.log = None  # with debug=True: the OperationLog
 
     def first_run(self, args):
@@ -273,14 +224,13 @@ class Segment:
         What was handed out is let go at once, so that memory falls while the pass goes on. CheckpointError when it
         is asked for again.
         """
-        group = getattr(_settings, "group", None)
-        key = group or state.task or _Run()  # outside of a backward pass, each reading makes a run of its own
+        key = state.task or _Run()  # outside of a backward pass, each reading makes a run of its own
         run = self.runs.get(key)
         if run is None:
             run = self.second_run()
             self.runs[key] = run
         if place.number not in run.caught:
-            raise CheckpointError(UNPACKED_TWICE.format(OVERLAPPING if group else ""))
+            raise CheckpointError(UNPACKED_TWICE)
         return run.caught.pop(place.number)
 
     def second_run(self):
@@ -351,17 +301,13 @@ class Segment:
 
 
 UNPACKED_TWICE = (
-    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. {}If you are "
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
     "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details "
     "on your use case."
 )
 SUPPRESSED = (
     "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the "
     "checkpointed forward. This is not supported because checkpoint cannot return a value for a failed forward."
-)
-OVERLAPPING = (
-    "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute gradients) "
-    "is not allowed while under the torch.utils.checkpoint.GraphExecGroup context. "
 )
 HINT = (
     "Tip: the checkpointed function must do the same thing both times. Look for a branch on something that "
@@ -414,3 +360,7 @@ class CheckpointFunction(Function):
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(arg.grad if isinstance(arg, Tensor) else None for arg in args))
+
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
+__getattr__, __dir__ = doors("torch.utils.checkpoint", __all__)

@@ -3,7 +3,6 @@
 PyTorch: torch/utils/data (dataset.py, sampler.py, dataloader.py, _utils/collate.py, _utils/fetch.py).
 """
 
-import bisect
 import copy
 import itertools
 import math
@@ -15,6 +14,7 @@ from course_lib.errors import not_supported
 from course_lib.native import creation
 from course_lib.native.generator import Generator
 from course_lib.native.joining import stack
+from course_lib.native.left_out import doors
 from course_lib.native.rare import multinomial
 from course_lib.tensor import Tensor
 
@@ -30,15 +30,9 @@ class Dataset:
     def __getitem__(self, index):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other):
-        return ConcatDataset([self, other])
-
 
 class IterableDataset(Dataset, Iterable):
     """A dataset that is only iterated over."""
-
-    def __add__(self, other):
-        return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
@@ -54,45 +48,6 @@ class TensorDataset(Dataset):
 
     def __len__(self):
         return self.tensors[0].size(0)
-
-
-class StackDataset(Dataset):
-    """Several datasets of equal length side by side: a sample is a tuple of theirs, or a dictionary by keyword."""
-
-    def __init__(self, *args, **kwargs):
-        if args and kwargs:
-            raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
-                "types are given."
-            )
-        self.datasets = args or kwargs
-        lengths = [len(dataset) for dataset in self._parts()]
-        if not lengths:
-            raise ValueError("At least one dataset should be passed")
-        if len({*lengths}) > 1:
-            raise ValueError("Size mismatch between datasets")
-        self._length = lengths[0]
-
-    def _parts(self):
-        return self.datasets.values() if isinstance(self.datasets, dict) else self.datasets
-
-    def _sample(self, parts):
-        return dict(zip(self.datasets, parts, strict=True)) if isinstance(self.datasets, dict) else tuple(parts)
-
-    def __getitem__(self, index):
-        return self._sample([dataset[index] for dataset in self._parts()])
-
-    def __getitems__(self, indices):
-        columns = [samples_of(dataset, indices) for dataset in self._parts()]
-        for column in columns:
-            if len(column) != len(indices):
-                raise ValueError(
-                    f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}"
-                )
-        return [self._sample(parts) for parts in zip(*columns, strict=True)]
-
-    def __len__(self):
-        return self._length
 
 
 class Subset(Dataset):
@@ -118,49 +73,6 @@ class Subset(Dataset):
 
     def __len__(self):
         return len(self.indices)
-
-
-class ConcatDataset(Dataset):
-    """Several datasets one after the other."""
-
-    def __init__(self, datasets):
-        self.datasets = list(datasets)
-        if not self.datasets:
-            raise AssertionError("datasets should not be an empty iterable")
-        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
-            raise AssertionError("ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = list(itertools.accumulate(len(dataset) for dataset in self.datasets))
-
-    def __len__(self):
-        return self.cumulative_sizes[-1]
-
-    def __getitem__(self, index):
-        if index < 0:
-            if -index > len(self):
-                raise ValueError("absolute value of index should not exceed dataset length")
-            index += len(self)
-        place = bisect.bisect_right(self.cumulative_sizes, index)
-        return self.datasets[place][index - (self.cumulative_sizes[place - 1] if place else 0)]
-
-
-class ChainDataset(IterableDataset):
-    """Several datasets that are only iterated over, one after the other."""
-
-    def __init__(self, datasets):
-        self.datasets = datasets
-
-    def _parts(self):
-        for dataset in self.datasets:
-            if not isinstance(dataset, IterableDataset):
-                raise AssertionError("ChainDataset only supports IterableDataset")
-            yield dataset
-
-    def __iter__(self):
-        for dataset in self._parts():
-            yield from dataset
-
-    def __len__(self):
-        return sum(len(dataset) for dataset in self._parts())
 
 
 def samples_of(dataset, indices):
@@ -194,14 +106,14 @@ def random_split(dataset, lengths, generator=None):
 # --- samplers ----------------------------------------------------------------------------------------------
 
 
-class Sampler:
+class _Sampler:
     """Numbers of samples, in the order in which they are wanted: subclass it and define `__iter__`."""
 
     def __iter__(self):
         raise NotImplementedError
 
 
-class SequentialSampler(Sampler):
+class SequentialSampler(_Sampler):
     """All numbers, in order."""
 
     def __init__(self, data_source):
@@ -224,7 +136,7 @@ def a_seed(generator=None):
     return creation.randint(0, 2**63, (), generator=generator).item()
 
 
-class RandomSampler(Sampler):
+class RandomSampler(_Sampler):
     """All numbers in a random order, or num_samples of them; with replacement each is drawn from all."""
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
@@ -257,21 +169,7 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
-class SubsetRandomSampler(Sampler):
-    """The given numbers in a random order."""
-
-    def __init__(self, indices, generator=None):
-        self.indices, self.generator = indices, generator
-
-    def __iter__(self):
-        order = creation.randperm(len(self.indices), generator=self.generator).tolist()
-        return (self.indices[i] for i in order)
-
-    def __len__(self):
-        return len(self.indices)
-
-
-class WeightedRandomSampler(Sampler):
+class WeightedRandomSampler(_Sampler):
     """Numbers drawn with the given chances: num_samples of them, with or without putting each back."""
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
@@ -294,7 +192,7 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
-class BatchSampler(Sampler):
+class BatchSampler(_Sampler):
     """Lists of the numbers that another sampler gives, so many at a time."""
 
     def __init__(self, sampler, batch_size, drop_last):
@@ -315,7 +213,7 @@ class BatchSampler(Sampler):
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
 
 
-class Endless(Sampler):
+class Endless(_Sampler):
     """The sampler of a dataset that is only iterated over: nobody looks at its numbers."""
 
     def __iter__(self):
@@ -355,18 +253,18 @@ def default_collate(batch):
 NO_BATCH = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
 
 
-def default_convert(data):
+def _default_convert(data):
     """One sample that is not put into a batch: NumPy's arrays and numbers become tensors, also inside containers."""
     if isinstance(data, Tensor | str | bytes):
         return data
     if hasattr(data, "__array__"):
         return data if data.dtype.kind in "SUO" else creation.as_tensor(data)
     if isinstance(data, Mapping):
-        return like_mapping(data, {key: default_convert(data[key]) for key in data})
+        return like_mapping(data, {key: _default_convert(data[key]) for key in data})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*(default_convert(value) for value in data))
+        return type(data)(*(_default_convert(value) for value in data))
     if isinstance(data, Sequence):
-        return like_sequence(data, [default_convert(value) for value in data])
+        return like_sequence(data, [_default_convert(value) for value in data])
     return data
 
 
@@ -438,7 +336,7 @@ class DataLoader:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
+        self.collate_fn = collate_fn or (_default_convert if batch_sampler is None else default_collate)
         self._length_was_asked = None
 
     def __setattr__(self, name, value):
@@ -524,3 +422,10 @@ class LoaderIterator:
         if not samples or self.loader.drop_last and len(samples) < len(place):
             raise StopIteration
         return samples
+
+
+__all__ = """
+    BatchSampler DataLoader Dataset IterableDataset RandomSampler SequentialSampler Subset TensorDataset
+    WeightedRandomSampler default_collate random_split
+""".split()
+__getattr__, __dir__ = doors("torch.utils.data", __all__)

@@ -16,29 +16,28 @@ VALUES = """
     torch.hstack([a, b]) | torch.vstack([a, b]) | a.sum_to_size(3) | a.repeat_interleave(2, 0) | a.all() | a.any()
     a.argmin(0) | a.argsort(0) | a.nonzero() | a.div(b, rounding_mode='floor') | a.div(2, rounding_mode='trunc')
     a.floor_divide(b) | a.pow(0.5) | a.sub(b, alpha=2) | ~a | a.logical_not() | a.std(0, keepdim=True) | a.amax()
-    a.amax((0, -1)) | a.sum(0, True) | a.prod(-1, True) | a.var(correction=0) | a.var(-1, keepdim=True) | a.norm(1)
-    a.norm(2, 0) | a.norm(float('inf')) | a.norm(p=3) | a.mean((0, -1), True) | a.sort(0, True).indices
-    a.topk(2, 0).values | a.topk(1, largest=False).values | a.gather(0, torch.zeros_like(a[:1]).long()) | a.cumsum(-1)
-    a.cumprod(-1) | a.logsumexp((0, -1)) | a.softmax(-1) | a.log_softmax(0) | a.all(0) | a.any(-1)
-    F.binary_cross_entropy(a.sigmoid(), b.sigmoid()) | F.cross_entropy(a, torch.tensor([0, 1]))
-    F.nll_loss(a.log_softmax(-1), torch.tensor([1, 0])) | F.smooth_l1_loss(a, b)
-    F.layer_norm(a, a.shape[-1:], eps=0.1) | F.hardtanh(a) | F.relu6(a) | F.selu(a) | F.celu(a) | F.mish(a)
-    F.softsign(a) | F.normalize(a, dim=0) | F.pad(a, (1, 1)) | F.pad(a, (0, -1))
-    F.embedding(torch.tensor([0, 1]), a) | F.threshold(a, 0.5, 0.0) | F.kl_div(a, b) | F.prelu(a, b[:1])
-    F.softmin(a, 0) | F.tanhshrink(a) | F.hardsigmoid(a) | F.hardswish(a) | F.mse_loss(a, b, reduction='sum')
-    F.l1_loss(a, b, reduction='none') | F.softplus(a, beta=2) | F.leaky_relu(a, 0.1) | F.elu(a, alpha=0.5)
-    torch.linalg.norm(a) | torch.linalg.vector_norm(a) | a.new_ones(3).requires_grad_() | a.new_full((2,), 1.5)
-    torch.as_tensor(a) | torch.full((3,), 2.0).requires_grad_() | torch.linspace(0, 1, 3).to(a)
-    torch.scalar_tensor(2.0).to(a) | torch.autograd.functional.vjp(lambda t: t * t, a, torch.ones_like(a))[1].clone()
-    a[..., None, 0] | a[-1:] | a[0, ...] | a[[1, 0]] | a[torch.tensor([True, False])] | a[None, None] | a[k:, None]
-    a[..., ::2] | a[torch.tensor(0)] | a[:, [0, 1]] | a[torch.tensor([[0, 1], [1, 0]])] | a[0:0] | a[1, 1:]
+    a.amax((0, -1)) | a.sum(0, True) | a.prod(-1, True) | a.var(correction=0) | a.var(-1, keepdim=True)
+    a.norm(1) | a.norm(2, 0) | a.norm(float('inf')) | a.norm(p=3) | a.mean((0, -1), True)
+    a.sort(0, True).indices | a.topk(2, 0).values | a.topk(1, largest=False).values
+    a.gather(0, torch.zeros_like(a[:1]).long()) | a.cumsum(-1) | a.cumprod(-1) | a.logsumexp((0, -1))
+    a.softmax(-1) | a.log_softmax(0) | a.all(0) | a.any(-1) | F.binary_cross_entropy(a.sigmoid(), b.sigmoid())
+    F.cross_entropy(a, torch.tensor([0, 1])) | F.nll_loss(a.log_softmax(-1), torch.tensor([1, 0]))
+    F.smooth_l1_loss(a, b) | F.layer_norm(a, a.shape[-1:], eps=0.1) | F.normalize(a, dim=0) | F.pad(a, (1, 1))
+    F.pad(a, (0, -1)) | F.embedding(torch.tensor([0, 1]), a) | F.threshold(a, 0.5, 0.0) | F.kl_div(a, b)
+    F.mse_loss(a, b, reduction='sum') | F.l1_loss(a, b, reduction='none') | F.softplus(a, beta=2)
+    F.leaky_relu(a, 0.1) | F.elu(a, alpha=0.5) | torch.linalg.norm(a) | torch.linalg.vector_norm(a)
+    a.new_ones(3).requires_grad_() | a.new_full((2,), 1.5) | torch.as_tensor(a)
+    torch.full((3,), 2.0).requires_grad_() | torch.linspace(0, 1, 3).to(a) | torch.scalar_tensor(2.0).to(a)
+    torch.autograd.functional.vjp(lambda t: t * t, a, torch.ones_like(a))[1].clone() | a[..., None, 0] | a[-1:]
+    a[0, ...] | a[[1, 0]] | a[torch.tensor([True, False])] | a[None, None] | a[k:, None] | a[..., ::2]
+    a[torch.tensor(0)] | a[:, [0, 1]] | a[torch.tensor([[0, 1], [1, 0]])] | a[0:0] | a[1, 1:]
     checkpoint(lambda t: t.sin() * t, a, use_reentrant=False) | checkpoint(lambda t: t.exp(), a, use_reentrant=True)
     F.huber_loss(a, b) | F.huber_loss(a, b, reduction='none') | F.binary_cross_entropy_with_logits(a, b.sigmoid())
     F.binary_cross_entropy_with_logits(a, b) | F.binary_cross_entropy(a, b) | F.cosine_similarity(a, b, 0)
-    F.cosine_similarity(a, b, -1) | a.addcdiv(a, b) | b.addcdiv(a, b, value=2) | F.margin_ranking_loss(a, b, b.sign())
-    F.hinge_embedding_loss(a, b.sign()) | F.kl_div(a, b, reduction='batchmean') | a.sort(stable=True, dim=0).indices
-    F.smooth_l1_loss(a, b, beta=0.5) | F.cross_entropy(a, b.softmax(-1)) | F.nll_loss(a, b) | (a * b).sum(0)
-    a.mul(b).add(1).exp().mean() | a.T @ a | (a - a.mean()).square().mean()
+    F.cosine_similarity(a, b, -1) | a.addcdiv(a, b) | b.addcdiv(a, b, value=2)
+    F.kl_div(a, b, reduction='batchmean') | a.sort(stable=True, dim=0).indices | F.smooth_l1_loss(a, b, beta=0.5)
+    F.cross_entropy(a, b.softmax(-1)) | F.nll_loss(a, b) | (a * b).sum(0) | a.mul(b).add(1).exp().mean() | a.T @ a
+    (a - a.mean()).square().mean()
 """
 CHANGES = """
     a.floor_() | a.round_() | a.index_copy_(0, torch.tensor([0]), b[:1])

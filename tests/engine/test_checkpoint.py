@@ -67,8 +67,7 @@ def how_often_it_runs(torch):
     y.backward()
     early = list(log)
     log.clear()
-    with torch.utils.checkpoint.set_checkpoint_early_stop(False):
-        checkpoint(segment, x, use_reentrant=False).sum().backward()
+    checkpoint(segment, x, use_reentrant=False, early_stop=False).sum().backward()
     return [early, log, result(lambda: y.backward()), seen(x.grad)]
 
 
@@ -206,9 +205,9 @@ def test_a_segment_keeps_no_activation(torch):
 
 
 def test_debug_tells_the_operations_of_both_runs(torch):
-    """With debug=True, or set_checkpoint_debug_enabled, a CheckpointError lists both runs; without it does not."""
+    """With debug=True a CheckpointError lists both runs; without it does not."""
     tools, heard = torch.utils.checkpoint, []
-    for debug, setting in ((True, None), (False, None), (False, True), (True, False)):
+    for debug in (True, False):
         calls = []
 
         def segment(t, calls=calls):
@@ -216,8 +215,7 @@ def test_debug_tells_the_operations_of_both_runs(torch):
             h = t * t
             return (h.exp() if len(calls) == 1 else h).sin()
 
-        with tools.set_checkpoint_debug_enabled(setting):
-            y = tools.checkpoint(segment, leaf(torch), use_reentrant=False, debug=debug)
+        y = tools.checkpoint(segment, leaf(torch), use_reentrant=False, debug=debug)
         with pytest.raises(tools.CheckpointError) as caught:
             y.sum().backward()
         text = str(caught.value)
@@ -225,7 +223,7 @@ def test_debug_tells_the_operations_of_both_runs(torch):
             "Operations executed during the original forward:", "Operations executed during recomputation:"
         )])  # fmt: skip
 
-    assert heard == [[True, True], [False, False], [True, True], [False, False]]
+    assert heard == [[True, True], [False, False]]
 
 
 def test_debug_names_the_first_difference():

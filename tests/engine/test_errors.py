@@ -1759,10 +1759,6 @@ programs(
     state_of_numbers_in_a_list=lambda torch: torch.Generator().set_state([1]),
     list_not_copied=lambda torch: torch.asarray([1], copy=False),
     array_of_another_type_not_copied=lambda torch: torch.asarray(np.ones(1), dtype=torch.int64, copy=False),
-    padding_of_nothing=lambda torch: torch.nn.utils.rnn.pad_sequence([]),
-    padding_of_a_number=lambda torch: torch.nn.utils.rnn.pad_sequence(3),
-    padding_of_numbers=lambda torch: torch.nn.utils.rnn.pad_sequence([1, 2]),
-    padding_above=lambda torch: torch.nn.utils.rnn.pad_sequence([torch.ones(1)], padding_side="above"),
 )
 
 
@@ -1822,7 +1818,7 @@ ELSEWHERE = {
     ("native/threads.py", "on_another_stack"): "tests/engine/test_nested_passes.py",
     ("ops.py", "__getattr__"): "what no row has, only Python itself asks for: a copy, a pickle",
 }
-NN = ("kernels_nn.py", "derivatives_nn.py", "kernels_images.py", "derivatives_images.py")
+NN = ("kernels_nn.py", "derivatives_nn.py")
 LISTED_FILES = [p for p in sorted([*ENGINE.glob("*.py"), *ENGINE.glob("native/*.py")]) if p.name not in NN]
 LISTED_FILES += [ENGINE / "autograd/__init__.py", ENGINE / "autograd/graph.py", ENGINE / "autograd/function.py"]
 

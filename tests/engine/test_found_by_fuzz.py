@@ -963,8 +963,6 @@ FOUND = {
         {INTEGERS}
         r2 = r1.clamp_min(0.5)
         r3 = (r1 > 0).clamp_max(1)
-        r4 = F.relu6(r1)
-        r5 = F.hardtanh(r1)
         r6 = F.threshold(r1, 0.5, 0.0)
     """,
     "the gradient of an angle at the origin": """
@@ -1045,14 +1043,6 @@ FOUND = {
         r1 = F.layer_norm(r0.t(), (2,))
         r2 = r1.view(-1)
     """,
-    "an infinite gradient of what was cut off": """
-        r0 = torch.tensor([-2.0, 0.5, 3.0], requires_grad=True)
-        r1 = F.hardtanh(r0) + 1
-        r1.log().sum().backward()
-        r2 = F.hardsigmoid(r0)
-        r0.grad = None
-        r2.sum().backward(create_graph=True)
-    """,
     "a table without columns": """
         r0 = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
         r1 = F.embedding(torch.tensor([0, 1]), r0)
@@ -1123,11 +1113,8 @@ FOUND = {
         {INTEGERS}
         r2 = r1.hypot(r1)
         r4 = (r1 > 0).median()
-        r5 = F.celu(r1)
-        r6 = F.hardswish(r1)
         r7 = F.layer_norm(r1, (3,))
         r8 = F.smooth_l1_loss(r1, r1)
-        r9 = F.prelu(torch.ones(3), torch.ones(3))
         r10 = F.nll_loss(torch.ones(3), r1)
         r11 = F.pad(torch.ones(3), (1, 1, 1, 1))
         r12 = (r1 > 0).div(r1 > 0, rounding_mode='floor')
@@ -1168,18 +1155,6 @@ FOUND = {
         r2 = r1.grad_fn(torch.ones_like(r1))[1]
         r1.sum().backward()
     """,
-    "infinite gradients of the slopes of elu, selu and celu": """
-        r0 = torch.tensor([-1.0, 0.0, 2.0, -3.0], dtype=torch.float64, requires_grad=True)
-        r1 = (F.elu(r0) * F.selu(r0) * F.celu(r0)).sum()
-        r2 = torch.autograd.grad(r1, r0, create_graph=True)[0]
-        (r2 * float('inf')).sum().backward()
-    """,
-    "the gradient of hardsigmoid is not differentiated again": """
-        r0 = torch.tensor([[0.5, 1.0], [2.0, -0.25]], dtype=torch.float64, requires_grad=True)
-        r1 = F.hardsigmoid(r0)
-        r2 = torch.autograd.grad((r1 * r1).sum(), r0, create_graph=True)[0].clone()
-        (r2 * r2).sum().backward()
-    """,
     "retain_grad of an input comes before a gradient is refused": """
         r0 = torch.tensor([[0.5, 1.25, 2.0], [3.0, -1.5, 0.75]], dtype=torch.float64, requires_grad=True)
         r2 = r0.triu()
@@ -1216,12 +1191,6 @@ FOUND = {
     "truth values of shapes that do not fit, their remainder": """
         r0 = torch.tensor([True, False, True])
         r1 = torch.tensor([True, False]).remainder(r0)
-    """,
-    "the gradient of hardtanh at NaN": """
-        r0 = torch.tensor([0.5, 1.5, -2.0], dtype=torch.float64, requires_grad=True)
-        r1 = F.hardtanh(torch.fmod(r0, r0 > r0))
-        r2 = F.relu6(torch.fmod(r0, r0 > r0))
-        (r1 * (r1 + 1) + r2 * r1).sum().backward()
     """,
     "losses of mixed types": f"""
         {FLOATS}
@@ -1274,13 +1243,12 @@ FOUND = {
             g.clone() for g in torch.autograd.grad(F.mse_loss(r0, r1.expand(2, 3)) ** 2, [r0, r1], create_graph=True)]
         r5, r6 = [g.clone() for g in torch.autograd.grad((r3 * r3).sum() + (r4 * r4).sum(), [r0, r1])]
     """,
-    "second derivatives of losses and hardswish at infinite elements": """
+    "second derivatives of losses at infinite elements": """
         r0 = torch.tensor([0.5, float('inf'), 1.0, float('nan')], dtype=torch.float64, requires_grad=True)
         r1 = torch.tensor([1.0, 0.5, 3.0, 1.0], dtype=torch.float64, requires_grad=True)
         r2 = F.huber_loss(r0, r1, reduction='none')
         r3 = F.smooth_l1_loss(r0, r1, reduction='none', beta=0.75)
-        r4 = F.hardswish(r0 * r1)
-        (r2 * r2 + r3 * r3 + r4 * r4).sum().backward(create_graph=True)
+        (r2 * r2 + r3 * r3).sum().backward(create_graph=True)
         r5 = torch.autograd.grad((r0.grad * r0.grad).sum(), r0, retain_graph=True)[0].clone()
         r6 = torch.autograd.grad((r0.grad * r0.grad).sum(), r1, retain_graph=True)[0].clone()
         r7 = torch.autograd.grad((r1.grad * r1.grad).sum(), r1, retain_graph=True)[0].clone()
@@ -1354,31 +1322,13 @@ FOUND = {
         r11 = F.cross_entropy(r1[..., None, None], r1[..., None].long())
         r12 = F.cross_entropy(r1[..., None, None], r1[..., None].long(), r0.detach()[:2])
         r13 = F.cross_entropy(r1[..., None], r1[:, :1].long(), r0.detach()[:2])
-        r5 = F.margin_ranking_loss(r0, r1, r1)
-        r6 = F.margin_ranking_loss(r0 > 0, r0 > 0, r0 > 0)
-        r7 = F.hinge_embedding_loss(r0.long(), r0)
-        r8 = F.hinge_embedding_loss(r0 > 0, r0)
-        r9 = F.hinge_embedding_loss(r0.long(), r0, margin=0.5, reduction='none')
     """,
     "nodes of losses": f"""
         {VECTOR}
-        r1 = F.margin_ranking_loss(r0, r0 * 2, r0, reduction='none')
-        r2 = F.hinge_embedding_loss(r0, r0.detach().sign(), reduction='none')
         r3 = F.kl_div(r0[0], r0.detach().exp(), reduction='batchmean')
         r4 = F.cross_entropy(r0, r0.detach().softmax(0))
         r5 = F.cross_entropy(r0[:0], r0[:0])
-        r6 = F.prelu(r0[0], r0[1])
-        (r1.sum() + r2.sum() + r3 + r4 + r6).backward()
-    """,
-    "the second derivative of prelu at 0": """
-        r0 = torch.tensor([0.5, 0.0, -2.0], dtype=torch.float64, requires_grad=True)
-        r1 = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
-        r2 = F.prelu(r0, r1)
-        r3, r4 = torch.autograd.grad((r2 * r2).sum(), [r0, r1], create_graph=True)
-        r5 = torch.autograd.grad((r3 * float('inf')).sum(), [r0, r1], retain_graph=True)[0].clone()
-        r6 = torch.autograd.grad((r3 * float('inf')).sum(), [r0, r1], retain_graph=True)[1].clone()
-        r7 = torch.autograd.grad((r4 * float('inf')).sum(), [r0, r1], retain_graph=True)[0].clone()
-        r8 = torch.autograd.grad((r4 * float('inf')).sum(), [r0, r1], retain_graph=True)[1].clone()
+        (r3 + r4).backward()
     """,
     "a quotient of integers in addcdiv": f"""
         {VECTOR}
@@ -1575,7 +1525,6 @@ FOUND = {
         r2 = F.nll_loss(r0 > 0, torch.tensor([2, 7]))
         r3 = F.nll_loss(r0[..., None, None], torch.tensor([[[2]], [[0]]]))
         r4 = F.cross_entropy(torch.zeros(0, 2) > 0, torch.zeros(0).long())
-        r5 = F.margin_ranking_loss(r0, r0, r0)
     """,
     "a Function's gradient fits the form that an input had when its node was made": """
         r0 = torch.tensor([[[0.5, 1.0, -1.0]], [[2.0, -0.25, 0.0]]], dtype=torch.float64, requires_grad=True)

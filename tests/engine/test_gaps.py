@@ -495,19 +495,6 @@ def test_what_nobody_has_is_an_attribute_error(torch):
             owner.nothing_like_this  # noqa: B018
 
 
-def test_every_name_that_is_left_out_is_pytorch_s(real_torch):
-    """Nothing in the list is there after all, here or by a slip of the pen nowhere."""
-    torch = real_torch
-    from course_lib.native.left_out import INSTEAD
-
-    owners = {"torch": (course_lib, torch), "torch.autograd": (course_lib.autograd, torch.autograd),
-              "torch.Tensor": (course_lib.Tensor, torch.Tensor)}  # fmt: skip
-    for where, names in INSTEAD.items():
-        ours, theirs = owners[where]
-        assert [name for name in names if hasattr(ours, name)] == []
-        assert [name for name in names if not hasattr(theirs, name)] == []
-
-
 @pytest.mark.parametrize("seen", [True, False], ids=["the caller holds the gradient", "nobody holds it"])
 @pytest.mark.parametrize(
     "shape, change",

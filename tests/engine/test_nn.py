@@ -64,9 +64,7 @@ def counted(torch, module):
 
 # --- functions: value, node, saved tensors, first and second derivatives -----------------------------------
 
-ACTIVATIONS = """
-    relu6 hardtanh selu celu mish softsign tanhshrink hardswish logsigmoid gelu silu softplus elu
-""".split()
+ACTIVATIONS = "logsigmoid gelu silu softplus elu".split()
 LOSSES = "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits".split()
 TARGETS, IGNORING = [0, 3, 1], [[0, 3], [1, -100], [2, 2]]
 
@@ -110,7 +108,6 @@ FUNCTIONS |= {
         numbers(4, low=0.5),
     ),
     "gelu tanh": function(lambda F, x: F.gelu(x, approximate="tanh"), numbers(3, 4)),
-    "prelu": function(lambda F, x, w: F.prelu(x, w), numbers(3, 4), numbers(4)),
     "threshold": function(lambda F, x: F.threshold(x, 0.5, 0.2), numbers(3, 4)),
     "linear": function(lambda F, x, w, b: F.linear(x, w, b), numbers(3, 4), numbers(2, 4), numbers(2)),
     "linear 3d": function(lambda F, x, w, b: F.linear(x, w, b), numbers(2, 3, 4), numbers(2, 4), numbers(2)),
@@ -242,13 +239,10 @@ def printed_modules(torch):
         nn.RNNCell(2, 3, nonlinearity="relu"),
         nn.LSTMCell(2, 3, bias=False),
         nn.Flatten(),
-        nn.Unflatten(1, (2, 3)),
         nn.GELU(),
         nn.Softmax(dim=1),
         nn.LeakyReLU(0.1),
         nn.Softplus(),
-        nn.Hardtanh(),
-        nn.PReLU(),
         nn.MaxPool2d(2),
         nn.CrossEntropyLoss(),
         nn.Identity(),
@@ -316,7 +310,7 @@ def containers(torch):
     s = nn.Sequential(nn.ReLU(), nn.Tanh()).append(nn.Sigmoid())
     s.insert(1, nn.Identity())
     del s[0]
-    s[0] = nn.Softsign()
+    s[0] = nn.Softplus()
     found = [repr(s), len(s), repr(s[1:]), repr(s[-1]), repr(s + s), error(lambda: s[5]), error(lambda: s["0"])]
     items = nn.ModuleList([nn.ReLU()])
     items += [nn.Tanh()]
@@ -642,7 +636,6 @@ def inits(torch):
     init, w = torch.nn.init, torch.empty(2, 3)
     found = [
         seen(init.constant_(w, 2.0)),
-        seen(init.eye_(w)),
         w._version,
         seen(init.ones_(torch.nn.Parameter(torch.zeros(2)))),
     ]
@@ -745,20 +738,6 @@ def test_every_class_of_layers_is_found_again_by_its_name(name):
     assert pickle.loads(pickle.dumps(cls)) is cls
 
 
-def test_hooks_on_state_dicts_in_the_older_form(torch):
-    """Without the module as an argument, and with a result that takes the state dict's place."""
-    layer, calls = torch.nn.Linear(1, 1), []
-    layer._register_load_state_dict_pre_hook(lambda state, prefix, *rest: calls.append((sorted(state), prefix)))
-    layer._register_load_state_dict_pre_hook(lambda module, *rest: calls.append(module is layer), with_module=True)
-    layer.load_state_dict(layer.state_dict())
-    handle = layer._register_state_dict_hook(lambda module, state, prefix, metadata: {"kept": len(state)})
-    replaced = layer.state_dict()
-    handle.remove()
-
-    assert calls == [(["bias", "weight"], ""), True]
-    assert replaced == {"kept": 2} and len(layer.state_dict()) == 2
-
-
 STATES = {
     "input of one dimension": lambda torch, layer: layer(torch.ones(4)),
     "input of four": lambda torch, layer: layer(torch.ones(1, 1, 1, 2)),
@@ -776,7 +755,7 @@ def state_of(torch, layer, *shape):
     return (torch.ones(*shape),) * 2 if isinstance(layer, torch.nn.LSTM) else torch.ones(*shape)
 
 
-@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("kind", ["RNN", "LSTM"])
 @pytest.mark.parametrize("name", [name for name in STATES if name != "second part too large"])
 def test_states_that_do_not_fit_are_refused(kind, name, real_torch):
     """The message says how many dimensions, or which sizes, the input and the state should have."""
@@ -809,21 +788,6 @@ def test_what_module_helpers_leave_out_is_said():
     for name in ("half", "bfloat16"):
         with pytest.raises(NotImplementedError, match=f"Module.{name}()"):
             getattr(course_lib.nn.Linear(1, 1), name)()
-
-
-def test_functions_with_an_underscore_write_into_their_input(torch):
-    """F.relu_ and the others give the input itself, counted once."""
-    F = torch.nn.functional
-    for name, arguments in [
-        ("relu_", ()), ("leaky_relu_", (0.5,)), ("elu_", (2.0,)), ("selu_", ()), ("celu_", (2.0,)),
-        ("hardtanh_", (-0.5, 0.5)), ("threshold_", (0.0, 9.0)),
-    ]:  # fmt: skip
-        x = torch.tensor([-1.0, 2.0])
-        expected = getattr(F, name.removesuffix("_"))(x, *arguments)
-        y = getattr(F, name)(x, *arguments)
-
-        assert y is x and x._version == 1
-        assert x.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("arguments", [(1, 2), ("a", None), (None, 2)], ids=str)

@@ -186,13 +186,6 @@ def test_arithmetic_with_arrays(torch):
         matrix(torch) * array[0:1]
 
 
-def test_variable_is_an_old_name(torch):
-    """autograd.Variable makes a leaf of a tensor, and every tensor is one."""
-    x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
-
-    assert type(x) is torch.Tensor and x.requires_grad and isinstance(torch.ones(1), torch.autograd.Variable)
-
-
 def test_set_without_a_source(torch):
     """set_() lets the tensor look at no memory."""
     assert torch.ones(2).set_().shape == (0,)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2] / "course_lib"
-LIBRARIES = "autograd", "backends", "linalg", "nn", "optim", "random", "utils"  # floor 6, in the order of their use
+LIBRARIES = "autograd", "linalg", "nn", "optim", "random", "utils"  # floor 6, in the order of their use
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
 ENGINE = [name for name in FILES if not name.startswith("teach/")]
 LONGEST = 60
@@ -167,8 +167,7 @@ def test_importing_loads_neither_teach_nor_what_only_some_need():
 
 LATER = [
     "anomaly", "autograd.anomaly_mode", "autograd.graph", "function", "native.composites_more", "native.generator",
-    "native.joining", "native.kernels_more", "native.limits", "native.methods_more", "native.rare", "native.twins",
-    "native.wider",
+    "native.kernels_more", "native.limits", "native.methods_more", "native.rare", "native.twins",
 ]  # fmt: skip
 
 

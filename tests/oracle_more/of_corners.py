@@ -148,13 +148,12 @@ def derivatives_in_checkpoints_in_derivatives(T):
         T.autograd.grad(a.sum(), x), T.autograd.grad(b.sum(), x)
         return x.sin()
 
-    d, c = (lambda f: slope_of(T, f)), (lambda f: segment(T, f))
     seen = []
     for early in (True, False):
-        with T.utils.checkpoint.set_checkpoint_early_stop(early):
-            for f in (waves, used_inside):
-                for made in (c(c(f)), d(c(c(f))), d(c(d(f))), c(d(d(c(f)))), d(c(d(c(d(c(f))))))):
-                    seen += [made(leaf(T, [0.7])).detach(), left_alive(T, made)]
+        d, c = (lambda f: slope_of(T, f)), (lambda f: segment(T, f, early_stop=early))  # noqa: B023
+        for f in (waves, used_inside):
+            for made in (c(c(f)), d(c(c(f))), d(c(d(f))), c(d(d(c(f)))), d(c(d(c(d(c(f))))))):
+                seen += [made(leaf(T, [0.7])).detach(), left_alive(T, made)]
     return seen
 
 
@@ -165,35 +164,9 @@ def two_checkpoints_in_one(T):
 
     seen = []
     for early in (True, False):
-        with T.utils.checkpoint.set_checkpoint_early_stop(early):
-            inner = slope_of(T, segment(T, both))
-            seen += [slope_of(T, f)(leaf(T, [0.1, 0.2])).detach() for f in (inner, segment(T, inner))]
-    return seen
-
-
-@program
-def early_stop_of_the_block_counts_more(T):
-    runs = []
-
-    def f(x):
-        y = x.sin().cos()
-        runs.append(1)
-        return y.clone()
-
-    seen = []
-    for blocks, options in (
-        ((), {}), ((), {"early_stop": False}), ((True,), {"early_stop": False}), ((False,), {"early_stop": True}),
-        ((False, True), {"early_stop": False}),
-    ):  # fmt: skip
-        before = [T.utils.checkpoint.set_checkpoint_early_stop(early) for early in blocks]
-        for block in before:
-            block.__enter__()
-        y = segment(T, f, **options)(leaf(T, 1.0))
-        for block in reversed(before):
-            block.__exit__(None, None, None)
-        runs.clear()
-        y.backward()
-        seen.append(len(runs))
+        inner = slope_of(T, segment(T, both, early_stop=early))
+        outer = segment(T, inner, early_stop=early)
+        seen += [slope_of(T, f)(leaf(T, [0.1, 0.2])).detach() for f in (inner, outer)]
     return seen
 
 
@@ -235,30 +208,6 @@ def saved_tensors_of_a_checkpointed_function(T):
     constant, x = T.tensor([5.0]), leaf(T, [2.0])
     segment(T, lambda x, c: function(T, forward, backward).apply(x.sin(), c))(x, constant).sum().backward()
     return [seen, x.grad]
-
-
-@program
-def backward_passes_that_share_a_second_run(T):
-    runs = []
-
-    def f(x):
-        runs.append(1)
-        y = x.sin().cos()
-        return y, y.sin().cos()
-
-    x = leaf(T, [1.0, 2.0])
-    y, z = segment(T, f)(x)
-    group = T.utils.checkpoint.GraphExecGroup
-    with group():
-        (slope,) = T.autograd.grad(z, y, T.ones(2))
-        slopes = T.autograd.grad(y, x, slope)
-    seen = [slopes, len(runs)]
-    out = segment(T, lambda x: x.sin().cos())(x)
-    with group():
-        out.sum().backward(retain_graph=True)
-        seen.append(raises(lambda: out.sum().backward()))
-        seen.append(raises(lambda: group().__enter__())[2][:40])
-    return seen
 
 
 @program
@@ -447,12 +396,9 @@ def names_of_functions_and_modes(T):
         def backward(ctx, grad):
             return grad * 2
 
-    x, autograd = leaf(T, [1.0]), T.autograd
+    x = leaf(T, [1.0])
     Doubled.apply(x * 1).sum().backward()
-    seen = [x.grad, autograd.is_multithreading_enabled()]
-    with autograd.set_multithreading_enabled(False):
-        seen.append(autograd.is_multithreading_enabled())
-    return [*seen, autograd.is_multithreading_enabled(), quiet(lambda: Doubled(True).inplace)]
+    return [x.grad, quiet(lambda: Doubled(True).inplace)]
 
 
 # --- the functional interface in strict mode ---------------------------------------------------------------

@@ -41,24 +41,6 @@ def random_splits(T):
 
 
 @program
-def datasets_put_together(T):
-    D = T.utils.data
-    a, b = D.TensorDataset(T.arange(3)), D.TensorDataset(T.arange(10, 12))
-    c = a + b
-    chained = counting(T, 2) + counting(T, 3)
-    wrong = D.ChainDataset([counting(T, 1), a])
-    stacked, named = D.StackDataset([1, 2], "ab"), D.StackDataset(x=[1, 2, 3], y=a)
-    return [
-        [c[i] for i in (0, 2, 3, -1, -5)], raises(lambda: c[5]), raises(lambda: c[-6]), c.cumulative_sizes,
-        raises(lambda: D.ConcatDataset([])), raises(lambda: D.ConcatDataset([a, chained])),
-        type(chained).__name__, list(chained), len(chained), raises(lambda: list(wrong)), raises(lambda: len(wrong)),
-        raises(lambda: D.TensorDataset()), raises(lambda: D.StackDataset()), raises(lambda: D.StackDataset([1], a=[1])),
-        stacked[1], len(stacked), stacked.__getitems__([1, 0]), named[2], named.__getitems__([1]),
-        raises(lambda: D.StackDataset(a, b)),
-    ]  # fmt: skip
-
-
-@program
 def datasets_that_hand_out_batches(T):
     D = T.utils.data
     asked = []
@@ -82,7 +64,6 @@ def datasets_that_hand_out_batches(T):
     data = AtOnce()
     loaded = [list(D.DataLoader(d, batch_size=2)) for d in (data, D.Subset(data, [4, 3, 1]))]
     loaded.append(list(D.DataLoader(data, batch_size=None)))
-    loaded.append(D.StackDataset(data, [1, 2, 3, 4, 5]).__getitems__([2, 0]))
     return [loaded, asked, raises(lambda: Wrong(data, [0]))]
 
 
@@ -99,9 +80,9 @@ def samplers(T):
         list(batches), len(batches), list(D.BatchSampler(range(7), 3, True)), len(D.BatchSampler(range(7), 3, True)),
         list(D.SequentialSampler("abc")), sorted(D.RandomSampler(range(5))), len(D.RandomSampler(range(5))),
         sorted(several[:3]), sorted(several[3:6]), len(several), len(drawn), {*drawn} <= {0, 1},
-        sorted(D.SubsetRandomSampler([3, 1, 2])), raises(lambda: D.RandomSampler([])),
+        raises(lambda: D.RandomSampler([])),
         raises(lambda: D.RandomSampler([1], replacement=1)), raises(lambda: D.BatchSampler([1], True, False)),
-        raises(lambda: D.BatchSampler([1], 2, 0)), raises(lambda: list(D.Sampler())),
+        raises(lambda: D.BatchSampler([1], 2, 0)), raises(lambda: D.TensorDataset()),
     ]  # fmt: skip
 
 
@@ -134,7 +115,7 @@ def what_a_loader_says_of_itself(T):
         [type(s).__name__ for s in (loader.sampler, loader.batch_sampler, D.DataLoader(data, shuffle=True).sampler)],
         loader.num_workers, loader.pin_memory, loader.timeout, loader.collate_fn.__name__, by_sampler.batch_size,
         len(by_sampler), list(by_sampler), len(passing), iter(passing) is passing, next(passing), list(passing),
-        warned(lambda: next(iter(pinned))), D.DataLoader(data, batch_size=None).collate_fn.__name__,
+        warned(lambda: next(iter(pinned))),
     ]  # fmt: skip
 
 
@@ -192,11 +173,8 @@ def normal_numbers_from_far_outside(T):
 
 
 @program
-def convolutions_that_copy_and_matrices_of_right_angles(T):
-    init = T.nn.init
-    shapes = (((2, 3, 3), 1), ((4, 2, 3, 2), 2), ((2, 1, 2, 2, 3), 2))
-    seen = [init.dirac_(T.ones(shape), groups) for shape, groups in shapes]
-    seen += [raises(lambda: init.dirac_(T.ones(3, 2, 2), 2)), raises(lambda: init.dirac_(T.ones(3, 2)))]
+def matrices_of_right_angles(T):
+    init, seen = T.nn.init, []
     for shape in ((3, 5), (5, 3), (2, 2, 3)):
         q = init.orthogonal_(T.empty(shape), gain=2).reshape(shape[0], -1)
         product = q @ q.T if len(q) <= len(q[0]) else q.T @ q

@@ -424,21 +424,20 @@ def saved_names_of_many(T):
         x*w | x*c | c*x | x/w | x/c | c/x | x+w | x-w | x**2 | x**w | 2**x | x**c | x.exp() | x.log() | x.sqrt()
         | x.sin() | x.tanh() | x.sigmoid() | x.relu() | x.abs() | x.neg() | x.reciprocal() | x.sum() | x.sum(0)
         | x.mean() | x.mean(1) | x.max() | x.max(1)[0] | x.min(0)[0] | x.amax(1) | x.prod() | x.prod(0) | x.var()
-        | x.std(0) | x.norm() | x.norm(dim=1) | x.logsumexp(1) | x.softmax(1) | x.log_softmax(0) | x.cumsum(0)
-        | x@x.t() | x.mv(c[0]) | x[0].dot(x[1]) | x.t() | x[0] | x[:,1] | x[c>0] | x[T.tensor([0])] | x.view(6)
-        | x.reshape(6) | x.expand(2,2,3) | x.repeat(2,1) | x.unsqueeze(0) | x.permute(1,0) | T.cat([x,x])
-        | T.stack([x,x]) | T.where(x>1,x,c) | T.where(x>1,x,x*2) | x.clamp(0,1) | x.clamp(min=0) | T.maximum(x,w)
-        | x.masked_fill(x>1,0.) | x.gather(1,T.tensor([[0],[1]])) | x.index_select(0,T.tensor([0]))
-        | x.scatter_add(0,T.tensor([[0,0,0]]),w) | x.index_add(0,T.tensor([0]),w) | x.sort(1)[0] | x.topk(1)[0]
-        | x.triu() | x.flip(0) | x.double() | x.clone() | F.mse_loss(x,c) | F.l1_loss(x,c)
-        | F.cross_entropy(x,T.tensor([0,1])) | F.linear(x,w) | F.linear(x,w,T.ones(1)) | F.dropout(x,0.5) | F.gelu(x)
-        | F.softplus(x) | F.leaky_relu(x) | F.silu(x) | F.elu(x) | F.layer_norm(x,(3,)) | F.embedding(T.tensor([0]),x)
-        | F.nll_loss(x,T.tensor([0,1])) | F.binary_cross_entropy_with_logits(x,c) | T.lerp(x, c,0.3) | x.addcmul(x,c)
-        | x.diagonal() | x.unbind(0)[0] | x.split(1)[0] | x.square() | x.rsqrt() | x.floor() | x.sign() | x.round()
-        | T.ones(2,2).addmm(x,x.t()) | T.outer(x[0],x[1]) | T.bmm(x[None],x.t()[None]) | x.inner(w)
-        | F.conv1d(x[None],T.ones(1,2,1)) | F.batch_norm(x,None,None,training=True) | F.huber_loss(x,c)
-        | F.smooth_l1_loss(x,c) | F.kl_div(x,c) | F.normalize(x) | F.softmax(x,1) | F.hardtanh(x) | F.relu6(x)
-        | F.logsigmoid(x) | F.softmin(x,1) | F.one_hot(T.tensor([1])).float()*1
+        | x.std(0) | x.norm() | x.norm(dim=1) | x.logsumexp(1) | x.softmax(1) | x.log_softmax(0) | x.cumsum(0) | x@x.t()
+        | x.mv(c[0]) | x[0].dot(x[1]) | x.t() | x[0] | x[:,1] | x[c>0] | x[T.tensor([0])] | x.view(6) | x.reshape(6)
+        | x.expand(2,2,3) | x.repeat(2,1) | x.unsqueeze(0) | x.permute(1,0) | T.cat([x,x]) | T.stack([x,x])
+        | T.where(x>1,x,c) | T.where(x>1,x,x*2) | x.clamp(0,1) | x.clamp(min=0) | T.maximum(x,w) | x.masked_fill(x>1,0.)
+        | x.gather(1,T.tensor([[0],[1]])) | x.index_select(0,T.tensor([0])) | x.scatter_add(0,T.tensor([[0,0,0]]),w)
+        | x.index_add(0,T.tensor([0]),w) | x.sort(1)[0] | x.topk(1)[0] | x.triu() | x.flip(0) | x.double() | x.clone()
+        | F.mse_loss(x,c) | F.l1_loss(x,c) | F.cross_entropy(x,T.tensor([0,1])) | F.linear(x,w)
+        | F.linear(x,w,T.ones(1)) | F.dropout(x,0.5) | F.gelu(x) | F.softplus(x) | F.leaky_relu(x) | F.silu(x)
+        | F.elu(x) | F.layer_norm(x,(3,)) | F.embedding(T.tensor([0]),x) | F.nll_loss(x,T.tensor([0,1]))
+        | F.binary_cross_entropy_with_logits(x,c) | T.lerp(x, c,0.3) | x.addcmul(x,c) | x.diagonal() | x.unbind(0)[0]
+        | x.split(1)[0] | x.square() | x.rsqrt() | x.floor() | x.sign() | x.round() | T.ones(2,2).addmm(x,x.t())
+        | T.outer(x[0],x[1]) | T.bmm(x[None],x.t()[None]) | x.inner(w) | F.conv1d(x[None],T.ones(1,2,1))
+        | F.batch_norm(x,None,None,training=True) | F.huber_loss(x,c) | F.smooth_l1_loss(x,c) | F.kl_div(x,c)
+        | F.normalize(x) | F.softmax(x,1) | F.logsigmoid(x) | F.one_hot(T.tensor([1])).float()*1
     """
     out = []
     for e in map(str.strip, expressions.split("|")):

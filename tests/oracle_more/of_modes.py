@@ -447,9 +447,3 @@ def version_error_in_anomaly(T):
     return [e[1], e[2][:120]]
 
 
-@program
-def multithreading_switch(T):
-    with T.autograd.set_multithreading_enabled(False):
-        x = leaf(T, [1.0])
-        (x * 2).sum().backward()
-    return x.grad

@@ -25,7 +25,7 @@ def pictures_in_shuffled_batches(T):
     T.manual_seed(3)
     n, F, data = T.nn, T.nn.functional, T.utils.data
     net = n.Sequential(
-        n.Conv2d(3, 4, 3, padding=1), n.BatchNorm2d(4), n.ReLU(), n.MaxPool2d(2), n.Dropout2d(0.2), n.Flatten(),
+        n.Conv2d(3, 4, 3, padding=1), n.BatchNorm2d(4), n.ReLU(), n.MaxPool2d(2), n.Dropout(0.2), n.Flatten(),
         n.Linear(64, 3),
     )  # fmt: skip
     x = T.randn(24, 3, 8, 8)
@@ -169,11 +169,11 @@ def one_with_two_of_its_copies(T):
     """A moving average of the weights, and the best state by then."""
     T.manual_seed(5)
     n = T.nn
-    net = n.Sequential(n.Linear(3, 6, bias=False), n.BatchNorm1d(6), n.ELU(), n.AlphaDropout(0.1), n.Linear(6, 1))
+    net = n.Sequential(n.Linear(3, 6, bias=False), n.BatchNorm1d(6), n.Tanh(), n.Dropout(0.1), n.Linear(6, 1))
     mean, best, optimizer = (
         copy.deepcopy(net).requires_grad_(False),
         (math.inf, None),
-        T.optim.NAdam(net.parameters(), 0.02),
+        T.optim.AdamW(net.parameters(), 0.02),
     )
     plateau, found = T.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0), []
     for _ in range(5):

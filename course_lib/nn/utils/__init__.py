@@ -1,4 +1,4 @@
-"""Helpers on the parameters of a model: clipping gradients, and parameters as one vector. `rnn` pads sequences.
+"""Helpers on the parameters of a model: clipping gradients, and parameters as one vector.
 
 PyTorch: torch/nn/utils (clip_grad.py, convert_parameters.py).
 """
@@ -8,7 +8,9 @@ import types
 import warnings
 
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.native import composites, creation, messages
+from course_lib.native import composites, creation
+from course_lib.native.joining import cat, stack
+from course_lib.native.left_out import doors
 from course_lib.tensor import Tensor
 
 
@@ -20,8 +22,6 @@ def gradients(parameters):
 
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all elements of all tensors together."""
-    from course_lib.native.joining import stack  # here, because few programs need it
-
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
         return creation.tensor(0.0)
@@ -37,14 +37,6 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     return total
 
 
-def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
-    """Multiply all gradients by max_norm / total_norm if that is less than 1; the write counts in any case."""
-    factor = composites.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-    with no_grad():
-        for grad in gradients(parameters):
-            grad.mul_(factor)
-
-
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scale all gradients in place by one factor so that their total norm is at most max_norm.
 
@@ -58,7 +50,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
         warnings.warn(text, UserWarning, stacklevel=2)
     with no_grad():
         total = get_total_norm(gradients(parameters), norm_type, error_if_nonfinite)
-        clip_grads_with_norm_(parameters, max_norm, total)
+        factor = composites.clamp(float(max_norm) / (total + 1e-6), max=1.0)
+        for grad in gradients(parameters):  # the write counts in any case
+            grad.mul_(factor)
     return total
 
 
@@ -73,19 +67,8 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
                 grad.clamp_(min=-limit).clamp_(max=limit)
 
 
-def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The old name of clip_grad_norm_."""
-    warnings.warn(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-        FutureWarning, stacklevel=2,
-    )  # fmt: skip
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
-
-
 def parameters_to_vector(parameters):
     """All elements of all parameters in one vector, recorded."""
-    from course_lib.native.joining import cat
-
     return cat([p.reshape(-1) for p in parameters], 0)
 
 
@@ -100,10 +83,5 @@ def vector_to_parameters(vec, parameters):
         start += parameter.numel()
 
 
-def __getattr__(name):
-    """`rnn`, when it is first asked for; for what PyTorch has here and this engine has not, the error that says so."""
-    if name == "rnn":
-        import importlib
-
-        return importlib.import_module("course_lib.nn.utils.rnn")
-    raise messages.no_such_name(__name__, name)
+__all__ = "clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector vector_to_parameters".split()
+__getattr__, __dir__ = doors("torch.nn.utils", __all__)

@@ -34,8 +34,6 @@ CONSTANTS = {  # row -> the numbers that PyTorch's node keeps and that are alway
     "elu": {"input_scale": 1, "scale": 1},
     **dict.fromkeys(("gelu", "gelu_backward"), {"approximate": "none"}),
     **dict.fromkeys(("gelu_tanh", "gelu_tanh_backward"), {"approximate": "tanh"}),
-    "scaled_elu": {"input_scale": 1},
-    "celu": {"scale": 1, "input_scale": property(lambda node: 1 / node._saved_alpha)},
     "clamp_lower": {"max": None},
     "clamp_upper": {"min": None},
     "gather": {"sparse_grad": False},

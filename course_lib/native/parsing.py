@@ -22,19 +22,16 @@ from course_lib.views import requires_grad
 
 KINDS = {}  # parameter -> what it takes
 for _kind, _names in {
-    "Tensor": "input self mat mat1 mat2 vec vec2 tensor tensor1 tensor2 index mask src condition A B elements "
-    "test_elements values x1 x2 y weights x weight bias indices input1 input2 target anchor positive negative "
-    "running_mean running_var query key attn_mask",
+    "Tensor": "input self mat1 mat2 vec vec2 tensor tensor1 tensor2 index mask src condition A B elements "
+    "test_elements values x1 x2 x weight bias indices target running_mean running_var query key attn_mask",
     "Tensor or number": "other exponent",
     "int": "dim dim0 dim1 dim2 k n m steps diagonal offset decimals chunks length start_dim end_dim "
-    "upscale_factor downscale_factor num_samples num_groups groups dimension step storage_offset",
-    "tuple of ints": "size stride dims shifts split_sizes source destination kernel_size padding dilation "
-    "output_padding normalized_shape",
-    "bool": "training use_input_stats is_causal keepdim descending largest sorted stable accumulate equal_nan "
-    "unbiased replacement ceil_mode count_include_pad scale_grad_by_freq sparse log_target swap as_tuple "
-    "return_inverse return_counts",
-    "Number": "negative_slope threshold min_val max_val alpha beta fill_value value correction s lambd",
-    "float": "margin momentum eps rtol atol nan posinf neginf",
+    "num_samples groups step storage_offset",
+    "tuple of ints": "size stride dims shifts source destination kernel_size padding dilation normalized_shape",
+    "bool": "training is_causal keepdim descending largest sorted stable accumulate equal_nan unbiased replacement "
+    "ceil_mode count_include_pad scale_grad_by_freq sparse as_tuple return_inverse return_counts",
+    "Number": "negative_slope threshold alpha beta fill_value value correction s lambd",
+    "float": "momentum eps rtol atol nan posinf neginf",
     "str": "equation reduce",
     "torch.dtype?": "dtype",
     "tuple of Tensors": "tensors",
@@ -48,14 +45,14 @@ for _function, _kinds in {
     **dict.fromkeys("scatter scatter_".split(), {"src": "Tensor or number", "value": None}),
     "nan_to_num": {"nan": "float?"}, "result_type": dict.fromkeys(("tensor1", "tensor2"), "Tensor or number"),
     **dict.fromkeys("amax amin".split(), {"dim": "tuple of ints?"}),
-    **dict.fromkeys("all any norm logsumexp squeeze squeeze_".split(), {"dim": "tuple of ints"}),
+    **dict.fromkeys("all any norm logsumexp squeeze".split(), {"dim": "tuple of ints"}),
     **dict.fromkeys("allclose matmul cross equal inner isclose maximum minimum atan2 hypot logaddexp logical_and "
-                    "logical_or bilinear".split(), {"other": "Tensor"}),
-    **dict.fromkeys("index_fill_ masked_fill masked_fill_ fill_".split(), {"value": "Tensor or number"}),
+                    "logical_or".split(), {"other": "Tensor"}),
+    **dict.fromkeys("index_fill_ masked_fill masked_fill_".split(), {"value": "Tensor or number"}),
     **dict.fromkeys("clamp_min clamp_min_".split(), {"min": "Tensor or number"}),
     "clamp_max": {"max": "Tensor or number"}, "select": {"index": "int"},
     **dict.fromkeys("index_add index_add_ index_copy_".split(), {"source": "Tensor"}),
-    **dict.fromkeys("lerp lerp_".split(), {"end": "Tensor", "weight": "Tensor or number"}),
+    "lerp": {"end": "Tensor", "weight": "Tensor or number"},
     **dict.fromkeys("add sub mul div true_divide floor_divide pow remainder fmod".split(),
                     {"input": "Tensor or number"}),
     "isin": {"elements": "Tensor or number", "test_elements": "Tensor or number"},
@@ -63,26 +60,20 @@ for _function, _kinds in {
     "arange": dict.fromkeys(("start", "end", "step"), "Number"),
     **dict.fromkeys("clamp clamp_ clip".split(), dict.fromkeys(("min", "max"), "Tensor or number")),
     **dict.fromkeys("cat stack".split(), {"tensors": None, "dim": None}),
-    **dict.fromkeys("batch_norm instance_norm".split(), {
-        "running_mean": "Tensor?", "running_var": "Tensor?", "momentum": "float?"}),
-    **dict.fromkeys("conv1d conv2d conv3d".split(), dict.fromkeys(("input", "weight", "bias", "padding"))),
+    "batch_norm": {"running_mean": "Tensor?", "running_var": "Tensor?", "momentum": "float?"},
+    **dict.fromkeys("conv1d conv2d".split(), dict.fromkeys(("input", "weight", "bias", "padding"))),
     "index_put_": {"indices": None}, "einsum": {"equation": None},
     "normal": {"mean": "Tensor or number", "std": "Tensor or number"}, "pad": dict.fromkeys(("pad", "value")),
     "scaled_dot_product_attention": {"value": "Tensor"},
     "repeat_interleave": {"output_size": "int", "repeats": "int or Tensor"}, "roll": {"dims": "tuple of ints?"},
     "narrow": {"start": "int or Tensor"}, "promote_types": dict.fromkeys(("type1", "type2"), "torch.dtype"),
     "embedding": {"padding_idx": "int", "input": None, "weight": None, "max_norm": "float"},
-    **dict.fromkeys("pairwise_distance triplet_margin_loss cdist".split(), {"p": "Number"}),
-    "normalize": {"p": "Number", "dim": "tuple of ints?"}, "gaussian_nll_loss": {"target": None},
-    "multilabel_soft_margin_loss": dict.fromkeys(("target", "weight")),
+    "cdist": {"p": "Number"}, "normalize": {"p": "Number", "dim": "tuple of ints?"},
     "tensordot": {"dims": None, "a": "Tensor", "b": "Tensor"}, "set_": {"source": None},
     "where": {"other": "Tensor or number", "input": "Tensor or number"},
     "as_strided": {"size": "tuple of ints", "stride": "tuple of ints"},
     "unfold": {"size": "int"}, "smooth_l1_loss": {"reduce": None},
-    "local_response_norm": {"size": "int", "k": "Number"},
-    **dict.fromkeys("avg_pool2d avg_pool3d".split(), {"divisor_override": "int?"}),
-    **dict.fromkeys("lp_pool1d lp_pool2d lp_pool3d".split(), {"norm_type": "Number"}),
-    "poisson_nll_loss": dict.fromkeys(("log_input", "full"), "bool"),
+    "avg_pool2d": {"divisor_override": "int?"},
     **dict.fromkeys("linalg_norm linalg_matrix_norm".split(), {"dim": "tuple of ints", "ord": "Number or str"}),
     "linalg_vector_norm": {"dim": "tuple of ints", "ord": "Number"},
     "unique": {"input": "Tensor", "dim": "int"}, "movedim": {"source": "tuple of ints"},

@@ -16,7 +16,6 @@ from course_lib.native.building import ON_TENSORS, rows, twin_of
 from course_lib.native.indexing import put_, take
 from course_lib.native.joining import cat, stack
 from course_lib.tensor import counter_of, new_tensor
-from course_lib.views import gradient_edge
 
 state = grad_mode.state
 
@@ -232,26 +231,10 @@ def _within(x, low, high):
     return _written(inside & (x <= high)) if low is not None and high is not None else inside
 
 
-def _known(x):
-    return new_tensor(x.array == x.array)
-
-
 def _atan2_grads(grad, y, x, y_edge, x_edge):
     squares = y * y + x * x
     recip = rows.masked_fill(rows.reciprocal(squares), new_tensor(squares.array == 0), 0.0)
     return grad * x * recip if y_edge else None, grad * -y * recip if x_edge else None
-
-
-def _hardsigmoid_backward(grad, x):
-    """The gradient of hardsigmoid, which PyTorch cannot differentiate again."""
-    from course_lib.native.composites_more import without_derivative
-
-    edges = [gradient_edge(grad, x), gradient_edge(x, grad)] if state.recording > 0 else []
-    with grad_mode.AutoGradMode(False):
-        result = rows.hardsigmoid_backward(grad, x)
-    if any(edges):
-        result.node = without_derivative("aten::hardsigmoid_backward", tuple(edge for edge in edges if edge))
-    return result
 
 
 def _stack_grads(grads, sizes, dim):
@@ -282,12 +265,10 @@ ON_TENSORS.update(
     share_of_larger=_share_of_larger,
     cat_grads=_cat_grads,
     stack_grads=_stack_grads,
-    hardsigmoid_backward=_hardsigmoid_backward,
     grad_of_left=_grad_of_left,
     grad_of_right=_grad_of_right,
     one_minus=_one_minus,
     atan2_grads=_atan2_grads,
-    known=_known,
     sgn=lambda x: rows.sgn(x),
     add_at_places=_add_at_places,
     back_from_strides=_back_from_strides,

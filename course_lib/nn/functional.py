@@ -254,7 +254,7 @@ def per_dimension(value, dimensions):
 
 
 def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups):
-    """Convolution over one, two or three dimensions; an input without a batch dimension gets one for a moment."""
+    """Convolution over one or two dimensions; an input without a batch dimension gets one for a moment."""
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         got = ", ".join(type(value).__name__ for value in (input, weight))
         raise TypeError(f"conv{dimensions}d() received an invalid combination of arguments - got ({got})")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "mutants" / "mutants.toml"
-COPIED = ("course_lib", "tests", "conftest.py", "pyproject.toml")  # what the engine's tests need
+COPIED = ("course_lib", "tests", "conftest.py", "course.py", "pyproject.toml")  # what the engine's tests need
 SECONDS = 60  # a test run that takes longer has not noticed the defect
 FIELDS = ("id", "file", "old", "new", "breaks", "tests")
 

@@ -218,7 +218,7 @@ def guarded_check(exercise, answer, torch, calls, guard):
 
 
 def look_for_swallowed_errors(exercise, answer, torch, calls):
-    """Ask the check once more with an error planted in backward(): a right answer lets it through."""
+    """Ask the check once more with an error planted in what it calls: a right answer lets it through."""
     if isinstance(answer, type) or not calls.guard.passes:
         return
     starter = define(exercise.starter, exercise.name, torch, f"{exercise.id} starter")
@@ -226,8 +226,8 @@ def look_for_swallowed_errors(exercise, answer, torch, calls):
         with contextlib.suppress(Exception):
             exercise.check(watched(answer, Calls(), guard), torch)
         if guard.swallowed:
-            guard.found(guards.SWALLOWED, "", "an error raised inside backward() does not come out of your code: "
-                        "somebody who calls it never learns of it.")  # fmt: skip
+            guard.found(guards.SWALLOWED, "", f"an error raised inside {guard.swallowed} does not come out of your "
+                        "code: somebody who calls it never learns of it.")  # fmt: skip
             calls.guard.findings.extend(each for each in guard.findings if each.kind == guards.SWALLOWED)
 
 

@@ -11,7 +11,8 @@ Note [What the guard sees]
   gradients    what a Function's backward, or a hook that the answer registered, is handed
   settings     grad mode, inference mode, anomaly mode, saved-tensor hooks, default dtype, seeds, warnings filters
   lifetime     arguments that are still alive when the check has ended and dropped them
-  errors       an error that is planted in backward() and never comes out of the answer's call
+  errors       an error that is planted in backward(), or in a function that the answer is given, and never comes
+               out of the answer's call. Only the first pass of a call raises: trying again is swallowing, too
 """
 
 import contextlib
@@ -57,7 +58,7 @@ class Finding:
 
 
 class Planted(RuntimeError):
-    """The error that the guard raises in backward(), to see whether the answer lets it through."""
+    """The error that the guard raises in what the answer calls, to see whether the answer lets it through."""
 
 
 def comes_from_planted(error):
@@ -77,7 +78,8 @@ class Guard:
         self.names = parameters(starter)  # what the record calls the arguments, whatever the learner calls them
         self.findings, self.given, self.inputs, self.allowed = [], [], [], set()
         self.depth = self.calls = self.passes = 0
-        self.swallowed = False
+        self.planted = None  # in what, during this call
+        self.swallowed = None  # an error in what
         self.undo = []
 
     # --- around the whole check -------------------------------------------------------------------------
@@ -116,16 +118,21 @@ class Guard:
 
         return registering
 
-    def noting_passes(self, function):
+    def noting_passes(self, function, where="backward()"):
         @functools.wraps(function)
         def passing(*args, **kwargs):
             if self.depth:
                 self.passes += 1
-                if self.planting:
-                    raise Planted("planted by the check: does an error in backward() come out of your code?")
+                if self.planting and self.planted is None:
+                    self.planted = where
+                    raise Planted(f"planted by the check: does an error in {where} come out of your code?")
             return function(*args, **kwargs)
 
         return passing
+
+    def noting_calls(self, given):
+        """A function that the answer is given: an error that it raises is the caller's business as well."""
+        return self.noting_passes(given, f"`{given.__name__}`") if isinstance(given, types.FunctionType) else given
 
     def noting_seeds(self, seed):
         @functools.wraps(seed)
@@ -147,20 +154,24 @@ class Guard:
             self.calls += 1
             look = self.calls <= MOST_CALLS
             before = self.quietly(self.look, kind, own, names, args, kwargs, noting) if look else None
+            args = [self.noting_calls(each) for each in args]
+            kwargs = {label: self.noting_calls(each) for label, each in kwargs.items()}
             passes = self.passes
+            if not self.depth:
+                self.planted = None
             self.depth += 1
             try:
                 result = function(*args, **kwargs)
             except Exception as error:
                 if self.planting and self.passes > passes and self.depth == 1 and not comes_from_planted(error):
-                    self.swallowed = True  # the planted error is gone, and something went wrong later
+                    self.swallowed = self.planted  # the planted error is gone, and something went wrong later
                 raise
             finally:
                 self.depth -= 1
                 if before is not None:
                     self.quietly(self.compare, before)
             if self.planting and self.passes > passes and not self.depth:
-                self.swallowed = True
+                self.swallowed = self.planted
             if type(result) is types.FunctionType and not inspect.isgeneratorfunction(result):
                 return self.around(result)
             return result

@@ -199,6 +199,31 @@ def test_an_answer_that_swallows_errors_of_backward_is_named(torch):
     assert judged(body.format("KeyError"), torch, check_slope).outcome == "correct"
 
 
+def test_an_answer_that_tries_again_swallows_the_error(torch):
+    """Only the first pass of a call raises, so an answer that catches the error and repeats the pass is named, too."""
+    again = "(g,) = torch.autograd.grad((mine * 3).sum(), mine)"
+
+    assert judged(f"try:\n    {again}\nexcept RuntimeError:\n    {again}\nreturn g", torch, check_slope).mistake == (
+        "guard: swallows errors"
+    )
+    assert judged(f"for _ in range(3):\n    {again}\nreturn g", torch, check_slope).outcome == "correct"
+
+
+def test_an_answer_that_swallows_errors_of_a_function_it_is_given_is_named(torch):
+    """A function among the arguments may raise as well, and the sentence names it."""
+
+    def check_total(answer, torch):
+        def loss_of(batch):
+            return torch.tensor(3.0) * batch
+
+        return correct("total") if answer(torch, loss_of, [2]).item() == 6.0 else not_yet("no total")
+
+    result = judged("try:\n    return mine(2)\nexcept Exception:\n    return 0", torch, check_total)
+    assert result.mistake == "guard: swallows errors"
+    assert "`loss_of`" in result.text
+    assert judged("return mine(2)", torch, check_total).outcome == "correct"
+
+
 def test_an_error_on_a_learners_own_line_goes_first(torch):
     """When the answer's own line raises, that line and its message are told, not the write that came before."""
     result = judged("mine.mul_(2)\nraise KeyError('mine')", torch)

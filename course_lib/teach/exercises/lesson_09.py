@@ -1364,6 +1364,18 @@ EXERCISES = [
                 + "    return sum(loss_of(batch).item() for batch in batches)\n",
             ),
             Mistake(
+                "guard: swallows errors",
+                "A batch whose loss cannot be computed would be left out, and the total would be too small.",
+                EVAL
+                + "    total = 0.0\n"
+                + "    for batch in batches:\n"
+                + "        try:\n"
+                + "            total += loss_of(batch).item()\n"
+                + "        except Exception:\n"
+                + "            pass\n"
+                + "    return total\n",
+            ),
+            Mistake(
                 "guard: changed a container",
                 "",
                 EVAL

@@ -6,7 +6,10 @@ README.md in this folder is the map, and tells what to read in an evening. All o
 tensor · graph, saved · derivatives, ops · engine, hooks · views · function, methods; the short rest when it is met.
 """
 
-from course_lib import methods as _methods  # noqa: F401  (gives Tensor `grad_fn`, `.grad` and hooks)
+from course_lib.arrays.dtypes import bool_ as bool  # noqa: A004
+from course_lib.arrays.dtypes import dtype, float32, float64, int64
+from course_lib.arrays.messages import set_warn_always
+from course_lib.arrays.printing import Size, set_printoptions
 from course_lib.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -15,17 +18,14 @@ from course_lib.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from course_lib.dtypes import bool_ as bool  # noqa: A004
-from course_lib.dtypes import dtype, float32, float64, int64
-from course_lib.native import composites as _composites
-from course_lib.native import methods as _native_methods
-from course_lib.native.building import build as _build
-from course_lib.native.creation import tensor
-from course_lib.native.device import cuda, device, get_default_dtype
-from course_lib.native.messages import set_warn_always
-from course_lib.native.parsing import asking as _asking
-from course_lib.native.printing import Size, set_printoptions
-from course_lib.tensor import Tensor
+from course_lib.engine.build import build as _build
+from course_lib.engine.tensor import Tensor
+from course_lib.surface import autograd_methods as _methods  # noqa: F401  (gives Tensor `grad_fn`, `.grad` and hooks)
+from course_lib.surface import functions as _composites
+from course_lib.surface import methods as _native_methods
+from course_lib.surface.creation import tensor
+from course_lib.surface.device import cuda, device, get_default_dtype
+from course_lib.surface.parsing import asking as _asking
 
 from course_lib import autograd  # isort: skip  (needs Tensor complete)
 
@@ -63,11 +63,11 @@ _CREATION = """
     arange as_tensor empty empty_like eye from_numpy full full_like linspace manual_seed ones ones_like rand rand_like
     randint randn randn_like randperm zeros zeros_like
 """.split()
-_FILES = {  # of native/, read when one of these names is first asked for
+_FILES = {  # of surface/, read when one of these names is first asked for
     "creation": _CREATION,
-    "composites": _FUNCTIONS,
+    "functions": _FUNCTIONS,
     "rare": _RARE,
-    "composites_more": _MORE,
+    "functions_more": _MORE,
     "joining": ["cat", "stack"],
     "generator": ["Generator", "initial_seed", "seed", "get_rng_state", "set_rng_state"],
     "limits": ["finfo", "iinfo"],
@@ -86,14 +86,14 @@ def __getattr__(name):
 
     file = next((file for file, names in _FILES.items() if name in names), None)
     if file:
-        globals()[name] = _asking(getattr(importlib.import_module("course_lib.native." + file), name), name)
+        globals()[name] = _asking(getattr(importlib.import_module("course_lib.surface." + file), name), name)
         return globals()[name]
     if name in _PACKAGES:
         return importlib.import_module(f"course_lib.{name}")
     if name == "__all__":  # by `from course_lib import *`
         globals()[name] = __dir__()
         return globals()[name]
-    from course_lib.native.left_out import missing
+    from course_lib.surface.left_out import missing
 
     raise missing("torch", name)
 

@@ -4,8 +4,8 @@ PyTorch: torch/autograd/__init__.py.
 """
 
 from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from course_lib.engine import backward, grad
-from course_lib.grad_mode import state
+from course_lib.engine.backward import backward, grad
+from course_lib.engine.grad_mode import state
 
 __all__ = """
     Function backward detect_anomaly enable_grad function functional grad gradcheck gradgradcheck graph inference_mode
@@ -31,7 +31,7 @@ def __getattr__(name):
             return module
         globals().update(gradcheck=module.gradcheck, gradgradcheck=module.gradgradcheck)  # not the module of that name
         return globals()[name]
-    from course_lib.native.left_out import missing
+    from course_lib.surface.left_out import missing
 
     raise missing("torch.autograd", name)
 

@@ -1,11 +1,11 @@
-"""torch.autograd.anomaly_mode: the switch of anomaly mode. What it does is in course_lib/anomaly.py.
+"""torch.autograd.anomaly_mode: the switch of anomaly mode. What it does is in course_lib/engine/anomaly.py.
 
 PyTorch: torch/autograd/anomaly_mode.py.
 """
 
 import warnings
 
-from course_lib.grad_mode import ThreadState, state
+from course_lib.engine.grad_mode import ThreadState, state
 
 
 def set_anomaly(mode, check_nan):

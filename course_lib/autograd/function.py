@@ -5,12 +5,12 @@ PyTorch: torch/autograd/function.py.
 
 import functools
 
-from course_lib.function import Function, FunctionCtx
-from course_lib.grad_mode import AutoGradMode, state
-from course_lib.graph import Node, accumulator_of, init_node
-from course_lib.native.left_out import doors
-from course_lib.tensor import Tensor, meta_of
-from course_lib.views import requires_grad, set_history
+from course_lib.engine.function import Function, FunctionCtx
+from course_lib.engine.grad_mode import AutoGradMode, state
+from course_lib.engine.graph import Node, accumulator_of, init_node
+from course_lib.engine.tensor import Tensor, meta_of
+from course_lib.engine.views import requires_grad, set_history
+from course_lib.surface.left_out import doors
 
 
 def save_for_forward(self, *tensors):
@@ -55,7 +55,7 @@ def mark_as_final(outputs):
     node = init_node(Error(), tuple(None if leaf is None else accumulator_of(leaf) for leaf in leaves))
     node.output_count = len(outputs)
     if state.anomaly:
-        from course_lib.native.tracebacks import note_node  # few programs need that file
+        from course_lib.engine.tracebacks import note_node  # few programs need that file
 
         note_node(node, None)
     marked = []

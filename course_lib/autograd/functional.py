@@ -3,13 +3,13 @@
 PyTorch: torch/autograd/functional.py.
 """
 
-from course_lib import errors
 from course_lib.autograd.grad_mode import enable_grad
-from course_lib.native import creation
-from course_lib.native.composites import reshape
-from course_lib.native.joining import stack
-from course_lib.native.left_out import doors
-from course_lib.tensor import Tensor
+from course_lib.engine import errors
+from course_lib.engine.tensor import Tensor
+from course_lib.surface import creation
+from course_lib.surface.functions import reshape
+from course_lib.surface.joining import stack
+from course_lib.surface.left_out import doors
 
 
 def checked(value, what, name):

@@ -6,8 +6,8 @@ PyTorch: torch/autograd/grad_mode.py, torch/utils/_contextlib.py.
 import functools
 import warnings
 
-from course_lib.grad_mode import AutoGradMode, set_grad_mode, state
-from course_lib.native import messages
+from course_lib.arrays import messages
+from course_lib.engine.grad_mode import AutoGradMode, set_grad_mode, state
 
 GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 

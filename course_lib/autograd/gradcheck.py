@@ -12,11 +12,11 @@ import warnings
 
 import numpy as np
 
-from course_lib import errors
-from course_lib.function import Function
-from course_lib.native import creation
-from course_lib.native.composites_more import allclose
-from course_lib.tensor import Tensor
+from course_lib.engine import errors
+from course_lib.engine.function import Function
+from course_lib.engine.tensor import Tensor
+from course_lib.surface import creation
+from course_lib.surface.functions_more import allclose
 
 
 class GradcheckError(RuntimeError):

@@ -6,12 +6,12 @@ PyTorch: torch/autograd/graph.py.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from course_lib.function import FunctionCtx
-from course_lib.grad_mode import state
-from course_lib.graph import AccumulateGrad, Node, RemovableHandle, public_edge
-from course_lib.native.left_out import missing
-from course_lib.tensor import Tensor
-from course_lib.views import count_write, edge_of
+from course_lib.engine.function import FunctionCtx
+from course_lib.engine.grad_mode import state
+from course_lib.engine.graph import AccumulateGrad, Node, RemovableHandle, public_edge
+from course_lib.engine.tensor import Tensor
+from course_lib.engine.views import count_write, edge_of
+from course_lib.surface.left_out import missing
 
 
 class _Edge(NamedTuple):

@@ -7,10 +7,10 @@ import threading
 import weakref
 from contextlib import ContextDecorator, contextmanager
 
+from course_lib.arrays import messages
 from course_lib.autograd.graph import visible_edge
-from course_lib.grad_mode import state
-from course_lib.graph import AccumulateGrad
-from course_lib.native import messages
+from course_lib.engine.grad_mode import state
+from course_lib.engine.graph import AccumulateGrad
 
 # --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
 

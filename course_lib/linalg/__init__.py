@@ -3,11 +3,13 @@
 PyTorch: torch/linalg/__init__.py, aten/src/ATen/native/LinearAlgebra.cpp.
 """
 
-from course_lib.native import composites, composites_more, rare
-from course_lib.native.building import rows
-from course_lib.native.composites import matmul
-from course_lib.native.left_out import doors
-from course_lib.native.parsing import asking
+from course_lib.engine.build import rows
+from course_lib.surface import functions as composites
+from course_lib.surface import functions_more as composites_more
+from course_lib.surface import rare
+from course_lib.surface.functions import matmul
+from course_lib.surface.left_out import doors
+from course_lib.surface.parsing import asking
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):

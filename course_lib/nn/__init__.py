@@ -3,7 +3,6 @@
 PyTorch: torch/nn/__init__.py. Read parameter.py and module.py; the rest is made of them.
 """
 
-from course_lib.native import left_out as _left_out
 from course_lib.nn import functional, init, utils
 from course_lib.nn.activations import GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Softplus, Tanh
 from course_lib.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
@@ -36,6 +35,7 @@ from course_lib.nn.losses import (
 from course_lib.nn.module import Module
 from course_lib.nn.parameter import Buffer, Parameter
 from course_lib.nn.recurrent import LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from course_lib.surface import left_out as _left_out
 
 __all__ = """
     AvgPool2d BCELoss BCEWithLogitsLoss BatchNorm1d BatchNorm2d Buffer Conv1d Conv2d CrossEntropyLoss Dropout

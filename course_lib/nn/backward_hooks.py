@@ -6,8 +6,8 @@ PyTorch: torch/utils/hooks.py (BackwardHook), torch/nn/modules/_functions.py (Ba
 import warnings
 
 from course_lib.autograd.grad_mode import is_grad_enabled
-from course_lib.function import Function
-from course_lib.tensor import Tensor
+from course_lib.engine.function import Function
+from course_lib.engine.tensor import Tensor
 
 
 class BackwardHookFunction(Function):

@@ -7,9 +7,9 @@ import operator
 from collections import OrderedDict
 from itertools import chain, islice
 
+from course_lib.engine.tensor import Tensor
 from course_lib.nn.module import Module, indented
 from course_lib.nn.parameter import Parameter
-from course_lib.tensor import Tensor
 
 
 def position(index, length):

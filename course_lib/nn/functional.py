@@ -2,7 +2,7 @@
 
 PyTorch: torch/nn/functional.py, aten/src/ATen/native (Linear.cpp, Loss.cpp, Dropout.cpp, Convolution.cpp).
 
-As in composites.py, each function sorts out its arguments and picks rows of the table, no more.
+As in functions.py, each function sorts out its arguments and picks rows of the table, no more.
 """
 
 import math
@@ -10,18 +10,19 @@ import warnings
 
 import numpy as np
 
-from course_lib import dtypes
+from course_lib.arrays import dtypes, kernels, kernels_nn  # noqa: F401
+from course_lib.arrays.memory import check_cast
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.grad_mode import state
-from course_lib.native import composites, creation, derivatives_nn, kernels, kernels_nn  # noqa: F401
-from course_lib.native.arguments import broadcast_error, number_of, promote, rank, type_name, whole_number
-from course_lib.native.building import rows
-from course_lib.native.joint import joint
-from course_lib.native.left_out import doors
-from course_lib.native.memory import check_cast
-from course_lib.native.parsing import asking_later
-from course_lib.tensor import Tensor, memory_of, new_tensor
-from course_lib.views import requires_grad
+from course_lib.engine.arguments import broadcast_error, number_of, promote, rank, type_name, whole_number
+from course_lib.engine.build import rows
+from course_lib.engine.grad_mode import state
+from course_lib.engine.tensor import Tensor, memory_of, new_tensor
+from course_lib.engine.views import requires_grad
+from course_lib.surface import creation, derivatives_nn  # noqa: F401
+from course_lib.surface import functions as composites
+from course_lib.surface.joint import joint
+from course_lib.surface.left_out import doors
+from course_lib.surface.parsing import asking_later
 
 # --- activations -------------------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.native import creation
-from course_lib.native.left_out import doors
+from course_lib.surface import creation
+from course_lib.surface.left_out import doors
 
 
 def overwrite(tensor, values):

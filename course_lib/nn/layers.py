@@ -7,11 +7,12 @@ pooling.py).
 import math
 
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.native import composites, creation
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.module import Module
 from course_lib.nn.parameter import Parameter
+from course_lib.surface import creation
+from course_lib.surface import functions as composites
 
 
 def make(*shape, dtype=None):

@@ -3,9 +3,9 @@
 PyTorch: torch/nn/parameter.py.
 """
 
-from course_lib.grad_mode import state
-from course_lib.native.printing import format_tensor
-from course_lib.tensor import Tensor, alias, allocate, meta_of, new_tensor
+from course_lib.arrays.printing import format_tensor
+from course_lib.engine.grad_mode import state
+from course_lib.engine.tensor import Tensor, alias, allocate, meta_of, new_tensor
 
 
 class Parameter(Tensor):
@@ -47,7 +47,7 @@ class Parameter(Tensor):
 
 
 def _no_elements():
-    from course_lib.native.creation import empty
+    from course_lib.surface.creation import empty
 
     return empty(0).array
 

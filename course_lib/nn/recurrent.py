@@ -6,13 +6,14 @@ PyTorch: torch/nn/modules/rnn.py.
 import math
 import warnings
 
-from course_lib.native import composites, creation
-from course_lib.native.building import rows
-from course_lib.native.joining import cat, stack
+from course_lib.engine.build import rows
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.layers import make
 from course_lib.nn.module import Module
+from course_lib.surface import creation
+from course_lib.surface import functions as composites
+from course_lib.surface.joining import cat, stack
 
 # --- cells -------------------------------------------------------------------------------------------------
 

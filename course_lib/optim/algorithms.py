@@ -5,9 +5,9 @@ PyTorch: torch/optim (sgd.py, adam.py, adamw.py, rmsprop.py, adagrad.py).
 
 import math
 
-from course_lib.native import creation
+from course_lib.engine.tensor import Tensor
 from course_lib.optim.optimizer import BuiltIn, check_numbers, checked_betas, refuse, refuse_capturable
-from course_lib.tensor import Tensor
+from course_lib.surface import creation
 
 
 class SGD(BuiltIn):

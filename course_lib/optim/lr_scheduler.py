@@ -14,9 +14,9 @@ import weakref
 from bisect import bisect_right
 from collections import Counter
 
-from course_lib.native.left_out import doors
+from course_lib.engine.tensor import Tensor
 from course_lib.optim.optimizer import Optimizer
-from course_lib.tensor import Tensor
+from course_lib.surface.left_out import doors
 
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "

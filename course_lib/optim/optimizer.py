@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from copy import deepcopy
 
 from course_lib.autograd.grad_mode import enable_grad, no_grad
-from course_lib.graph import RemovableHandle
-from course_lib.native import creation
+from course_lib.engine.graph import RemovableHandle
+from course_lib.engine.tensor import Tensor
 from course_lib.nn.module import reset_grad
-from course_lib.tensor import Tensor
+from course_lib.surface import creation
 
 REQUIRED = object()  # the default of a setting that every group must have
 
@@ -321,7 +321,7 @@ def refuse_capturable(group):
 
 def refuse(differentiable, fused=None):
     """The two settings of PyTorch's optimizers that this engine leaves out."""
-    from course_lib.errors import not_supported
+    from course_lib.engine.errors import not_supported
 
     if differentiable:
         raise not_supported("optimizers with differentiable=True", "Write the step with out-of-place operations.")

@@ -5,8 +5,8 @@ PyTorch: torch/random.py.
 
 import contextlib
 
-from course_lib.native import left_out
-from course_lib.native.generator import default_generator as _source
+from course_lib.surface import left_out
+from course_lib.surface.generator import default_generator as _source
 
 
 @contextlib.contextmanager

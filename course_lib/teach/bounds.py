@@ -342,7 +342,7 @@ class CourseLib:
 
     @staticmethod
     def modules():
-        names = ("grad_mode", "native.generator", "dtypes")
+        names = ("engine.grad_mode", "surface.generator", "arrays.dtypes")
         return [importlib.import_module(f"course_lib.{name}") for name in names]
 
     @classmethod

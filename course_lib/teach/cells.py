@@ -78,7 +78,7 @@ def show(what, max_lines=40):
 
 
 def find(dotted):
-    """What a dotted name means inside course_lib: "mul", "engine.run", "course_lib.graph.Node.name"."""
+    """What a dotted name means inside course_lib: "mul", "engine.run", "course_lib.engine.graph.Node.name"."""
     parts = dotted.strip().removeprefix("course_lib.").split(".")
     found = importlib.import_module("course_lib")
     done = ["course_lib"]

@@ -14,7 +14,7 @@ import re
 import sys
 import weakref
 
-from course_lib.anomaly import is_engine_file
+from course_lib.engine.anomaly import is_engine_file
 from course_lib.teach import explain_autograd, explain_data
 from course_lib.teach.dotsource import YELLOW
 from course_lib.teach.draw import Picture, check_tensors, lay_out, names_in, snapshot

@@ -477,13 +477,14 @@ def settings(engines):
 
 
 def anomaly_mode(engine):
-    return engine.is_anomaly_enabled() if hasattr(engine, "_C") else sys.modules["course_lib.grad_mode"].state.anomaly
+    modes = sys.modules["course_lib.engine.grad_mode"]
+    return engine.is_anomaly_enabled() if hasattr(engine, "_C") else modes.state.anomaly
 
 
 def saved_tensor_hooks(engine):
     if hasattr(engine, "_C"):
         return engine._C._autograd._top_saved_tensors_default_hooks(False) is not None
-    state = sys.modules["course_lib.grad_mode"].state
+    state = sys.modules["course_lib.engine.grad_mode"].state
     return bool(state.saved_tensor_hooks), state.saved_tensor_hooks_disabled
 
 

@@ -17,12 +17,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from course_lib import engine, grad_mode, ops, saved
-from course_lib.anomaly import is_engine_file, place_words
+from course_lib.engine import backward as engine
+from course_lib.engine import grad_mode, ops, saved
+from course_lib.engine.anomaly import is_engine_file, place_words
+from course_lib.engine.tensor import Tensor, counter_of
+from course_lib.engine.version import VersionCounter
 from course_lib.teach.draw import HIDDEN, names_in
 from course_lib.teach.graphmodel import RESULT, ask, dtype_of, is_tensor, node_name, shape_of
-from course_lib.tensor import Tensor, counter_of
-from course_lib.version import VersionCounter
 
 SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED = (
     "saved", "version", "unpacked", "refused", "freed", "accumulated",

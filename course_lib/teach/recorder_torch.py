@@ -11,8 +11,8 @@ Not seen: what another pair of hooks inside the block packs (checkpoint, save_on
 import sys
 import weakref
 
-from course_lib import errors
-from course_lib.graph import forward_name
+from course_lib.engine import errors
+from course_lib.engine.graph import forward_name
 from course_lib.teach import recorder
 from course_lib.teach.graphmodel import ask, one_counter, sequence_nr
 from course_lib.teach.recorder import REFUSED, SAVED, UNPACKED, VERSION, Event, Kept, Thing, here

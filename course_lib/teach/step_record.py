@@ -9,7 +9,7 @@ import bisect
 from collections import Counter
 from dataclasses import dataclass, field
 
-from course_lib.native.heap import in_turn
+from course_lib.arrays.heap import in_turn
 from course_lib.teach.graphmodel import FREED, PREVIEW, Reader, preview, read_slots, sequence_nr
 
 NOTHING = "nothing"

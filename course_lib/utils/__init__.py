@@ -3,7 +3,7 @@
 PyTorch: torch/utils.
 """
 
-from course_lib.native import left_out as _left_out
+from course_lib.surface import left_out as _left_out
 from course_lib.utils import checkpoint, data
 
 __all__ = ["checkpoint", "data"]

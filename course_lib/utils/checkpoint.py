@@ -13,13 +13,13 @@ import weakref
 
 from course_lib.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from course_lib.autograd.graph import saved_tensors_hooks
-from course_lib.function import Function
-from course_lib.grad_mode import state
-from course_lib.graph import Node
-from course_lib.native import creation
-from course_lib.native.left_out import doors
-from course_lib.saved import PackedVariable, SavedVariable
-from course_lib.tensor import Tensor
+from course_lib.engine.function import Function
+from course_lib.engine.grad_mode import state
+from course_lib.engine.graph import Node
+from course_lib.engine.saved import PackedVariable, SavedVariable
+from course_lib.engine.tensor import Tensor
+from course_lib.surface import creation
+from course_lib.surface.left_out import doors
 
 
 class CheckpointError(RuntimeError):
@@ -66,7 +66,7 @@ def checkpoint(
     if debug:
         if context_fn is not noop_context_fn:
             raise ValueError("debug=True is incompatible with non-default context_fn")
-        from course_lib.native.checkpoint_log import OperationLog  # few programs need that file
+        from course_lib.utils.checkpoint_log import OperationLog  # few programs need that file
 
         log = OperationLog()
         context_fn = log.contexts

@@ -9,14 +9,14 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
 
-from course_lib.dtypes import float64
-from course_lib.errors import not_supported
-from course_lib.native import creation
-from course_lib.native.generator import Generator
-from course_lib.native.joining import stack
-from course_lib.native.left_out import doors
-from course_lib.native.rare import multinomial
-from course_lib.tensor import Tensor
+from course_lib.arrays.dtypes import float64
+from course_lib.engine.errors import not_supported
+from course_lib.engine.tensor import Tensor
+from course_lib.surface import creation
+from course_lib.surface.generator import Generator
+from course_lib.surface.joining import stack
+from course_lib.surface.left_out import doors
+from course_lib.surface.rare import multinomial
 
 # --- datasets ----------------------------------------------------------------------------------------------
 

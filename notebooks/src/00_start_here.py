@@ -23,7 +23,7 @@
 # - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.
 # - **C00.6** The graph records what ran: a branch of an `if` that was not taken leaves no node.
 #
-# **Minutes** 35 · **Needs** Python, and that the slope of x² is 2x · **Opens** `course_lib/graph.py` ·
+# **Minutes** 35 · **Needs** Python, and that the slope of x² is 2x · **Opens** `course_lib/engine/graph.py` ·
 # **Out of scope** what a node keeps (lesson 06), what `.grad` is (05)
 
 # %% [markdown]
@@ -285,7 +285,7 @@ print(x.grad)  # the 7 of the first round, and twice a 6
 # autograd knows about a tensor; `weakref` means that the leaf does not keep this node alive; graphs do.
 
 # %% tags=["engine"]
-show("graph.accumulator_of")
+show("engine.graph.accumulator_of")
 
 # %% [markdown]
 # ## Break it

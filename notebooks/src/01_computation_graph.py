@@ -390,7 +390,7 @@ L.check("01.5", depends)
 # wrapper, made when you ask. So `weakref` refuses PyTorch's nodes (we looked at tensors), and `is` between nodes
 # is safe only while you hold them.
 #
-# **Read on in our engine:** `course_lib/graph.py`, the class `Node`: its fields, one sentence each, and
+# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and
 # `next_functions`.
 #
 # **Next:** lesson 02 asks which tensors take part at all: leaves, and `requires_grad`.

@@ -31,7 +31,7 @@
 # - **C02.11** `loss.requires_grad = True` brings no history back: backward stores the gradient 1 in the loss, and nothing in any weight.
 # - **C02.12** Assigning to the flag of a result raises; an optimizer refuses a result, unless `retain_grad()` was called on it, and then moves the result and not the leaf.
 #
-# **Minutes** 60 · **Needs** lessons 00, 01 · **Opens** `course_lib/views.py`, `course_lib/graph.py` ·
+# **Minutes** 60 · **Needs** lessons 00, 01 · **Opens** `course_lib/engine/views.py`, `course_lib/engine/graph.py` ·
 # **Out of scope** switching recording off for a block, and `detach` (lesson 09); what adds up in `.grad` (05)
 
 # %%
@@ -147,8 +147,8 @@ print(h2.grad_fn, (h2 @ W3).grad_fn.next_functions[0])
 # recorded; you saw that line in `exp`. And behind `requires_grad_()` is one field.
 
 # %% tags=["engine"]
-show("views.gradient_edge")
-show("graph.want_grad")
+show("engine.views.gradient_edge")
+show("engine.graph.want_grad")
 
 # %% [markdown]
 # ## Question
@@ -429,7 +429,7 @@ L.check("02.5", kept)
 # leaf that requires grad unless told otherwise, and `requires_grad_(False)` on a module, which freezes all of its
 # parameters.
 #
-# **Read on in our engine:** `course_lib/tensor.py`, the fields of `AutogradMeta`: `requires_grad`, `grad` and
+# **Read on in our engine:** `course_lib/engine/tensor.py`, the fields of `AutogradMeta`: `requires_grad`, `grad` and
 # `accumulator`, one sentence each.
 #
 # **Next:** lesson 03: what exactly travels along an arrow.

@@ -27,11 +27,11 @@
 # - **C03.10** For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
 # - **C03.11** Weights must have exactly the shape of the outputs: they are not broadcast.
 #
-# **Minutes** 60, without 03.6 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/native/sum_to.py` · **Out of scope** the order of nodes (lesson 04), what they keep (06), operations of your own (11)
+# **Minutes** 60, without 03.6 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/engine/fit.py` · **Out of scope** the order of nodes (lesson 04), what they keep (06), operations of your own (11)
 
 # %%
 import course_lib as torch
-from course_lib.ops import ROWS
+from course_lib.engine.ops import ROWS
 from course_lib.teach import draw, expect_error, ledger, lesson, show
 
 L = lesson(3)
@@ -232,8 +232,8 @@ for t, e in ((x, d), (x.float(), d.float())):
 # %% tags=["engine"]
 for name in ("exp", "mul", "mv"):
     print(name, ROWS[name].formulas)
-show("native.sum_to.fit")
-show("native.sum_to.summed_dims")
+show("engine.fit.fit")
+show("engine.fit.summed_dims")
 
 # %% [markdown]
 # ## Break it
@@ -366,6 +366,6 @@ L.check("03.6", cost)
 #
 # **Left out, compared with PyTorch.** `functional.jacobian(vectorize=True)` runs all passes as one, too. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards. PyTorch's table of rules is `derivatives.yaml`.
 #
-# **Read next in our engine:** ten rows of `course_lib/derivatives.py`, each a VJP that you can now check by hand.
+# **Read next in our engine:** ten rows of `course_lib/engine/derivatives.py`, each a VJP that you can now check by hand.
 #
 # **Next:** lesson 04, the engine. Every node has its rule. Who decides which runs first?

@@ -27,7 +27,7 @@
 # - **C04.8** A loop and an `if` give each run a graph of its own shape, and 20,000 nodes in a row need no recursion.
 # - **C04.9** When a pass fails half-way, leaves that it has reached keep their gradients, and the others get none.
 #
-# **Minutes** 60, and 16 for 04.4 and 04.6 · **Needs** lessons 00 to 03 · **Opens** `course_lib/engine.py` · **Out of scope** what happens inside an accumulator (lesson 05, leaf accumulation), what nodes save (06, saved tensors), more about hooks (12)
+# **Minutes** 60, and 16 for 04.4 and 04.6 · **Needs** lessons 00 to 03 · **Opens** `course_lib/engine/backward.py` · **Out of scope** what happens inside an accumulator (lesson 05, leaf accumulation), what nodes save (06, saved tensors), more about hooks (12)
 
 # %%
 import course_lib as torch
@@ -263,10 +263,10 @@ for x in [torch.tensor(value, requires_grad=True) for value in (0.75, 3.75)]:
     print([torch.autograd.grad(bounce(x, steps), x)[0].item() for steps in (7, 70, 20_000)])
 
 # %% [markdown]
-# **Now open our engine.** Here is the counting. An *edge* is an arrow. The loop variable runs through a list that grows, as above; `visited` takes the place of `not in found`: a mark in the node, where nothing must be searched. An arrow to nothing is false. Most nodes wait for one gradient only, so just the larger counts are stored. The other half, `evaluate`, delivers, chooses and runs: read it in `course_lib/engine.py`.
+# **Now open our engine.** Here is the counting. An *edge* is an arrow. The loop variable runs through a list that grows, as above; `visited` takes the place of `not in found`: a mark in the node, where nothing must be searched. An arrow to nothing is false. Most nodes wait for one gradient only, so just the larger counts are stored. The other half, `evaluate`, delivers, chooses and runs: read it in `course_lib/engine/backward.py`.
 
 # %% tags=["engine"]
-show("engine.GraphTask.count_dependencies")
+show("engine.backward.GraphTask.count_dependencies")
 
 # %% [markdown]
 # ## Break it
@@ -416,6 +416,6 @@ L.check("04.6", probe)
 #
 # **Left out, compared with PyTorch.** Its engine is written in C++. On the CPU a pass runs in the thread that calls `backward()`, as ours does; for a GPU there is another queue, with a thread of its own. Each thread there numbers the nodes that it makes by itself, so "made last" means something within one thread only; ours counts through. The counting, the buffers and the waiting are the same.
 #
-# **Read next in our engine:** `evaluate` in `course_lib/engine.py`, one page in three numbered steps.
+# **Read next in our engine:** `evaluate` in `course_lib/engine/backward.py`, one page in three numbered steps.
 #
 # **Next:** lesson 05, leaf accumulation. You have seen what becomes of the gradients of results. It opens the one place where gradients stay.

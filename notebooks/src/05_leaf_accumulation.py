@@ -29,7 +29,7 @@
 # - **C05.9** With momentum, a parameter that has velocity still moves on a zero gradient; None leaves it where it is.
 # - **C05.10** A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot.
 #
-# **Minutes** 55 · **Needs** lesson 00 · **Opens** `course_lib/graph.py` · **Out of scope** optimizer
+# **Minutes** 55 · **Needs** lesson 00 · **Opens** `course_lib/engine/graph.py` · **Out of scope** optimizer
 # classes (lesson 10), hooks in earnest (lesson 12)
 
 # %%
@@ -156,7 +156,7 @@ print(same, given[0].item() == {"torch": 2.0, "course_lib": 1.0}[torch.__name__]
 # `Tensor` is for gradients that have a history of their own: `create_graph=True`.)
 
 # %% tags=["engine"]
-show("graph.AccumulateGrad.apply")
+show("engine.graph.AccumulateGrad.apply")
 
 # %% [markdown]
 # ## Question

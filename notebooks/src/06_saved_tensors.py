@@ -31,7 +31,7 @@
 # - **C06.12** With retain_graph=True, a part that is built once before a loop has no right gradient after x is stepped: `x.exp()`, whose node kept the result, gives the gradient at the old x and no error, and `x * x`, whose node kept x, raises.
 # - **C06.13** With retain_graph=True, a state that is carried from step to step holds what every step's nodes saved.
 #
-# **Minutes** 60 · **Needs** lessons 00 to 05 · **Opens** `course_lib/saved.py` · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions keep (lesson 11), how to store less (lesson 14)
+# **Minutes** 60 · **Needs** lessons 00 to 05 · **Opens** `course_lib/engine/saved.py` · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions keep (lesson 11), how to store less (lesson 14)
 
 # %%
 import course_lib as torch
@@ -234,7 +234,7 @@ compare(before, draw(b))
 # **Now open our engine.** A slot that holds a result is a `SavedOutput`. `of` makes a *twin*: a tensor on the same memory that knows nothing of the node. `read` is what you call when you read a slot; it makes a fresh tensor and gives it the node as its history. PyTorch does the same in `saved_variable.cpp`.
 
 # %% tags=["engine"]
-show("saved.SavedOutput")
+show("engine.saved.SavedOutput")
 
 # %% [markdown]
 # ## Break it

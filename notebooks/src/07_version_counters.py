@@ -32,7 +32,7 @@
 # - **C07.13** Anomaly mode, switched on before the forward pass, names the line that saved the tensor.
 # - **C07.14** A module with `inplace=True` and an operation with `out=` write in place too: both count, and both make a saved tensor stale.
 #
-# **Minutes** 60, and 10 more for exercise 07.4, which goes beyond · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+# **Minutes** 60, and 10 more for exercise 07.4, which goes beyond · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/engine/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
 
 # %%
 import course_lib as torch
@@ -256,7 +256,7 @@ for step in range(3):
 # **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. PyTorch has the same few lines in `saved_variable.cpp`. And *anomaly mode* remembers lines: our message then names the one that saved and the one that wrote. PyTorch warns of the first only.
 
 # %% tags=["engine", "C07.13"]
-show("saved.SavedVariable.read")
+show("engine.saved.SavedVariable.read")
 with torch.autograd.set_detect_anomaly(True):
     h = torch.relu(x @ W1 + b1)
     h *= 2

@@ -32,7 +32,7 @@
 # - **C08.13** A write to one part of a tensor makes a saved view of another part stale, though none of the saved numbers has changed.
 # - **C08.14** A module with a full backward hook hands out a result that requires grad as a view made by a custom Function, which may not be written to.
 #
-# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/views.py` · **Out of scope** detach and no_grad as ways out of the graph (lesson 09), views made by custom Functions (lesson 11)
+# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/engine/views.py` · **Out of scope** detach and no_grad as ways out of the graph (lesson 09), views made by custom Functions (lesson 11)
 
 # %%
 import course_lib as torch
@@ -225,8 +225,8 @@ print(x.grad)
 # **Open our engine.** The first function runs after a recorded write. `node` belongs to the operation that wrote; a tensor that is no view simply gets it as its history. For a view, `gradient_edge(view.base)` is the base's old history, and `geometry` the recipe of the part within the base. The second answers backward for `CopySlices`: copy the gradient, cut out the part, let `fn`, the packed node, turn it, put it back. PyTorch's pair is in `variable.cpp` and `functions/tensor.cpp`.
 
 # %% tags=["engine"]
-show("views.rebase_history")
-show("views.CopySlices.to_array")
+show("engine.views.rebase_history")
+show("engine.views.CopySlices.to_array")
 
 # %% [markdown]
 # ## Break it
@@ -412,4 +412,4 @@ L.check("08.6", simulate)
 #
 # **Left out, compared with PyTorch.** PyTorch has views of complex numbers (`view_as_complex`, `imag`), which we leave out with the complex numbers. Where a view cannot be described by strides it keeps a function that takes it again, and uses that in place of `AsStrided`. `fill_` and `zero_` are let through on an expanded tensor, because all elements get the same number. A write to memory shared through `detach()` or with NumPy is recorded by nobody. Lesson 09 shows what that costs.
 #
-# **Next:** lesson 09 puts `detach`, `.data`, `clone` and `no_grad` side by side: who shares memory, who shares the counter, who stays in the graph. To read on here: `grad_fn` in `course_lib/views.py` is the 20 lines by which old views catch up.
+# **Next:** lesson 09 puts `detach`, `.data`, `clone` and `no_grad` side by side: who shares memory, who shares the counter, who stays in the graph. To read on here: `grad_fn` in `course_lib/engine/views.py` is the 20 lines by which old views catch up.

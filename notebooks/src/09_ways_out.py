@@ -29,7 +29,7 @@
 # - **C09.9** `detach` cuts only the path it stands on; every other path carries its gradient as before.
 # - **C09.10** `eval()` changes what some layers compute, and switches off neither recording nor counting.
 #
-# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/tensor.py`, `course_lib/methods.py` ·
+# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/engine/tensor.py`, `course_lib/surface/autograd_methods.py` ·
 # **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
 
 # %%
@@ -171,7 +171,7 @@ print("under eval():", torch.nn.Dropout(0.5).eval()(x * x))
 # at version 0. (The lines about inference are for tensors that have no counter.)
 
 # %% tags=["engine"]
-show("tensor.alias")
+show("engine.tensor.alias")
 show("Tensor.data")
 
 # %% [markdown]

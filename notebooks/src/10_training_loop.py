@@ -31,7 +31,7 @@
 # - **C10.12** In train mode the forward pass of batch norm writes its running averages, under no_grad too, and their versions stay; in eval mode it writes nothing.
 # - **C10.13** When two losses come from one forward pass, a step between their backward passes raises if the second still has to read a weight that was stepped.
 #
-# **Minutes** 60, and 10 more for exercise 10.4, which goes beyond · **Needs** lessons 00, 02, 05, 06, 07, 09 · **Opens** `course_lib/optim/algorithms.py`, `course_lib/views.py` · **Out of scope** which optimizer is best, second derivatives (lesson 13), many processes (lesson 17)
+# **Minutes** 60, and 10 more for exercise 10.4, which goes beyond · **Needs** lessons 00, 02, 05, 06, 07, 09 · **Opens** `course_lib/optim/algorithms.py`, `course_lib/engine/views.py` · **Out of scope** which optimizer is best, second derivatives (lesson 13), many processes (lesson 17)
 
 # %%
 import course_lib as torch
@@ -173,7 +173,7 @@ for after in ("the last", "each"):
 
 # %% tags=["engine"]
 show("optim.SGD.update")
-show("views.count_write")
+show("engine.views.count_write")
 
 # %% [markdown]
 # ## Question

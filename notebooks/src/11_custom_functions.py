@@ -33,7 +33,7 @@
 # - **C11.14** With setup_context, forward takes no ctx, and called on its own it is recorded like any other code.
 # - **C11.15** A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without an error.
 #
-# **Minutes** 60; exercises 11.5 to 11.7 are an optional second sitting of 35 · **Needs** lessons 03, 05, 06, 07, 09 · **Opens** `course_lib/function.py` · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 60; exercises 11.5 to 11.7 are an optional second sitting of 35 · **Needs** lessons 03, 05, 06, 07, 09 · **Opens** `course_lib/engine/function.py` · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 
 # %%
 import course_lib as torch
@@ -237,7 +237,7 @@ for backward in (short, number, small):
 # **Now open our engine.** What `apply` does with what you noted, when `forward` is over. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read (lesson 06). Everything else is kept as it is: for an input that includes its history, for `w` there was none to keep. (`SavedWritten` is for views, the RuntimeError for `setup_context`, below.) The TypeError comes here, not in your line: the print shows that `forward` has ended.
 
 # %% tags=["engine", "C11.2"]
-show("function.pack_saved")
+show("engine.function.pack_saved")
 with expect_error(TypeError, "can only save variables"):
     Keep.apply(x, x, 3)
 
@@ -534,4 +534,4 @@ L.check("11.7", Spikes)
 #
 # **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. What `pack_saved` does here stands there in `python_function.cpp`, what `apply` does with outputs in `custom_function.cpp`.
 #
-# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/function.py`, some 40 lines together. **Next:** lesson 12, hooks, for looking into a backward pass that is not yours.
+# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/engine/function.py`, some 40 lines together. **Next:** lesson 12, hooks, for looking into a backward pass that is not yours.

@@ -31,7 +31,7 @@
 # - **C12.12** A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not at registration.
 # - **C12.13** A handle in a `with` statement takes its hook away at the end, also when the pass failed.
 #
-# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07, 11 · **Opens** `course_lib/engine.py` · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
+# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07, 11 · **Opens** `course_lib/engine/backward.py` · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
 
 # %%
 import course_lib as torch
@@ -254,7 +254,7 @@ draw(layer(x), names=layer)
 # **Now open our engine.** The end of every path: a leaf, and half of what you saw in Run. `variable` is the leaf, `meta.hooks` are its own hooks, `node.hooks` those of its accumulator. `is_needed` is false when `autograd.grad` wants just this gradient: then it is put aside (`capture`), and that is all. Other nodes with hooks go through `run_with_care`, above it in the same file; nodes without hooks do not pay for any of this.
 
 # %% tags=["engine"]
-show("engine.run_leaf")
+show("engine.backward.run_leaf")
 
 # %% [markdown]
 # ## Break it
@@ -429,4 +429,4 @@ L.check("12.6", step_in_backward)
 #
 # **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and for something behind it gives the gradient of `h` from *before* its hooks. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #
-# **Read next in our engine:** `course_lib/hooks.py`, a page, and `run_with_care` in `engine.py`. **Next:** lesson 13, gradients of gradients. In a pass with `create_graph=True` what a hook does is recorded like the rest.
+# **Read next in our engine:** `course_lib/engine/hooks.py`, a page, and `run_with_care` in `backward.py`. **Next:** lesson 13, gradients of gradients. In a pass with `create_graph=True` what a hook does is recorded like the rest.

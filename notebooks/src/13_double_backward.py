@@ -30,7 +30,7 @@
 # - **C13.11** A write in place between the two passes makes the second one raise, if the graph of the gradient has saved what was overwritten.
 # - **C13.12** A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps it, and gradgradcheck tells the two apart.
 #
-# **Minutes** 60; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03 to 07, 09, 11 · **Opens** `course_lib/engine.py` and the generated code of one operation · **Out of scope** forward-mode derivatives, `torch.func`
+# **Minutes** 60; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03 to 07, 09, 11 · **Opens** `course_lib/engine/backward.py` and the generated code of one operation · **Out of scope** forward-mode derivatives, `torch.func`
 
 # %%
 import course_lib as torch
@@ -140,7 +140,7 @@ print(ahead - behind)
 
 # %% tags=["engine"]
 show(type(x.sin().grad_fn))
-show("engine.GraphTask.apply", max_lines=3)
+show("engine.backward.GraphTask.apply", max_lines=3)
 
 # %% [markdown]
 # ## Question
@@ -446,4 +446,4 @@ L.check("13.6", Reciprocal)
 #
 # **Different, or left out, compared with PyTorch.** Our garbage collector finds the ring of C13.9. PyTorch's graph is made in C++, where Python's collector does not look: there it is a leak. PyTorch can also push derivatives forward (`torch.func.jvp`), which gives a Hessian times a vector without a second pass backward, and `torch.func.grad` may be nested without a flag. If a layer mixes samples, as batch normalisation does, row i of `g` is no longer the slopes of score i alone.
 #
-# **Read next in our engine:** Note [What flows along the edges] in `course_lib/engine.py`. **Next lesson:** what to do when the bytes of this one are too many: checkpointing.
+# **Read next in our engine:** Note [What flows along the edges] in `course_lib/engine/backward.py`. **Next lesson:** what to do when the bytes of this one are too many: checkpointing.

@@ -1600,7 +1600,7 @@ ours_only(
     arange_without_an_end=lambda torch: torch.arange(),
     clamp_by_a_number_and_a_tensor=lambda torch: torch.ones(3).clamp(0.0, torch.ones(3)),
     inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),
-    unknown_name_in_rare=lambda torch: importlib.import_module("course_lib.native.rare").nothing_of_this_name,
+    unknown_name_in_rare=lambda torch: importlib.import_module("course_lib.surface.rare").nothing_of_this_name,
     load_of_more_than_weights=_loaded_function,
     sizes_of_text=lambda torch: torch.zeros("a"),
     bernoulli_of_more_than_1=lambda torch: torch.bernoulli(torch.tensor([2.0])),
@@ -1814,12 +1814,13 @@ def test_every_error_text_belongs_to_a_program():
 
 # Raised only where no program can get, or tested in the file named here.
 ELSEWHERE = {
-    ("graph.py", "apply"): "every kind of node has its own",
-    ("native/threads.py", "on_another_stack"): "tests/engine/test_nested_passes.py",
-    ("ops.py", "__getattr__"): "what no row has, only Python itself asks for: a copy, a pickle",
+    ("engine/graph.py", "apply"): "every kind of node has its own",
+    ("engine/threads.py", "on_another_stack"): "tests/engine/test_nested_passes.py",
+    ("engine/ops.py", "__getattr__"): "what no row has, only Python itself asks for: a copy, a pickle",
 }
 NN = ("kernels_nn.py", "derivatives_nn.py")
-LISTED_FILES = [p for p in sorted([*ENGINE.glob("*.py"), *ENGINE.glob("native/*.py")]) if p.name not in NN]
+FOLDERS = ".", "arrays", "engine", "surface"
+LISTED_FILES = [p for folder in FOLDERS for p in sorted(ENGINE.glob(f"{folder}/*.py")) if p.name not in NN]
 LISTED_FILES += [ENGINE / "autograd/__init__.py", ENGINE / "autograd/graph.py", ENGINE / "autograd/function.py"]
 
 
@@ -1856,8 +1857,8 @@ def test_every_raise_of_the_engine_has_a_program():
 
 
 def test_every_message_constant_is_pinned():
-    """Each text in errors.py and native/messages.py occurs in one of the expected messages, up to its first blank."""
-    written = {**vars(course_lib.errors), **vars(course_lib.native.messages)}
+    """Each text in errors.py and arrays/messages.py occurs in one of the expected messages, up to its first blank."""
+    written = {**vars(course_lib.engine.errors), **vars(course_lib.arrays.messages)}
     texts = {n: re.split(r"\{\w*\}", v)[0] for n, v in written.items() if n.isupper() and isinstance(v, str)}
     texts = {name: text for name, text in texts.items() if name[0] != "_"}
     first_lines = {name: text.strip().splitlines()[0] for name, text in texts.items()}

@@ -1,4 +1,4 @@
-"""course_lib.native.generator: sources of random numbers, and what draws from them.
+"""course_lib.surface.generator: sources of random numbers, and what draws from them.
 
 The numbers themselves are compared with PyTorch's in tests/oracle_more/of_random.py.
 """

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import course_lib
-from course_lib.native.kernels import SHORT
+from course_lib.arrays.kernels import SHORT
 
 INF, NAN = float("inf"), float("nan")
 ODD = [0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 2.5]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import course_lib
-from course_lib.native.building import build, source_of
-from course_lib.ops import ROWS
+from course_lib.engine.build import build, source_of
+from course_lib.engine.ops import ROWS
 
 GOLDEN = Path(__file__).parent / "golden"
 TEXTS = ["mul", "exp", "mul_"]

@@ -1,4 +1,4 @@
-"""course_lib.native.printing: the same text as PyTorch's repr, for tensors and for shapes."""
+"""course_lib.arrays.printing: the same text as PyTorch's repr, for tensors and for shapes."""
 
 import copy
 import pickle
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.native.printing import Size, format_tensor
+from course_lib.arrays.printing import Size, format_tensor
 
 INF, NAN = float("inf"), float("nan")
 F32, F64, I64 = "float32", "float64", "int64"

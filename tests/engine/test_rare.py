@@ -62,7 +62,7 @@ def test_a_singular_matrix_has_no_inverse(torch):
 
 def test_rare_functions_cost_nothing_until_they_are_used():
     """Importing course_lib reads neither the third page of the table nor linalg."""
-    names = "course_lib.native.rare", "course_lib.native.derivatives_rare", "course_lib.linalg"
+    names = "course_lib.surface.rare", "course_lib.surface.derivatives_rare", "course_lib.linalg"
     code = f"import course_lib, sys; print([n for n in {names!r} if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

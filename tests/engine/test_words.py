@@ -119,7 +119,7 @@ def test_inputs_of_backward_may_be_a_dict(torch):
 
 def test_some_warnings_are_given_once():
     """Of a warning that PyTorch gives once a process, the second call hears nothing; set_warn_always changes that."""
-    from course_lib.native import messages as warn
+    from course_lib.arrays import messages as warn
 
     x = matrix(course_lib)
     course_lib.set_warn_always(False)

@@ -69,7 +69,7 @@ assert x._version == 1  # one operation, one step
 # {FILLER}
 
 # %% tags=["engine"]
-show("version.bump")
+show("engine.version.bump")
 
 # %% [markdown]
 # ## Break it
@@ -119,7 +119,7 @@ def healthy():
     html = f'<img alt="x" src="data:image/svg+xml;base64,{SVG}">'
     data = {"text/plain": "x  value 1", "text/html": html}
     out(nb, "see").append(v4.new_output("execute_result", data=data, execution_count=4))
-    out(nb, "engine").append(v4.new_output("stream", name="stdout", text="# course_lib/version.py\nbump\n"))
+    out(nb, "engine").append(v4.new_output("stream", name="stdout", text="# course_lib/engine/version.py\nbump\n"))
     return nb
 
 

@@ -32,9 +32,10 @@ def test_every_defect_fits_the_engine():
 def test_a_defect_that_no_longer_fits_says_what_to_do():
     """Text that is gone, or stands there twice, is an error that names the entry and the list."""
     for old, times in (("no such text", 0), ("def ", 3)):
-        mutant = Mutant("some-id", "version.py", old, "", "Something breaks.", ("tests/engine/test_versions.py",))
+        tests = ("tests/engine/test_versions.py",)
+        mutant = Mutant("some-id", "engine/version.py", old, "", "Something breaks.", tests)
         if times:
-            mutant = Mutant("some-id", "views.py", old, "", "Something breaks.", mutant.tests)
+            mutant = Mutant("some-id", "engine/views.py", old, "", "Something breaks.", mutant.tests)
         with pytest.raises(MutantError, match=r"(?s)some-id: its old text occurs .* times .*Change `old`"):
             mutant.applied_to(ROOT)
 

@@ -34,7 +34,7 @@ def anomaly(T):
     """Whether anomaly mode is on, and whether it looks for NaN: in our engine, fields of its settings."""
     if hasattr(T, "is_anomaly_enabled"):
         return [T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()]
-    settings = sys.modules[f"{T.__name__}.grad_mode"].state
+    settings = sys.modules[f"{T.__name__}.engine.grad_mode"].state
     return [settings.anomaly, settings.anomaly_check_nan]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import course_lib
-from course_lib.native import left_out
+from course_lib.surface import left_out
 
 # What a tensor's memory, history and versions are to the engine and its pictures. PyTorch keeps these in C++.
 FIELDS = "array node version meta keeps_grad_when_copied writes_when_copied".split()

@@ -123,14 +123,14 @@ def test_show_takes_classes_methods_instances_and_wrappers(capsys):
 
 @pytest.mark.parametrize(
     "name",
-    ["grad_mode.AutoGradMode", "course_lib.grad_mode.AutoGradMode", "grad_mode", "grad_mode.ThreadState.update"],
+    ["engine.grad_mode.AutoGradMode", "course_lib.engine.grad_mode.AutoGradMode", "engine.grad_mode"],
 )
 def test_show_finds_dotted_names(name, capsys):
     """Names are looked up in course_lib: functions, classes, methods and whole files."""
     show(name, max_lines=5)
 
     first, *rest = capsys.readouterr().out.splitlines()
-    assert first == "# course_lib/grad_mode.py"
+    assert first == "# course_lib/engine/grad_mode.py"
     assert rest
 
 
@@ -159,7 +159,7 @@ def test_show_opens_generated_source(capsys):
     text = "def twice(x):\n    return x + x\n"
     filename = "<course_lib generated twice>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    space = {"__name__": "course_lib.ops"}
+    space = {"__name__": "course_lib.engine.ops"}
     exec(compile(text, filename, "exec"), space)
     show(space["twice"])
 
@@ -188,7 +188,7 @@ def test_show_opens_a_class_with_generated_methods(capsys):
     """Operators are attached to Tensor afterwards; its source is still the one in tensor.py."""
     show(course_lib.ones(1), max_lines=5)
 
-    assert capsys.readouterr().out.splitlines()[:2] == ["# course_lib/tensor.py", "class Tensor:"]
+    assert capsys.readouterr().out.splitlines()[:2] == ["# course_lib/engine/tensor.py", "class Tensor:"]
 
 
 @pytest.mark.parametrize(
@@ -219,8 +219,8 @@ def test_show_says_it_of_real_torch(capsys):
 
 def test_an_unknown_name_is_an_error_in_words():
     """A misspelt name in a lesson must not pass in silence."""
-    with pytest.raises(LookupError, match=r"course_lib.grad_mode has nothing called 'nograd'"):
-        show("grad_mode.nograd")
+    with pytest.raises(LookupError, match=r"course_lib.engine.grad_mode has nothing called 'nograd'"):
+        show("engine.grad_mode.nograd")
 
 
 def test_course_lib_alone_imports_no_teaching():

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import course_lib
-from course_lib import ops
-from course_lib.grad_mode import ON, state
+from course_lib.engine import ops
+from course_lib.engine.grad_mode import ON, state
 from course_lib.teach import ledger, recorder, watch
 
 FLOOR = 64 * (256 + 128 + 10) * 4  # what an MLP step cannot do without: two results of relu, one of log_softmax

@@ -9,10 +9,10 @@ import weakref
 import pytest
 
 import course_lib
-from course_lib import ops
-from course_lib.grad_mode import ON, state
+from course_lib.engine import ops
+from course_lib.engine.grad_mode import ON, state
+from course_lib.engine.version import VersionCounter
 from course_lib.teach import draw, ledger, recorder, watch
-from course_lib.version import VersionCounter
 
 KINDS = "saved, version, unpacked, refused, freed, accumulated"
 

@@ -8,10 +8,11 @@ import types
 import warnings
 
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.native import composites, creation
-from course_lib.native.joining import cat, stack
-from course_lib.native.left_out import doors
-from course_lib.tensor import Tensor
+from course_lib.engine.tensor import Tensor
+from course_lib.surface import creation
+from course_lib.surface import functions as composites
+from course_lib.surface.joining import cat, stack
+from course_lib.surface.left_out import doors
 
 
 def gradients(parameters):

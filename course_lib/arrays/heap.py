@@ -1,0 +1,65 @@
+"""In which order C++'s priority queue gives out equals: accumulators that became ready in one step.
+
+PyTorch: torch/csrc/autograd/engine.h (ReadyQueue, a std::priority_queue). Every AccumulateGrad has the same number, the
+highest, so their order is whatever the heap makes of it.
+"""
+
+
+def push(heap, item):  # noqa: F811  (it replaces itself)
+    """heapq.heappush, which takes the place of this function when a first node has to wait.
+
+    Most programs that import course_lib are not there yet: their import is 0.5 % quicker.
+    """
+    global pop, push
+    from heapq import heappop, heappush
+
+    pop, push = heappop, heappush
+    push(heap, item)
+
+
+def in_turn(pushed, waiting):
+    """The order in which things leave a binary heap where all of them are equal and stand above the rest.
+
+    pushed   what was pushed, in order; None for things of the rest
+    waiting  how many of the rest were in the heap before
+    """
+    heap, order = [None] * waiting, []
+    for item in pushed:
+        heap.append(None)
+        rise(heap, len(heap) - 1, item)
+    while heap and heap[0] is not None:
+        order.append(heap[0])
+        last = heap.pop()
+        if heap:
+            rise(heap, sink(heap), last)
+    return order
+
+
+def rise(heap, hole, item):
+    """Put an item into a hole, or above it, as long as what stands above belongs to the rest."""
+    while hole and item is not None and heap[(hole - 1) // 2] is None:
+        heap[hole], hole = None, (hole - 1) // 2
+    heap[hole] = item
+
+
+def sink(heap):
+    """Fill the hole at the top from below, always by the larger child, the right one when they are equal."""
+    hole = 0
+    while (right := 2 * hole + 2) < len(heap):
+        child = right - 1 if heap[right] is None and heap[right - 1] is not None else right
+        heap[hole], hole = heap[child], child
+    if 2 * hole + 2 == len(heap):
+        heap[hole], hole = heap[2 * hole + 1], 2 * hole + 1
+    return hole
+
+
+def leaves_in_turn(node, leaves, ready, newest):
+    """Several leaves became complete at once: the order PyTorch's queue gives them, which is not that of arrival.
+
+    `ready` and `newest` are the other nodes in that queue: backward.py keeps one of them outside of its own.
+    """
+    others = [n for _, n, _ in ready] + [newest] * (newest is not None)
+    grads = dict(leaves)
+    arrived = dict.fromkeys(edge[0] if type(edge) is tuple else edge for edge in reversed(node.edges))
+    pushed = [n if n in grads else None for n in reversed(arrived) if n in grads or n in others]  # by their last edge
+    return [(leaf, grads[leaf]) for leaf in in_turn(pushed, len(others) - pushed.count(None))]

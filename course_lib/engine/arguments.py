@@ -1,0 +1,251 @@
+"""What an operation does with its arguments before it computes: numbers become tensors, types are promoted.
+
+PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cpp, c10/core/WrapDimMinimal.h.
+"""
+
+
+import numpy as np
+
+from course_lib.arrays import dtypes
+from course_lib.arrays.kernels import check_difference, no_quotient, sizes_differ
+from course_lib.engine.checks import type_name
+from course_lib.engine.saved import WrappedNumber
+from course_lib.engine.tensor import Tensor, new_tensor
+
+OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.int32, np.bool_})
+
+OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
+
+DIFFERENCES = ("sub", "sub_scaled")
+
+ONLY_TENSORS = (  # take no numbers
+    "maximum", "minimum", "atan2", "hypot", "logaddexp", "logical_and", "logical_or",
+)
+
+OPERANDS = {  # rows -> what PyTorch calls their operands, none of which may be a number
+    "addcmul": ("input", "tensor1", "tensor2"), "addcdiv": ("input", "tensor1", "tensor2"), "lerp": ("input", "end"),
+    "lerp_tensor": ("input", "end", "weight"),
+}  # fmt: skip
+
+PROMOTE = {  # row -> what its operands are promoted with, where that is not `promote`
+    "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",
+    "lerp_tensor": "promote_nothing", "addcdiv": "promote_quotient",
+}  # fmt: skip
+
+NUMBERS = (  # parameters that are numbers, where no function of functions.py has looked at them before
+    "alpha", "beta", "delta", "eps", "lambd", "max_val", "min_val", "negative_slope", "threshold", "scale", "value",
+    "weight", "momentum", "correction",
+)  # fmt: skip
+
+# --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
+
+
+def write_arguments(row, checks=()):
+    """Turn the arguments into arrays of a common type. `checks`: lines that come before types are compared."""
+    text = []
+    optional = [t for t in row.tensors if f"{t}=None" in row.parameters]
+    if row.operands:
+        names = ", ".join(row.operands) + "," * (len(row.operands) == 1)
+        text.append(f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:")
+        if len(row.operands) == 2 and row.name not in ONLY_TENSORS and row.name not in OPERANDS:
+            first, other = row.operands
+            text += [f"        if type({other}) is float and type({first}) is Tensor:",
+                     f"            {other} = number({other}, {first})"]
+            if row.name in OPERATORS:
+                text += [f"        elif type({other}) not in OPERAND_TYPES and not isinstance({other}, Tensor):",
+                         "            return NotImplemented"]
+            text += ["        else:",
+                     f"            {names} = operands({row.name!r}, {names})"]
+        else:
+            text.append(f"        {names} = operands({row.name!r}, {names})")
+    for t in row.tensors:
+        if t not in row.operands and t not in optional:
+            text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
+    called = row.name + "_" * bool(checks)
+    for p in row.names:
+        if p in NUMBERS and p not in row.tensors:
+            given = f"{p} is not None and " * (f"{p}=None" in row.parameters)
+            text += [f"    if {given}type({p}) is not float and type({p}) is not int:",
+                     f"        {p} = number_argument({called!r}, {p!r}, {p})"]
+    for t in row.tensors:
+        array = f"memory_of({t})" if row.view else f"{t}.array"
+        text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
+    text += checks
+    if len(row.operands) > 1:
+        first, *rest = row.operands
+        arrays = ", ".join(f"{t}_array" for t in row.operands)
+        promoting = PROMOTE.get(row.name, "promote")
+        text += ["    promoted = False",
+                 f"    if {' or '.join(f'{t}_array.dtype is not {first}_array.dtype' for t in rest)}:",
+                 f"        {arrays} = {promoting}({', '.join(row.operands)})", "        promoted = True"]
+    if row.floating:
+        for t in row.operands or row.tensors:
+            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = in_rows({t}_array, F32)"]
+    return text
+
+
+# --- what those lines call ----------------------------------------------------------------------------------
+
+_numbers = {}
+
+
+def number(value, like):
+    """A Python number as an operand for `like`: of its element type when the kinds agree, and kept for reuse.
+
+    NumPy takes 250 ns longer to add a Python float to an array than to add a 0-d array.
+    """
+    array = like.array
+    key = (value, type(value), array.dtype, type(array))
+    found = _numbers.get(key)
+    if found is None:
+        value = number_of(value)
+        kind = dtypes.of_number(value)
+        if dtypes.KIND[kind] <= dtypes.KIND[array.dtype]:
+            kind = array.dtype
+        scalar = type(array) is not np.ndarray
+        found = new_tensor(kind.type(value) if scalar else np.array(value).astype(kind), WrappedNumber)
+        found.number = value
+        if value and len(_numbers) < 512:  # not 0: as a key it cannot be told from -0.0
+            _numbers[key] = found
+    return found
+
+
+def operands(name, *values):
+    """Tensors from tensors and Python numbers; TypeError for anything else."""
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    name, row = name.partition("_scaled")[0].partition("_rounded")[0].removeprefix("select_"), name
+    if like is None and name in OPERATORS and all(isinstance(v, int | float | np.number | np.bool_) for v in values):
+        like, *_ = values = [tensor_of_number(v) for v in values]  # torch.add(1, 2)
+    if row in DIFFERENCES and like is not None:
+        check_difference(*[getattr(v, "array", number_of(v)) for v in values])
+    names = OPERANDS.get(name, ("input", "other"))
+    allowed = Tensor if name in ONLY_TENSORS or name in OPERANDS else Tensor | int | float | np.number | np.bool_
+    for position, v in enumerate(values):
+        if like is None or not isinstance(v, allowed):
+            argument = names[position]
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type_name(v)}"
+            )
+    return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
+
+
+def tensor_of_number(value):
+    """A number alone as a tensor without dimensions: a float in the default type."""
+    kind = dtypes.of_number(value)
+    return new_tensor((dtypes.default.numpy if kind.kind == "f" else kind).type(value))
+
+
+def tensor_argument(name, parameter, value, position=None):
+    """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
+    if not isinstance(value, Tensor):
+        name = {"select_where": "where"}.get(name, name)
+        name, argument = name.partition("_dim")[0].partition("_all")[0], "input" if parameter == "self" else parameter
+        place = "" if position is None else f" (position {position})"
+        raise TypeError(f"{name}(): argument '{argument}'{place} must be Tensor, not {type_name(value)}")
+    return value
+
+
+def known_dtype(name, value):
+    """A dtype, or what Python's float, int or bool stands for; TypeError that names the function for anything else."""
+    found = dtypes.PYTHON.get(value) if isinstance(value, type) else value
+    if not isinstance(found, dtypes.dtype):
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(value)}")
+    return found
+
+
+def number_of(value):
+    """A number as Python's own, so that NumPy's do not widen results. (Its truth values are 1.0 and 0.0 to PyTorch.)"""
+    if not isinstance(value, np.generic):
+        return value
+    return int(value) if isinstance(value, np.integer) else float(value)
+
+
+def whole_number(value):
+    """A whole number: Python's, NumPy's, or a tensor that holds one. None for all else: truth values, 1.0."""
+    if isinstance(value, Tensor) and not value.array.ndim and value.array.dtype.kind == "i":
+        return int(value.array)
+    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
+
+
+def number_argument(name, parameter, value):
+    """A number as Python's own; TypeError that names the operation and the argument for what is no number."""
+    if isinstance(value, Tensor) and not value.array.ndim:
+        return value.item()
+    if not isinstance(value, int | float | np.number | np.bool_):
+        name = name.partition("_scaled")[0].partition("_over")[0].partition("_value")[0]
+        raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type_name(value)}")
+    return number_of(value)
+
+
+def rank(tensor):
+    """How much an operand counts in promotion: 2 for a tensor with dimensions, 1 without, 0 for a number."""
+    return 0 if type(tensor) is WrappedNumber else 2 if tensor.array.ndim else 1
+
+
+def in_rows(array, dtype):
+    """The elements as another type: laid out as they are, but an expanded array in rows."""
+    return array.astype(dtype, order="C" if 0 in array.strides else "K")
+
+
+def promote(*tensors):
+    """The operands' arrays, converted to the type PyTorch gives the result."""
+    wanted = dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors])
+    return tuple(t.array if t.array.dtype is wanted else in_rows(t.array, wanted) for t in tensors)
+
+
+def promote_difference(self, other):
+    """The same for a difference; RuntimeError when one operand holds truth values, which have none."""
+    check_difference(self.array, other.array)
+    return promote(self, other)
+
+
+def promote_nothing(self, end, *weight):
+    """For an operation whose operands must have the same type already; RuntimeError when they do not."""
+    for name, other in zip(("end", "weight"), (end, *weight), strict=False):
+        if rank(other) and other.array.dtype != self.array.dtype:
+            kinds = [t.dtype.c_name for t in (self, other)]
+            raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
+    return promote(self, end, *weight)
+
+
+def promote_quotient(self, tensor1, tensor2):
+    """The same for addcdiv; RuntimeError for a quotient of integers."""
+    if "f" not in (tensor1.array.dtype.kind, tensor2.array.dtype.kind):
+        no_quotient()
+    return promote(self, tensor1, tensor2)
+
+
+def broadcast_error(*tensors):
+    """The RuntimeError for operands whose shapes do not go together."""
+    return sizes_differ(*(t.array.shape for t in tensors))
+
+
+# --- the arguments of a custom Function --------------------------------------------------------------------
+
+
+def bind_arguments(forward, args, kwargs, separate_setup):
+    """Positional arguments for `forward` from positional and keyword ones; TypeError for those that do not fit.
+
+    With setup_context every default is filled in. Without, what the caller leaves out at the end stays out: backward
+    then owes no gradient for it.
+    """
+    if separate_setup:
+        if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
+            return args
+        import inspect  # here: where NumPy has not read it, it costs an import of course_lib 8 %
+
+        bound = inspect.signature(forward).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args
+    names, left, args = forward.__code__.co_varnames[1 : forward.__code__.co_argcount], dict(kwargs), list(args)
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if name in names[: len(args)]:
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    while left:
+        name = names[len(args)]
+        if name not in left:
+            raise TypeError(f"forward() missing required argument: '{name}' (position {len(args)})")
+        args.append(left.pop(name))
+    return tuple(args)

@@ -1,0 +1,606 @@
+"""The backward pass: count each node's consumers, then run nodes as their gradients become complete.
+
+PyTorch: torch/csrc/autograd/engine.cpp (Engine::execute, evaluate_function), graph_task.h, input_buffer.cpp.
+
+Note [When a node may run]
+A tensor that is used in three places gets three contributions to its gradient, and the chain rule wants their sum.
+So its node has to wait for all three. How many there are is counted before anything runs: `count_dependencies` walks
+the graph once. A node that ran on the first contribution would send a part of its gradient onwards, the rest would
+follow later, and either everything behind it runs again for each part (2 ** n times for n diamonds in a row) or the
+rest is lost. With
+
+    a = x * x;  b = a + x;  c = b * a;  d = c + b;  e = d * a        at x = 2
+
+an engine that runs each node once, in the order in which first contributions arrive, finds 140; the slope is 316.
+
+Note [Which node runs next]
+Of all nodes whose gradient is complete, the newest. For a chain that is the forward pass backwards; where branches
+are independent any order gives the same sums, and this one has finished with what the forward pass made last, so the
+memory that is freed first is what was saved last. Only AccumulateGrad jumps the queue: a gradient that is complete
+becomes `.grad` at once and its buffer is gone. Hooks, printed lines and the last digit of sums of floats show the
+order, so it is PyTorch's exactly, down to the order in which its queue gives out equals (arrays/heap.py).
+
+Note [Where a pass begins]
+A root is a tensor that backward() was called on; its edge is where the pass starts. A seed is the gradient it starts
+with: 1 for a loss of one element, else what the caller gave. `backward` lets the gradients run into the leaves,
+`grad` catches them where its inputs stand and lets nothing run into `.grad`. Both end in `run`.
+
+Note [What flows along the edges]
+NumPy arrays; making a Tensor of each would cost 1.2 times the time. Hooks and custom Functions are given tensors,
+wrapped where they are called. With create_graph=True tensors flow, every formula is an operation like any other, and
+the pass leaves a graph behind it: double backward is nothing else.
+
+Note [Fast and careful]
+`evaluate` runs a node by itself when nothing is special about it. A node with hooks, one that autograd.grad asked
+for, one that no gradient reached, and every node in anomaly mode goes through `run_with_care`, which tells the whole
+story of a node in order. Read that one first.
+"""
+
+import warnings
+from _thread import allocate_lock
+from operator import attrgetter
+
+import numpy as np
+
+from course_lib.arrays import heap, messages
+from course_lib.arrays.kernels import copy_of_gradient, named_sizes
+from course_lib.arrays.messages import warn_once
+from course_lib.engine import errors, grad_mode
+from course_lib.engine.checks import as_tensor, check_nan, store_for_inference
+from course_lib.engine.fit import check_fits, fit, fit_inputs, fit_to_outputs
+from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
+from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
+from course_lib.engine.saved import read_slot
+from course_lib.engine.tensor import Tensor, meta_of, new_tensor
+from course_lib.engine.threads import MAX_DEPTH, on_another_stack
+from course_lib.engine.views import edge_of, requires_grad
+
+state = grad_mode.state
+SMALL = 256  # below this many elements a new array is made faster than an old one is added to
+_counting = allocate_lock()
+
+
+class GraphTask:
+    """One backward pass: what it was asked for and how far it has come.
+
+    What belongs to a pass is kept here and not in the nodes (but for the mark `visited`), so that several threads can
+    run passes over one graph, and a hook can start another pass inside of one.
+
+    roots     the edges it starts from, and `seeds`, the gradient given for each; both become those of `root`
+    captures  {node: [(output number, position in the answer)]} for autograd.grad; None for backward()
+    needed    the nodes that must run to reach the inputs asked for; None when all must
+    reached   those, and the nodes at which a gradient is only caught
+    depth     how many passes it runs inside of, on the same stack
+    """
+
+    __slots__ = ("root", "create_graph", "retain_graph", "captures", "captured", "dependencies", "buffers", "ready",
+                 "leaves", "needed", "reached", "anomaly", "is_plain", "depth", "__weakref__")  # fmt: skip
+
+    def __init__(self, roots, seeds, create_graph, retain_graph, captures=None, accumulate_into=()):
+        self.root = GraphRoot()
+        self.root.edges, self.root.seeds = tuple(roots), tuple(seeds)
+        self.create_graph, self.retain_graph = create_graph, retain_graph
+        self.captures, self.captured = captures, {}
+        self.dependencies = {}  # how many consumers a node still waits for; absent means one
+        self.buffers = {}  # the gradient collected so far for each node that waits for more
+        self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node, gradient)
+        self.leaves = []  # ... and AccumulateGrad nodes with theirs, which run before all others
+        self.needed = self.reached = None
+        self.anomaly, self.depth = state.anomaly, 0 if state.task is None else state.task.depth + 1
+        nodes = self.count_dependencies()
+        if captures is not None or accumulate_into:
+            self.find_needed(nodes, accumulate_into)
+        self.is_plain = self.needed is None and not (create_graph or self.anomaly or state.inference)
+
+    def count_dependencies(self):
+        """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
+
+        Edges to nowhere (None) are no dependencies: counted, they would never be delivered and the queue would
+        starve. Most nodes have one consumer, so only counts above one are stored. The list grows while it is walked:
+        that replaces recursion, which a graph a million nodes deep would not survive.
+        """
+        dependencies, nodes, mark = self.dependencies, [self.root], object()
+        with _counting:  # `visited` is a field of the nodes, which other threads' passes may share
+            for node in nodes:
+                for edge in node.edges:
+                    if edge:
+                        if type(edge) is tuple:  # one of several outputs: sends `evaluate` to `collect`
+                            dependencies[edge], edge = 1, edge[0]
+                        if edge.visited is mark:
+                            dependencies[edge] = dependencies.get(edge, 1) + 1
+                        else:
+                            edge.visited = mark
+                            nodes.append(edge)
+        return nodes
+
+    def collect(self, edge, grad):
+        """Add a gradient to the buffer of its node. The node and the sum, or (None, None) while it waits for more.
+
+        The buffer of a node with several outputs is a list: one gradient for each output that got one. `evaluate`
+        does the sums that come most often itself, of arrays for a node with one output.
+        """
+        buffers, node = self.buffers, edge
+        if type(edge) is tuple:
+            node, output_nr = edge
+            if grad is not None:
+                grads = buffers.setdefault(node, [None] * node.output_count)
+                grads[output_nr] = grad if grads[output_nr] is None else grads[output_nr] + grad
+        elif grad is not None:
+            buffers[node] = grad if buffers.get(node) is None else buffers[node] + grad
+        left = self.dependencies.get(node, 1) - 1
+        if left:
+            self.dependencies[node] = left
+            return None, None
+        self.dependencies.pop(node, None)
+        return node, buffers.pop(node, None)
+
+    def find_needed(self, nodes, accumulate_into):
+        """Find the nodes on some path to an input. Older nodes come first: all that a node leads to is older.
+
+        So one look at each node decides: it is needed when something that it leads to is. What an input was computed
+        from is not, and neither runs nor loses its saved tensors.
+        """
+        self.needed, self.reached = needed, reached = set(accumulate_into), {*accumulate_into, *(self.captures or ())}
+        order = sorted([node for node in nodes if node.edges], key=attrgetter("sequence_nr"))
+        if order and order[-1].sequence_nr > LEAVES_FIRST:  # a NoDerivative (surface/functions_more.py) among them
+            order.sort(key=lambda node: node.sequence_nr % LEAVES_FIRST)
+        for node in order:
+            for edge in node.edges:
+                if edge and (edge[0] if type(edge) is tuple else edge) in reached:
+                    needed.add(node)
+                    reached.add(node)
+                    break
+
+    def skips(self, node):
+        """True for nodes that lead to nothing that was asked for: their gradient is dropped where it arrives."""
+        if self.reached is None or node in self.reached:
+            return False
+        roots = [edge[0] if type(edge) is tuple else edge for edge in self.root.edges]
+        return roots != [node]  # a single root is visited in any case, as in PyTorch: its tensor hooks run
+
+    def apply(self, node, grad):
+        """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""
+        run = node.apply_to_tensors if self.create_graph else node.apply
+        if self.needed is None or not node.chooses:
+            return run(grad)
+        ends = [edge[0] if type(edge) is tuple else edge for edge in node.edges]
+        return run(grad, [edge if end in self.reached else None for edge, end in zip(node.edges, ends, strict=True)])
+
+
+class GraphRoot(Node):
+    """Stands before the roots, so that a root that other roots depend on waits for them like any node.
+
+    In `backward([y, z])` with z = y * 2, y must not run before the contribution from z is in.
+    """
+
+    __slots__ = ("seeds",)
+    sequence_nr = LEAVES_FIRST - 1
+
+    def apply(self, grad):
+        return self.seeds
+
+
+def evaluate(task):
+    """Run a backward pass: deliver what a node sends, choose the next one, run it; from the root until none is left.
+
+    `node` is what ran last and `grads` what it sends, one for each of its edges. The root sends the gradients that the
+    caller gave.
+    """
+    dependencies, buffers, ready, leaves = task.dependencies, task.buffers, task.ready, task.leaves
+    on_arrays, plain, retain, reached = not task.create_graph, task.is_plain, task.retain_graph, task.reached
+    owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
+    # The newest ready node and its gradient are kept out of the heap: a chain then needs none.
+    newest, newest_number, arrived, node, grads = None, -1, None, task.root, task.root.seeds
+    while True:
+        # 1. Deliver: a node with one consumer is complete at once; others collect until all gradients are in.
+        for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
+            if not edge:
+                continue  # the input was a constant
+            following = edge
+            if edge in dependencies:  # it has several consumers, or is one of several outputs
+                have, left = buffers.get(edge), dependencies[edge] - 1
+                if have is not None and grad is not None and on_arrays:
+                    # The first contribution is not copied. It may be an array that other nodes were given as well
+                    # (`a + b` sends one both ways), so the second makes a new array: only that may be added to.
+                    if owned and edge in owned:
+                        have += grad
+                        grad = have
+                    else:
+                        grad = have + grad
+                        if left and grad.size >= SMALL:
+                            owned.add(edge)
+                    if left:
+                        buffers[edge], dependencies[edge] = grad, left
+                        continue
+                    del buffers[edge]
+                else:
+                    following, grad = task.collect(edge, grad)
+                    if following is None:
+                        continue
+            if reached is not None and following not in reached and task.skips(following):
+                continue
+            # What is complete is queued: leaves by themselves, the rest by number, of which the newest stays outside.
+            number = following.sequence_nr
+            if number >= LEAVES_FIRST:
+                leaves.append((following, grad))
+            elif number > newest_number:
+                if newest is not None:
+                    heap.push(ready, (-newest_number, newest, arrived))
+                newest, newest_number, arrived = following, number, grad
+            else:
+                heap.push(ready, (-number, following, grad))
+        # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to, and an
+        # array that is held longer than it is needed is memory that a large model does not have.
+        grads = grad = have = None
+        # 2. Choose: leaves at once, otherwise the node that was made last.
+        if leaves:
+            run_leaves(task, leaves, plain, node, newest)
+        if newest is not None and (not ready or newest_number > -ready[0][0]):
+            node, grad = newest, arrived
+            newest, newest_number, arrived = None, -1, None
+        elif ready:
+            _, node, grad = heap.pop(ready)
+        else:
+            return
+        # 3. Run it, and let go of what it kept: one by one, so that memory falls while the pass goes on, and an error
+        # in a hook leaves what has not run yet as it was. Then undo what broadcasting did to its inputs.
+        if plain and grad is not None and node.hooks is None:
+            grads = node.apply(grad)
+            if node.releases and not retain:
+                node.release()
+        else:
+            grads = run_special(task, node, grad)
+        if node.reshaped is not None:
+            grads = fit_inputs(grads, node.reshaped)
+        grad = None
+
+
+def run_leaves(task, leaves, plain, node, newest):
+    """Run the leaves whose gradients `node` completed: all of them, before any other node."""
+    if len(leaves) > 2:  # among leaves that came together, PyTorch's heap decides
+        leaves[:] = heap.leaves_in_turn(node, leaves, task.ready, newest)
+    while leaves:
+        leaf, grad = leaves.pop(0)
+        if (
+            not plain or grad is None or leaf.hooks is not None or type(leaf) is not AccumulateGrad or
+            leaf.variable.meta.hooks or leaf.variable.meta.post_accumulate_hooks
+        ):
+            run_with_care(task, leaf, grad)
+            grad_mode.set_grad_mode(task.create_graph)
+        else:
+            leaf.apply(grad)
+
+
+def run_special(task, node, grad):
+    """Run a node in a pass that is special, or one that is special itself, and let go of what it kept."""
+    only_caught = task.needed is not None and node not in task.needed  # asked for itself, but not what lies behind it
+    if only_caught or grad is None or node.hooks is not None or task.anomaly or node in (task.captures or ()):
+        grads = run_with_care(task, node, grad)
+        grad_mode.set_grad_mode(task.create_graph)  # whatever a hook has switched lasts for its node
+    else:
+        grads = task.apply(node, grad)
+    if not (task.retain_graph or only_caught):
+        node.release()
+    return grads
+
+
+def run_with_care(task, node, grad):
+    """Run a node that has hooks, was asked for by autograd.grad, got no gradient, or runs in anomaly mode.
+
+    In PyTorch's order: what autograd.grad wants is caught here if the node also runs, and after the tensor hooks if
+    it does not; hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks.
+    """
+    several = node.several_outputs
+    if task.anomaly:
+        state.evaluating = node
+    grads = (grad or [None] * node.output_count) if several else [grad]
+    if node.hooks is not None and node.hooks.forms:
+        grads = fit_to_outputs(grads, node.hooks.forms)
+    is_needed = task.needed is None or node in task.needed
+    if task.captures and node in task.captures and is_needed:
+        capture(task, node, grads)
+    if type(node) is AccumulateGrad:
+        return run_leaf(task, node, grads, is_needed)
+    if node.hooks is not None:
+        grads = run_tensor_hooks(node, grads)
+        run_retain_grad(node, grads)
+    if not is_needed:
+        capture(task, node, grads)
+        return (None,) * len(node.edges)
+    if node.hooks is not None:
+        grads = run_prehooks(node, grads)
+    if not node.runs_without_gradient and (all(g is None for g in grads) or not any(node.edges)):
+        for name in node.saved_tensor_names:
+            read_slot(node, name)  # what was overwritten is noticed even when nothing is to be computed
+        grad_inputs = (None,) * len(node.edges)
+    else:
+        grad_inputs = task.apply(node, grads if several else grads[0])
+    if node.hooks is not None and node.hooks.post:
+        if node.reshaped is not None:
+            grad_inputs = fit_inputs(grad_inputs, node.reshaped)
+        if task.needed is not None and not node.runs_without_gradient:  # hooks see only gradients that are needed
+            going = [edge[0] is not None and not task.skips(edge[0]) for edge in node.next_functions]
+            grad_inputs = [grad if goes else None for grad, goes in zip(grad_inputs, going, strict=True)]
+        grad_inputs = run_posthooks(node, grad_inputs, grads)
+    if state.anomaly and state.anomaly_check_nan:
+        check_nan(node, grad_inputs, task.retain_graph)
+    return grad_inputs
+
+
+def run_leaf(task, node, grads, is_needed):
+    """The end of a path: the leaf's hooks, the accumulation, and the hooks that follow it.
+
+    A leaf that autograd.grad asked for ends before the accumulation: its `.grad` is not touched.
+    """
+    meta = node.variable.meta
+    if meta.hooks:
+        grads[0] = call_tensor_hooks(meta.hooks, grads[0])
+    if not is_needed:
+        capture(task, node, grads)
+        return ()
+    if node.hooks is not None:
+        grads = run_prehooks(node, grads)
+    if grads[0] is not None:
+        (store_for_inference if state.inference else AccumulateGrad.apply)(node, grads[0])
+        if state.anomaly and meta.grad is not None and meta.grad.version is not None:
+            from course_lib.engine.anomaly import note_write
+
+            note_write(meta.grad.version)
+    if call_tensor_hooks(meta.post_accumulate_hooks or {}, node.variable) is not node.variable:
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    if node.hooks is not None:
+        run_posthooks(node, (), grads)
+    return ()
+
+
+def capture(task, node, grads):
+    """Keep what autograd.grad was asked for."""
+    for output_nr, position in (task.captures or {}).get(node, ()):
+        task.captured[position] = grads[output_nr]
+
+
+def run(task):
+    """Run a whole backward pass; recording is on in it exactly when create_graph is.
+
+    After an error the mode and the outer pass are as before. What had run by then stays done, as in PyTorch: some
+    leaves have their gradient, and the saved tensors of the nodes that ran are gone.
+    """
+    before, outer = grad_mode.set_grad_mode(task.create_graph), state.task
+    state.task, evaluating = task, state.evaluating
+    try:
+        evaluate(task) if task.depth <= MAX_DEPTH else on_another_stack(evaluate, task)
+    except Exception as error:
+        if state.anomaly and state.evaluating is not evaluating:
+            from course_lib.engine.tracebacks import report  # few programs need that file
+
+            report(state.evaluating)
+        if isinstance(error, ValueError) and (named := named_sizes(error)) is not error:
+            raise named from None
+        raise
+    finally:
+        state.task, state.evaluating = outer, evaluating
+        grad_mode.set_grad_mode(before)
+
+
+# --- roots and seeds: where a pass begins, and what is asked of it ------------------------------------------
+
+
+def is_edge(value):
+    """True for a GradientEdge, a named tuple whose last field is `ownership_token`."""
+    return isinstance(value, tuple) and hasattr(value, "ownership_token")
+
+
+def as_list(values):
+    """A list from one tensor or gradient edge, or from several in a sequence or a dict."""
+    if type(values) is Tensor:
+        return [values]
+    values = values.values() if isinstance(values, dict) else values
+    return [values] if isinstance(values, Tensor) or is_edge(values) else list(values)
+
+
+def begin(outputs, grad_outputs, create_graph):
+    """The edges a pass starts from and the gradients it starts with. RuntimeError for what cannot be a root."""
+    if grad_outputs is None:
+        if len(outputs) == 1 and type(outputs[0]) is Tensor and outputs[0].node is not None and outputs[0].meta is None:
+            # A loss, with which nearly every pass begins: no view, no hooks. No more needs to be asked.
+            return [outputs[0].node], [seed(outputs[0], None, create_graph, 0)]
+        grad_outputs = [None] * len(outputs)
+    grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)[: len(outputs)]
+    rooted = [has_history(output) for output in outputs]
+    seeds = [
+        seed(output, grad, create_graph, position) if known or grad is not None else None
+        for position, (output, grad, known) in enumerate(zip(outputs, grad_outputs, rooted, strict=False))
+    ]
+    if len(grad_outputs) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
+    edges = []
+    for position, (output, known) in enumerate(zip(outputs, rooted, strict=True)):
+        edges.append(edge_of_root(output) if known else None)
+        if not edges[-1]:  # no history, or a dead end
+            raise errors.no_history(position)
+    return edges, seeds
+
+
+def seed(tensor, grad, create_graph, position):
+    """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
+    if type(tensor) is not Tensor and is_edge(tensor):
+        return seed_of_edge(tensor, grad, create_graph, position)
+    array = tensor.array
+    if grad is None:
+        if array.size != 1:
+            raise RuntimeError(errors.NOT_A_SCALAR)
+        ones = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else array.dtype.type(1)
+        return as_tensor(ones) if create_graph else ones
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    if grad.array.shape != array.shape:
+        raise messages.gradient_shape_mismatch(position, grad.shape, tensor.shape)
+    if create_graph:
+        return grad if grad.array.dtype == array.dtype else grad.to(tensor.dtype)
+    return grad.array.astype(array.dtype, copy=False)
+
+
+def seed_of_edge(edge, grad, create_graph, position):
+    """The same at a gradient edge. Where the form of its tensor is not known, any gradient is taken as it is."""
+    if edge.form is not None:
+        return seed(new_tensor(np.empty(*edge.form)), grad, create_graph, position)
+    if grad is None:
+        raise RuntimeError(errors.NOT_A_SCALAR)
+    return grad if create_graph else grad.array
+
+
+def fit_seeds(edges, seeds):
+    """The gradients that a pass starts with, in the form that its roots expect; an error names the root."""
+    for position, edge in enumerate(edges):
+        node, output_nr = edge if type(edge) is tuple else (edge, 0)
+        if node.hooks is not None and output_nr in node.hooks.forms:
+            form, grad = node.hooks.forms[output_nr], seeds[position]
+            check_fits((grad.array if isinstance(grad, Tensor) else grad).shape, form[0], "invalid gradient", position)
+            seeds[position] = fit(grad, *form)
+
+
+def has_history(root):
+    """True for a gradient edge and for a tensor that requires grad. AssertionError for what is neither."""
+    if not (isinstance(root, Tensor) or is_edge(root)):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    return is_edge(root) or requires_grad(root)
+
+
+def edge_of_root(root):
+    """The edge that a pass starts from, at a tensor or at a gradient edge."""
+    if not is_edge(root):
+        return edge_of(root)
+    return (root.node, root.output_nr) if root.node.several_outputs else root.node
+
+
+def _backward_of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Compute gradients of this tensor for all leaves it was computed from, and add them to their `.grad`.
+
+    gradient: what to start with, of this tensor's shape; may be left out for a single element.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on.
+
+    With `inputs` only those tensors receive a gradient, leaves or not. RuntimeError when a tensor has no history,
+    or a gradient is missing for one with several elements, or has another shape. `grad_variables` is the old name of
+    `grad_tensors`.
+    """
+    if grad_variables is not None:
+        grad_tensors = renamed_gradients(grad_tensors, grad_variables)
+    targets = set()
+    if inputs is not None:
+        inputs = as_list(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots, seeds = begin(as_list(list(tensors) if isinstance(tensors, dict) else tensors), grad_tensors, create_graph)
+    if inputs is not None:
+        for tensor in inputs:
+            check_input(tensor)
+            if isinstance(tensor, Tensor):
+                if not requires_grad(tensor) or tensor.grad_fn is not None:
+                    tensor.retain_grad()
+                edge = edge_of(tensor)
+            else:
+                edge = tensor.node
+            targets.add(edge[0] if isinstance(edge, tuple) else edge)
+    retain_graph = create_graph if retain_graph is None else retain_graph
+    fit_seeds(roots, seeds)
+    try:
+        run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
+    finally:
+        if create_graph:
+            warn_once(messages.CREATE_GRAPH_CYCLE, stacklevel=3)
+
+
+def renamed_gradients(grad_tensors, grad_variables):
+    """What came under the old name of `grad_tensors`, with a warning. RuntimeError when both names were used."""
+    warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
+    if grad_tensors is not None:
+        raise RuntimeError(messages.GRADIENTS_TWICE)
+    return grad_variables
+
+
+def grad(
+    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
+    is_grads_batched=False, materialize_grads=False,
+):
+    """The gradients of `outputs` (weighted by `grad_outputs`) for `inputs`, as a tuple (a dict for a dict).
+
+    Nothing is stored in `.grad`. RuntimeError for an input that the outputs do not depend on, unless allow_unused
+    (then None) or materialize_grads (then zeros). `only_inputs` is a relic: whatever it is, it changes nothing.
+    """
+    if not only_inputs:
+        warnings.warn(messages.ONLY_INPUTS, FutureWarning, stacklevel=2)
+    if is_grads_batched:
+        raise errors.not_supported("is_grads_batched", "Call autograd.grad once for each gradient.")
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    outputs = as_list(list(outputs) if isinstance(outputs, dict) else outputs)
+    keys = list(inputs) if isinstance(inputs, dict) else None
+    inputs = list(inputs.values()) if keys is not None else as_list(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    roots, seeds = begin(outputs, grad_outputs, create_graph)
+    captures = {}
+    for position, tensor in enumerate(inputs):
+        node, output_nr = edge_of_input(tensor)
+        captures.setdefault(node, []).append((output_nr, position))
+    fit_seeds(roots, seeds)
+    task = GraphTask(roots, seeds, create_graph, create_graph if retain_graph is None else retain_graph, captures)
+    run(task)
+    results = finish_gradients(task, inputs, allow_unused, materialize_grads)
+    return dict(zip(keys, results, strict=True)) if keys is not None else tuple(results)
+
+
+def check_input(tensor):
+    """RuntimeError for an input that no gradient can arrive at: it must be a tensor or a gradient edge."""
+    if not isinstance(tensor, Tensor) and not is_edge(tensor):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
+
+
+def edge_of_input(tensor):
+    """(node, output number) at which a gradient for an input can be caught."""
+    check_input(tensor)
+    if is_edge(tensor):
+        return tensor.node, tensor.output_nr
+    edge = edge_of(tensor) if requires_grad(tensor) else None
+    if edge is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return edge if isinstance(edge, tuple) else (edge, 0)
+
+
+def finish_gradients(task, inputs, allow_unused, materialize_grads):
+    """What was caught, as tensors; what was not, as an error, None or zeros."""
+    results, made = [], {}
+    for position, tensor in enumerate(inputs):
+        caught = task.captured.get(position)
+        if caught is None:
+            if not allow_unused:
+                raise messages.unused_input(position)
+            if materialize_grads:
+                if is_edge(tensor):
+                    raise RuntimeError(messages.MATERIALIZED_EDGE)
+                caught = new_tensor(np.zeros_like(tensor.array))
+                caught.requires_grad = task.create_graph
+            results.append(caught)
+            continue
+        if not isinstance(caught, Tensor):
+            if id(caught) not in made:  # the same array for two inputs: the same tensor, as in PyTorch
+                alone = getattr(caught, "base", None) is None
+                made[id(caught)] = new_tensor(caught if alone else copy_of_gradient(caught))
+            caught = made[id(caught)]
+        results.append(caught)
+    if state.inference:
+        for tensor in made.values():
+            meta_of(tensor).inference = True
+    return results
+
+
+_backward_of_tensor.__name__, _backward_of_tensor.__qualname__ = "backward", "Tensor.backward"
+Tensor.backward = _backward_of_tensor

@@ -1,0 +1,232 @@
+"""Generated source becomes functions: the names it sees, and its second form, which takes tensors and is recorded.
+
+PyTorch: torch/csrc/autograd/generated/VariableType_*.cpp, Functions.cpp, which are compiled ahead of time.
+"""
+
+import math
+import re
+
+import numpy as np
+
+from course_lib.arrays import dtypes, kernels
+from course_lib.engine import arguments, errors, fit
+from course_lib.engine.fit import form_expected
+from course_lib.engine.graph import Node, next_sequence_nr
+from course_lib.engine.ops import (
+    ROWS,
+    instrument,
+    names_in,
+    pack_before_writing,
+    state,
+    write_in_place,
+    write_node,
+    write_operation,
+)
+from course_lib.engine.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
+from course_lib.engine.tensor import Tensor, allocate, memory_of, meta_of, new_tensor, strides_of
+from course_lib.engine.views import (
+    check_in_place,
+    gradient_edge,
+    make_view,
+    rebase_history,
+    requires_grad,
+    update,
+    write,
+)
+
+_built = {}
+
+CONSTANTS = {  # row -> the numbers that PyTorch's node keeps and that are always the same here, or follow from others
+    **dict.fromkeys(("add", "sub", "rsub"), {"alpha": 1}),
+    "addmm": {"alpha": 1, "beta": 1},
+    "elu": {"input_scale": 1, "scale": 1},
+    **dict.fromkeys(("gelu", "gelu_backward"), {"approximate": "none"}),
+    **dict.fromkeys(("gelu_tanh", "gelu_tanh_backward"), {"approximate": "tanh"}),
+    "clamp_lower": {"max": None},
+    "clamp_upper": {"min": None},
+    "gather": {"sparse_grad": False},
+    **dict.fromkeys(("mean_all", "mean_dim"), {
+        "self_sym_numel": property(lambda node: math.prod(node._saved_self_sym_sizes)),
+    }),
+    "convolution": {"transposed": False, "output_padding": property(lambda node: (0,) * len(node._saved_stride))},
+}
+
+
+def build(name):
+    """The operation `name` ("mul" or "mul_") as a function; written and compiled the first time."""
+    if name in _built:
+        return _built[name]
+    source = name if name in ROWS else name.removesuffix("_")
+    row = ROWS[source]
+    namespace = node_namespace(row)
+    parts = [write_operation(row)] if row.in_place != "only" else []
+    if row.in_place:
+        parts.append(write_in_place(row))
+    compile_source(f"{row.name}", parts, namespace)
+    for made in (row.name, row.name + "_"):
+        if made in namespace:
+            _built[made] = namespace[made]
+            namespace[made].__module__ = "course_lib"
+    return _built[name]
+
+
+class Rows:
+    """Every operation of the table as an attribute: `rows.mul(a, b)`, `rows.mul_(a, b)`."""
+
+    def __getattr__(self, name):
+        function = build(name)
+        setattr(self, name, function)
+        return function
+
+
+rows = Rows()
+_node_namespaces = {}
+
+
+def node_namespace(row):
+    """The names generated operations see, with the row's node class in it. Rows may share a node class's name."""
+    if row.name not in _node_namespaces:
+        base = operation_names(row)
+        if row.formulas:
+            namespace = dict(NODE_NAMES)
+            functions = set().union(*(names_in(f) for f in row.formulas.values())) - row.can_be_saved()
+            functions -= {"grad", "grads"}
+            namespace.update((name, on_arrays_function(name)) for name in functions)
+            compile_source(row.node, [write_node(row)], namespace)
+            cls = base[row.node] = add_slot_properties(namespace[row.node])
+            cls.__module__ = "builtins"  # as of PyTorch's, which are written in C++: <class 'MulBackward0'>
+            for name, value in CONSTANTS.get(row.name, {}).items():
+                setattr(cls, f"_saved_{name}", value)
+            cls.apply_to_tensors = apply_to_tensors_later(cls, row)
+        _node_namespaces[row.name] = base
+    return _node_namespaces[row.name]
+
+
+def apply_to_tensors_later(cls, row):
+    """Stands in for a node's apply_to_tensors until it is first called: most graphs are never differentiated twice."""
+    written = cls.apply_to_tensors
+
+    def first_call(node, *grad):
+        formulas = (row.formulas | row.recorded).values()
+        functions = set().union(*map(names_in, formulas)) - row.can_be_saved() - {"grad", "grads", "node"}
+        functions -= {f"{name}_edge" for name in row.formulas}
+        names = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
+        cls.apply_to_tensors = type(written)(written.__code__, names, written.__name__, written.__defaults__)
+        return cls.apply_to_tensors(node, *grad)
+
+    return first_call
+
+
+KERNELS = [kernels, fit]  # where formulas find the functions they call; derivatives_nn.py adds its own
+
+
+def more_kernels():
+    """kernels_more.py, read for the first row that needs it."""
+    from course_lib.arrays import kernels_more
+
+    if kernels_more not in KERNELS:
+        KERNELS.append(kernels_more)
+        OPERATION_NAMES["more"] = kernels_more
+    return kernels_more
+
+
+def operation_names(row):
+    """What the generated operation of a row sees."""
+    if "more." in row.forward:
+        more_kernels()
+    return dict(OPERATION_NAMES)
+
+
+def kernel(name):
+    """The function of arrays that formulas call by this name; None when there is none."""
+    return next((vars(module)[name] for module in KERNELS if name in vars(module)), None)
+
+
+def on_arrays_function(name):
+    """A function that formulas call, in the form that takes arrays."""
+    if function := kernel(name):
+        return function
+    if name not in ROWS:
+        return vars(more_kernels())[name]
+    row = ROWS[name]
+    if re.fullmatch(r"np\.\w+\(self\)", row.forward):
+        return getattr(np, row.forward[3:-6])
+    return eval(f"lambda {', '.join(row.parameters)}: {row.forward}", operation_names(row))
+
+
+ON_TENSORS = {"np": np, "math": math, "state": state}  # forms that take tensors: twins.py has more
+BEFORE_TENSORS = []  # what is called, once, before the first of them is looked for: methods.py has twins.py read
+
+
+def on_tensors_function(name):
+    """The same function in the form that takes tensors and is recorded."""
+    while BEFORE_TENSORS:
+        BEFORE_TENSORS.pop()()
+    if name not in ON_TENSORS:
+        ON_TENSORS[name] = build(name) if name in ROWS else twin_of(kernel(name))
+    return ON_TENSORS[name]
+
+
+def twin_of(function):
+    """A function of arrays, read again with every name it calls standing for the form that takes tensors."""
+    names = {"__builtins__": function.__globals__["__builtins__"]}
+    for name in function.__code__.co_names:
+        if name in ON_TENSORS or name in ROWS or kernel(name):
+            names[name] = on_tensors_function(name)
+    return type(function)(function.__code__, names, function.__name__, function.__defaults__)
+
+
+def compile_source(name, parts, namespace):
+    """Compile generated lines so that tracebacks and `??` can show them."""
+    text = "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
+    file = f"<course_lib operation {name}>"
+    import linecache  # here, because it costs an import of course_lib 3 %
+
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), namespace)
+    return text
+
+
+def source_of(name):
+    """The generated source of an operation and its node, as text."""
+    row = ROWS[name.removesuffix("_") if name not in ROWS else name]
+    parts = [write_node(row)] if row.formulas else []
+    parts += [write_operation(row)] if row.in_place != "only" else []
+    parts += [write_in_place(row)] if row.in_place else []
+    return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
+
+
+# --- what generated code sees --------------------------------------------------------------------------------
+
+
+def copy_of(tensor):
+    """The values a tensor has now, with their history, safe from the write that is about to happen."""
+    return build("clone")(tensor)
+
+
+def form(input, result, promoted=False):
+    """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
+    shape, dtype = input.array.shape, input.array.dtype
+    node = input.node or input.meta and input.meta.accumulator and input.meta.accumulator()
+    if node and node.hooks is not None and node.hooks.forms:  # the tensor had another form when its node was made
+        shape, dtype = form_expected(input, node, result.array.shape)
+    return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
+
+
+def mark_inference(*results):
+    """Results made in inference mode say so and have no counter."""
+    for result in results:
+        meta_of(result).inference = True
+    return results[0] if len(results) == 1 else results
+
+
+OPERATION_NAMES = {  # what generated operations see
+    **vars(arguments), "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32, "BOOL": dtypes.BOOL,
+    "INFERENCE_SAVED": errors.INFERENCE_SAVED, "next_sequence_nr": next_sequence_nr, "allocate": allocate,
+    **{each.__name__: each for each in (
+        Tensor, SavedVariable, SavedOutput, new_tensor, memory_of, strides_of, requires_grad,
+        gradient_edge, check_in_place, write, update, rebase_history, make_view, form, copy_of, mark_inference,
+        instrument, pack_before_writing,
+    )},
+}  # fmt: skip
+NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

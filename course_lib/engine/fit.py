@@ -1,0 +1,97 @@
+"""Undoing broadcasting and promotion: bringing a gradient to the shape and type of the input it belongs to.
+
+PyTorch: aten/src/ATen/ExpandUtils.h (sum_to), torch/csrc/autograd/engine.cpp (validate_outputs).
+"""
+
+import numpy as np
+
+from course_lib.arrays import dtypes, kernels
+from course_lib.arrays.kernels import can_be_summed, sum_to
+from course_lib.engine.grad_mode import state
+from course_lib.engine.tensor import Tensor
+
+
+def fit_inputs(grads, forms):
+    """Undo broadcasting and promotion: bring each gradient to the form of an input that differed from the result."""
+    fitted = list(grads)
+    for i, form in enumerate(forms):
+        if form is not None and fitted[i] is not None:
+            shape, dtype = form
+            fitted[i] = fit(fitted[i], shape, dtype)
+    return fitted
+
+
+def fit_to_outputs(grads, forms):
+    """Gradients of tensors that changed their form after their node was made, in the form that the node expects.
+
+    RuntimeError when one cannot be summed to that form. `forms`: {output number: (shape, dtype)}.
+    """
+    fitted = list(grads)
+    for output_nr, (shape, dtype) in forms.items():
+        grad = grads[output_nr]
+        if grad is not None:
+            got = (grad.array if isinstance(grad, Tensor) else grad).shape
+            check_fits(got, shape, "invalid gradient")
+            fitted[output_nr] = fit(grad, shape, dtype)
+    return fitted
+
+
+def form_expected(tensor, node, shape):
+    """(shape, type) that a tensor's node expects of gradients, when one of `shape` can be summed to it."""
+    now = tensor.array.shape, tensor.array.dtype
+    form = node.hooks.forms.get(0 if tensor.meta is None else tensor.meta.output_nr, now)
+    return form if can_be_summed(shape, form[0]) else now
+
+
+def check_fits(got, shape, what, index=0):
+    """RuntimeError when a gradient of shape `got` cannot be summed to a shape."""
+    if not can_be_summed(got, shape):
+        raise RuntimeError(
+            f"{what} at index {index} - got {list(got)} but expected shape compatible with {list(shape)}"
+        )
+
+
+def fit(grad, shape, dtype):
+    """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
+    if isinstance(grad, Tensor):
+        return fit_tensor(grad, shape, dtype)
+    sizes = grad.shape
+    if sizes != shape:
+        if len(sizes) == 2 and sizes[1:] == shape:
+            grad = kernels.sum_of_columns(grad)  # the gradient of a bias
+        else:
+            grad = np.add.reduce(grad, summed_dims(sizes, shape), keepdims=True).reshape(shape)
+    return grad if grad.dtype is dtype or grad.dtype == dtype else grad.astype(dtype)
+
+
+def fit_tensor(grad, shape, dtype):
+    """The same, recorded."""
+    if grad.array.shape != shape:
+        if not shape:
+            return fit_tensor(grad.sum(), shape, dtype)
+        extra = summed_dims(grad.array.shape, shape)
+        grad = grad.sum(extra, True) if extra else grad
+        grad = grad if grad.array.shape == shape else grad.reshape(shape)
+    return grad if grad.array.dtype == dtype else grad.to(dtypes.FROM_NUMPY[dtype])
+
+
+def summed_dims(sizes, shape):
+    """The dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
+    lead = len(sizes) - len(shape)
+    return (*range(lead), *(d + lead for d, n in enumerate(shape) if n == 1 and sizes[d + lead] != 1))
+
+
+def for_whole_source(grad, sizes, node="ScatterAddBackward0"):
+    """The gradient of what was scattered. RuntimeError, as in PyTorch, when the index did not use all of it.
+
+    It is a backward pass that refuses it; a node that is called by hand gives it as it is.
+    """
+    if state.task is None or tuple(grad.shape) == tuple(sizes):
+        return grad
+    lead = len(grad.shape) - len(sizes)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(sizes, grad.shape[lead:], strict=True)):
+        raise RuntimeError(
+            f"Function {node} returned an invalid gradient at index 1 - got {list(grad.shape)} but expected shape "
+            f"compatible with {list(sizes)}"
+        )
+    return sum_to(grad, tuple(sizes))

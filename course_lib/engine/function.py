@@ -1,0 +1,387 @@
+"""Custom Functions: a forward and a backward of your own, joined by ctx, which is the graph node itself.
+
+PyTorch: torch/autograd/function.py, torch/csrc/autograd/python_function.cpp, custom_function.cpp.
+
+Note [What apply does]
+  1. It notes the edges of the tensor arguments and their shapes, before forward can change anything.
+  2. It runs forward with recording off: whatever forward computes is no part of the graph. That is the point of a
+     custom Function, and the reason why its backward is trusted blindly: nothing checks that it is the slope.
+  3. It gives each output its history (`finish_output`). There are four kinds:
+       a fresh tensor                       this node
+       an input that mark_dirty named       this node, as after an in-place operation; the base of a view, too
+       an input returned as it is           a view of it, so that the caller's tensor keeps its own history
+       not differentiable, or recording off no history; an input is handed out as a new tensor
+  4. It packs what save_for_backward was given. Only now: whether a tensor is an output, which must be kept without
+     its history, is known when forward has returned. This is why a tensor put on ctx by hand is not checked, not
+     released, and makes a circle if it is an output.
+
+Note [What backward is given and owes]
+Gradients come as tensors, zeros for outputs that got none (None with set_materialize_grads(False)). It owes one value
+for each argument of forward, None for those that are no tensors. Without create_graph it runs with recording off; with
+it, whatever it computes is recorded, and second derivatives are those of the formulas in backward.
+"""
+
+import warnings
+
+import numpy as np
+
+from course_lib.arrays import messages
+from course_lib.engine import checks, errors, grad_mode
+from course_lib.engine.arguments import bind_arguments
+from course_lib.engine.checks import as_tensor, take_marks, take_saved, type_name, write_only_flag
+from course_lib.engine.fit import check_fits, fit
+from course_lib.engine.graph import Node, init_node
+from course_lib.engine.ops import instrument
+from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
+from course_lib.engine.tensor import Tensor, memory_of, meta_of, no_edge
+from course_lib.engine.views import (
+    check_in_place,
+    count_write,
+    edge_of,
+    make_view,
+    rebase_history,
+    requires_grad,
+    set_history,
+)
+
+state = grad_mode.state
+
+
+class FunctionCtx(Node):
+    """The node of a custom Function: what `ctx` is in forward and in backward.
+
+    Attributes of your own may be put on it. They are neither version-checked nor released, and a tensor kept so
+    that leads back to this node is a reference cycle: use `save_for_backward` for inputs and outputs.
+
+    It is a Node whose formulas somebody else wrote: the engine calls `apply`, as for any other. Unlike others it has
+    a dictionary, it runs also when no gradient arrived at all, and its class is named after the Function.
+    """
+
+    saved_names = saved_tensor_names = ("tensors",)
+    runs_without_gradient = True
+    _function = None  # the Function class
+
+    def __init__(self):
+        init_node(self, ())
+        self.kept_tensors = None  # list of SavedVariable or None, once forward has returned
+        self.to_save = self.dirty_tensors = self.non_differentiable = None
+        self.needs_input_grad, self._materialize, self._freed = (), True, False
+        self.output_count, self.several_outputs = 1, False
+
+    # --- what forward calls --------------------------------------------------------------------------------
+
+    def save_for_backward(self, *tensors):
+        """Keep inputs or outputs (or None) for backward, with the version check. The last call counts.
+
+        Anything but tensors and None is refused with a TypeError when `apply` finishes, if it records a node.
+        """
+        self.to_save = tensors
+
+    def mark_dirty(self, *tensors):
+        """Say that forward changed these inputs in place; they must be returned."""
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Say that these outputs have no gradient: they will not require one."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value):
+        """False: outputs without a gradient give None to backward instead of zeros."""
+        self.materialize_grads = value
+
+    materialize_grads = write_only_flag("materialize_grads", "_materialize")
+
+    # --- what backward reads -------------------------------------------------------------------------------
+
+    @property
+    def saved_tensors(self):
+        """The tensors given to save_for_backward, each checked. RuntimeError once they were released."""
+        if self._freed and READ_ONCE not in (self.kept_tensors or ()):  # of the two reasons, the first that there was
+            raise RuntimeError(errors.SAVED_TENSORS_FREED)
+        if self.kept_tensors is None:
+            return ()
+        tensors = tuple(None if kept is None else kept.read(self) for kept in self.kept_tensors)
+        if getattr(self._function, "clear_saved_tensors_on_access", False):
+            self.kept_tensors = [kept and READ_ONCE for kept in self.kept_tensors]
+        return tensors
+
+    @property
+    def saved_variables(self):
+        """The old name of `saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self):
+        if self._freed:
+            raise RuntimeError(errors.SAVED_TENSORS_FREED)
+        return tuple(SavedTensor(self, "tensors", i) for i in range(len(self.kept_tensors or ())))
+
+    def release(self):
+        """Let go of what save_for_backward was given. Attributes that were put on ctx by hand stay."""
+        self._freed = True
+        if self.kept_tensors:
+            self.kept_tensors = [kept if kept is READ_ONCE else kept and FREED for kept in self.kept_tensors]
+
+    def __call__(self, *grads):
+        raise TypeError(f"'{type(self).__name__}' object is not callable")
+
+    def __repr__(self):
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
+    # --- the backward pass ---------------------------------------------------------------------------------
+
+    def apply(self, grads):
+        """Call the Function's backward and bring what it returns to the form of the inputs."""
+        grads = list(grads) if self.several_outputs else [grads]
+        recording = state.grad_enabled
+        arrays = not recording and not any(isinstance(grad, Tensor) for grad in grads)
+        given = [self.output_gradient(i, grad) for i, grad in enumerate(grads)]
+        backward = self._function._backward()
+        result = backward(self, given) if self._function.boxed_grads_call else backward(self, *given)
+        grad_mode.set_grad_mode(recording)  # whatever backward has switched
+        result = result if isinstance(result, tuple) else (result,)
+        return self.fit_gradients(self.check_count(result), arrays)
+
+    def output_gradient(self, position, grad):
+        """One argument of backward: the gradient as a tensor, zeros if nothing arrived; None for no tensor."""
+        if grad is not None:
+            return as_tensor(grad)
+        if not self._materialize or self._output_forms[position] is None:
+            return None
+        return as_tensor(np.zeros(*self._output_forms[position]))
+
+    def check_count(self, result):
+        """RuntimeError unless there is one gradient for each argument of forward; more trailing Nones are fine."""
+        expected = len(self._input_is_tensor)
+        while len(result) > expected and result[-1] is None:
+            result = result[:-1]
+        if len(result) != expected:
+            raise RuntimeError(messages.GRADIENT_COUNT.format(type(self).__name__, expected, len(result)))
+        return result
+
+    def fit_gradients(self, result, arrays):
+        """The gradients of the tensor arguments, each checked, summed and cast to its argument's form."""
+        grads = []
+        for position, (grad, is_tensor) in enumerate(zip(result, self._input_is_tensor, strict=True)):
+            if not is_tensor:  # an argument that is no tensor has no edge either: there is nothing to send
+                if grad is not None:
+                    raise RuntimeError(messages.GRADIENT_OF_NO_TENSOR.format(type(self).__name__, position + 1))
+                continue
+            if grad is not None and not isinstance(grad, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type_name(grad)})")
+            edge, form = self.edges[len(grads)], self._input_forms[len(grads)]
+            if grad is not None and edge is not None:
+                name, (node, output_nr) = type(self).__name__, edge if type(edge) is tuple else (edge, 0)
+                if node.hooks is not None:  # it may expect the form that its tensor had when it was made
+                    form = node.hooks.forms.get(output_nr, form)
+                check_fits(grad.array.shape, form[0], f"Function {name} returned an invalid gradient", len(grads))
+                grad = fit(grad, *form)
+            grads.append(grad.array if arrays and grad is not None else grad)
+        return tuple(grads)
+
+
+READ_ONCE = Freed(messages.READ_TWICE)  # in slots of Functions with clear_saved_tensors_on_access, once they were read
+
+
+class _FunctionMeta(type):
+    """Gives each Function class a node class of its own, named after it: what MyExp.apply gives has MyExpBackward."""
+
+    def __init__(cls, name, bases, namespace):
+        super().__init__(name, bases, namespace)
+        namespace = {"_function": cls, "__module__": "course_lib.autograd.function"}
+        cls._backward_cls = type(name + "Backward", (FunctionCtx,), namespace)
+
+
+class Function(metaclass=_FunctionMeta):
+    """Subclass it, give it static methods `forward` and `backward`, and call `apply`.
+
+    forward(ctx, *args) computes the result with recording off; backward(ctx, *grad_outputs) returns one gradient
+    for each argument of forward, None for those that are no tensors. With a static method
+    setup_context(ctx, inputs, output), forward takes no ctx.
+    """
+
+    clear_saved_tensors_on_access = False  # True: saved_tensors may be read once, and is then let go
+    boxed_grads_call = False  # True: backward(ctx, grads) gets its gradients as one list
+
+    def __init__(self, *args, **kwargs):
+        warnings.warn(f"{type(self)}{messages.FUNCTION_INSTANCE}", DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(messages.LEGACY_FUNCTION)
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        raise NotImplementedError(messages.NO_BACKWARD)
+
+    vjp = backward
+
+    @classmethod
+    def _backward(cls):
+        """The method that computes gradients: `backward`, or `vjp`, its other name."""
+        has_backward = cls.backward is not Function.backward
+        has_vjp = cls.vjp is not Function.vjp
+        if has_backward and has_vjp:
+            raise RuntimeError(messages.BACKWARD_AND_VJP)
+        return cls.vjp if has_vjp else cls.backward
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Run forward on the arguments and, when any tensor among them requires grad, record a node."""
+        # 1. Of the note above. What an input was is asked for now: forward may overwrite it, or make it require grad.
+        separate_setup = cls.setup_context is not Function.setup_context
+        if kwargs or separate_setup:
+            args = bind_arguments(cls.forward, args, kwargs, separate_setup)
+        inputs = [arg for arg in args if isinstance(arg, Tensor)]
+        wanted = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
+        recording = state.grad_enabled and any(wanted)  # in inference mode too, after an enable_grad inside
+        edges = tuple(edge_of(tensor) for tensor in inputs) if recording else ()
+        ctx = cls._backward_cls()  # after the edges: a stale view's new node must be older than what leads to it
+        ctx._input_is_tensor, ctx.needs_input_grad = tuple(isinstance(arg, Tensor) for arg in args), wanted
+        ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
+        # 2. Without setup_context, ctx is in forward's hands while it computes; with it, only afterwards, so that the
+        # same forward can be run by tools that know no ctx.
+        with grad_mode.AutoGradMode(False):
+            if separate_setup:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args)
+        return finish_apply(ctx, inputs, edges, output, recording, separate_setup)
+
+
+def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
+    """Give the outputs their history and pack what was saved: steps 3 and 4.
+
+    The node takes its edges only here. Until then it is a node that leads nowhere, and an error in forward leaves no
+    half of a graph behind.
+    """
+    is_tuple = isinstance(output, tuple)
+    outputs = output if is_tuple else (output,)
+    ctx._dirty, ctx._non_differentiable = take_marks(ctx)
+    checks.check_dirty(ctx._dirty, outputs)
+    ctx.output_count, ctx.several_outputs = len(outputs), len(outputs) > 1
+    ctx._output_forms = [(o.array.shape, o.array.dtype) if isinstance(o, Tensor) else None for o in outputs]
+    ctx.edges = edges
+    finished = tuple(
+        finish_output(ctx, inputs, o, output_nr, recording) if isinstance(o, Tensor) else o
+        for output_nr, o in enumerate(outputs)
+    )
+    note_views(ctx, [o for o in finished if isinstance(o, Tensor)])
+    tensors = take_saved(ctx)  # at once: an error in a pack hook must leave no circle behind
+    if recording:
+        pack_saved(ctx, tensors, inputs, outputs, separate_setup)
+        if state.recording == 2 and finished:
+            instrument(ctx, finished[0])
+    ctx._dirty = ctx._non_differentiable = ()  # results hold ctx, so it may not hold them
+    return finished if is_tuple else finished[0]
+
+
+def finish_output(ctx, inputs, tensor, output_nr, recording):
+    """One output: fresh, an input changed in place, an input returned as it is, or a view of an input.
+
+    The order of the questions matters: what is not differentiable is so whatever else it is, and an input that was
+    changed in place is no longer "the input as it is".
+    """
+    is_input = any(tensor is i for i in inputs)
+    is_dirty = any(tensor is d for d in ctx._dirty)
+    constant = any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f"
+    if constant or not recording:
+        if is_dirty:
+            count_write(tensor)
+        return without_history(tensor, is_input, is_dirty)
+    if is_dirty:
+        return finish_dirty(ctx, tensor, is_input, output_nr)
+    if is_input:
+        tensor = make_view(tensor, memory_of(tensor))
+    view = None if tensor.meta is None else tensor.meta.view
+    if view is not None:
+        view.version = tensor.version.value
+    if tensor.meta is not None and not is_input:
+        tensor.meta.requires_grad, tensor.meta.leaf_edge = False, no_edge
+    if ctx.several_outputs:
+        meta_of(tensor)
+    set_history(tensor, ctx, output_nr)
+    return tensor
+
+
+def note_views(ctx, outputs):
+    """No view that a Function returns may be written to: its own backward would be overridden.
+
+    A write would make the base's CopySlices the history of the view, past the node of the Function.
+    """
+    several = sum(output.node is ctx for output in outputs) > 1
+    for output in outputs:
+        view = None if output.meta is None else output.meta.view
+        if view is not None and not any(output is d for d in ctx._dirty):
+            view.origin = "multiple outputs" if several else "custom function"
+
+
+def without_history(tensor, is_input, is_dirty):
+    """An output that is not differentiated. An input is never handed out itself: its history is its own."""
+    if requires_grad(tensor) and is_input:
+        return tensor.detach()
+    if requires_grad(tensor):
+        return tensor if tensor._is_view() else tensor.detach_()
+    return make_view(tensor, memory_of(tensor)) if is_input and not is_dirty else tensor
+
+
+def finish_dirty(ctx, tensor, is_input, output_nr):
+    """An input that forward changed in place takes the Function's node as its new history, and loses its `.grad`.
+
+    mark_dirty counts as the write: whatever forward did, the counter moves by one more here.
+    """
+    meta = tensor.meta
+    if tensor.node is None and requires_grad(tensor):
+        count_write(tensor)
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    is_input or checks.check_dirty_input(tensor)
+    if meta is not None and meta.view is not None:
+        if ctx.output_count > 1:
+            count_write(tensor)
+            raise RuntimeError(messages.DIRTY_VIEW_AND_MORE)
+        meta.grad = meta.hooks = None
+        try:
+            check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
+        finally:
+            count_write(tensor)
+        rebase_history(tensor, ctx)
+        return tensor
+    if meta is not None:
+        meta.grad = meta.hooks = None
+    count_write(tensor)
+    if ctx.several_outputs:
+        meta_of(tensor)
+    set_history(tensor, ctx, output_nr)
+    return tensor
+
+
+def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
+    """Turn what save_for_backward was given into checked slots: outputs repacked, inputs by reference.
+
+    A tensor that is neither, something computed inside of forward, is kept by reference like an input. It has no
+    history, so that a second derivative takes it for a constant. An input that forward returned stays an input.
+    """
+    kept = []
+    for position, tensor in enumerate(tensors):
+        if tensor is None:
+            kept.append(None)
+            continue
+        if not isinstance(tensor, Tensor):
+            raise TypeError(messages.SAVED_NO_TENSOR.format(position, type(tensor).__name__))
+        is_dirty = any(tensor is d for d in ctx._dirty)
+        returned = any(tensor is i for i in inputs) and any(tensor is o for o in outputs)
+        if returned and separate_setup and not is_dirty:
+            raise RuntimeError(messages.RETURNED_INPUT_SAVED)
+        own = tensor.node is ctx and not tensor.is_inference()
+        written = is_dirty and tensor._is_view() and not any(tensor is n for n in ctx._non_differentiable)
+        kept.append((SavedOutput if own else SavedWritten if written else SavedVariable).of(tensor))
+    ctx.kept_tensors = kept or None

@@ -1,0 +1,303 @@
+"""The graph: nodes, the edges between them, and AccumulateGrad, the node at which a path ends in a leaf.
+
+PyTorch: torch/csrc/autograd/function.h (Node), edge.h, functions/accumulate_grad.h, graph_task.h.
+
+Note [Who holds whom]
+Every arrow of the graph points backwards in time:
+
+    tensor --node--> Node --edges--> Node --edges--> AccumulateGrad --variable--> leaf
+                     Node --kept--> saved tensors        leaf --accumulator, weakly--> AccumulateGrad
+
+A tensor keeps alive what it was computed from, never what was computed from it. So a graph lives as long as one of its
+results does, `del loss` frees it, and a leaf that took part in a thousand graphs holds none of them.
+"""
+
+import weakref
+from itertools import count
+from sys import getrefcount
+
+import numpy as np
+
+from course_lib.arrays.kernels import broadcast_like
+from course_lib.arrays.memory import UNSHARED
+from course_lib.engine.accumulate import copy_like, counter_of_copy, counter_to_add, no_gradients
+from course_lib.engine.fit import fit_inputs
+from course_lib.engine.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
+
+next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
+LEAVES_FIRST = (1 << 64) - 1  # the number of every AccumulateGrad; only a node that is there to raise has a higher one
+
+
+class Node:
+    """One step of the backward pass: takes the gradient of its outputs, returns those of its inputs.
+
+    The subclasses of built-in operations are written by ops.py from the table in derivatives.py.
+    """
+
+    __slots__ = (
+        "edges",  # where each input's gradient goes: a Node, a pair (Node, output number), or None for nowhere
+        "sequence_nr",  # when it was made; the engine runs the newest ready node first
+        "hooks",  # NodeHooks, or None
+        "visited",  # the last backward pass that counted this node; used by backward.py
+        "notes",  # dict for `metadata`, or None
+        "__weakref__",
+    )
+    reshaped = None  # set on nodes that broadcast or promoted: for each input (shape, dtype), or None if it fits
+    output_count = 1
+    runs_without_gradient = False  # True for custom Functions, whose backward is called even if nothing arrived
+    releases = False  # True for nodes that keep something: their `release` lets go of it
+    several_outputs = False  # True for nodes such as UnbindBackward0, whose apply takes a list of gradients
+    chooses = False  # True for nodes whose apply can leave out gradients: it takes the edges that are wanted
+    saved_names = saved_tensor_names = ()  # the names this kind of node can keep: _saved_self, _saved_result, ...
+
+    def __init_subclass__(cls):
+        cls.releases = cls.release is not Node.release
+
+    def apply(self, grad):
+        """The gradients of the inputs, one for each edge, from that of the output. Arrays in, arrays out."""
+        raise NotImplementedError
+
+    def apply_to_tensors(self, grad):
+        """The same on tensors, when the backward pass is itself recorded."""
+        return self.apply(grad)
+
+    def release(self):
+        """Let go of the saved tensors."""
+
+    # --- what learners and tools see -----------------------------------------------------------------------
+
+    def name(self):
+        """The name of the node's type, such as 'MulBackward0'."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self):
+        """For each input, the node its gradient goes to and which of that node's outputs it is for."""
+        return tuple(public_edge(edge) for edge in self.edges)
+
+    def _sequence_nr(self):
+        return self.sequence_nr
+
+    @property
+    def requires_grad(self):
+        return True
+
+    @property
+    def metadata(self):
+        """A dictionary for notes about this node; anomaly mode keeps its traceback here."""
+        if self.notes is None:
+            self.notes = {}
+        return self.notes
+
+    def register_hook(self, hook):
+        """Call `hook(grad_inputs, grad_outputs)` after the node ran; a tuple it returns replaces grad_inputs."""
+        return hooks_of(self).add("post", hook)
+
+    def register_prehook(self, hook):
+        """Call `hook(grad_outputs)` before the node runs; a tuple it returns replaces grad_outputs."""
+        return hooks_of(self).add("pre", hook)
+
+    def __call__(self, *grads):
+        """The gradients of the inputs for given gradients of the outputs, as tensors: one, or a tuple."""
+        if len(grads) != self.output_count:
+            raise TypeError(f"expected {self.output_count} arguments, got {len(grads)} instead")
+        result = self.apply_to_tensors(list(grads) if self.several_outputs else grads[0])
+        result = result if self.reshaped is None else fit_inputs(result, self.reshaped)
+        return result[0] if len(result) == 1 else tuple(result)
+
+    def __repr__(self):
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+def forward_name(node):
+    """The operation as error messages write it: 'Mul' for MulBackward0, 'Pow1' for PowBackward1, 'MyExp'."""
+    name = node.name()
+    if "::" in name:
+        return name
+    head, _, number = name.rpartition("Backward")
+    return head + number.removeprefix("0") if head and not number.strip("0123456789") else name
+
+
+def public_edge(edge):
+    """An edge as `next_functions` shows it: (node, output number), or (None, 0)."""
+    if edge is None or type(edge) is DeadEnd:
+        return (None, 0)
+    return edge if type(edge) is tuple else (edge, 0)
+
+
+def init_node(node, edges):
+    """Fill in the fields of a node that was just made."""
+    node.edges = edges
+    node.sequence_nr = next_sequence_nr()
+    node.hooks = node.visited = node.notes = None
+    return node
+
+
+class DeadEnd(Node):
+    """The edge of a tensor that requires grad only because its base does: its gradient goes nowhere.
+
+    Not being None, it makes a result require grad, as in PyTorch; being false, it counts as no edge everywhere else.
+    """
+
+    __slots__ = ()
+
+    def __bool__(self):
+        return False
+
+    def apply(self, grad):
+        return ()
+
+
+# --- hooks on nodes ----------------------------------------------------------------------------------------
+
+
+class Hooks(dict):
+    """Hooks by number. Their handles do not keep them alive: hooks, and what they hold, go with their tensor."""
+
+    __slots__ = ("__weakref__",)
+
+
+class NodeHooks:
+    """The hooks of one node. `tensor`, `retain`, `forms` belong to an output, `pre` and `post` to the node itself."""
+
+    __slots__ = ("tensor", "retain", "pre", "post", "forms")
+
+    def __init__(self):
+        self.tensor = {}  # output number -> {hook id: hook}
+        self.retain = {}  # output number -> weak reference to the tensor that retain_grad() was called on
+        self.pre, self.post = Hooks(), Hooks()
+        self.forms = {}  # output number -> (shape, dtype) of gradients, where the tensor has another form by now
+
+    def add(self, kind, hook):
+        """Register a node hook and return the handle that removes it."""
+        return RemovableHandle(getattr(self, kind), hook)
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager.
+
+    Hooks are kept by number, in order of registration, so that one and the same function may be registered twice.
+    """
+
+    next_id = count().__next__
+
+    def __init__(self, hooks, hook):
+        self.hooks_dict_ref = weakref.ref(hooks)
+        self.id = self.next_id()
+        hooks[self.id] = hook
+
+    def remove(self):
+        """Take the hook away; doing so twice does no harm."""
+        (self.hooks_dict_ref() or {}).pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()
+
+
+def hooks_of(node):
+    """The node's hooks, made when first needed."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks
+
+
+# --- leaves ------------------------------------------------------------------------------------------------
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds what arrives to the `.grad` of its leaf.
+
+    The node holds its leaf, and the leaf holds the node only weakly: so the node lives as long as some graph
+    leads to the leaf, and two operations on one leaf share one node.
+
+    A gradient is not `.grad`. What arrives here is complete for one pass; `.grad` is the sum since it was cleared: the
+    first gradient itself if nobody else sees it (`may_be_taken_over`), into which later ones are added.
+    """
+
+    __slots__ = ("variable",)
+    edges, sequence_nr = (), LEAVES_FIRST  # the same for all of them, so they are no fields here
+
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
+    def apply(self, grad):
+        """Store or add `grad`; `run_leaf` in backward.py runs the leaf's hooks around this."""
+        leaf = self.variable
+        array, meta = leaf.array, leaf.meta
+        have = meta.grad
+        if not meta.requires_grad:  # switched off after the forward pass
+            return no_gradients(leaf)
+        if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
+            meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
+        elif have is None:
+            result = allocate(Tensor)
+            result.array = grad if may_be_taken_over(grad, array) else copy_like(grad, array)
+            result.version = None if result.array is grad else counter_of_copy(array)
+            result.node = result.meta = None
+            meta.grad = result
+        else:
+            version = counter_of(have) if have.meta is None else counter_to_add(have)
+            try:
+                have.array += grad  # the same tensor, changed in place: whoever holds it sees the sum
+            except ValueError:
+                broadcast_like(grad, have.array)  # raises, and says why
+            version.value += 1
+        return ()
+
+
+def may_be_taken_over(grad, like):
+    """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
+
+    PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
+    does (its issue 34082): two leaves may then share one `.grad`. Here a view is taken over only when it is the
+    last thing that looks at the whole of its memory, like the transposed gradient of a linear layer's weight.
+    """
+    if type(grad) is not np.ndarray:
+        return True  # a NumPy scalar cannot be changed
+    if getrefcount(grad) > UNSHARED:
+        return False
+    base = grad.base
+    if base is None:
+        return grad.ndim < 2 and like.ndim == grad.ndim or grad.strides == like.strides
+    if type(base) is not np.ndarray or getrefcount(base) > _ONE_VIEW:
+        return False
+    return base.size == grad.size and grad.strides == like.strides
+
+
+# References to an array that is seen by one view only: the view's, `base` above, and the argument of getrefcount.
+_ONE_VIEW = 3
+
+
+def accumulator_of(leaf):
+    """The one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it.
+
+    One, whatever the number of uses: it waits for all of them and adds to `.grad` once a pass.
+    """
+    meta = leaf.meta
+    node = None if meta.accumulator is None else meta.accumulator()
+    if node is None:
+        node = AccumulateGrad()
+        node.variable = leaf
+        node.hooks = node.visited = node.notes = None
+        meta.accumulator = weakref.ref(node)
+        if meta.view is None and not meta.inference:
+            meta.leaf_edge = meta.accumulator  # here the next operation looks first
+    return node
+
+
+def want_grad(tensor):
+    """Make a tensor without history a leaf that wants a gradient. (views.requires_grad asks.)"""
+    meta_of(tensor).requires_grad = True
+    return tensor
+
+
+# --- one node's gradients, brought to the form of its inputs -----------------------------------------------
+
+
+def gradients_of(node, grad):
+    """What a node sends along its edges: the result of apply, summed and converted to fit each input."""
+    grads = node.apply_to_tensors(grad) if isinstance(grad, Tensor) else node.apply(grad)
+    return grads if node.reshaped is None else fit_inputs(grads, node.reshaped)

@@ -1,0 +1,457 @@
+"""From a row of the table to an operation: writes the Python source of `mul`, `mul_` and `MulBackward0`.
+
+PyTorch: tools/autograd/gen_autograd_functions.py, gen_variable_type.py, torch/csrc/autograd/functions/utils.h.
+
+Note [What an operation does, in order]
+    row("exp(self)", "np.exp(self)", self="grad * result")      becomes, shortened:
+
+    def exp(self):
+        result = allocate(Tensor); result.array = np.exp(self.array)    # 1. compute; if need be, after promotion
+        if state.recording <= 0:                                # 2. is anybody recording?
+            return result
+        self_edge = ...                                         # 3. where would a gradient go? nowhere: done
+        result.node = node = ExpBackward0()                     # 4. record: edges, number,
+        node.kept_result = SavedOutput.of(result)               #    and what the formulas will need, no more
+        return result
+
+    class ExpBackward0(Node):
+        def apply(node, grad):
+            result = ...                                        # 5. unpack, with the version check
+            return (grad * result,)
+
+Code that does this step by step for any row, looking the row up each time, takes 1.5 times as long (a chain of
+products of one element). So each operation is written out, by the functions below, from the row: there is nothing in
+the text that the row does not say. `print(source_of("exp"))` shows it whole, and its mirror image `exp_`, which writes
+first and then gives self the new history.
+"""
+
+import keyword
+import re
+
+from course_lib.engine import arguments, grad_mode
+from course_lib.engine.saved import pack_slots
+
+state = grad_mode.state
+
+UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill_over")  # elements may share a place
+NAMED_IN_FULL = ("CopyBackwards",)  # PyTorch writes these by hand, and their names show it
+
+ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
+
+# Note [Operations are written when first used]
+# An operation's source is made from its row the first time somebody asks for it, and registered with linecache:
+# `torch.mul??`, tracebacks and debuggers show it. Writing all of them at import would cost as much again as
+# importing NumPy.
+
+
+class Row:
+    """One line of the table: how an operation computes, and how its gradients do.
+
+    schema    "name(self, other, dim=None)": parameters with a formula, or marked ": Tensor", are tensors
+    forward   an expression in NumPy; tensor parameters stand for their arrays
+    formulas  parameter -> expression for its gradient, in `grad` and the other names. **The names an expression
+              uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
+              numbers, and shapes written as `self_sym_sizes`
+    node      the node's name, when it is not the operation's name + Backward0
+    keeps     names that are saved whichever formula is needed; "a with b" saves a when b's formula is needed
+    recorded  parameter, or "all" -> another expression for passes that are themselves recorded, with PyTorch's nodes
+    floating  integers become float32 first (sin, exp, division)
+    elementwise   operands may be numbers, are promoted to a common type and broadcast: True, or their names;
+                  left out, True for all but views and rows with several outputs
+    broadcasts    these inputs may have other shapes and types than the result, so the engine must fit their gradients
+    view      the result looks at self's memory; "multiple outputs" when there are several
+    outputs   names of several results; only the first has a gradient, the others can be used in formulas
+    in_place  also make the variant that overwrites self (left out: when element-wise; "only": make nothing else)
+    """
+
+    def __init__(
+        self, schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
+        outputs=None, in_place=None, recorded=None, **formulas
+    ):
+        self.name, _, self.schema = schema.removesuffix(")").partition("(")
+        self.forward, self.formulas, self.outputs, self.keeps = forward, formulas, outputs, keeps
+        self.floating, self.view, self.as_given, self.recorded = floating, view, (node, broadcasts), recorded or {}
+        self.elementwise = (not view and outputs is None) if elementwise is None else elementwise
+        self.in_place = bool(self.elementwise) if in_place is None else in_place
+
+    def __getattr__(self, name):
+        """What `work_out` finds, when it is first asked for: an import of course_lib is 7 % quicker for it."""
+        if name not in ("parameters", "names", "tensors", "node", "operands", "broadcasts", "wants", "saved"):
+            raise AttributeError(name)
+        self.work_out()
+        return vars(self)[name]
+
+    def work_out(self):
+        """Read the schema and the formulas.
+
+        tensors    the parameters that are tensors, and `operands`, those that may be numbers and are promoted
+        wants      for each input, the names that its formula takes from the node
+        saved      {name: the inputs whose formula needs it}, in the order in which backward unpacks: results last
+        """
+        marked = self.schema.split(", ")
+        self.parameters = [p.replace(": Tensor", "") for p in marked]
+        self.names = [p.partition("=")[0] for p in self.parameters]
+        self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in self.formulas or ": Tensor" in p]
+        self.node = self.as_given[0] or "".join(word.title() for word in self.name.split("_")) + "Backward0"
+        self.operands = self.tensors if self.elementwise is True else list(self.elementwise or ())
+        broadcasts = self.as_given[1] or (self.operands if len(self.operands) > 1 else ())
+        self.broadcasts = [p for p in self.formulas if p in broadcasts]
+        self.wants = {p: sorted(names_in(f) & self.can_be_saved()) for p, f in self.formulas.items()}
+        saved = {}
+        for p, wanted in self.wants.items():
+            for name in wanted:
+                saved.setdefault(name, []).append(p)
+        for name in self.keeps:
+            name, _, user = name.partition(" with ")
+            saved[name] = [user] if user else list(self.formulas)
+        results = self.outputs or ("result",)
+        self.saved = dict(sorted(saved.items(), key=lambda item: (item[0] in results, item[0])))
+
+    def can_be_saved(self):
+        """Every name that a formula may take from the node."""
+        geometry = {f"{p}_sym_{what}" for p in self.tensors for what in ("sizes", "strides")}
+        return {*self.names, *geometry, *(self.outputs or ("result",))}
+
+    def is_saved_tensor(self, name):
+        """True for saved names that stand for tensors rather than numbers or shapes."""
+        return name in self.tensors or name in (self.outputs or ("result",))
+
+
+def names_in(expression):
+    """The variable names that an expression mentions; words in quotes are none."""
+    return set(re.findall(r"(?<![\w.'])[a-zA-Z_]\w*", expression)) - set(keyword.kwlist)
+
+
+def row(schema, forward, /, **options):
+    """Add a line to the table: see Row."""
+    new = Row(schema, forward, **options)
+    ROWS[new.name] = new
+
+
+# --- writing the source ------------------------------------------------------------------------------------
+
+
+def on_arrays(expression, tensors):
+    """The forward expression with each tensor parameter replaced by the name of its array."""
+    return re.sub(r"(?<![\w.])(" + "|".join(tensors) + r")\b(?!\s*=[^=])", r"\1_array", expression)
+
+
+def write_node(row):
+    """The source of the node class: what it keeps, its formulas, and what it lets go.
+
+    release() empties the slots of tensors only. Numbers and shapes stay: they cost nothing, and a node that keeps
+    no tensor can run again.
+    """
+    slots = [f"kept_{name}" for name in row.saved] + ["reshaped"] * bool(row.broadcasts)
+    slots += ["output_count"] * (row.view == "multiple outputs")
+    saved_tensors = tuple(name for name in row.saved if row.is_saved_tensor(name))
+    text = [
+        f"class {row.node}(Node):",
+        f"    __slots__ = {tuple(slots)!r}",
+        f"    saved_names = {tuple(row.saved)!r}",
+        f"    saved_tensor_names = {saved_tensors!r}",
+    ]
+    if row.view == "multiple outputs":
+        text.append("    several_outputs = True")
+    if len(row.formulas) > 1:
+        text.append("    chooses = True")
+    if row.node in NAMED_IN_FULL:
+        text += ["", "    def name(node):", f"        return 'torch::autograd::{row.node}'"]
+    text += ["", *write_apply(row, "apply", arrays=True), "", *write_apply(row, "apply_to_tensors", arrays=False)]
+    if saved_tensors:
+        text += ["", "    def release(node):"]
+        for name in saved_tensors:
+            text += [f"        if node.kept_{name} is not None:", f"            node.kept_{name} = FREED"]
+    return text
+
+
+def write_apply(row, method, arrays):
+    """The gradients of the inputs; on arrays, or on tensors when the backward pass itself is recorded.
+
+    One formula becomes `return (formula,)`. Several become, for mul:
+
+        self_edge, other_edge = edges or node.edges
+        grad_self = grad_other = None
+        ...                                      # unpack other, unpack self
+        if self_edge:                            # only gradients that somebody waits for
+            grad_self = grad * other
+    """
+    several = len(row.formulas) > 1
+    grad = "grads" if row.view == "multiple outputs" else "grad, edges=None" if several else "grad"
+    text = [f"    def {method}(node, {grad}):"]
+    if several:
+        edges = ", ".join(f"{p}_edge" for p in row.formulas)
+        grads = " = ".join(f"grad_{p}" for p in row.formulas)
+        text += [f"        {edges} = edges or node.edges", f"        {grads} = None"]
+    for name in filter(row.is_saved_tensor, row.saved):  # all are unpacked, so that each one's version is checked
+        if several:
+            text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
+        text += ["    " * (2 + several) + line for line in write_unpack(row, name, arrays)]
+    if not arrays and "all" in row.recorded:
+        text += [f"        {name} = node.kept_{name}" for name in row.saved if not row.is_saved_tensor(name)]
+        return [*text, f"        return {row.recorded['all']}"]
+    for p, formula in sorted(row.formulas.items()):  # in PyTorch's order, which third derivatives show
+        formula = re.sub(r"\bt\((\w+)\)", r"\1.T", formula) if arrays else row.recorded.get(p, formula)  # spares a call
+        indent = "        "
+        if several:
+            text.append(f"        if {p}_edge:")
+            indent += "    "
+        for name in row.wants[p]:
+            if not row.is_saved_tensor(name):
+                text.append(f"{indent}{name} = node.kept_{name}")
+        text.append(f"{indent}grad_{p} = {formula}" if several else f"{indent}return ({formula},)")
+    if several:
+        text.append(f"        return {', '.join(f'grad_{p}' for p in row.formulas)}")
+    return text
+
+
+def write_unpack(row, name, arrays):
+    """Fetch a saved tensor from the node, with the version check.
+
+    What SavedVariable.unpack does stands in line for the case that all is well, which spares a call for each saved
+    tensor. `kept.tensor` is None in a slot that was freed or packed by hooks; unpack() then does what is to be done.
+    """
+    if f"{name}=None" in row.parameters:
+        array = ".array" if arrays else ""
+        return [f"{name} = None if node.kept_{name} is None else node.kept_{name}.unpack(node){array}"]
+    if not arrays:
+        return [f"{name} = node.kept_{name}.unpack(node)"]
+    return [
+        f"kept = node.kept_{name}",
+        f"{name} = kept.tensor",
+        f"if {name} is None or {name}.node is not kept.history or (",
+        f"    {name}.version is not None and {name}.version.value != kept.version",
+        "):",
+        f"    {name} = kept.unpack(node)",
+        f"{name} = {name}.array",
+    ]
+
+
+def write_edges(row):
+    """Where each input's gradient will go; None for one that wants none.
+
+    For an ordinary result that is its node. Whatever is special has a `meta`: leaves, views, second outputs.
+    """
+    text, certain = [], [t for t in row.tensors if f"{t}=None" not in row.parameters]
+    for p in row.formulas:
+        operands = ", ".join([p] + [t for t in certain if t != p])
+        value = f"{p}.node if {p}.meta is None else {p}.meta.leaf_edge() or gradient_edge({operands})"
+        if p not in certain:
+            value = f"None if {p} is None else {value}"
+        text += [f"{p}_edge = {value}"] if len(value) < 120 else [f"{p}_edge = (", f"    {value}", ")"]
+    return text
+
+
+def write_record(row, overwriting):
+    """Make the node: edges, number, and what each needed formula wants saved. For in-place, up to the write.
+
+    A name that only the formula of x wants is saved only if x has an edge: `x * c` with a constant c keeps c, for the
+    gradient of x, and not x. An operation that overwrites self must keep a copy of what self was.
+    """
+    several = len(row.formulas) > 1
+    text = [
+        f"node = {row.node}()",
+        "node.edges = (" + ", ".join(f"{p}_edge" for p in row.formulas) + ("," if not several else "") + ")",
+        "node.sequence_nr = next_sequence_nr()",
+        "node.hooks = node.visited = node.notes = None",
+    ]
+    for name, users in row.saved.items():
+        if name in (row.outputs or ("result",)):
+            continue
+        needed = " or ".join(f"{p}_edge" for p in users) if len(users) < len(row.formulas) else ""
+        if name.endswith("_sym_sizes") and name not in row.names:
+            value, needed = f"{name.removesuffix('_sym_sizes')}_array.shape", ""
+        elif name.endswith("_sym_strides"):
+            value = f"strides_of({name.removesuffix('_sym_strides')}_array)"
+        elif not row.is_saved_tensor(name):
+            value, needed = name, ""
+        elif overwriting and name == "self":
+            value = "SavedVariable.of(copy_of(self))"
+        else:
+            if f"{name}=None" in row.parameters:
+                needed = f"{name} is not None" + (f" and ({needed})" if needed else "")
+            text += write_save(name, needed)
+            continue
+        absent = "()" if name.endswith("_sym_strides") else "None"
+        text.append(f"node.kept_{name} = {value}" + (f" if {needed} else {absent}" if needed else ""))
+    return text
+
+
+def write_save(name, needed):
+    """Save an input by reference: what SavedVariable.of does, in line."""
+    save = [
+        f"node.kept_{name} = kept = SavedVariable()",
+        f"kept.tensor, kept.history = {name}, {name}.node",
+        f"kept.version = 0 if {name}.version is None else {name}.version.value",
+        f"if {name}.meta is not None and {name}.meta.inference:",
+        "    raise RuntimeError(INFERENCE_SAVED)",
+    ]
+    if not needed:
+        return save
+    return [f"if {needed}:", *("    " + line for line in save), "else:", f"    node.kept_{name} = None"]
+
+
+def write_results_kept(row, overwriting):
+    """Save the results that formulas want, and note the forms of inputs that were broadcast or promoted.
+
+    This comes last: in place, the result exists only after the write, and must be kept with the version it then has.
+    """
+    result = "self" if overwriting else "result"
+    text = []
+    for position, output in enumerate(row.outputs or ("result",)):
+        if output in row.saved:  # of several results only the first has this node
+            value = f"{'SavedVariable' if position else 'SavedOutput'}.of({output if row.outputs else result})"
+            users = row.saved[output]
+            needed = " or ".join(f"{p}_edge" for p in users)
+            condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""
+            text.append(f"node.kept_{output} = {value}{condition}")
+    return text + write_forms(row, result) if row.broadcasts else text
+
+
+def write_forms(row, result):
+    """Set `reshaped`: None for operands of one shape and type, so that the engine has nothing to fit."""
+    others = [p for p in row.broadcasts if p != result]
+    conditions = [f"{p}_edge and {p}.array.shape != shape" for p in others]
+    types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
+    conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
+    promoted = len(row.operands) > 1 and ", promoted"
+    forms = (f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas)
+    lines = []
+    if conditions:
+        lines = [f"shape = {result}.array.shape", "if (", *(f"    {c} or" for c in conditions[:-1]),
+                 f"    {conditions[-1]}", "):",
+                 f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})"]
+    if others == row.tensors and len(others) == 2:  # operands of one shape need no more than this question
+        first, second = (f"{p}_array.shape" for p in others)
+        lines = [f"if promoted or {first} != {second}:", *("    " + line for line in lines)]
+    return ["node.reshaped = None", *lines]
+
+
+def write_operation(row):
+    """The source of the operation itself: Note [What an operation does, in order]."""
+    text = [f"def {row.name}({', '.join(row.parameters)}):", f'    """{row.name}: {describe(row)}"""']
+    text += arguments.write_arguments(row)
+    forward = on_arrays(row.forward, row.tensors)
+    results = row.outputs or ("result",)
+    if row.view:
+        return text + write_view_result(row, forward)
+    if row.outputs:
+        text += [f"    arrays = {forward}", f"    {', '.join(row.outputs)} = [new_tensor(array) for array in arrays]"]
+    else:
+        text.append("    result = allocate(Tensor)")
+        if len(row.operands) > 1:
+            text += ["    try:", f"        result.array = {forward}", "    except ValueError:",
+                     f"        raise broadcast_error({', '.join(row.tensors)}) from None",
+                     f"    if {row.operands[0]}_array.ndim > 1 and not {row.operands[0]}_array.flags.c_contiguous:",
+                     f"        result.array = kernels.in_order_of({row.operands[0]}_array, result.array)"]
+        else:
+            text.append(f"    result.array = {forward}")
+        text.append("    result.node = result.version = result.meta = None")
+    returned, several = ", ".join(results), len(results) > 1 and f"({', '.join(results)})"
+    text += ["    recording = state.recording", "    if recording <= 0:",
+             f"        return {several or returned} if recording == 0 else mark_inference({returned})"]
+    if not row.formulas:
+        return text + [f"    return {returned}"]
+    text += ["    " + line for line in write_edges(row)]
+    text += [f"    if {' and '.join(f'{p}_edge is None' for p in row.formulas)}:", f"        return {returned}"]
+    body = write_record(row, overwriting=False)
+    body[0] = f"{results[0]}.node = {body[0]}"
+    text += ["    " + line for line in body + write_results_kept(row, overwriting=False)]
+    return text + ["    if recording == 2:", f"        instrument(node, {results[0]})", f"    return {returned}"]
+
+
+def write_view_result(row, forward):
+    """The last part of a view: results on self's memory, one node for all of them."""
+    if row.view == "multiple outputs":
+        text = [f"    arrays = {forward}",
+                "    result = [make_view(self, array, 'multiple outputs') for array in arrays]"]
+    else:
+        text = [f"    result = make_view(self, {forward})"]
+    text += ["    recording = state.recording", "    if recording <= 0:", "        return result",
+             *("    " + line for line in write_edges(row)), "    if self_edge is None:", "        return result"]
+    body = write_record(row, overwriting=False)
+    if row.view == "multiple outputs":
+        body += ["node.output_count = len(result)", "for number, part in enumerate(result):", "    part.node = node",
+                 "    part.meta.output_nr, part.meta.edge_to_output = number, True"]
+    else:
+        body[0] = f"result.node = {body[0]}"
+    text += ["    " + line for line in body]
+    return text + ["    if recording == 2:", "        instrument(node, result)", "    return result"]
+
+
+def write_in_place(row):
+    """The source of the variant that overwrites `self`.
+
+    Its order matters: refuse what may not be written to, before anything happens; take the edges, which are those of
+    the old value; keep what formulas want of the old value; write, which counts; then change the history, and only
+    then keep the result.
+    """
+    name = row.name + "_"
+    text = [f"def {name}({', '.join(row.parameters)}):", f'    """{name}: overwrites self by {row.forward}"""']
+    recorded = " and self.array.dtype.kind == 'f'" if row.in_place == "only" else ""  # integers have no gradient
+    wants, checked = " or ".join(f"requires_grad({p})" for p in row.formulas), recorded * (row.name == "copy")
+    text += arguments.write_arguments(row, [
+        "    recording = state.recording", "    if self.meta is not None and (recording > 0 or self.meta.inference):",
+        f"        check_in_place(self, recording > 0{checked} and ({wants}))",
+    ])  # fmt: skip
+    text += ["    tracked = False", f"    if recording > 0{recorded}:"]
+    text += ["        " + line for line in write_edges(row)]
+    text.append(f"        tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
+    text.append("    if tracked:")
+    text += ["        " + line for line in write_record(row, overwriting=True)]
+    text += ["        if recording == 2:", "            pack_before_writing(node)"]
+    text += ["    " + line for line in write_overwriting(row)]
+    text += ["    if tracked:", "        rebase_history(self, node)"]
+    text += ["        " + line for line in write_results_kept(row, overwriting=True)]
+    text += ["        if recording == 2:", "            instrument(node, self)"]
+    return text + ["    return self"]
+
+
+UFUNCS = {"self + other": "np.add", "kernels.subtract(self, other)": "np.subtract", "self * other": "np.multiply"}
+
+
+def write_overwriting(row):
+    """The write itself: through a second array, or where self lies when nothing has to be fitted."""
+    others = "".join(f", {t}" for t in row.tensors[1:])
+    value = on_arrays(row.forward, row.tensors)
+    if row.name in UNIFORM:
+        others = ", uniform=True"
+    elif row.name == "fill_tensor":
+        others = ""  # the value may be one of self's own elements
+    if len(row.operands) < 2:
+        return [f"write(self, {value}{others})"]
+    text = ["try:", f"    values = {value}", "except ValueError:",
+            f"    raise broadcast_error({', '.join(row.tensors)}) from None", f"write(self, values{others})"]
+    if row.forward not in UFUNCS:
+        return text
+    return ["if promoted or self_array.dtype is BOOL or not update(self, " + UFUNCS[row.forward] + ", other):",
+            *("    " + line for line in text)]
+
+
+def describe(row):
+    """The row in one line, for the docstring."""
+    gradients = "; ".join(f"d{p}: {formula}" for p, formula in row.formulas.items())
+    return f"{row.forward}" + (f"   [{gradients}]" if gradients else "")
+
+
+# --- what generated code calls -----------------------------------------------------------------------------
+
+def instrument(node, result):
+    """What a recorded operation does extra under saved-tensor hooks, anomaly mode or a watching instrument."""
+    if state.saved_tensor_hooks:
+        pack_slots(node, result)
+    if state.anomaly:
+        from course_lib.engine.tracebacks import note_node  # few programs need that file
+
+        note_node(node, result)
+    for recorder in INSTRUMENTS:
+        recorder(node, result)
+
+
+def pack_before_writing(node):
+    """Saved-tensor hooks see what an in-place operation keeps before it overwrites anything."""
+    if state.saved_tensor_hooks:
+        pack_slots(node)
+
+
+INSTRUMENTS = []  # functions of (node, result), called for every node while recording is INSTRUMENTED

@@ -1,0 +1,368 @@
+"""Views and writing in place: who shares memory with whom, and how history follows when memory is overwritten.
+
+PyTorch: torch/csrc/autograd/variable.cpp (rebase_history, grad_fn), functions/tensor.cpp (CopySlices),
+VariableTypeUtils.h (check_inplace), aten/src/ATen/MemoryOverlap.cpp.
+
+Note [How history follows a write]
+`x.mul_(3)` changes memory and history. For a tensor that owns its memory the history is simple: x had the node N,
+now it has MulBackward0, whose edge leads to N. Everything computed from x before keeps its edge to N, and is right:
+it used the old value.
+
+With a view the memory belongs to the base, so the base's value changes too, and the value of every other view:
+
+    base = a * 1;  v = base[:2];  w = base[1:];  v.mul_(3)
+
+  1. The write itself, and one more on the counter that base, v and w share. What was saved of any of them is stale.
+  2. `rebase_history` gives the base the node CopySlices. It holds MulBackward0 and where in the base v lies. Going
+     back, it cuts that part out of the gradient, sends it through MulBackward0 and puts the result in its place; the
+     rest passes as it is.
+  3. Nobody tells w. It remembers the version at which its node was right (ViewOf.version); the next time somebody
+     asks for its history, `grad_fn` sees that the counter has moved and makes a new node, AsStridedBackward0: "part
+     of whatever the base is now", with an edge to CopySlices. v gets such a node, too, and at once.
+
+So a write costs the same however many views there are, and a view that nobody asks about again costs nothing.
+
+Note [What may not be written to]
+A leaf that requires grad, because its gradient would then belong to a value that is no longer there; a view of one;
+memory whose elements stand in several places of the tensor (`expand`). Views that came several at a time (`split`),
+from a custom Function or from another grad mode, where history would have to follow: their `origin` says why.
+"""
+
+import weakref
+
+import numpy as np
+
+from course_lib.arrays import messages
+from course_lib.arrays.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of, span
+from course_lib.engine import errors, grad_mode
+from course_lib.engine.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
+from course_lib.engine.saved import add_slot_properties
+from course_lib.engine.tensor import AutogradMeta, Tensor, allocate, counter_of, memory_of, new_tensor, no_edge
+
+state = grad_mode.state
+
+
+class ViewOf:
+    """What a view remembers: its base, where it was made, and the version at which its node was right."""
+
+    __slots__ = ("base", "origin", "version")
+
+    def __init__(self, base, origin, version):
+        self.base = base  # always the first tensor, never itself a view
+        self.origin = origin  # None, or what forbids writing: see `messages.view_may_not_be_written`
+        self.version = version
+
+
+def make_view(source, array, origin=None):
+    """A tensor on part of `source`'s memory, sharing its counter and remembering its base. Not yet recorded.
+
+    A view of a view remembers the first base, so that no chain has to be walked, and inherits what forbids writing.
+    """
+    view, base, before = allocate(Tensor), source, None
+    view.array, view.node, view.version = array, None, source.version or counter_of(source)
+    view.meta = AutogradMeta()
+    if source.meta is not None:
+        if source.meta.inference:
+            view.meta.inference = True
+            return view
+        if source.meta.view is not None:
+            base, before = source.meta.view.base, source.meta.view.origin
+    if state.recording <= 0:
+        origin = "inference" if state.inference else "no_grad"
+    view.meta.view = ViewOf(base, before if before == "inference" else origin or before, view.version.value)
+    return view
+
+
+# --- from a tensor to the graph ----------------------------------------------------------------------------
+
+
+def requires_grad(tensor):
+    """True for computed tensors with history, leaves that want a gradient, and views of either."""
+    if tensor.node is not None:
+        return True
+    meta = tensor.meta
+    return meta is not None and (meta.requires_grad or (meta.view is not None and requires_grad(meta.view.base)))
+
+
+def grad_fn(tensor):
+    """The node that computed the tensor's present value; made anew for a view whose base was written to.
+
+    RuntimeError for a view that may not outlive such a write: see `messages.view_may_not_be_written`.
+    """
+    meta = tensor.meta
+    if meta is None or meta.view is None:
+        return tensor.node
+    view = meta.view
+    if tensor.node is None and not requires_grad(view.base):
+        return None
+    if view.version != tensor.version.value:
+        refuse_stale_view(tensor, view, by_this_view=False)
+        old = tensor.node
+        node = init_node(AsStridedBackward0(), (gradient_edge(view.base),))
+        node.remember_geometry(tensor, view.base)
+        set_history(tensor, node)
+        view.version = tensor.version.value
+        del old
+    return tensor.node
+
+
+def gradient_edge(tensor, *others):
+    """Where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None.
+
+    others: the operation's other tensors. One that takes nothing but inference tensors is not recorded.
+    """
+    meta = tensor.meta
+    if meta is None:
+        return tensor.node
+    if meta.leaf_edge is not no_edge:  # a leaf that has been asked before, and nothing else
+        return accumulator_of(tensor)
+    if meta.inference and all(o.is_inference() for o in others):
+        return None
+    node = tensor.node
+    if meta.view is not None and (node is None or meta.view.version != tensor.version.value):
+        node = grad_fn(tensor)
+    if node is not None:
+        return (node, meta.output_nr) if meta.edge_to_output else node
+    if meta.requires_grad:
+        return accumulator_of(tensor)
+    if meta.view is not None and requires_grad(meta.view.base):
+        return init_node(DeadEnd(), ())
+    return None
+
+
+ORDINARY = new_tensor(np.float64(0))  # stands beside a tensor where nothing else does: see edge_of
+
+
+def edge_of(tensor):
+    """gradient_edge for a backward pass or a Function: to these an inference tensor counts even when it is alone."""
+    return gradient_edge(tensor, ORDINARY)
+
+
+def set_history(tensor, node, output_nr=0):
+    """Make `node` the tensor's history. Tensor hooks stay with the old node; retain_grad moves along."""
+    old = tensor.node
+    tensor.node = node
+    meta = tensor.meta
+    if meta is None:
+        return
+    if meta.retains_grad and old is not None:
+        hooks_of(old).retain.pop(meta.output_nr, None)
+        hooks_of(node).retain[output_nr] = weakref.ref(tensor)
+    meta.edge_to_output, meta.leaf_edge = node.several_outputs, no_edge
+    meta.output_nr = output_nr
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def check_in_place(tensor, recording):
+    """RuntimeError when `tensor` may not be written to. `recording`: the write would enter the graph.
+
+    Under no_grad nearly everything may be written to, leaves too: that is how an optimizer works. The counter moves
+    all the same, so a backward pass over values that were saved before is refused then and there.
+    Where we differ: to a tensor made in inference mode PyTorch writes first and raises then. We refuse first.
+    """
+    meta = tensor.meta
+    if meta is None:
+        return
+    if meta.inference is True and not state.inference:
+        raise RuntimeError(messages.INFERENCE_IN_PLACE)
+    if not recording:
+        return
+    if meta.view is not None:
+        refuse_stale_view(tensor, meta.view, by_this_view=True)
+        if requires_grad(tensor) and grad_fn(meta.view.base) is None:
+            raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
+    if tensor.node is None and requires_grad(tensor):  # not grad_fn(): PyTorch asks before it makes a view's node anew
+        raise RuntimeError(errors.LEAF_IN_PLACE)
+
+
+def refuse_stale_view(tensor, view, by_this_view):
+    """RuntimeError for a view whose origin does not let history follow a write.
+
+    It is asked both when the view is written to (by_this_view) and when it is used after its base was.
+    """
+    if view.origin is not None:
+        name = None if tensor.node is None else forward_name(tensor.node)
+        raise RuntimeError(messages.view_may_not_be_written(view.origin, name, tensor.meta.output_nr, by_this_view))
+
+
+def write(tensor, values, *operands, uniform=False):
+    """Overwrite the tensor's memory and count it. `operands` are tensors that `values` were computed from.
+
+    uniform: all values are the same, so that it does not matter when elements share a place.
+
+    RuntimeError, with nothing changed, for a shape or an element type that does not fit, and for memory that
+    overlaps itself or an operand.
+    """
+    target = memory_of(tensor)
+    if not uniform and values is not target:  # a tensor copied to itself is left alone
+        check_overlap(tensor, operands)
+    if getattr(values, "shape", ()) != target.shape:
+        wanted = np.broadcast_shapes(values.shape, target.shape)
+        if wanted != target.shape:
+            raise RuntimeError(
+                f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(wanted)}"
+            )
+    check_cast(values.dtype, target.dtype)
+    target[...] = values
+    count_write(tensor)
+
+
+def count_write(tensor):
+    """One more write to the tensor's memory: everything that was saved from it is now out of date.
+
+    All writes that are allowed end here, but for AccumulateGrad's, which come by the thousand and count by themselves.
+    Whether the values really changed is not asked: t_() and its like, which only change the shape, count too.
+    """
+    version = tensor.version or counter_of(tensor)
+    version.value += 1
+    if state.anomaly:
+        from course_lib.engine.anomaly import note_write
+
+        note_write(version)
+
+
+def update(tensor, ufunc, other):
+    """Overwrite the tensor by ufunc(tensor, other) where it lies. Types must be equal. False if the shapes do not fit.
+
+    What write() does with the same values, without a second array: 1.3 times faster for the weights of a large layer.
+    """
+    target, source = tensor.array, other.array
+    if type(target) is not np.ndarray:
+        target = memory_of(tensor)
+    if target.base is not None or source.base is not None:  # else each has memory of its own
+        check_overlap(tensor, (other,))
+    try:
+        ufunc(target, source, target)
+    except ValueError:
+        return False
+    return count_write(tensor) or True
+
+
+def rebase_history(tensor, node):
+    """After a recorded write: the tensor's history is now `node`; a view's base gets it through CopySlices.
+
+    This comes after the write and the counting, so that what `node` keeps of the result has the new version.
+    """
+    view = None if tensor.meta is None else tensor.meta.view
+    if view is None:
+        set_history(tensor, node)
+        return
+    base_edge = gradient_edge(view.base)
+    slices = CopySlices()
+    init_node(slices, (base_edge, *node.edges[1:]))
+    slices.fn = node
+    slices.geometry = geometry(tensor, view.base)
+    set_history(view.base, slices)
+    tensor.meta.output_nr = 0
+    grad_fn(tensor)  # the version has moved: this makes the view's new node, on top of the base's
+
+
+# --- geometry: where in the base's memory a view lies ------------------------------------------------------
+
+
+def geometry(tensor, base):
+    """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start.
+
+    With these alone the view's part of a gradient is found, when neither the base nor the view is there any more.
+    """
+    offset = (tensor.data_ptr() - base.data_ptr()) // tensor.array.itemsize
+    if not 0 <= offset <= base.array.size:  # other memory, put there by `.data =`
+        offset = tensor.storage_offset() - base.storage_offset()
+    return tuple(tensor.array.shape), tensor.stride(), offset, tuple(base.array.shape), base.stride()
+
+
+class AsStridedBackward0(Node):
+    """The history of a view whose base was written to: it looks at part of whatever the base is now.
+
+    How the view was once made (a slice of a transpose of ...) does not matter any more: its geometry says where it is.
+    """
+
+    __slots__ = ("kept_size", "kept_stride", "kept_storage_offset", "geometry", "reshaped")
+    saved_names = ("size", "stride", "storage_offset")
+
+    def remember_geometry(self, view, base):
+        self.geometry = geometry(view, base)
+        self.kept_size, self.kept_stride = self.geometry[:2]
+        self.kept_storage_offset = view.storage_offset()
+        form = base.array.shape, base.array.dtype
+        self.reshaped = None if form[1] is view.array.dtype else (form,)  # it took data of another type
+
+    def apply(self, grad):
+        """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
+        shape, strides, offset, base_shape, base_strides = self.geometry
+        reach = offset + span(shape, strides)  # beyond the base, if the view got other memory by `.data =`
+        if isinstance(grad, Tensor) and not grad.array.size:
+            return (new_tensor(np.zeros(base_shape, grad.array.dtype)),)
+        if isinstance(grad, Tensor):
+            repeated = tuple(d for d, (n, step) in enumerate(zip(shape, strides, strict=True)) if step == 0 and n > 1)
+            grad = grad.sum(repeated, True) if repeated else grad  # an expanded view: every appearance counts
+            whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype, reach)[0])
+            view_at(whole, grad.array.shape, strides, offset).add_(grad)
+            return (whole,)
+        grad = np.asarray(grad)
+        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype, reach)
+        if 0 in strides:
+            places = part_of(np.arange(len(buffer)), shape, strides, offset)
+            np.add.at(buffer, places, grad)
+        else:
+            part_of(buffer, shape, strides, offset)[...] = grad
+        return (whole,)
+
+
+add_slot_properties(AsStridedBackward0)
+
+
+class CopySlices(Node):
+    """The history of a base, part of which was overwritten through a view by the operation `fn`.
+
+    The gradient of the part goes through `fn` and takes the part's place; the rest passes unchanged.
+    """
+
+    __slots__ = ("fn", "geometry")
+    chooses = True
+
+    def name(self):
+        return "torch::autograd::CopySlices"
+
+    def apply(self, grad, edges=None):
+        if self.fn is None:
+            raise RuntimeError(errors.SAVED_TENSORS_FREED)
+        base = (edges or self.edges)[0]  # where the base's gradient goes, if anybody wants it
+        return self.to_tensor(grad, base) if isinstance(grad, Tensor) else self.to_array(np.asarray(grad), base)
+
+    apply_to_tensors = apply
+
+    def to_array(self, grad, base):
+        shape, strides, offset, base_shape, base_strides = self.geometry
+        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
+        whole[...] = grad
+        part = part_of(buffer, shape, strides, offset)
+        first, *others = gradients_of(self.fn, part.copy())
+        if base and first is not None:
+            overwrite(part, first)
+        return (None if base is None or first is None else whole, *others)
+
+    def to_tensor(self, grad, base):
+        shape, strides, offset, base_shape, base_strides = self.geometry
+        whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
+        whole.copy_(grad)
+        part = view_at(whole, shape, strides, offset)
+        first, *others = gradients_of(self.fn, part.clone())
+        if base and first is not None:
+            part.copy_(first)
+        return (None if base is None or first is None else whole, *others)
+
+    def release(self):
+        self.fn = None
+
+
+def view_at(tensor, shape, strides, offset):
+    """A recorded view of a tensor that fills its own memory, described by its geometry."""
+    view = make_view(tensor, part_of(Storage(tensor.array).array, shape, strides, offset))
+    edge = gradient_edge(tensor)
+    if edge is not None and state.recording > 0:
+        view.node = init_node(AsStridedBackward0(), (edge,))
+        view.node.remember_geometry(view, tensor)
+    return view

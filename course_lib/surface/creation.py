@@ -1,0 +1,402 @@
+"""Making tensors: from data, filled with a value, counted, or random.
+
+PyTorch: torch/csrc/utils/tensor_new.cpp, aten/src/ATen/native/TensorFactories.cpp.
+"""
+
+import math
+import operator
+import warnings
+
+import numpy as np
+
+from course_lib.arrays import dtypes, messages
+from course_lib.engine import errors, grad_mode
+from course_lib.engine.arguments import type_name
+from course_lib.engine.graph import want_grad
+from course_lib.engine.tensor import Tensor, memory_of, meta_of, new_tensor
+
+state = grad_mode.state
+READ_ONLY_ARRAY = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Copy it first: what is "
+    "written to this tensor would appear in memory that others believe to be constant."
+)
+
+
+def numpy_type(dtype, otherwise=dtypes.F32):
+    """The NumPy type of a dtype, or another when none was given; TypeError for what is no torch.dtype."""
+    if dtype is None:
+        return otherwise
+    dtype = dtypes.PYTHON.get(dtype, dtype)
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return dtype.numpy
+
+
+def finish(array, dtype=None, requires_grad=False, device=None):
+    """A new leaf from an array nobody else holds."""
+    if device is not None and str(device) != "cpu":
+        raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
+    if dtype is not None:
+        array = array.astype(numpy_type(dtype), copy=False)
+    result = new_tensor(array if array.ndim else array[()])
+    dtypes.of_array(result.array)
+    if state.inference:
+        meta_of(result).inference = True
+    if requires_grad is not False and requires_grad is not None:
+        if requires_grad is not True:
+            raise TypeError(f"argument 'requires_grad' must be bool, not {type_name(requires_grad)}")
+        if array.dtype.kind != "f":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        want_grad(result)
+    return result
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False):
+    """A leaf holding a copy of `data`: a number, nested lists, or an array. Floats become float32, ints int64.
+
+    ValueError for ragged lists; TypeError for elements that are no numbers, or a flag that is no bool.
+    """
+    if type(requires_grad) is not bool:
+        raise TypeError(f"tensor(): argument 'requires_grad' must be bool, not {type_name(requires_grad)}")
+    if isinstance(data, Tensor):
+        warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="torch.tensor"), stacklevel=2)
+        array = np.array(data.array)
+    elif isinstance(data, np.ndarray | np.generic):
+        check_steps(data)
+        array = with_known_type(np.array(data))
+    else:
+        array = array_from_python(data, dtype)
+    return finish(array, dtype, requires_grad, device)
+
+
+def array_from_python(data, dtype):
+    """An array from a number or nested sequences, in the type PyTorch would choose."""
+    shape = shape_of(data)
+    flat = []
+    flatten(data, shape, 0, flat)
+    whole = next((type(value).__name__ for value in flat if isinstance(value, list | tuple)), None)
+    if whole is not None:
+        floating = dtype is dtypes.float32 or dtype is dtypes.float64 or dtype is None and holds_float(data)
+        raise TypeError(
+            f"must be real number, not {whole}" if floating else f"'{whole}' object cannot be interpreted as an integer"
+        )
+    if dtype is None:
+        for value in flat:
+            if isinstance(value, str):
+                raise TypeError("new(): invalid data type 'str'")
+            if not isinstance(value, int | float | np.generic):
+                raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+        kinds = [dtypes.of_number(value) for value in flat] or [dtypes.F32]
+        wanted = max(kinds, key=dtypes.KIND.get)
+        if any(type(value) is np.float64 for value in flat):
+            wanted = dtypes.F64
+    else:
+        wanted = numpy_type(dtype)
+    try:
+        return np.array(flat, dtype=wanted).reshape(shape)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+
+
+def shape_of(data):
+    """The shape of nested sequences, judged by the first element at each level."""
+    shape = []
+    while isinstance(data, list | tuple | range) or (isinstance(data, np.ndarray) and data.ndim):
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    if isinstance(data, str):
+        if len(shape) == 1:
+            raise ValueError("too many dimensions 'str'")
+        raise TypeError("new(): invalid data type 'str'")
+    return tuple(shape)
+
+
+def flatten(data, shape, depth, into):
+    """Collect the elements of nested sequences; ValueError when they are ragged."""
+    if depth == len(shape):
+        into.append(data.array.dtype.type(data._as_scalar()) if isinstance(data, Tensor) else data)
+        return
+    if not isinstance(data, list | tuple | range | Tensor | np.ndarray):
+        raise TypeError("not a sequence")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    for item in data:
+        flatten(item, shape, depth + 1, into)
+
+
+def holds_float(data):
+    """True when there is a floating number somewhere in nested sequences."""
+    return any(map(holds_float, data)) if isinstance(data, list | tuple) else isinstance(data, float | np.floating)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """`data` itself if it is a tensor of that dtype; sharing memory with a NumPy array; else a copy."""
+    if isinstance(data, Tensor):
+        return data if dtype is None or data.dtype is dtype else data.to(dtype)
+    if isinstance(data, np.ndarray) and (dtype is None or numpy_type(dtype) == data.dtype):
+        return from_numpy(data)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def check_steps(array):
+    """ValueError for an array that is walked backwards: no tensor can be."""
+    if any(step < 0 for step in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+
+
+def with_known_type(array):
+    """The array, its type the very object that this engine compares with: out of a pickle comes an equal one.
+
+    Else each operation with it would find two types and convert. TypeError for types that this engine does not have.
+    """
+    kind = dtypes.of_array(array).numpy
+    return array if array.dtype is kind else array.view(kind)
+
+
+def from_numpy(array):
+    """A tensor on the array's own memory: writing to one changes the other, and no version is counted."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    result = new_tensor(with_known_type(array))
+    check_steps(array)
+    if not array.flags.writeable:
+        messages.warn_once(READ_ONLY_ARRAY, stacklevel=2)
+    if state.inference:
+        meta_of(result).inference = True
+    return result
+
+
+def sizes_from(sizes):
+    """A shape from `(2, 3)` or `((2, 3),)`."""
+    if len(sizes) == 1 and type(sizes[0]) is not int and not isinstance(sizes[0], np.integer | Tensor):
+        sizes = sizes[0]
+    try:
+        return tuple([operator.index(n) for n in sizes])
+    except TypeError:
+        wrong = next((n for n in sizes if not hasattr(n, "__index__")), None) if hasattr(sizes, "__iter__") else sizes
+        raise TypeError(f"argument 'size' must be tuple of ints, not {type(wrong).__name__}") from None
+
+
+def shape_from(sizes):
+    """The shape of new memory; RuntimeError when a dimension is negative."""
+    sizes = sizes_from(sizes)
+    for n in sizes:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(sizes)}")
+    return sizes
+
+
+def zeros(*sizes, size=None, dtype=None, device=None, requires_grad=False):
+    """Zeros of the given shape, float32 unless told otherwise."""
+    if not sizes and size is None:
+        raise TypeError('zeros() missing 1 required positional arguments: "size"')
+    size = sizes_from(sizes if size is None else (size,))
+    if any(n < 0 for n in size):
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    return finish(np.zeros(size, numpy_type(dtype)), dtype, requires_grad, device)
+
+
+def ones(*sizes, size=None, dtype=None, device=None, requires_grad=False):
+    """Ones of the given shape, float32 unless told otherwise."""
+    if not sizes and size is None:
+        raise TypeError('ones() missing 1 required positional arguments: "size"')
+    size = shape_from(sizes if size is None else (size,))
+    return finish(np.ones(size, numpy_type(dtype)), dtype, requires_grad, device)
+
+
+def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """One value everywhere; its kind decides the type unless told otherwise."""
+    if isinstance(size, int) and not isinstance(size, bool):
+        raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    kind = numpy_type(dtype, dtypes.of_number(fill_value))
+    return finish(np.full(shape_from((size,)), fill_value, kind), dtype, requires_grad, device)
+
+
+def empty(*sizes, size=None, dtype=None, device=None, requires_grad=False):
+    """Memory of the given shape. Here it holds zeros, so that nothing depends on chance."""
+    size = shape_from(sizes if size is None else (size,))
+    return zeros(size=size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
+    """Ones on the diagonal, zeros elsewhere."""
+    for length in (n, n if m is None else m):
+        if length < 0:
+            raise RuntimeError(f"n must be greater or equal to 0, got {length}")
+    return finish(np.eye(n, m, dtype=numpy_type(dtype)), dtype, requires_grad, device)
+
+
+def numbers_only(name, kind):
+    """NotImplementedError for truth values, which cannot be counted."""
+    if kind.kind == "b":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+
+
+def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+    """start, start + step, ... up to but without end; int64 when all are integers."""
+    if end is None:
+        start, end = 0, start
+    if end is None:
+        raise TypeError("arange() needs to be told where to end")
+    start = 0 if start is None else start
+    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    whole = all(isinstance(v, int | np.integer) for v in (start, end, step))
+    kind = numpy_type(dtype, dtypes.I64 if whole else dtypes.F32)
+    numbers_only("arange", kind)
+    if kind.kind == "i":
+        start, end, step = map(int, (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    return finish(np.arange(start, end, step).astype(kind), dtype, requires_grad, device)
+
+
+def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
+    """`steps` numbers from start to end, both included, at equal distances: the second half counted from the end."""
+    kind = numpy_type(dtype)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    numbers_only("linspace", kind)
+    start, end = (kind.type(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
+    step = np.subtract(end, start, dtype=kind if kind.kind == "f" else dtypes.F64) / max(steps - 1, 1)
+    counted, half = np.arange(steps), steps // 2
+    numbers = np.where(counted < half, start + step * counted, end - step * (steps - 1 - counted))
+    numbers = numbers if steps != 1 else np.full(1, start)
+    return finish(numbers.astype(kind), dtype, requires_grad, device)
+
+
+def layout(input):
+    """How NumPy shall lay out a tensor like `input`: the same way, but in rows when its elements share places."""
+    return "C" if 0 in input.array.strides else "K"
+
+
+def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Zeros in the shape and type of `input`; requires_grad is not inherited."""
+    zeros = np.zeros_like(memory_of(input), order=layout(input))
+    return finish(zeros, dtype, requires_grad, device)
+
+
+def ones_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Ones in the shape and type of `input`; requires_grad is not inherited."""
+    ones = np.ones_like(memory_of(input), order=layout(input))
+    return finish(ones, dtype, requires_grad, device)
+
+
+def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """One value in the shape and type of `input`."""
+    kind = numpy_type(dtype, input.array.dtype)
+    filled = np.full_like(memory_of(input), fill_value, kind, order=layout(input))
+    return finish(filled, dtype, requires_grad, device)
+
+
+def empty_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Memory in the shape and type of `input`, holding zeros."""
+    return zeros_like(input, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+# --- random ------------------------------------------------------------------------------------------------
+
+
+def source_of(generator=None):
+    """The module that draws, and a source of random numbers, or the one that all share."""
+    from course_lib.surface import generator as sources  # here, because not every program draws
+
+    return sources, sources.source_of(generator)
+
+
+def even_values(input, low, high, generator=None):
+    """An array of numbers spread evenly over [low, high), to be written over `input`."""
+    floating("check_uniform_bounds", input.dtype)
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    (draw, source), like = source_of(generator), memory_of(input)
+    low, high = like.dtype.type(low), like.dtype.type(high)
+    return draw.in_memory_order(draw.fractions(source, like.size, like.dtype) * (high - low) + low, like)
+
+
+def normal_values(input, mean, std, generator=None):
+    """An array of normal numbers, to be written over `input`."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    floating("normal_kernel_cpu", input.dtype)
+    (draw, source), like = source_of(generator), memory_of(input)
+    drawn = draw.normals(source, like.size, like.dtype, like.flags.c_contiguous)
+    return draw.in_memory_order(drawn * like.dtype.type(std) + like.dtype.type(mean), like)
+
+
+def manual_seed(seed):
+    """Begin the random numbers of the shared source anew: the same as PyTorch's, for the same seed."""
+    return source_of()[1].manual_seed(int(seed))
+
+
+def floating(kernel, dtype):
+    """The NumPy type for random numbers; NotImplementedError for integers, in the words of PyTorch's kernels."""
+    kind = numpy_type(dtype)
+    if kind.kind != "f":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.FROM_NUMPY[kind].title}'")
+    return kind
+
+
+def randn(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
+    """Normal random numbers with mean 0 and standard deviation 1."""
+    size = shape_from(sizes if size is None else (size,))
+    kind, (draw, source) = floating("normal_kernel_cpu", dtype), source_of(generator)
+    return finish(draw.normals(source, math.prod(size), kind, True).reshape(size), dtype, requires_grad, device)
+
+
+def rand(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random numbers spread evenly over [0, 1)."""
+    size = shape_from(sizes if size is None else (size,))
+    kind, (draw, source) = floating("check_uniform_bounds", dtype), source_of(generator)
+    return finish(draw.fractions(source, math.prod(size), kind).reshape(size), dtype, requires_grad, device)
+
+
+def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random integers from low up to but without high."""
+    if size is None:
+        low, high, size = 0, low, high
+    for name, number in (("low", low), ("high", high)):
+        if isinstance(number, str | float | None):
+            raise TypeError(f"randint(): argument '{name}' must be int, not {type(number).__name__}")
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    size, (draw, source) = shape_from((size,)), source_of(generator)
+    drawn = draw.whole_numbers(source, math.prod(size), operator.index(low), operator.index(high)).reshape(size)
+    return finish(drawn, dtype or dtypes.int64, requires_grad, device)
+
+
+def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """The numbers 0 to n - 1 in random order."""
+    draw, source = source_of(generator)
+    return finish(draw.permutation(source, *shape_from((n,))), dtype or dtypes.int64, requires_grad, device)
+
+
+def randn_like(
+    input, *, generator=None, dtype=None, device=None, requires_grad=False
+):
+    """Normal random numbers in the shape and type of `input`, laid out like it."""
+    kind, (draw, source) = floating("normal_kernel_cpu", dtype or input.dtype), source_of(generator)
+    order, like = layout(input), memory_of(input)
+    in_rows = np.empty_like(like, order=order).flags.c_contiguous  # as the result: what has gaps is made without
+    drawn = draw.normals(source, like.size, kind, in_rows)
+    return finish(draw.in_memory_order(drawn, like, order), None, requires_grad, device)
+
+
+def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random numbers in [0, 1) in the shape and type of `input`, laid out like it."""
+    kind, (draw, source) = floating("check_uniform_bounds", dtype or input.dtype), source_of(generator)
+    like = memory_of(input)
+    order = layout(input)
+    drawn = draw.in_memory_order(draw.fractions(source, like.size, kind), like, order)
+    return finish(drawn, None, requires_grad, device)

@@ -1,0 +1,316 @@
+"""THE TABLE, second page: rows that work like those of the first and teach nothing new.
+
+PyTorch: tools/autograd/derivatives.yaml. Read a row as in derivatives.py.
+"""
+
+from course_lib.engine.ops import row
+
+# --- arithmetic --------------------------------------------------------------------------------------------
+
+row("reciprocal(self)", "1 / self", floating=True,
+    self="-grad * (result * result)")
+# With a number as the other operand: what Python's operators do with one is another node. Formulas use these.
+row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False, floating=True,
+    self="grad")
+row("sub_number(self, other)", "self - other", node="SubBackward1", elementwise=False,
+    self="grad")
+row("mul_number(self, other)", "self * other", node="MulBackward1", elementwise=False,
+    self="mul_number(grad, other)")
+row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
+    self="div_number(grad, other)")
+row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBackward1",
+    keeps=("exponent", "result", "self"),
+    self="where(exponent == 0, 0.0, grad * (exponent * raised(self, one_less(exponent))))",
+    exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
+row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
+    self="-grad")
+row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", node="AddBackward0",
+    self="grad",
+    other="by_factor(grad, alpha)")
+row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
+    self="grad",
+    other="by_factor(-grad, alpha)")
+row("number_pow(self, exponent)", "more.number_power(self, exponent)", node="PowBackward2", elementwise=False,
+    exponent="grad * number_power_grad(self, exponent, result)")
+row("remainder(self, other)", "more.remainder(self, other)", node="RemainderBackward1",
+    self="grad",
+    other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'floor')")
+row("remainder_number(self, other)", "more.remainder(self, other)", node="RemainderBackward0",
+    self="grad")
+row("div_rounded(self, other, rounding_mode)", "more.rounded_quotient(self, other, rounding_mode)",
+    node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
+    self="zeros_like(grad)",
+    other="zeros_like(grad)")
+row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
+    self="mul_number(grad, 1 - weight)",
+    end="mul_number(grad, weight)")
+row("lerp_tensor(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
+    node="LerpBackward1", keeps=("weight",), recorded={"self": "grad * one_minus(weight)"},
+    self="grad * (1 - weight)",
+    end="grad * weight",
+    weight="grad * (end - self)")
+row("addcmul(self, tensor1, tensor2, value=1)",
+    "value * tensor1 * tensor2 + kernels.truth_refused(self, kernels.NO_ADDCMUL, NotImplementedError)",
+    self="grad",
+    tensor1="grad * mul_number(tensor2, value)",
+    tensor2="grad * mul_number(tensor1, value)")
+row("addcdiv(self, tensor1, tensor2, value=1)",
+    "self + value * (tensor1 / tensor2) if self.dtype.kind == 'f' else kernels.no_quotient()", keeps=("tensor2",),
+    self="grad",
+    tensor1="grad * number_over(value, tensor2)",
+    tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")
+
+# --- writing a tensor without dimensions -------------------------------------------------------------------
+
+row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBackward3", elementwise=False,
+    broadcasts=("self", "value"), in_place="only",
+    self="zeros_like(grad)",
+    value="grad")
+row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)",
+    node="MaskedFillBackward1", elementwise=False, broadcasts=("self", "value"), in_place=True,
+    recorded={"value": "masked_select(grad, mask)"},
+    self="zero_where(mask, grad)",
+    value="where(mask, grad, 0.0)")
+
+# --- functions of one number -------------------------------------------------------------------------------
+
+row("sign(self)", "kernels.sign(self)",
+    self="zeros_like(grad)")
+row("sgn(self)", "kernels.sign(self)", in_place=False, keeps=("result", "self"),
+    self="zeros_like(grad)")
+row("expm1(self)", "np.expm1(self)", floating=True,
+    self="grad * add_number(result, 1)")
+row("log1p(self)", "np.log1p(self)", floating=True, node="Log1PBackward0",
+    self="grad / add_number(self, 1)")
+row("log2(self)", "np.log2(self)", floating=True,
+    self="grad / mul_number(self, 0.6931471805599453)")
+row("rsqrt(self)", "1 / np.sqrt(self)", floating=True,
+    self="mul_number(grad, -0.5) * result ** 3")
+row("tan(self)", "np.tan(self)", floating=True,
+    self="grad * add_number(result ** 2, 1)")
+row("asin(self)", "np.arcsin(self)", floating=True, recorded={"self": "grad * rsqrt(add_number(-self * self, 1))"},
+    self="grad * rsqrt(1 - self * self)")
+row("acos(self)", "np.arccos(self)", floating=True, recorded={"self": "grad * -rsqrt(add_number(-self * self, 1))"},
+    self="grad * -rsqrt(1 - self * self)")
+row("atan(self)", "np.arctan(self)", floating=True,
+    self="grad / add_number(self * self, 1)")
+row("sinh(self)", "np.sinh(self)", floating=True,
+    self="grad * cosh(self)")
+row("cosh(self)", "np.cosh(self)", floating=True,
+    self="grad * sinh(self)")
+row("clamp_min(self, min)", "more.limited(np.maximum, self, min)",
+    self="where(self >= min, grad, 0.0)")
+row("clamp_max(self, max)", "more.limited(np.minimum, self, max)",
+    self="where(self <= max, grad, 0.0)")
+row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
+    self="where(self >= min, grad, 0.0)",
+    min="where(self < min, grad, 0.0)")
+row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1",
+    self="where(self <= max, grad, 0.0)",
+    max="where(self > max, grad, 0.0)")
+row("clamp_tensors(self, min, max)", "more.between(self, min, max)", node="ClampBackward0",
+    recorded={"self": "where(written((self >= min) & (self <= max)), grad, 0.0)",
+              "min": "where(written((min < max) & (self < min)), grad, 0.0)",
+              "max": "where(written((self > max) | (max < min)), grad, 0.0)"},
+    self="where((self >= min) & (self <= max), grad, 0.0)",
+    min="where((min < max) & (self < min), grad, 0.0)",
+    max="where((self > max) | (max < min), grad, 0.0)")
+row("clamp_lower(self, min)", "np.maximum(min, self)", node="ClampBackward0",
+    self="where(self >= min, grad, 0.0)",
+    min="where(self < min, grad, 0.0)")
+row("clamp_upper(self, max)", "np.minimum(max, self)", node="ClampBackward0",
+    self="where(self <= max, grad, 0.0)",
+    max="where(self > max, grad, 0.0)")
+row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backward(grad_output, self, threshold)",
+    node="ThresholdBackwardBackward0", elementwise=False, keeps=("self",),
+    grad_output="threshold_backward(grad, self, threshold)",
+    self="zeros_like(grad)")
+row("erf(self)", "kernels.error_function(self)", floating=True,
+    self="mul_number(exp(-(self ** 2)), 1.1283791670955126) * grad")
+row("floor(self)", "more.rounded(np.floor, self)",
+    self="zeros_like(grad)")
+row("ceil(self)", "more.rounded(np.ceil, self)",
+    self="zeros_like(grad)")
+row("round(self)", "more.rounded(np.round, self)",
+    self="zeros_like(grad)")
+
+# --- comparing two tensors ---------------------------------------------------------------------------------
+
+row("minimum(self, other)", "np.minimum(other, self)", in_place=False,
+    self="share_of_larger(grad, other, self)",
+    other="share_of_larger(grad, self, other)")
+row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
+    broadcasts=("self",), in_place=True,
+    self="zero_where(mask, grad)")
+
+# --- reductions --------------------------------------------------------------------------------------------
+
+row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", node="MeanBackward1",
+    elementwise=False,
+    self="mean_grad(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes, numel(self_sym_sizes, dim))")
+row("max_all(self)", "more.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
+    self="share_among_equals(grad, self, result, None, False)")
+row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,
+    self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
+row("softmax(self, dim)", "kernels.softmax(self, dim)", elementwise=False,
+    self="softmax_backward(grad, result, dim)")
+row("softmax_backward(grad_output, output, dim)",
+    "output * (grad_output - kernels.total(grad_output * output, dim, True))",
+    node="SoftmaxBackwardDataBackward0", elementwise=False, keeps=("grad_output",),
+    grad_output="softmax_backward(grad, output, dim)",
+    output="grad_output * grad - sum_dim(output * grad_output, dim, True) * grad"
+           " - grad_output * sum_dim(output * grad, dim, True)")
+row("log_softmax_backward(grad_output, output, dim)",
+    "grad_output - np.exp(output) * kernels.total(grad_output, dim, True)",
+    node="LogSoftmaxBackwardDataBackward0", elementwise=False, keeps=("grad_output",),
+    grad_output="grad - sum_dim(grad * exp(output), dim, True)",
+    output="-sum_dim(grad_output, dim, True) * exp(output) * grad")
+row("prod_all(self)", "more.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
+    self="prod_grad(grad, self, result)")
+row("prod_dim(self, dim, keepdim=False)", "more.product(self, dim, keepdim)", node="ProdBackward1",
+    elementwise=False, keeps=("result",),
+    self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
+         " * products_of_others(self, restore_dim(result, self_sym_sizes, dim, keepdim), dim)")
+row("var(self, dim, correction, keepdim=False)", "more.spread(np.var, self, dim, correction, keepdim)",
+    elementwise=False,
+    self="var_grad(grad, self, dim, correction, keepdim)")
+row("std(self, dim, correction, keepdim=False)", "more.spread(np.std, self, dim, correction, keepdim)",
+    elementwise=False,
+    self="std_grad(grad, self, result, dim, correction, keepdim)")
+row("norm(self, ord, dim, keepdim=False)", "more.vector_norm(self, ord, dim, keepdim)",
+    node="LinalgVectorNormBackward0", elementwise=False, keeps=("result", "self"),
+    self="norm_grad(grad, self, result, ord, dim, keepdim)")
+row("min_all(self)", "more.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
+    self="share_among_equals(grad, self, result, None, False)")
+row("amax(self, dim, keepdim=False)", "more.extremes(np.max, self, dim, keepdim)", elementwise=False,
+    self="share_among_equals(grad, self, result, dim, keepdim)")
+row("amin(self, dim, keepdim=False)", "more.extremes(np.min, self, dim, keepdim)", elementwise=False,
+    self="share_among_equals(grad, self, result, dim, keepdim)")
+row("min_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmin, dim, keepdim)",
+    node="MinBackward0", outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
+row("sort_dim(self, dim, descending)", "more.sort(self, dim, descending)", node="SortBackward0",
+    outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, True)")
+row("topk_dim(self, k, dim, largest)", "more.topk(self, k, dim, largest)", node="TopkBackward0",
+    outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, True)")
+row("logsumexp(self, dim, keepdim=False)", "more.logsumexp(self, dim, keepdim)", elementwise=False,
+    floating=True,
+    self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
+         " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
+row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, in_place=True,
+    keeps=("result",),
+    self="cumprod_grad(grad, self, result, dim)")
+
+# --- products of matrices ----------------------------------------------------------------------------------
+
+row("mv(self, vec)", "kernels.matrix_product(self, vec)", elementwise=False,
+    self="outer_product(grad, vec)",
+    vec="mv(t(self), grad)")
+row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=False,
+    self="grad * tensor",
+    tensor="grad * self")
+row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
+    self="bmm(grad, transpose(mat2, 1, 2))",
+    mat2="bmm(transpose(self, 1, 2), grad)")
+row("addmm_scaled(self, mat1, mat2, beta, alpha)",
+    "more.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
+    node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
+    self="by_factor(grad, beta)",
+    mat1="by_factor(mm(grad, t(mat2)), alpha)",
+    mat2="by_factor(mm(t(mat1), grad), alpha)")
+
+# --- views: the result looks at the same memory ------------------------------------------------------------
+
+row("transpose(self, dim0, dim1)", "kernels.swap(self, dim0, dim1)", view=True,
+    self="transpose(grad, dim0, dim1)")
+row("permute(self, dims)", "self.transpose(dims)", view=True,
+    self="permute(grad, inverse_order(dims))")
+row("squeeze(self)", "kernels.squeeze(self)", view=True,
+    self="unsqueeze_to(grad, self_sym_sizes)")
+row("squeeze_dim(self, dim)", "kernels.squeeze(self, dim)", node="SqueezeBackward1", view=True, keeps=("dim",),
+    self="unsqueeze_to(grad, self_sym_sizes, dim)")
+row("split(self, split_size, dim)", "more.split(self, split_size, dim)", view="multiple outputs",
+    self="cat_grads(grads, self_sym_sizes, split_size, dim)")
+row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAliasBackward0", view=True,
+    self="reshape(grad, self_sym_sizes)")
+row("select_backward(grad_output, sizes, dim, index)", "kernels.place(grad_output, sizes, dim, index)",
+    node="SelectBackwardBackward0", elementwise=False,
+    grad_output="select(grad, dim, index)")
+row("slice_backward(grad_output, sizes, dim, start, end, step)",
+    "kernels.place(grad_output, sizes, dim, slice(start, end, step))",
+    node="SliceBackwardBackward0", elementwise=False,
+    grad_output="slice_dim(grad, dim, start, end, step)")
+row("diagonal_backward(grad_output, sizes, offset, dim1, dim2)",
+    "more.place_diagonal(grad_output, sizes, offset, dim1, dim2)",
+    node="DiagonalBackwardBackward0", elementwise=False,
+    grad_output="diagonal(grad, offset, dim1, dim2)")
+row("diagonal(self, offset, dim1, dim2)", "more.diagonal(self, offset, dim1, dim2)", view=True,
+    self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
+row("as_strided(self, size, stride, storage_offset, ahead)", "more.as_strided(self, size, stride, storage_offset)",
+    view=True,
+    self="back_from_strides(grad, self_sym_sizes, self_sym_strides, size, stride, ahead)")
+row("unfold(self, dimension, size, step)", "more.windows_along(self, dimension, size, step)", view=True,
+    recorded={"self": "unfold_backward(grad, self_sym_sizes, dimension, size, step)"},
+    self="back_from_windows(grad, self_sym_sizes, dimension, size, step)")
+row("split_with_sizes(self, split_sizes, dim)", "more.split(self, split_sizes, dim)", view="multiple outputs",
+    self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
+
+# --- rearranging into new memory ---------------------------------------------------------------------------
+
+row("to_copy(self, dtype)", "kernels.astype(self, dtype)", elementwise=False, broadcasts=("self",),
+    self="grad")
+row("flip(self, dims)", "kernels.flip(self, dims)", elementwise=False,
+    self="flip(grad, dims)")
+row("index_select(self, dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
+    self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
+row("clone_contiguous(self)", "np.array(self, order='C')", node="CloneBackward0", elementwise=False,
+    self="grad")
+row("unsafe_view(self, shape)", "kernels.copy_shaped(self, shape)", node="UnsafeViewBackward0", elementwise=False,
+    self="reshape(grad, self_sym_sizes)")
+row("squeeze_fresh(self, dim)", "kernels.copy_shaped(self, self.shape[1:])", node="SqueezeBackward4", elementwise=False,
+    keeps=("dim",),
+    self="unsqueeze_to(grad, self_sym_sizes, dim)")
+row("repeat(self, repeats)", "np.array(np.tile(self, repeats), order='C')", elementwise=False,
+    self="sum_repeats(grad, self_sym_sizes, repeats)")
+row("triu(self, diagonal=0)", "more.triangle(np.triu, self, diagonal)", elementwise=False, in_place=True,
+    self="triu(grad, diagonal)")
+row("tril(self, diagonal=0)", "more.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
+    self="tril(grad, diagonal)")
+row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
+    in_place=True,
+    self="grad",
+    src="for_whole_source(gather(grad, dim, index), src_sym_sizes)")
+row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
+    elementwise=False, in_place=True, keeps=("source with source",),
+    recorded={"source": "by_factor(expanded_like(index_select(grad, dim, index), source), alpha)"},
+    self="grad",
+    source="index_select(grad, dim, index) * alpha")
+row("masked_select(self, mask: Tensor)", "more.masked_select(self, mask)", elementwise=False, keeps=("self",),
+    self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
+row("masked_scatter(self, mask: Tensor, source)", "more.masked_scatter(self, mask, source)", elementwise=False,
+    broadcasts=("self",), in_place=True,
+    recorded={"source": "masked_scatter_backward(grad, mask, source_sym_sizes)"},
+    self="zero_where(mask, grad)",
+    source="filled_up(masked_select(grad, mask), source_sym_sizes)")
+
+# --- only in place -----------------------------------------------------------------------------------------
+
+row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="only",
+    self="zeros_like(grad)")
+
+# --- only in place: random numbers -------------------------------------------------------------------------
+
+row("uniform(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    self="zeros_like(grad)")
+row("random(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    node="RandomBackward1",
+    self="zeros_like(grad)")
+row("bernoulli_draw(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    node="BernoulliBackward2",
+    self="zeros_like(grad)")
+row("bernoulli(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False,
+    self="zeros_like(grad)")
+row("normal(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+    self="zeros_like(grad)")

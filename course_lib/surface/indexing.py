@@ -1,0 +1,419 @@
+"""`x[...]` and `x[...] = v`, whose index may be a list of tensors: their rows would have no fixed number of inputs.
+
+PyTorch: torch/csrc/autograd/python_variable_indexing.cpp, aten/src/ATen/native/TensorAdvancedIndexing.cpp.
+"""
+
+import numpy as np
+
+from course_lib.arrays import dtypes, kernels
+from course_lib.arrays.messages import warn_once
+from course_lib.engine import grad_mode
+from course_lib.engine.arguments import type_name, whole_number
+from course_lib.engine.build import mark_inference, rows
+from course_lib.engine.checks import check_apart
+from course_lib.engine.fit import fit
+from course_lib.engine.graph import Node, init_node
+from course_lib.engine.ops import instrument
+from course_lib.engine.saved import FREED, SavedVariable, add_slot_properties
+from course_lib.engine.tensor import Tensor, counter_of, memory_of, new_tensor
+from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
+
+state = grad_mode.state
+LIST_AS_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+    "which will result either in an error or a different result"
+)
+
+
+def dimension(tensor, dim, extra=0):
+    """A dimension counted from the front; IndexError when the tensor does not have it."""
+    if type(dim) is int and 0 <= dim < tensor.array.ndim:
+        return dim
+    n = max(tensor.array.ndim + extra, 1)
+    if type(dim) is not int:
+        given, dim = dim, whole_number(dim)
+        if dim is None:
+            raise TypeError(f"dim must be int, not {type_name(given)}")
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+def getitem(tensor, index):
+    """`tensor[index]`: a view for numbers, slices, None and ...; a copy when a tensor or a list takes part."""
+    if type(index) is slice:
+        return take_slice(tensor, 0, index)
+    if type(index) is int and tensor.array.ndim:
+        return take_index(tensor, 0, index, 0)
+    view, indices = apply_simple(tensor, index)
+    if indices:
+        return take(view, indices)
+    return rows.alias(tensor) if view is tensor else view
+
+
+def apply_simple(tensor, index):
+    """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
+    parts = list(index) if isinstance(index, tuple) or counts_as_tuple(index) else [index]
+    if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]) and parts[0].ndim == 0:
+        tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
+        parts = [new_tensor(np.flatnonzero(index_tensor(parts[0]).array))]
+    used = sum(dimensions_used(part) for part in parts)
+    if used > tensor.array.ndim:
+        if tensor.array.ndim == 0 and len(parts) == 1 and isinstance(parts[0], int):
+            if parts[0]:
+                raise IndexError(f"index {parts[0]} is out of bounds for dimension 0 with size 0")
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "convert a 0-dim tensor to a number"
+            )
+        raise IndexError(f"too many indices for tensor of dimension {tensor.array.ndim}")
+    dim, indices, left = 0, [], tensor.array.ndim - used
+    for place, part in enumerate(parts):
+        if part is Ellipsis:
+            dim += left
+        elif part is None:
+            tensor = rows.unsqueeze(tensor, dim)
+            dim += 1
+        elif isinstance(part, bool):  # a new dimension, of which True takes the one place and False none
+            tensor = rows.unsqueeze(tensor, dim)
+            indices += [None] * (dim - len(indices)) + [new_tensor(np.zeros(int(part), np.int64))]
+            dim += 1
+        elif isinstance(part, slice):
+            tensor = take_slice(tensor, dim, part, skip_whole=True)
+            dim += 1
+        elif is_number(part):
+            tensor = take_index(tensor, dim, int(part), place)
+        else:
+            indices += [None] * (dim - len(indices)) + [index_tensor(part)]
+            dim += dimensions_used(part)
+            indices += [None] * (dim - len(indices))
+    while indices and indices[-1] is None:
+        indices.pop()
+    return tensor, indices
+
+
+def counts_as_tuple(index):
+    """True for a short list with tensors, lists, slices, ... or None in it: an index for each dimension."""
+    if not isinstance(index, list | range) or len(index) >= 32:
+        return False
+    counts = any(isinstance(i, Tensor | list | tuple | range | slice) or i is Ellipsis or i is None for i in index)
+    if counts:
+        warn_once(LIST_AS_TUPLE, stacklevel=4)
+    return counts
+
+
+def dimensions_used(part):
+    """How many dimensions of the tensor an index part stands for."""
+    if part is None or part is Ellipsis:
+        return 0
+    if isinstance(part, bool):
+        return 0
+    return part.ndim if is_mask(part) else 1
+
+
+def is_mask(part):
+    """True for a bool tensor or array."""
+    return isinstance(part, Tensor | np.ndarray) and part.dtype in (dtypes.bool_, dtypes.BOOL)
+
+
+def is_number(part):
+    """True for an index that selects one place: an int, or an integer tensor without dimensions."""
+    if isinstance(part, Tensor):
+        return part.array.ndim == 0 and part.array.dtype.kind == "i"
+    return isinstance(part, int | np.integer)
+
+
+def index_tensor(part):
+    """An index tensor from a tensor, a list or an array."""
+    from course_lib.surface.creation import tensor
+
+    if not isinstance(part, Tensor):
+        if isinstance(part, str):
+            raise TypeError("new(): invalid data type 'str'")
+        if not isinstance(part, list | tuple | np.ndarray | range):
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+                f"{type(part).__name__})"
+            )
+        part = tensor(list(part) if isinstance(part, range) else part)
+        part = part if part.array.size else part.long()
+    if part.array.dtype.kind == "f" and part.array.size:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    return part
+
+
+def take_index(tensor, dim, index, named_dim):
+    """One place along a dimension; IndexError when there is no such place, with PyTorch's number for the dimension."""
+    length = tensor.array.shape[dim]
+    if not -length <= index < length:
+        raise IndexError(f"index {index} is out of bounds for dimension {named_dim} with size {length}")
+    return rows.select(tensor, dim, index % length)
+
+
+def take_slice(tensor, dim, part, skip_whole=False):
+    """A slice of a dimension; ValueError for a step that is not positive."""
+    if tensor.array.ndim == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if part.step == 0:
+        raise ValueError("slice step cannot be zero")
+    if part.step is not None and part.step < 0:
+        raise ValueError("step must be greater than zero")
+    length = tensor.array.shape[dim]
+    start, end, step = part.indices(length)
+    if skip_whole and not part.start and (start, end, step) == (0, length, 1):
+        return tensor
+    return rows.slice_dim(tensor, dim, start, max(start, end), step)
+
+
+class IndexBackward0(Node):
+    """The history of `x[i]` with index tensors: the gradient is added back at the places that were read."""
+
+    __slots__ = ("kept_indices", "kept_self_sym_sizes")
+    saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
+
+    def apply(self, grad):
+        whole, index = np.zeros(self.kept_self_sym_sizes, grad.dtype), places(self, self.kept_indices)
+        if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype == np.int64:  # whole rows
+            rows_of_grad = grad.reshape(index[0].size, *whole.shape[1:])
+            kernels.add_rows(whole, index[0].reshape(-1) % max(len(whole), 1), rows_of_grad)
+        else:
+            np.add.at(whole, index, grad)
+        return (whole,)
+
+    def apply_to_tensors(self, grad):
+        whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
+        indices = [s and s.unpack(self) for s in self.kept_indices]
+        return (put_(whole, indices, grad, accumulate=True, kind=IndexPutImplBackward0),)
+
+    def release(self):
+        self.kept_indices = [s and FREED for s in self.kept_indices]
+
+
+add_slot_properties(IndexBackward0)
+
+
+def places(node, kept):
+    """The NumPy index that a node kept, after the version check."""
+    return numpy_index([s and s.unpack(node) for s in kept])
+
+
+def numpy_index(indices):
+    """The index as NumPy takes it."""
+    return tuple(slice(None) if i is None else i.array for i in indices)
+
+
+def take(tensor, indices):
+    """Elements at the places that index tensors name, in new memory."""
+    check_masks(tensor, indices)
+    try:
+        array = tensor.array[numpy_index(indices)]
+    except IndexError as error:
+        if "broadcast" in str(error):
+            shapes = ", ".join(str(list(i.array.shape)) for i in indices if i is not None)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
+        raise IndexError(str(error).replace("for axis", "for dimension")) from None
+    result = new_tensor(kernels.packed(array) if array.ndim else array)
+    if state.recording <= 0:
+        return result if state.recording == 0 else mark_inference(result)
+    edge = gradient_edge(tensor, *(i for i in indices if i is not None))
+    if edge is not None:
+        node = result.node = init_node(IndexBackward0(), (edge,))
+        node.kept_self_sym_sizes = tensor.array.shape
+        node.kept_indices = keep_all(indices)
+        if state.recording == 2:
+            instrument(node, result)
+    return result
+
+
+def check_masks(tensor, indices):
+    """IndexError when a mask does not have the shape of the dimensions it stands for."""
+    dim = 0
+    for index in indices:
+        if index is None or index.array.dtype.kind != "b":
+            dim += 1
+            continue
+        for place, n in enumerate(index.array.shape):
+            if n != tensor.array.shape[dim]:
+                raise IndexError(
+                    f"The shape of the mask {list(index.array.shape)} at index {place} does not match the shape of the "
+                    f"indexed tensor {list(tensor.array.shape)} at index {dim}"
+                )
+            dim += 1
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def before_writing(tensor, *operands):
+    """What an operation asks that writes to places named by an index: may it be written to, and is it read there?"""
+    tensors = [t for t in (tensor, *operands) if isinstance(t, Tensor)]
+    check_in_place(tensor, state.recording > 0 and any(requires_grad(t) for t in tensors))
+    check_apart(tensor, *operands)
+
+
+def setitem(tensor, index, value):
+    """`tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
+    if not isinstance(value, Tensor):
+        if not isinstance(value, int | float | np.integer):
+            raise TypeError(f"can't assign a {type_name(value)} to a {tensor.type()}")
+        value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
+    if type(index) is slice:
+        view, indices = take_slice(tensor, 0, index, skip_whole=True), []
+    elif index is False:
+        return  # nothing is written, so nothing is counted
+    else:
+        view, indices = apply_simple(tensor, None if index is True else index)
+    if indices:
+        put_(view, indices, value if value.array.shape[:1] != (1,) else rows.view(value, without_ones(value)))
+    elif value.array.ndim == 0 != view.array.ndim:
+        rows.fill_tensor_(view, value)
+    else:
+        view.copy_(spread(value, view.array.shape))
+
+
+def spread(value, shape):
+    """An assigned value in the shape of the place it goes to; it may have more leading dimensions of length 1."""
+    if value.array.shape == shape or not value.array.ndim:
+        return value
+    value = rows.view(value, without_ones(value))
+    return value if value.array.shape == shape else rows.expand(value, shape)
+
+
+def without_ones(value):
+    """A value's sizes without leading dimensions of length 1."""
+    sizes = value.array.shape
+    while sizes and sizes[0] == 1:
+        sizes = sizes[1:]
+    return sizes
+
+
+class IndexPutBackward0(Node):
+    """The history of `x[i] = v` with index tensors: x gets no gradient where it was replaced, v gets it there."""
+
+    __slots__ = ("kept_indices", "kept_accumulate", "value_form")
+    saved_names, saved_tensor_names = ("accumulate", "indices"), ("indices",)
+
+    def apply(self, grad):
+        index, (into, value) = places(self, self.kept_indices), self.edges
+        grad_self = grad_value = None
+        if into is not None:
+            grad_self = grad
+            if not self.kept_accumulate:
+                grad_self = np.array(grad)
+                grad_self[index] = 0
+        if value is not None:
+            grad_value = self.fit_value(np.asarray(grad[index]))
+        return grad_self, grad_value
+
+    def apply_to_tensors(self, grad):
+        indices, (into, value) = [s and s.unpack(self) for s in self.kept_indices], self.edges
+        grad_self = grad_value = None
+        if into is not None:
+            grad_self = grad if self.kept_accumulate else put_new(grad, indices, 0.0)
+        if value is not None:
+            grad_value = self.fit_value(take(grad, indices))
+        return grad_self, grad_value
+
+    def fit_value(self, part):
+        """The gradient of the part that was written, in the form of the value, which may have had leading ones."""
+        shape, dtype = self.value_form
+        extra = max(len(shape) - len(part.shape), 0)
+        fitted = fit(part, shape[extra:], dtype)
+        return fitted.reshape(shape) if extra else fitted
+
+    def release(self):
+        self.kept_indices = [s and FREED for s in self.kept_indices]
+
+
+class IndexPutImplBackward0(IndexPutBackward0):
+    """The same inside the gradient of `x[i]`, where indices need no check."""
+
+    __slots__ = ()
+    _saved_unsafe = True
+
+
+add_slot_properties(IndexPutBackward0)
+add_slot_properties(IndexPutImplBackward0)
+
+
+def index_tensors(indices, argument):
+    """The tensors that name places, as a list; TypeError for what is no tensor among them."""
+    for number, each in enumerate(indices):
+        if not isinstance(each, Tensor):
+            kind = type_name(each)
+            raise TypeError(f"expected Tensor as element {number} in argument {argument}, but got {kind}")
+    return list(indices)
+
+
+def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
+    """Write (or add) `value` at the places that index tensors name. In place; the indices are kept."""
+    check_masks(tensor, indices)
+    is_tensor = isinstance(value, Tensor)
+    values = value.array if is_tensor else value
+    edges = (None, None)
+    check_in_place(tensor, state.recording > 0 and (requires_grad(tensor) or is_tensor and requires_grad(value)))
+    if state.recording > 0:
+        edges = gradient_edge(tensor), gradient_edge(value) if is_tensor else None
+    tracked = edges != (None, None)
+    check_apart(tensor, value, *indices)
+    kinds = [index.array.dtype.kind for index in indices if index is not None]
+    is_fill = np.size(values) == 1 and not accumulate and kinds == ["b"]
+    memory, index = memory_of(tensor), numpy_index(indices)
+    if is_tensor and value.array.dtype != tensor.array.dtype and not is_fill:
+        check_room(memory, index, values)
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{tensor.dtype.title} for the destination and {value.dtype.title} for the source."
+        )
+    kept = keep_all(indices) if tracked else None
+    try:
+        if accumulate:
+            np.add.at(memory, index, values)
+        else:
+            memory[index] = values
+    except (IndexError, TypeError, ValueError) as error:
+        check_room(memory, index, values)
+        raise IndexError(str(error).replace("for axis", "for dimension")) from None
+    count_write(tensor)
+    if tracked:
+        node = init_node(kind(), edges)
+        node.kept_indices, node.kept_accumulate = kept, accumulate
+        node.value_form = (np.shape(values), values.dtype if is_tensor else tensor.array.dtype)
+        rebase_history(tensor, node)
+        if state.recording == 2:
+            instrument(node, tensor)
+    return tensor
+
+
+def put_new(tensor, indices, value, accumulate=False):
+    """A copy with values written, or added: an operation of its own, in which the copy is not recorded."""
+    result = put_(rows.clone(tensor), indices, value, accumulate)
+    counter_of(result).value = 0  # nobody has seen it before
+    if result.node is not None:
+        copied, value_edge = result.node.edges
+        result.node.edges = copied and copied.edges[0], value_edge
+    return result
+
+
+def check_room(memory, index, values):
+    """RuntimeError when values do not fit into the places that an index names, wherever these lie."""
+    if 0 in memory.shape:
+        return
+    somewhere = tuple(0 * part if getattr(part, "dtype", None) == np.int64 else part for part in index)
+    shape = memory[somewhere].shape
+    if not kernels.can_be_summed(shape, np.shape(values)):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result "
+            f"of shape {list(shape)}"
+        )
+
+
+def keep_all(indices):
+    """The index tensors saved, one slot each; None stays None."""
+    return [None if index is None else SavedVariable.of(index) for index in indices]

@@ -1,0 +1,150 @@
+"""cat and stack: tensors joined along a dimension. Their rows would have no fixed number of inputs.
+
+PyTorch: aten/src/ATen/native/TensorShape.cpp (cat, stack), derivatives.yaml.
+"""
+
+import numpy as np
+
+from course_lib.arrays import dtypes, kernels
+from course_lib.engine import grad_mode
+from course_lib.engine.build import mark_inference, rows
+from course_lib.engine.graph import Node, init_node
+from course_lib.engine.ops import instrument
+from course_lib.engine.saved import add_slot_properties
+from course_lib.engine.tensor import Tensor, new_tensor
+from course_lib.engine.views import gradient_edge, make_view
+from course_lib.surface.indexing import dimension
+
+state = grad_mode.state
+
+
+class CatBackward0(Node):
+    """The history of cat: each input gets its own stretch of the gradient."""
+
+    __slots__ = ("kept_dim", "lengths", "reshaped")
+    saved_names = ("dim",)
+
+    def apply(self, grad):
+        pieces, end = [], 0
+        for length in self.lengths:
+            start, end = end, end + (length or 0)
+            pieces.append(self.piece(grad, start, end, length))
+        return tuple(pieces)
+
+    def piece(self, grad, start, end, length):
+        """One input's stretch; an empty vector may stand among tensors of any shape, and its length is None."""
+        if isinstance(grad, Tensor):
+            return new_tensor(np.zeros(0, grad.array.dtype)) if length is None else rows.slice_dim(
+                grad, self.kept_dim, start, end, 1
+            )
+        return np.zeros(0, grad.dtype) if length is None else kernels.take_slice(grad, self.kept_dim, start, end, 1)
+
+
+class StackBackward0(Node):
+    """The history of stack: each input gets its own layer of the gradient."""
+
+    __slots__ = ("kept_dim", "reshaped")
+    saved_names = ("dim",)
+
+    def apply(self, grad):
+        if isinstance(grad, Tensor):
+            return tuple(rows.select(grad, self.kept_dim, i) for i in range(len(self.edges)))
+        return tuple(np.moveaxis(grad, self.kept_dim, 0))
+
+
+add_slot_properties(CatBackward0)
+add_slot_properties(StackBackward0)
+
+
+def tensor_list(name, tensors):
+    """The inputs of cat or stack, checked."""
+    if isinstance(tensors, Tensor) or not isinstance(tensors, list | tuple):
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}"
+            )
+    if not tensors:
+        if name == "cat":
+            raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+        raise RuntimeError("stack expects a non-empty TensorList")
+    return list(tensors)
+
+
+def cat(tensors, dim=0, *, axis=None):
+    """The tensors one after the other along a dimension; RuntimeError when other dimensions differ."""
+    dim = dim if axis is None else axis
+    tensors = tensor_list("cat", tensors)
+    kept = [t for t in tensors if t.array.shape != (0,)] or tensors[:1]
+    dim, first = dimension(kept[0], dim), kept[0].array.shape
+    for position, tensor in enumerate(tensors):
+        shape = tensor.array.shape
+        if shape == (0,):
+            continue
+        if len(shape) == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+        if len(shape) != len(first):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
+        for d, (a, b) in enumerate(zip(first, shape, strict=True)):
+            if d != dim and a != b:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
+                    f"tensor number {position} in the list."
+                )
+    result = new_tensor(np.ascontiguousarray(np.concatenate(arrays_of_one_type(kept, tensors), dim)))
+    lengths = [None if t.array.shape == (0,) else t.array.shape[dim] for t in tensors]
+    return joined(result, CatBackward0, tensors, dim, lengths)
+
+
+def stack(tensors, dim=0, *, axis=None):
+    """The tensors side by side along a new dimension; RuntimeError when their shapes differ."""
+    dim = dim if axis is None else axis
+    tensors = tensor_list("stack", tensors)
+    dim, first = dimension(tensors[0], dim, extra=1), tensors[0].array.shape
+    for position, tensor in enumerate(tensors):
+        if tensor.array.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(tensor.array.shape)} at entry {position}"
+            )
+    arrays = [kernels.add_dim(array, dim) for array in arrays_of_one_type(tensors, tensors)]
+    result = new_tensor(np.ascontiguousarray(np.concatenate(arrays, dim)))
+    if not dim and first and not state.inference and all(t.is_inference() for t in tensors):
+        whole = result.array.reshape(len(tensors) * first[0], *first[1:])
+        return make_view(new_tensor(whole), result.array)  # PyTorch's way, seen where autograd takes no part
+    return joined(result, StackBackward0, tensors, dim)
+
+
+def arrays_of_one_type(kept, tensors):
+    """The arrays of the tensors that are kept, in the common type of all."""
+    first = tensors[0].array.dtype
+    if all([t.array.dtype is first for t in tensors]):
+        return [t.array for t in kept]
+    wanted = dtypes.result_type([(t.array.dtype, 2) for t in tensors])
+    return [t.array.astype(wanted, copy=False) for t in kept]
+
+
+def joined(result, node_class, tensors, dim, lengths=None):
+    """Record cat or stack."""
+    if state.recording <= 0:
+        return result if state.recording == 0 else mark_inference(result)
+    edges = tuple(gradient_edge(t, *tensors) for t in tensors)
+    if all(edge is None for edge in edges):
+        return result
+    node = result.node = init_node(node_class(), edges)
+    node.kept_dim = dim
+    node.reshaped = None
+    if any(t.array.dtype is not result.array.dtype for t in tensors):
+        node.reshaped = tuple((t.array.shape, t.array.dtype) for t in tensors)
+    if lengths is not None:
+        node.lengths = lengths
+    if state.recording == 2:
+        instrument(node, result)
+    return result
+
+

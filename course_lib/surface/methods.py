@@ -1,0 +1,636 @@
+"""The operators and methods of Tensor that compute: attached to the class, row by row and function by function.
+
+PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods.cpp.
+"""
+
+import functools
+import warnings
+
+import numpy as np
+
+from course_lib.arrays import (  # noqa: F401
+    dtypes,  # noqa: F401
+    kernels,
+    messages,
+)
+from course_lib.arrays.memory import at_place, in_storage, packed_strides
+from course_lib.arrays.messages import warn_once
+from course_lib.engine import derivatives, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
+from course_lib.engine.arguments import known_dtype, number, number_of, tensor_argument, type_name
+from course_lib.engine.build import BEFORE_TENSORS, build, rows
+from course_lib.engine.graph import AccumulateGrad, Node, hooks_of, want_grad
+from course_lib.engine.ops import ROWS
+from course_lib.engine.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor, no_edge, strides_of
+from course_lib.engine.views import requires_grad
+from course_lib.surface import creation, derivatives_more, indexing, left_out  # noqa: F401
+from course_lib.surface import functions as composites
+from course_lib.surface.device import device, strided
+from course_lib.surface.parsing import ASK_THEMSELVES, FREQUENT, asking
+
+state = grad_mode.state
+DEVICE = device
+
+
+def method(name=None, into=Tensor):
+    """Attach a function to Tensor under its own name or another."""
+
+    def attach(function):
+        setattr(into, name or function.__name__, function)
+        return function
+
+    return attach
+
+
+def read_twins():
+    """The forms of kernel functions that take tensors: most programs need none."""
+    from course_lib.surface import twins  # noqa: F401
+
+
+BEFORE_TENSORS.append(read_twins)
+
+# --- operations of the table -------------------------------------------------------------------------------
+
+
+class LazyOperation:
+    """Stands in for an operation on Tensor until it is first used; then its source is written: ops.py."""
+
+    __slots__ = ("attribute", "operation")
+
+    def __init__(self, attribute, operation):
+        self.attribute, self.operation = attribute, operation
+
+    def __get__(self, tensor, cls):
+        function, row = build(self.operation), ROWS.get(self.operation) or ROWS[self.operation.removesuffix("_")]
+        if len(row.names) > 1 and self.attribute[0] != "_":  # not operators: they leave what they cannot take
+            function = asking(function, self.attribute, method=True)
+        setattr(Tensor, self.attribute, function)
+        return function if tensor is None else function.__get__(tensor, cls)
+
+
+class LazyFunction:
+    """Stands in for a function of a file that is read when the first of its functions is used on Tensor."""
+
+    __slots__ = ("attribute", "file", "name")
+
+    def __init__(self, attribute, file="functions_more", name=None):
+        self.attribute, self.file, self.name = attribute, file, name or attribute
+
+    def __get__(self, tensor, cls):
+        import importlib
+
+        function = getattr(importlib.import_module(f"course_lib.surface.{self.file}"), self.name)
+        if self.attribute[0] != "_":
+            function = asking(function, self.attribute, method=True)
+        setattr(Tensor, self.attribute, function)
+        return function if tensor is None else function.__get__(tensor, cls)
+
+
+class MissingMethod:
+    """Stands in Tensor for a method of PyTorch's that is left out."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, tensor, cls):
+        raise left_out.missing("torch.Tensor", self.name)
+
+
+ROW_METHODS = """
+    neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
+    maximum minimum triu tril masked_select
+    neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_
+""".split()
+ROW_OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
+    "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
+    "__neg__": "neg", "__abs__": "abs",
+}  # fmt: skip
+
+for _name in ROW_METHODS:
+    setattr(Tensor, _name, LazyOperation(_name, _name))
+for _name, _operation in ROW_OPERATORS.items():
+    setattr(Tensor, _name, LazyOperation(_name, _operation))
+
+COMPOSITE_METHODS = """
+    add sub mul div pow square lerp_ clamp clamp_ sum mean max min argmax argmin all any softmax log_softmax mm
+    mv dot bmm addmm matmul view reshape flatten t transpose permute unsqueeze squeeze expand select unbind
+    index_select gather masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal add_ sub_
+    mul_ div_ pow_
+""".split()
+
+MORE_METHODS = """
+    clip clamp_min clamp_min_ clamp_max isclose as_strided unfold sum_to_size round round_ unflatten movedim
+    tile nonzero unique uniform_ normal_ random_ bernoulli_ new_full new_empty floor_divide remainder prod var
+    std norm amax amin logsumexp cumsum cumprod sort argsort topk outer inner narrow diagonal split chunk repeat
+    flip scatter_add index_add allclose
+""".split()
+MORE_OPERATORS = {
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
+    "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__rshift__": "bitwise_right_shift",
+    "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
+    "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
+}  # fmt: skip
+
+SELDOM_METHODS = """
+    __floordiv__ __ifloordiv__ __rfloordiv__ __mod__ __rmod__ __imod__ __rlshift__ __rrshift__ __reversed__
+    __deepcopy__ __copy__ t_ transpose_ unsqueeze_ squeeze_ set_ scatter_add_ index_add_ index_put_
+""".split()  # of methods_more.py
+
+RARE_METHODS = """
+    hypot scatter scatter_ index_fill_ index_copy_ median ravel ndimension lt_ is_nonzero new roll trace
+    repeat_interleave multinomial exponential_
+""".split()
+
+for _name in COMPOSITE_METHODS:
+    asked = _name not in ASK_THEMSELVES and _name not in FREQUENT
+    setattr(Tensor, _name, LazyFunction(_name, "functions") if asked else getattr(composites, _name))
+for _name in MORE_METHODS:
+    setattr(Tensor, _name, LazyFunction(_name))
+for _name, _function in MORE_OPERATORS.items():
+    setattr(Tensor, _name, LazyFunction(_name, name=_function))
+for _name in SELDOM_METHODS:
+    setattr(Tensor, _name, LazyFunction(_name, "methods_more"))
+for _name in RARE_METHODS:
+    setattr(Tensor, _name, LazyFunction(_name, "rare"))
+
+Tensor.swapaxes = composites.transpose
+Tensor.__eq__, Tensor.__ne__ = composites.eq, composites.ne
+Tensor.__lt__, Tensor.__le__ = composites.lt, composites.le
+Tensor.__gt__, Tensor.__ge__ = composites.gt, composites.ge
+Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
+Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.matmul, composites.pow_
+
+
+@method()
+def __rsub__(self, other):
+    if not isinstance(other, int | float | np.number | np.bool_):
+        return NotImplemented
+    other = number_of(other)
+    kernels.check_difference(other, self.array)
+    if isinstance(other, float) and self.array.dtype.kind != "f":
+        self = to(self, dtypes.default)
+    return rows.sub(number(other, self), self) if self.is_inference() else rows.rsub(self, other)
+
+
+@method()
+def __rtruediv__(self, other):
+    return rows.mul(rows.reciprocal(self), other)
+
+
+@method()
+def __rpow__(self, other):
+    return composites.pow(number_of(other), self) if isinstance(other, int | float | np.generic) else NotImplemented
+
+
+@method()
+def __rmatmul__(self, other):
+    return composites.matmul(other if isinstance(other, Tensor) else creation.tensor(other), self)
+
+
+@method()
+def __invert__(self):
+    if self.array.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return composites.without_gradient(np.invert(self.array))
+
+
+@method()
+def __pos__(self):
+    return self
+
+
+@method()
+def __iter__(self):
+    if self.array.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(composites.unbind(self, 0))
+
+
+@method()
+def __contains__(self, value):
+    if not isinstance(value, Tensor | int | float | np.generic):
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+        )
+    return bool(np.any(self.array == getattr(value, "array", value)))
+
+
+@method()
+def __delitem__(self, index):
+    raise TypeError("Tensor does not support deleting items")
+
+
+@method()
+def where(self, condition, other):
+    """self where the condition holds, other elsewhere."""
+    return composites.where(tensor_argument("where", "condition", condition), self, other)
+
+
+@method()
+def view_as(self, other):
+    """The same memory in the shape of another tensor."""
+    return composites.view(self, tensor_argument("view_as", "other", other).array.shape)
+
+
+@method()
+def reshape_as(self, other):
+    """The elements in the shape of another tensor."""
+    return composites.reshape(self, tensor_argument("reshape_as", "other", other).array.shape)
+
+
+@method()
+def expand_as(self, other):
+    """The tensor seen in the shape of another."""
+    return composites.expand(self, tensor_argument("expand_as", "other", other).array.shape)
+
+
+@method()
+def contiguous(self):
+    """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
+    if memory_of(self).flags.c_contiguous:
+        return self
+    copy = rows.clone_contiguous(self)
+    return written_to(copy, self) if self.is_inference() else copy
+
+
+Tensor.T = property(lambda self: reversed_dims(self))
+Tensor.mT = property(composites.mT)
+
+
+def reversed_dims(tensor):
+    """All dimensions in reverse order, the old meaning of `.T`."""
+    if tensor.array.ndim == 0:
+        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
+    elif tensor.array.ndim != 2:
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.", stacklevel=3,
+        )
+    return rows.permute(tensor, tuple(range(tensor.array.ndim))[::-1])
+
+
+# --- shape and type ----------------------------------------------------------------------------------------
+
+Tensor.is_cpu, Tensor.is_cuda, Tensor.is_sparse = True, False, False
+Tensor.layout = strided
+Tensor.ndim = property(lambda self: self.array.ndim)
+Tensor.nbytes = property(lambda self: self.array.nbytes)
+Tensor.itemsize = property(lambda self: self.array.itemsize)
+Tensor.device = property(lambda self: device("cpu"))
+
+
+@method()
+def size(self, dim=None):
+    """The shape, or the length of one dimension."""
+    return self.shape if dim is None else self.array.shape[composites.dimension(self, dim)]
+
+
+@method()
+def stride(self, dim=None):
+    """How many elements to step over to get to the next one, for each dimension."""
+    strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
+    return strides if dim is None else strides[composites.dimension(self, dim)]
+
+
+@method()
+def dim(self):
+    """The number of dimensions."""
+    return self.array.ndim
+
+
+@method()
+@method("nelement")
+def numel(self):
+    """The number of elements."""
+    return self.array.size
+
+
+@method()
+def element_size(self):
+    """Bytes of one element."""
+    return self.array.itemsize
+
+
+@method("type")
+def type_(self, dtype=None):
+    """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
+    if dtype is None:
+        return self.dtype.tensor_type
+    if isinstance(dtype, str):
+        named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
+        if dtype not in named:
+            raise ValueError(f"invalid type: '{dtype}'")
+        return self.to(named[dtype])
+    dtype = getattr(dtype, "dtype", dtype)
+    if not isinstance(dtype, dtypes.dtype | type):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return self.to(dtype)
+
+
+@method()
+def is_floating_point(self):
+    """True for float32 and float64."""
+    return self.array.dtype.kind == "f"
+
+
+# --- to Python ---------------------------------------------------------------------------------------------
+
+
+@method()
+def item(self):
+    """The one element as a Python number; RuntimeError when there is not exactly one."""
+    if self.array.size != 1:
+        raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+    return self.array.item()
+
+
+@method()
+def tolist(self):
+    """Nested lists of Python numbers."""
+    return self.array.tolist()
+
+
+@method()
+def __format__(self, spec):
+    if self.array.ndim == 0 and type(self) is Tensor:
+        return format(self.item(), spec)
+    return object.__format__(self, spec)
+
+
+@method()
+def __len__(self):
+    if self.array.ndim == 0:
+        raise TypeError("len() of a 0-d tensor")
+    return len(self.array)
+
+
+@method()
+def __bool__(self):
+    if self.array.size != 1:
+        what = "no values" if self.array.size == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+    return bool(self.array.item())
+
+
+@method()
+def __float__(self):
+    return float(self._as_scalar())
+
+
+@method()
+def __int__(self):
+    return int(self._as_scalar(warns=False))
+
+
+@method()
+def _as_scalar(self, warns=True):
+    if warns and state.grad_enabled and self.requires_grad:
+        warn_once(messages.SCALAR_OF_GRAD, stacklevel=3)
+    if self.array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return self.item()
+
+
+@method()
+def __index__(self):
+    if self.array.dtype.kind not in "ib" or self.array.size != 1:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(self.array.item())
+
+
+# --- types -------------------------------------------------------------------------------------------------
+
+
+@method()
+def clone(self):
+    """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
+    copy = rows.clone(self)
+    return written_to(copy, self) if self.meta is not None and self.meta.inference else copy
+
+
+def written_to(copy, tensor):
+    """A copy of an inference tensor: outside inference mode one that it was written to, which is recorded."""
+    return copy if state.inference else rows.copy_(copy, tensor)
+
+
+@method()
+def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
+    """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
+    if args and isinstance(args[0], bool | float):  # PyTorch takes the number for its type
+        dtype, args = type(args[0]), args[1:]
+    flags = [argument for argument in args if isinstance(argument, bool)]
+    copy = copy or len(flags) > 1 and flags[1]
+    for argument in args:
+        if isinstance(argument, dtypes.dtype | type):
+            dtype = argument
+        elif isinstance(argument, Tensor):
+            dtype = argument.dtype
+        elif isinstance(argument, str | int | DEVICE):
+            device = device if isinstance(argument, bool) else argument
+        elif argument is not None:
+            raise TypeError(composites.wrong_form("to", argument))
+    if device is not None and str(device) != "cpu":
+        raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
+    dtype = None if dtype is None else known_dtype("to", dtype)
+    if (dtype is None or dtype is self.dtype) and not copy:
+        return self
+    if dtype is None:
+        dtype = self.dtype
+    if not dtype.is_floating_point:
+        self = self.detach()  # no gradient leads back from integers, and nothing is recorded
+    result = rows.to_copy(self, dtype.numpy)
+    return written_to(result, self) if self.is_inference() else result
+
+
+def _converter(name, dtype):
+    def convert(self):
+        return to(self, dtype)
+
+    convert.__name__ = name
+    convert.__doc__ = f"The tensor as {dtype.name}: itself when it already is."
+    setattr(Tensor, name, convert)
+
+
+for _name, _dtype in dict(
+    float=dtypes.float32, double=dtypes.float64, long=dtypes.int64, bool=dtypes.bool_
+).items():
+    _converter(_name, _dtype)
+
+
+for _name in left_out.left_out("torch.Tensor"):
+    setattr(Tensor, _name, MissingMethod(_name))
+
+
+@method("__dir__")
+def directory(self):
+    """What a tensor has; not what is left out."""
+    kept = vars(Tensor)
+    return [name for name in object.__dir__(self) if not isinstance(kept.get(name), MissingMethod)]
+
+
+@method()
+def type_as(self, other):
+    """The tensor in the dtype of another."""
+    return to(self, tensor_argument("type_as", "other", other, position=1).dtype)
+
+
+@method()
+def cpu(self):
+    """The tensor itself: everything is on the CPU."""
+    return self
+
+
+@method()
+def new_zeros(self, *sizes, size=None, dtype=None, device=None, requires_grad=False):
+    """Zeros of another shape in this tensor's type."""
+    size = creation.shape_from(sizes if size is None else (size,))
+    return creation.zeros(size=size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+
+@method()
+def new_ones(self, *sizes, size=None, dtype=None, device=None, requires_grad=False):
+    """Ones of another shape in this tensor's type."""
+    return creation.ones(*sizes, size=size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+
+@method()
+def new_tensor_(self, data, dtype=None, device=None, requires_grad=False):
+    """A new leaf from data in this tensor's type."""
+    if isinstance(data, Tensor):
+        warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="tensor.new_tensor"), stacklevel=3)
+        data = data.array
+    return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+
+Tensor.new_tensor = Tensor.new_tensor_
+del Tensor.new_tensor_
+
+
+@method()
+def numpy(self, *, force=False):
+    """The tensor's memory as a NumPy array: writes to it are not counted. RuntimeError if it requires grad."""
+    if requires_grad(self) and state.grad_enabled:
+        if not force:
+            raise RuntimeError(messages.NUMPY_OF_GRAD)
+        return np.array(self.array)
+    return memory_of(self).view()
+
+
+@method()
+def __array__(self, dtype=None, copy=None):
+    array = numpy(self)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+@method()
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    return creation.from_numpy(np.asarray(array))
+
+
+# --- writing in place that is no row -----------------------------------------------------------------------
+
+
+@method()
+def copy_(self, src, non_blocking=False):
+    """Overwrite the tensor with the elements of another, which may be narrower or of another type."""
+    if not isinstance(src, Tensor):
+        if not isinstance(src, int | float | np.generic):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
+        src = creation.tensor(src)
+    return rows.copy_(self, src)
+
+
+@method()
+def fill_(self, value):
+    """Overwrite every element with one number (or a tensor without dimensions)."""
+    if isinstance(value, Tensor):
+        return rows.fill_tensor_(self, value)
+    if not isinstance(value, int | float | np.generic):
+        raise TypeError(messages.FILL_TAKES_NUMBERS.format(type_name(value)))
+    return rows.fill_(self, value)
+
+
+def keep_form(tensor, array):
+    """Before a tensor gets another array: its node goes on expecting gradients of the form the tensor has now."""
+    shape, dtype = tensor.array.shape, tensor.array.dtype
+    node, meta = tensor.node, tensor.meta
+    if node is None and meta is not None and meta.accumulator is not None:
+        node = meta.accumulator()
+        if dtype is not array.dtype:  # as for a new leaf
+            meta.accumulator, meta.leaf_edge = None, no_edge
+    if node is not None and (shape, dtype) != (array.shape, array.dtype):
+        hooks_of(node).forms.setdefault(0 if meta is None else meta.output_nr, (shape, dtype))
+
+
+# --- attributes ------------------------------------------------------------------------------------------------
+
+
+def make_facts_read_only():
+    """What is true of a tensor or a node cannot be assigned: a word on it from each property without a setter.
+
+    (Any other name can: tensors take attributes of the user's own, a misspelt one, too. PyTorch's do.)
+    """
+    AccumulateGrad.__module__ = views.CopySlices.__module__ = "builtins"  # shown like all nodes: build.py
+    for cls in (Tensor, Node):
+        for name, value in list(vars(cls).items()):
+            if type(value) is property and value.fset is None and name != "_backward_hooks":
+                refuse = functools.partial(refuse_assignment, name)
+                setattr(cls, name, value.setter(refuse).deleter(refuse))
+
+
+def refuse_assignment(name, owner, value=None):
+    """AttributeError in the words that C has for it."""
+    base = "TensorBase" if isinstance(owner, Tensor) else "_FunctionBase" if hasattr(owner, "_function") else None
+    kind = f"torch._C.{base}" if base else type(owner).__name__
+    raise AttributeError(f"attribute '{name}' of '{kind}' objects is not writable")
+
+
+# --- pickling -----------------------------------------------------------------------------------------------
+
+
+Tensor.keeps_grad_when_copied = True
+Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
+
+
+@method()
+def __reduce_ex__(self, protocol):
+    warn_of_hooks(self)
+    array = self.array
+    if isinstance(array, np.ndarray):  # copied, so that a pickle of two that share memory does not share it
+        whole, *place = in_storage(array)
+        array = np.array(array) if whole is None or whole is array else (np.array(whole), *place)
+    return _rebuild, (type(self), array, requires_grad(self)), self.__dict__ or None
+
+
+def warn_of_hooks(tensor):
+    """A copy of the object is without its hooks. (Of a Parameter's nobody expects anything else.)"""
+    for hook in (tensor.keeps_grad_when_copied and tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(messages.HOOK_NOT_COPIED.format(repr(hook)), stacklevel=3)
+
+
+def _rebuild(cls, array, wants_grad):
+    array = creation.with_known_type(at_place(*array) if isinstance(array, tuple) else array)
+    tensor = new_tensor(array, cls)
+    counter_of(tensor).value += 1  # PyTorch makes an empty tensor and gives it the memory
+    if state.inference:
+        meta_of(tensor).inference = True
+    return want_grad(tensor) if wants_grad else tensor
+
+
+# --- torch.Tensor([1, 2]) ------------------------------------------------------------------------------------
+
+
+def _constructor(cls, *data, **options):
+    """`torch.Tensor([1, 2])`, as old programs write it: float numbers from a sequence, or memory of a shape."""
+    from course_lib.surface.rare import legacy_tensor
+
+    if cls is not Tensor:
+        raise errors.not_supported("subclasses of Tensor", "Write a function of tensors, or a Module that holds them.")
+    return legacy_tensor(None, *data, **options)
+
+
+Tensor.__new__ = _constructor

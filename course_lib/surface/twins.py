@@ -1,0 +1,301 @@
+"""The forms of kernel functions that take tensors, for formulas that are recorded themselves.
+
+PyTorch: torch/csrc/autograd/FunctionsManual.cpp, whose functions take tensors in any case.
+
+Read when a pass with create_graph=True first needs one. Functions written with operators need no second form: see
+`twin_of` in build.py.
+"""
+
+import math
+
+import numpy as np
+
+from course_lib.arrays import dtypes, kernels, kernels_more
+from course_lib.engine import grad_mode
+from course_lib.engine.build import ON_TENSORS, rows, twin_of
+from course_lib.engine.tensor import counter_of, new_tensor
+from course_lib.surface import creation
+from course_lib.surface import functions as composites
+from course_lib.surface.indexing import put_, take
+from course_lib.surface.joining import cat, stack
+
+state = grad_mode.state
+
+
+def _products_of_others(x, result, dim):
+    if x.array.ndim == 0:
+        return creation.ones_like(x)
+    if x.array.all():
+        return result / x
+    n = x.array.shape[dim]
+    if n == 1:
+        return creation.ones_like(x).detach()
+    ones = creation.ones_like(x.detach().narrow(dim, 0, 1))
+    before = cat([ones, x.narrow(dim, 0, n - 1)], dim).cumprod(dim)
+    after = cat([ones, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
+    return before * after
+
+
+def _prod_grad(grad, x, result):
+    if not state.grad_enabled and np.sum(x.array == 0) > 1:
+        return creation.zeros_like(x)
+    if x.array.ndim == 0 or x.array.all():
+        return grad * _products_of_others(x, result, 0)
+    products = _products_of_others(composites.reshape(x, -1), result, 0)
+    return composites.reshape(grad * products, x.array.shape)
+
+
+def _cumprod_grad(grad, x, result, dim):
+    if x.array.size <= 1 or x.array.shape[dim] == 1:
+        return grad
+    if x.array.all():
+        return (result * grad).flip(dim).cumsum(dim).flip(dim) / x
+    line, g = composites.transpose(x, dim, -1), composites.transpose(grad, dim, -1)
+    parts = []
+    for i in range(line.array.shape[-1]):
+        factors = cat([line[..., :i], creation.ones_like(line[..., :1]), line[..., i + 1 :]], -1)
+        parts.append(composites.sum(factors.cumprod(-1)[..., i:] * g[..., i:], -1))
+    return composites.transpose(stack(parts, -1), dim, -1)
+
+
+def _place(grad, sizes, dim, where):
+    if isinstance(where, slice):
+        return rows.slice_backward(grad, sizes, dim, where.start, where.stop, where.step)
+    return rows.select_backward(grad, sizes, dim, where)
+
+
+def _share_of_larger(grad, a, b):
+    halved = composites.where(new_tensor(a.array == b.array), rows.div_number(grad, 2), grad)
+    return rows.masked_fill(halved, new_tensor(a.array < b.array), 0.0)
+
+
+def _put_along(grad, sizes, dim, indices, keepdim):
+    if not sizes:
+        return grad
+    if not keepdim:
+        grad, indices = composites.unsqueeze(grad, dim), composites.unsqueeze(indices, dim)
+    result = rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
+    if result.node is not None:
+        composites.rename_node(result.node, "ScatterBackward0")  # no place occurs twice
+    return result
+
+
+def _restore_dim(x, sizes, dim, keepdim):
+    if keepdim or dim is None or not sizes:
+        return x
+    return _unsqueeze_to(x, sizes, dim, lost=True)
+
+
+def _unsqueeze_to(x, sizes, dim=None, lost=False):
+    named = range(len(sizes)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
+    for d in sorted(d % len(sizes) for d in named) if sizes else ():
+        if lost or sizes[d] == 1:
+            x = rows.unsqueeze(x, d)
+    return x
+
+
+def _cat_grads(grads, sizes, split_size, dim):
+    known = next(g for g in grads if g is not None)
+    lengths = kernels_more.piece_lengths(sizes[dim], split_size)
+    pieces = []
+    for g, n in zip(grads, lengths, strict=True):
+        pieces.append(_zeros_of(known, sizes[:dim] + (n,) + sizes[dim + 1 :]) if g is None else g)
+    return cat(pieces, dim)
+
+
+def _share_among_equals(grad, x, result, dim, keepdim):
+    equal = kernels_more.equal_to_extreme(x.array, result.array, dim, keepdim)
+    count = np.add.reduce(equal, axis=dim, keepdims=dim is not None, dtype=np.int64)
+    if dim is None:
+        return rows.masked_fill_tensor_(creation.zeros_like(x), new_tensor(equal), grad / new_tensor(count))
+    sizes = [1 if d in dim else n for d, n in enumerate(x.array.shape)]
+    return (grad if keepdim else composites.reshape(grad, sizes)) / new_tensor(count) * new_tensor(equal)
+
+
+def _share_of_largest(grad, x, result, dim):
+    equal, count = map(new_tensor, kernels_more.largest_of(x.array, result.array, dim))
+    return grad / count * equal
+
+
+def _no_deviations(x):
+    array = kernels_more.no_deviations(x.array)
+    return new_tensor(array if state.task else array.astype(dtypes.F32))  # the engine converts it, a call by hand not
+
+
+def _zeros_of(x, sizes):
+    return new_tensor(np.zeros(sizes, x.array.dtype))
+
+
+def _sum_to(x, sizes):
+    if not sizes:
+        return rows.sum_all(x)
+    lead = x.array.ndim - len(sizes)
+    extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
+    x = rows.sum_dim(x, extra, True) if extra else x
+    return composites.reshape(x, sizes) if lead else x
+
+
+def _add_at_places(grad, places, length):
+    return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
+
+
+def _back_from_strides(grad, sizes, strides, size, stride, ahead):
+    seen = kernels_more.places_of(size, stride) + max(ahead, 0)
+    own = kernels_more.places_of(sizes, strides) + max(-ahead, 0)
+    if any(len(np.unique(places)) < places.size for places in (seen, own)):
+        return twin_of(kernels_more.back_from_strides)(grad, sizes, strides, size, stride, ahead)
+    memory = new_tensor(np.zeros(max(seen.max(initial=0), own.max(initial=0)) + 1, grad.array.dtype))
+    rows.copy_(rows.as_strided(memory, size, stride, max(ahead, 0), max(ahead, 0)), grad)
+    return rows.as_strided(memory, sizes, strides, max(-ahead, 0), max(-ahead, 0))
+
+
+def _pick_places(x, places):
+    return take(x, [new_tensor(places)])
+
+
+def _grad_of_left(grad, b, sizes, strides):
+    if strides[0] == 1 and strides[1] == sizes[0]:
+        return rows.t(rows.mm(b, rows.t(grad)))
+    return rows.mm(grad, rows.t(b))
+
+
+def _grad_of_right(a, grad, sizes, strides):
+    if strides[0] == 1 and strides[1] == sizes[0]:
+        return rows.t(rows.mm(rows.t(grad), a))
+    return rows.mm(rows.t(a), grad)
+
+
+def _number_first(operation, number, x):
+    """number - x or number / x, as PyTorch's formulas do it: written over a tensor full of the number."""
+    return operation(rows.fill_(creation.empty_like(x), number), x)
+
+
+def _one_minus(x):
+    return _number_first(rows.sub_, 1, x)
+
+
+def _number_over(number, x):
+    return _number_first(rows.div_, number, x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array))
+
+
+def _named_like(node, result):
+    if result.node is not None:
+        composites.rename_node(result.node, node.name())
+    return result
+
+
+def _later(name):
+    """A row of the third page, which is read with the first program that needs it."""
+
+    def call(*arguments):
+        from course_lib.surface import derivatives_rare  # noqa: F401
+
+        return getattr(rows, name)(*arguments)
+
+    return call
+
+
+def _sum_repeats(grad, sizes, repeats):
+    for _ in range(len(repeats) - len(sizes)):
+        grad = rows.sum_dim(grad, (0,), False)
+    parts, summed = [], []
+    for n, m in zip(repeats[len(repeats) - len(sizes) :], sizes, strict=True):
+        if n != 1:
+            summed.append(len(parts))
+            parts.append(n)
+        parts.append(m)
+    if 0 in repeats:
+        return _zeros_of(grad, sizes)
+    return rows.sum_dim(composites.reshape(grad, tuple(parts)), tuple(summed), False) if summed else grad
+
+
+def _named_after(node, result):
+    """One row serves several of PyTorch's: the node of its gradient is named after that of the operation."""
+    if result.node is not None:
+        composites.rename_node(result.node, node.name().rstrip("0123456789") + "Backward0")
+    return result
+
+
+def _named_before(node, result):
+    if result.node is not None:
+        composites.rename_node(result.node, node.name().replace("Backward", "", 1))
+    return result
+
+
+def _written(x, times=1):
+    """A tensor whose counter says what it does in PyTorch, where it was made by so many writes."""
+    counter_of(x).value += times
+    return x
+
+
+def _within(x, low, high):
+    inside = x >= low if low is not None else x <= high
+    return _written(inside & (x <= high)) if low is not None and high is not None else inside
+
+
+def _atan2_grads(grad, y, x, y_edge, x_edge):
+    squares = y * y + x * x
+    recip = rows.masked_fill(rows.reciprocal(squares), new_tensor(squares.array == 0), 0.0)
+    return grad * x * recip if y_edge else None, grad * -y * recip if x_edge else None
+
+
+def _stack_grads(grads, sizes, dim):
+    known = next(g for g in grads if g is not None)
+    return stack([known.new_zeros(known.shape) if g is None else g for g in grads], dim)
+
+
+ON_TENSORS.update(
+    reshape=lambda x, sizes: composites.reshape(x, tuple(sizes)),
+    where=composites.where,
+    zeros_like=lambda x: creation.zeros_like(x),
+    zeros_of=_zeros_of,
+    sum_to=_sum_to,
+    power=lambda x, exponent: rows.pow_number(x, exponent),
+    prod_grad=_prod_grad,
+    products_of_others=_products_of_others,
+    cumprod_grad=_cumprod_grad,
+    deviations=lambda x, dim: x - (composites.mean(x) if dim is None else composites.mean(x, dim, True)),
+    zero_where=lambda mask, x: rows.masked_fill(x, mask, 0.0),
+    no_deviations=_no_deviations,
+    share_among_equals=_share_among_equals,
+    put_along=_put_along,
+    restore_dim=_restore_dim,
+    mean_grad=lambda grad, sizes, count: rows.div_number(rows.expand(grad, tuple(sizes)), count),
+    unsqueeze_to=_unsqueeze_to,
+    place=_place,
+    place_diagonal=lambda *arguments: rows.diagonal_backward(*arguments),
+    share_of_larger=_share_of_larger,
+    cat_grads=_cat_grads,
+    stack_grads=_stack_grads,
+    grad_of_left=_grad_of_left,
+    grad_of_right=_grad_of_right,
+    one_minus=_one_minus,
+    atan2_grads=_atan2_grads,
+    sgn=lambda x: rows.sgn(x),
+    add_at_places=_add_at_places,
+    back_from_strides=_back_from_strides,
+    pick_places=_pick_places,
+    shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
+    error_function=lambda x: rows.erf(x),
+    one_less=lambda x: x - 1 if x.array.dtype.kind == "b" else rows.sub_number(x, 1),
+    logit_of=lambda x: _later("logit")(x, None),
+    raised=lambda base, exponent: composites.pow(base, exponent),
+    rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
+    share_of_largest=_share_of_largest,
+    expanded_like=lambda x, other: rows.expand(x, other.array.shape) if other.array.ndim else composites.reshape(x, ()),
+    sum_repeats=_sum_repeats,
+    named_after=_named_after,
+    named_before=_named_before,
+    named_like=_named_like,
+    masked_scatter_backward=_later("masked_scatter_backward"),
+    unfold_backward=_later("unfold_backward"),
+    zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
+    raise_=lambda x, exponent: rows.pow_number_(x, exponent),
+    within=_within,
+    written=_written,
+    typed=lambda grad, x: grad.to(x.dtype),
+    number_over=_number_over,
+    sign=lambda x: rows.sign(x),
+    squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
+    filled_up=lambda x, sizes: composites.reshape(cat([x, _zeros_of(x, (math.prod(sizes) - len(x),))], 0), sizes),
+)

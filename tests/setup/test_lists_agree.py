@@ -98,23 +98,13 @@ def test_readme_links_the_appendices():
 
 
 def test_readmes_map_names_every_folder():
-    """The README's map names each folder of course_lib and no other; each stands on its own, or in the shown folder."""
+    """The README's map names each folder of course_lib and no other."""
     table = readme().partition("## Map of `course_lib`")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| ")][2:]
     named = {name for row in rows for name in re.findall(r"`(\w+)/`", row)}
     there = {path.parent.name for path in (course.ROOT / "course_lib").glob("*/__init__.py")}
 
     assert there == named
-
-
-@pytest.mark.parametrize("folder", ["arrays", "engine", "surface"])
-def test_the_engines_map_names_every_file(folder):
-    """The table of course_lib/README.md names each file of these folders, and no other."""
-    home = course.ROOT / "course_lib"
-    table = (home / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
-    named = set(re.findall(rf"`{folder}/(\w+)\.py`", table))
-
-    assert {path.stem for path in (home / folder).glob("*.py")} - {"__init__"} == named
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

@@ -504,7 +504,7 @@ where = None if found is None or not found.origin else os.path.dirname(found.ori
 layout = None
 if sys.argv[1] == "draw" and where:
     try:
-        from course_lib.teach.layout import layout_engine
+        from course_lib.teach.pictures.layout import layout_engine
         layout = layout_engine()
     except Exception as error:
         layout = ("text", "No picture can be drawn: " + str(error))
@@ -1361,7 +1361,7 @@ def command_check(options):
     """All of CI but the browser; each job runs even when an earlier one is red."""
     environment = ensure_environment(["dev"])
     python = str(environment.python)
-    prove = [python, "-m", "course_lib.teach.prove"]
+    prove = [python, "-m", "course_lib.teach.practice.prove"]
     if options.json:
         return run(prove + ["--json"])
     jobs = [("lint", [python, "-m", "ruff", "check", "."]), ("proof", prove)]

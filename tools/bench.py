@@ -804,7 +804,8 @@ def use_modes():
 def timed(job):
     return min(bench.one_turn(job, 5) for _ in range(4))
 def use_instruments():
-    from course_lib.teach import draw, ledger, step, watch
+    from course_lib.teach import ledger, step, watch
+    from course_lib.teach import draw
     with watch() as log, ledger() as held:
         for _ in range(20):
             job.run()
@@ -827,7 +828,8 @@ print(bench.json.dumps(bench.median(ratios)))
 """
 
 INSTRUMENT = COMMON + """
-from course_lib.teach import draw, ledger, step
+from course_lib.teach import ledger, step
+from course_lib.teach import draw
 def chain(n):
     x = bench.leaf(lib, bench.only(1, 1))
     y = x

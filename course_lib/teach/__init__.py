@@ -1,17 +1,16 @@
-"""The teaching tools: pictures, exercises, and cells that show errors and source.
+"""The teaching tools: pictures, instruments, explanations and exercises, and cells that show errors and source.
 
-Imported by lessons only; `import course_lib` alone never comes here. The functions `compare`, `draw`,
-`ledger` and so on share their names with their modules, so they are bound now, after the modules: a later
-`import course_lib.teach.draw` finds the module loaded and leaves these names alone.
+Imported by lessons only; `import course_lib` alone never comes here. The function `explain` shares its name with its
+folder, so it is bound here, after the folder was loaded.
 """
 
-from course_lib.teach.cells import expect_error, show
-from course_lib.teach.compare import compare
-from course_lib.teach.draw import draw
-from course_lib.teach.explain import explain
-from course_lib.teach.ledger import ledger
-from course_lib.teach.lesson import lesson
-from course_lib.teach.step import step
-from course_lib.teach.watch import watch
+from course_lib.teach.explain.report import explain
+from course_lib.teach.instruments.ledger import ledger
+from course_lib.teach.instruments.step import step
+from course_lib.teach.instruments.watch import watch
+from course_lib.teach.pictures.compare import compare
+from course_lib.teach.pictures.draw import draw
+from course_lib.teach.practice.cells import expect_error, show
+from course_lib.teach.practice.lesson import lesson
 
 __all__ = ["compare", "draw", "expect_error", "explain", "ledger", "lesson", "show", "step", "watch"]

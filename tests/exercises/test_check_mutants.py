@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import course_lib
-from course_lib.teach import prove
+from course_lib.teach.practice import prove
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from check_mutants import properties, records_without, users  # noqa: E402
 
 SAMPLE = '''
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 def check(answer, torch):

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from course_lib.teach import prove
-from course_lib.teach.exercise import CORRECT, define, judge
-from course_lib.teach.lesson import lesson_numbers
+from course_lib.teach.practice import prove
+from course_lib.teach.practice.exercise import CORRECT, define, judge
+from course_lib.teach.practice.lesson import lesson_numbers
 
 LESSONS = {number: prove.exercises_of(number) for number in lesson_numbers()}
 EXERCISES = [(number, exercise) for number, lesson in LESSONS.items() for exercise in lesson]

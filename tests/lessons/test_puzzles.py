@@ -31,7 +31,7 @@ def test_the_table_is_up_to_date(puzzles):
 
 def test_the_puzzles_are_those_that_records_may_name(puzzles):
     """The numbers are those that exercise records are checked against."""
-    from course_lib.teach import prove
+    from course_lib.teach.practice import prove
 
     assert sorted(puzzles.PUZZLES) == sorted(prove.PUZZLES)
 

@@ -29,7 +29,9 @@ SOURCE = f'''\
 
 # %%
 import course_lib as torch
-from course_lib.teach import draw, expect_error, lesson
+from course_lib.teach import expect_error
+from course_lib.teach import draw
+from course_lib.teach import lesson
 
 L = lesson(7)
 

@@ -124,7 +124,7 @@ def test_check_runs_lint_tests_and_proof(ran):
     """check is all of CI but the browser, in this order."""
     assert 0 == course.main(["check"])
 
-    assert ["ruff", "pytest", "course_lib.teach.prove"] == [command[2] for command in ran.commands]
+    assert ["ruff", "pytest", "course_lib.teach.practice.prove"] == [command[2] for command in ran.commands]
 
 
 def test_a_red_job_makes_check_red_and_stops_no_other(ran, capsys):
@@ -140,15 +140,15 @@ def test_check_without_tests_leaves_only_them_out(ran):
     """CI has run the tests already when it asks for the rest."""
     course.main(["check", "--no-tests"])
 
-    assert ["ruff", "course_lib.teach.prove"] == [command[2] for command in ran.commands]
+    assert ["ruff", "course_lib.teach.practice.prove"] == [command[2] for command in ran.commands]
 
 
 def test_json_leaves_stdout_to_the_proof(ran, capsys):
     """`check --json` prints nothing of its own on stdout and forwards the proof's status."""
-    ran.ends["course_lib.teach.prove"] = 3
+    ran.ends["course_lib.teach.practice.prove"] = 3
 
     assert 3 == course.main(["check", "--json"])
-    assert [["python", "-m", "course_lib.teach.prove", "--json"]] == ran.commands
+    assert [["python", "-m", "course_lib.teach.practice.prove", "--json"]] == ran.commands
     assert "" == capsys.readouterr().out
 
 

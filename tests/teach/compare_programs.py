@@ -1,7 +1,7 @@
 """Small programs that draw, change something, and draw again; each returns the Comparison."""
 
-from course_lib.teach.compare import compare
-from course_lib.teach.draw import draw
+from course_lib.teach.pictures.compare import compare
+from course_lib.teach.pictures.draw import draw
 
 
 def write_into_a_view(torch):

@@ -1,6 +1,6 @@
 """Small programs whose pictures the tests look at; each returns the Picture, given the library under test."""
 
-from course_lib.teach.draw import draw
+from course_lib.teach.pictures.draw import draw
 
 
 def first_multiplication(torch):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 def check_double(answer, torch):
@@ -98,7 +98,7 @@ NOTEBOOK = '''# ---
 
 # %%
 import course_lib as torch
-from course_lib.teach.lesson import Lesson
+from course_lib.teach.practice.lesson import Lesson
 from exercise_samples import DOUBLE, SAVED
 
 L = Lesson(98, [DOUBLE, SAVED])

@@ -12,8 +12,8 @@ import weakref
 import pytest
 
 import course_lib
-from course_lib.teach import cells, exercise, prove
-from course_lib.teach.cells import expect_error, show
+from course_lib.teach.practice import cells, exercise, prove
+from course_lib.teach.practice.cells import expect_error, show
 
 
 def test_a_caught_error_keeps_nothing_alive():
@@ -100,7 +100,7 @@ def test_show_prints_a_function_of_ours(capsys):
     show(exercise.is_none)
 
     assert capsys.readouterr().out == (
-        "# course_lib/teach/exercise.py\n"
+        "# course_lib/teach/practice/exercise.py\n"
         "def is_none(node):\n"
         "    return node is None or (isinstance(node, ast.Constant) and node.value is None)\n"
     )
@@ -136,12 +136,12 @@ def test_show_finds_dotted_names(name, capsys):
 
 def test_show_prefers_the_function_and_finds_the_file_of_the_same_name(capsys, monkeypatch):
     """A name may be a function and a file: alone it is the function, with more after it the file."""
-    teach = importlib.import_module("course_lib.teach")
-    monkeypatch.setattr(teach, "cells", cells.find)
-    show("teach.cells")
+    practice = importlib.import_module("course_lib.teach.practice")
+    monkeypatch.setattr(practice, "cells", cells.find)
+    show("teach.practice.cells")
     assert "\ndef find(dotted):\n" in capsys.readouterr().out
 
-    show("teach.cells.one_line")
+    show("teach.practice.cells.one_line")
     assert "\ndef one_line(error):\n" in capsys.readouterr().out
 
 
@@ -237,8 +237,8 @@ def test_course_lib_alone_imports_no_teaching():
 def test_the_public_names_are_functions_in_every_import_order():
     """`draw` and `lesson` are also the names of files: the functions must win."""
     teach = importlib.import_module("course_lib.teach")
-    importlib.import_module("course_lib.teach.lesson")
-    importlib.import_module("course_lib.teach.draw")
+    importlib.import_module("course_lib.teach.practice.lesson")
+    importlib.import_module("course_lib.teach.pictures.draw")
 
     assert all(callable(getattr(teach, name)) for name in teach.__all__)
     assert teach.__all__ == sorted(teach.__all__) and {"compare", "draw", "explain", "lesson"} < set(teach.__all__)

@@ -10,10 +10,10 @@ import pytest
 from listings import pinned
 
 import course_lib
-from course_lib.teach import layout
-from course_lib.teach.compare import AFTER, BEFORE, PairDrawing, compare
-from course_lib.teach.dotsource import YELLOW
-from course_lib.teach.draw import draw
+from course_lib.teach.pictures import layout
+from course_lib.teach.pictures.compare import AFTER, BEFORE, PairDrawing, compare
+from course_lib.teach.pictures.dotsource import YELLOW
+from course_lib.teach.pictures.draw import draw
 
 PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
 LISTINGS = pinned("compare_listings.txt")

@@ -13,8 +13,8 @@ import draw_programs
 import pytest
 from listings import pinned
 
-from course_lib.teach import graphmodel, layout
-from course_lib.teach.draw import Picture, draw
+from course_lib.teach.pictures import graphmodel, layout
+from course_lib.teach.pictures.draw import Picture, draw
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import types
 import pytest
 from exercise_samples import DOUBLE, SAVED, changed
 
-from course_lib.teach import exercise as ex
-from course_lib.teach.exercise import almost, correct, define, engine_for, judge, not_yet, short
+from course_lib.teach.practice import exercise as ex
+from course_lib.teach.practice.exercise import almost, correct, define, engine_for, judge, not_yet, short
 
 
 def written(source, torch, name="double"):

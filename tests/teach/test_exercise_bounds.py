@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from exercise_samples import DOUBLE, changed
 
-from course_lib.teach import bounds
-from course_lib.teach.exercise import correct, define, judge, not_yet
-from course_lib.teach.guard import anomaly_mode
+from course_lib.teach.practice import bounds
+from course_lib.teach.practice.exercise import correct, define, judge, not_yet
+from course_lib.teach.practice.guard import anomaly_mode
 
 # The clock may ring inside a callback of the garbage collector (hypothesis has one). Python then reports the exception
 # as ignored, and the clock rings again.

@@ -8,8 +8,8 @@ import types
 import pytest
 from exercise_samples import DOUBLE, NOTEBOOK, SAVED, changed, check_double
 
-from course_lib.teach import prove
-from course_lib.teach.exercise import Mistake, almost, correct, not_yet
+from course_lib.teach.practice import prove
+from course_lib.teach.practice.exercise import Mistake, almost, correct, not_yet
 
 OURS = importlib.import_module("course_lib")
 

@@ -11,9 +11,9 @@ import explain_programs
 import pytest
 
 import course_lib
-from course_lib.teach import explain as explain_module  # the function: it shares its module's name
-from course_lib.teach.cells import expect_error
-from course_lib.teach.explain import LESSONS, ROWS, explain, find_row
+from course_lib.teach import explain as explain_module  # the function: it shares its name with its folder
+from course_lib.teach.explain.report import LESSONS, ROWS, explain, find_row
+from course_lib.teach.practice.cells import expect_error
 
 GOLDEN = Path(__file__).parent.parent / "engine" / "golden" / "errors.txt"
 
@@ -30,7 +30,7 @@ NOT_OURS = {
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):
     """No error of an earlier test is the last one."""
-    monkeypatch.setattr(sys.modules["course_lib.teach.explain"], "_remembered", None)
+    monkeypatch.setattr(sys.modules["course_lib.teach.explain.report"], "_remembered", None)
     monkeypatch.delattr(sys, "last_value", raising=False)
 
 

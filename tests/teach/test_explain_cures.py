@@ -7,7 +7,7 @@ import pytest
 from explain_cures import CURES
 
 import course_lib
-from course_lib.teach.explain import ROWS, explain
+from course_lib.teach.explain.report import ROWS, explain
 
 
 def run(torch, program):

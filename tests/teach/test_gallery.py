@@ -8,8 +8,8 @@ import gallery_programs
 import pytest
 
 import course_lib
-from course_lib.teach import layout
-from course_lib.teach.draw import Picture
+from course_lib.teach.pictures import layout
+from course_lib.teach.pictures.draw import Picture
 
 GALLERY = pytest.mark.parametrize(
     "function", [function for _, function in gallery_programs.GALLERY], ids=lambda function: function.__name__

@@ -15,9 +15,9 @@ import gallery_programs
 import pytest
 
 import course_lib
-from course_lib.teach import lanes, layout
-from course_lib.teach.dotsource import Drawing
-from course_lib.teach.draw import draw
+from course_lib.teach.pictures import lanes, layout
+from course_lib.teach.pictures.dotsource import Drawing
+from course_lib.teach.pictures.draw import draw
 
 NOT_PLAIN = (
     gallery_programs.before_and_after_a_write, gallery_programs.before_and_after_backward,

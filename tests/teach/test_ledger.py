@@ -14,7 +14,8 @@ import pytest
 import course_lib
 from course_lib.engine import ops
 from course_lib.engine.grad_mode import ON, state
-from course_lib.teach import ledger, recorder, watch
+from course_lib.teach import ledger, watch
+from course_lib.teach.instruments import recorder
 
 FLOOR = 64 * (256 + 128 + 10) * 4  # what an MLP step cannot do without: two results of relu, one of log_softmax
 

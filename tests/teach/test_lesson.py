@@ -7,9 +7,9 @@ import os
 import pytest
 from exercise_samples import DOUBLE, SAVED, changed
 
-from course_lib.teach.exercise import correct, define
-from course_lib.teach.lesson import Lesson, lesson, lesson_numbers
-from course_lib.teach.progress import Progress
+from course_lib.teach.practice.exercise import correct, define
+from course_lib.teach.practice.lesson import Lesson, lesson, lesson_numbers
+from course_lib.teach.practice.progress import Progress
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teach import progress as module
-from course_lib.teach.progress import Progress, location
+from course_lib.teach.practice import progress as module
+from course_lib.teach.practice.progress import Progress, location
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import weakref
 import pytest
 
 import course_lib
-from course_lib.teach import layout
-from course_lib.teach.lanes import text_width
-from course_lib.teach.step import step
+from course_lib.teach.instruments.step import step
+from course_lib.teach.pictures import layout
+from course_lib.teach.pictures.lanes import text_width
 
 DIAMOND = """\
 The backward pass from y, one node at a time: 5 nodes ran.

@@ -12,7 +12,8 @@ import course_lib
 from course_lib.engine import ops
 from course_lib.engine.grad_mode import ON, state
 from course_lib.engine.version import VersionCounter
-from course_lib.teach import draw, ledger, recorder, watch
+from course_lib.teach import draw, ledger, watch
+from course_lib.teach.instruments import recorder
 
 KINDS = "saved, version, unpacked, refused, freed, accumulated"
 

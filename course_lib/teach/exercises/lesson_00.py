@@ -3,9 +3,9 @@
 import random
 from collections.abc import Iterator
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens
 from course_lib.teach.exercises.shared import TooManyLines, as_names, as_number, nodes_behind, within_lines
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 # --- what the checks measure --------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ import random
 import re
 import weakref
 
-from course_lib.teach.draw import draw
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import TooManyLines, as_names, as_number, nodes_behind, within_lines
+from course_lib.teach.pictures.draw import draw
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 # --- graphs as data -----------------------------------------------------------------------------------------
 

@@ -3,9 +3,9 @@
 import functools
 import warnings
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import as_number, called, near, nodes_behind, numbers, set_of_names
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 def stored(tensor):

@@ -3,9 +3,9 @@
 import math
 import random
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import agree
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 def numbers(*shape):

@@ -6,9 +6,9 @@ import random
 import sys
 from collections import Counter
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, define, not_yet, same
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import TooManyLines, within_lines
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, define, not_yet, same
 
 # --- toy graphs: {node: [(node its gradient goes to, slope), ...]}, a leaf has no edges -------------------
 

@@ -3,9 +3,9 @@
 import random
 import weakref
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows, outcome_table
 from course_lib.teach.exercises.shared import agree, as_number, flat
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 # --- what the checks measure --------------------------------------------------------------------------------
 

@@ -2,10 +2,10 @@
 
 import math
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import as_number, flat, leaf, near, nodes_behind, numbers, set_of_names
-from course_lib.teach.ledger import ledger
+from course_lib.teach.instruments.ledger import ledger
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 # --- what is asked about tensors, by looking at them ----------------------------------------------
 

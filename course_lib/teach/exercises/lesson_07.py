@@ -4,7 +4,6 @@ import math
 import random
 import re
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import (
     as_number,
@@ -17,6 +16,7 @@ from course_lib.teach.exercises.shared import (
     numbers,
     set_of_names,
 )
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 IN_PLACE = "modified by an inplace operation"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+) instead")

@@ -4,9 +4,9 @@ import math
 import random
 import re
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows
 from course_lib.teach.exercises.shared import as_number, called, flat, leaf, near, nodes_behind, numbers, set_of_names
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 LEAF_VIEW = "a view of a leaf Variable"
 MODIFIED = "modified by an inplace operation"

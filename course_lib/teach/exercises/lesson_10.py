@@ -6,9 +6,9 @@ import math
 import random
 import warnings
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_table, happens, judged_rows, outcome_table
 from course_lib.teach.exercises.shared import as_names, as_number, flat, near, numbers, set_of_names
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 # --- what the checks train ----------------------------------------------------------------------------------
 

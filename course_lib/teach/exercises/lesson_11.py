@@ -7,10 +7,10 @@ import random
 import re
 import weakref
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises import shared
 from course_lib.teach.exercises.outcomes import check_cures, check_table, happens
 from course_lib.teach.exercises.shared import array, called, finite_differences, flat
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 IN_PLACE = "modified by an inplace operation"
 COUNT = "incorrect number of gradients"

@@ -6,9 +6,9 @@ import math
 import random
 import re
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises.outcomes import check_cures, check_table, happens, tidy
 from course_lib.teach.exercises.shared import agree, as_number, flat, leaf, near, numbers
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 NOT_A_TENSOR = "expected Variable, but hook returned"
 PLAIN = "cannot register a hook on a tensor that doesn't require gradient"

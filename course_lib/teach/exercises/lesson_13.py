@@ -8,10 +8,10 @@ import random
 import warnings
 import weakref
 
-from course_lib.teach.exercise import Exercise, Mistake, almost, correct, not_yet
 from course_lib.teach.exercises import shared
 from course_lib.teach.exercises.outcomes import check_cures, check_table, happens, outcome_table
 from course_lib.teach.exercises.shared import array, as_names, finite_differences, flat, leaf
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 IN_PLACE = "modified by an inplace operation"
 NO_HISTORY = "does not require grad"

@@ -1,6 +1,6 @@
 """What exercises with a table share: the outcomes of "which happens", the cures of bug reports, how both are judged."""
 
-from course_lib.teach.exercise import almost, correct, not_yet
+from course_lib.teach.practice.exercise import almost, correct, not_yet
 
 WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
 

@@ -14,11 +14,11 @@ import inspect
 import sys
 from pathlib import Path
 
-from course_lib.teach import layout
-from course_lib.teach.dotsource import dot_source
-from course_lib.teach.folding import LIMIT, fold
-from course_lib.teach.graphmodel import Reader, is_module, is_tensor, link_inputs
-from course_lib.teach.listing import listing
+from course_lib.teach.pictures import layout
+from course_lib.teach.pictures.dotsource import dot_source
+from course_lib.teach.pictures.folding import LIMIT, fold
+from course_lib.teach.pictures.graphmodel import Reader, is_module, is_tensor, link_inputs
+from course_lib.teach.pictures.listing import listing
 
 HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 WIDE_ENOUGH = 650  # points: a drawing up to here is shrunk to 800 pixels and still easy to read

@@ -4,7 +4,7 @@
     explain(loss)             the last error, with the graph of these tensors
     explain(error, loss)      an exception that was caught, or the text of one
 
-The knowledge stands in rows (explain_autograd.py, explain_data.py); this file finds the row, fills its sentences
+The knowledge stands in rows (about_graphs.py, about_data.py); this file finds the row, fills its sentences
 with the facts of the message, and looks for the culprit in the graph.
 """
 
@@ -15,12 +15,12 @@ import sys
 import weakref
 
 from course_lib.engine.anomaly import is_engine_file
-from course_lib.teach import explain_autograd, explain_data
-from course_lib.teach.dotsource import YELLOW
-from course_lib.teach.draw import Picture, check_tensors, lay_out, names_in, snapshot
-from course_lib.teach.graphmodel import DETACHED, FREED, STALE, ask, is_tensor, sequence_nr
+from course_lib.teach.explain import about_data, about_graphs
+from course_lib.teach.pictures.dotsource import YELLOW
+from course_lib.teach.pictures.draw import Picture, check_tensors, lay_out, names_in, snapshot
+from course_lib.teach.pictures.graphmodel import DETACHED, FREED, STALE, ask, is_tensor, sequence_nr
 
-ROWS = explain_autograd.ROWS + explain_data.ROWS
+ROWS = about_graphs.ROWS + about_data.ROWS
 HERE = "HERE"
 CODE = "background:#F0F0F0;color:#111111;padding:0 3px"  # a dark theme would else write dark on dark, or white on black
 NO_CURE = "What only silences it, or does nothing"
@@ -36,7 +36,7 @@ CURES_OF_A_LEAF = (
     "Or move the update behind backward(): in training, optimizer.step() comes after the last backward().",
     "Data or a mask: write to a copy, `m = m.clone()` before the write.",
 )
-RAISED = {  # what AT_ONCE of explain_data.py says: the same message comes from other places, too
+RAISED = {  # what AT_ONCE of about_data.py says: the same message comes from other places, too
     "line": "It was raised by the line itself, as it ran: no graph is needed for that, and gradients have nothing to "
     "do with it.",
     "called": "It was raised during a backward pass, by a line that the pass called: the line stands in a custom "

@@ -22,8 +22,8 @@ from course_lib.engine import grad_mode, ops, saved
 from course_lib.engine.anomaly import is_engine_file, place_words
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.version import VersionCounter
-from course_lib.teach.draw import HIDDEN, names_in
-from course_lib.teach.graphmodel import RESULT, ask, dtype_of, is_tensor, node_name, shape_of
+from course_lib.teach.pictures.draw import HIDDEN, names_in
+from course_lib.teach.pictures.graphmodel import RESULT, ask, dtype_of, is_tensor, node_name, shape_of
 
 SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED = (
     "saved", "version", "unpacked", "refused", "freed", "accumulated",
@@ -439,7 +439,7 @@ def end(recording):
 def attach():
     torch = sys.modules.get("torch")
     if torch is not None and torch_folder() is not None:
-        from course_lib.teach.recorder_torch import TorchSource
+        from course_lib.teach.instruments.recorder_torch import TorchSource
 
         source = TorchSource(torch)
         source.attach()

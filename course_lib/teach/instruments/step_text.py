@@ -1,8 +1,8 @@
 """The trace of a backward pass: every frame in words, and the same text for the same program on both libraries."""
 
-from course_lib.teach.graphmodel import FREED, STALE
-from course_lib.teach.listing import count, held
-from course_lib.teach.step_record import NOTHING
+from course_lib.teach.instruments.step_record import NOTHING
+from course_lib.teach.pictures.graphmodel import FREED, STALE
+from course_lib.teach.pictures.listing import count, held
 
 MANY = 12  # items of a list that are named
 SMALL = 24  # a graph with more nodes has only those counts listed that are above one

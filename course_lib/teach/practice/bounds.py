@@ -25,7 +25,7 @@ from typing import Any
 SECONDS = 4.0  # a check takes milliseconds; more than this is a loop without an end
 AGAIN = 0.02  # seconds from one ring of the alarm to the next
 PATIENCE = 2  # rings of the alarm after which the functions that still run are replaced
-COURSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # course_lib
+COURSE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # course_lib
 PRINTED = 2000  # characters of a learner's output that are kept
 SEED = 20240607  # every check starts from the same random numbers, so that it prints the same text
 
@@ -196,7 +196,7 @@ def time_is_up(variables):
     names = [f"v{number}" for number in range(variables)]
     lines = ["def outer(TimeUp):", *(f"    {name} = 0" for name in names),
              "    def refuse(*args, **kwargs):", *(f"        {name}" for name in names),
-             "        raise __import__('course_lib.teach.bounds', fromlist=['TimeUp']).TimeUp",
+             "        raise __import__('course_lib.teach.practice.bounds', fromlist=['TimeUp']).TimeUp",
              "    return refuse"]  # fmt: skip
     space = {}
     exec("\n".join(lines), space)

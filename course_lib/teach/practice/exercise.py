@@ -20,8 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from course_lib.teach import bounds, forms
-from course_lib.teach import guard as guards
+from course_lib.teach.practice import bounds, forms
+from course_lib.teach.practice import guard as guards
 
 NOT_ATTEMPTED = "not attempted"
 ERROR = "error in your code"

@@ -10,9 +10,10 @@ import html
 import math
 import re
 
-from course_lib.teach import layout, step_text
-from course_lib.teach.dotsource import short
-from course_lib.teach.lanes import text_width
+from course_lib.teach.instruments import step_text
+from course_lib.teach.pictures import layout
+from course_lib.teach.pictures.dotsource import short
+from course_lib.teach.pictures.lanes import text_width
 
 WIDE = 680  # points: a page is ended before it gets wider, and shrunk to 800 pixels
 HIGH = 6  # boxes above each other

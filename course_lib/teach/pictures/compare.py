@@ -12,9 +12,9 @@ import copy
 import html
 from collections import Counter
 
-from course_lib.teach import dotsource, lanes, layout, listing
-from course_lib.teach.draw import WIDE_ENOUGH, Picture
-from course_lib.teach.graphmodel import FREED, OK, STALE, Memory
+from course_lib.teach.pictures import dotsource, lanes, layout, listing
+from course_lib.teach.pictures.draw import WIDE_ENOUGH, Picture
+from course_lib.teach.pictures.graphmodel import FREED, OK, STALE, Memory
 
 NEW, CHANGED, GONE = "NEW", "CHANGED", "GONE"
 BEFORE, AFTER = 0, 1

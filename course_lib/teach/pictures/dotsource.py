@@ -7,8 +7,8 @@ Graphviz drops them without a word.
 
 import textwrap
 
-from course_lib.teach import lanes, listing
-from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
+from course_lib.teach.pictures import lanes, listing
+from course_lib.teach.pictures.graphmodel import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
 
 BLUE, PALE_BLUE = "#0072B2", "#DCEBF7"  # values
 GREY, PALE_GREY = "#555555", "#EEEEEE"  # backward nodes

@@ -13,9 +13,9 @@ import weakref
 
 from course_lib.engine import errors
 from course_lib.engine.graph import forward_name
-from course_lib.teach import recorder
-from course_lib.teach.graphmodel import ask, one_counter, sequence_nr
-from course_lib.teach.recorder import REFUSED, SAVED, UNPACKED, VERSION, Event, Kept, Thing, here
+from course_lib.teach.instruments import recorder
+from course_lib.teach.instruments.recorder import REFUSED, SAVED, UNPACKED, VERSION, Event, Kept, Thing, here
+from course_lib.teach.pictures.graphmodel import ask, one_counter, sequence_nr
 
 ANOMALY_HINT = (
     " Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from course_lib.arrays.heap import in_turn
-from course_lib.teach.graphmodel import FREED, PREVIEW, Reader, preview, read_slots, sequence_nr
+from course_lib.teach.pictures.graphmodel import FREED, PREVIEW, Reader, preview, read_slots, sequence_nr
 
 NOTHING = "nothing"
 

@@ -1,6 +1,6 @@
 """The listing: a picture in words, complete, and the same text for the same program on both libraries."""
 
-from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
+from course_lib.teach.pictures.graphmodel import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
 
 MOST = 8  # tensors that the first line names
 SENTENCES = 3  # stale tensors with a sentence of their own

@@ -7,8 +7,8 @@ inside it are counted there, so that nothing worth seeing disappears.
 from collections import Counter
 from itertools import takewhile
 
-from course_lib.teach.graphmodel import DETACHED, FREED, OK, PACKED, STALE, Back, renumber
-from course_lib.teach.listing import count
+from course_lib.teach.pictures.graphmodel import DETACHED, FREED, OK, PACKED, STALE, Back, renumber
+from course_lib.teach.pictures.listing import count
 
 LIMIT = 40  # backward nodes in one picture
 VALUES = 48  # values in one picture, unless nodes and saved tensors need more

@@ -13,8 +13,16 @@ How it is seen: recorder.py.
 import html
 import sys
 
-from course_lib.teach import recorder
-from course_lib.teach.recorder import ACCUMULATED, FREED, REFUSED, SAVED, UNPACKED, VERSION, in_reading_order
+from course_lib.teach.instruments import recorder
+from course_lib.teach.instruments.recorder import (
+    ACCUMULATED,
+    FREED,
+    REFUSED,
+    SAVED,
+    UNPACKED,
+    VERSION,
+    in_reading_order,
+)
 
 KINDS = (SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED)
 COLOURS = {  # Okabe-Ito; the word stands beside each

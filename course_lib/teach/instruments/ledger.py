@@ -16,10 +16,10 @@ import html
 import re
 import sys
 
-from course_lib.teach import recorder
-from course_lib.teach.layout import FONTS
-from course_lib.teach.recorder import FREED, SAVED, in_reading_order
-from course_lib.teach.watch import card, ends_of
+from course_lib.teach.instruments import recorder
+from course_lib.teach.instruments.recorder import FREED, SAVED, in_reading_order
+from course_lib.teach.instruments.watch import card, ends_of
+from course_lib.teach.pictures.layout import FONTS
 
 CELL = "padding:3px 7px;border:0;background:#FFFFFF;color:#111111;vertical-align:top;font-size:12px;"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")  # Okabe-Ito

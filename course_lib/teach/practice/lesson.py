@@ -9,10 +9,10 @@ import importlib
 import pkgutil
 import textwrap
 
-from course_lib.teach import bounds
-from course_lib.teach import exercise as ex
 from course_lib.teach import exercises as records
-from course_lib.teach.progress import Progress
+from course_lib.teach.practice import bounds
+from course_lib.teach.practice import exercise as ex
+from course_lib.teach.practice.progress import Progress
 
 NOTHING = object()  # "no argument given"; None is an answer that means "not attempted"
 

@@ -11,10 +11,10 @@ import types
 import warnings
 from pathlib import Path
 
-from course_lib.teach.exercise import error_text, short, without_addresses
-from course_lib.teach.explain import remember
+from course_lib.teach.explain.report import remember
+from course_lib.teach.practice.exercise import error_text, short, without_addresses
 
-PACKAGE = Path(__file__).resolve().parent.parent  # course_lib
+PACKAGE = Path(__file__).resolve().parents[2]  # course_lib
 
 
 class expect_error:

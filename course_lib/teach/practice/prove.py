@@ -4,9 +4,9 @@ For each record: the starter counts as not attempted, the solution and every alt
 wrong answer gets its own sentence, junk is never correct. For each lesson: the notebook holds the record's
 starter and no solution, and with all solutions put in, the whole notebook runs and every check says correct.
 
-    python -m course_lib.teach.prove            a table, and what to do about each failure
-    python -m course_lib.teach.prove --json     the counts
-    python -m course_lib.teach.prove 7 9        some lessons only
+    python -m course_lib.teach.practice.prove            a table, and what to do about each failure
+    python -m course_lib.teach.practice.prove --json     the counts
+    python -m course_lib.teach.practice.prove 7 9        some lessons only
 """
 
 import argparse
@@ -25,12 +25,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from course_lib.teach import bounds, guard
-from course_lib.teach import exercise as ex
 from course_lib.teach import exercises as records
-from course_lib.teach.lesson import Lesson, lesson_numbers
+from course_lib.teach.practice import bounds, guard
+from course_lib.teach.practice import exercise as ex
+from course_lib.teach.practice.lesson import Lesson, lesson_numbers
 
-SOURCES = Path(__file__).resolve().parent.parent.parent / "notebooks" / "src"
+SOURCES = Path(__file__).resolve().parents[3] / "notebooks" / "src"
 LESSON_SECONDS = 60.0  # a whole notebook takes a second or two
 PUZZLES = range(1, 27)
 FEWEST = {"exercises": 4, "mistakes": 4, "hints": 2, "alternatives": 1}

@@ -1,0 +1,1 @@
+"""Instruments: `step` through a backward pass, `watch` every operation, `ledger` of bytes held."""

@@ -6,6 +6,8 @@ README.md in this folder is the map, and tells what to read in an evening. All o
 tensor · graph, saved · derivatives, ops · engine, hooks · views · function, methods; the short rest when it is met.
 """
 
+import math as _math
+
 from course_lib.arrays.dtypes import bool_ as bool  # noqa: A004
 from course_lib.arrays.dtypes import dtype, float32, float64, int64
 from course_lib.arrays.messages import set_warn_always
@@ -21,22 +23,21 @@ from course_lib.autograd.grad_mode import (
 from course_lib.engine.build import build as _build
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import autograd_methods as _methods  # noqa: F401  (gives Tensor `grad_fn`, `.grad` and hooks)
-from course_lib.surface import functions as _composites
-from course_lib.surface import methods as _native_methods
+from course_lib.surface import methods as _tensor_methods
 from course_lib.surface.creation import tensor
 from course_lib.surface.device import cuda, device, get_default_dtype
 from course_lib.surface.parsing import asking as _asking
 
 from course_lib import autograd  # isort: skip  (needs Tensor complete)
 
-_native_methods.make_facts_read_only()
+_tensor_methods.make_facts_read_only()
 float, double, long = float32, float64, int64  # noqa: A001
-inf, nan, pi = _composites.np.inf, _composites.np.nan, _composites.np.pi
+inf, nan, pi = _math.inf, _math.nan, _math.pi
 __version__ = "0.8.0"
 
 _OPERATIONS = """
-    neg reciprocal exp expm1 log log1p log2 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh sigmoid relu
-    abs erf sign floor ceil maximum minimum triu tril masked_select
+    neg reciprocal exp expm1 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh sigmoid relu
+    abs erf sign floor ceil maximum minimum atan2 logaddexp nan_to_num triu tril masked_select
 """.split()  # rows of the table
 _METHODS = """
     clone detach detach_ is_inference zero_ fill_ masked_fill clamp_ neg_ is_floating_point
@@ -44,33 +45,29 @@ _METHODS = """
 _PACKAGES = ["autograd", "cuda", "linalg", "nn", "optim", "random", "utils"]
 
 _FUNCTIONS = """
-    add sub mul div pow square lerp clamp where sum mean max min argmax argmin all any softmax log_softmax mm mv
-    dot bmm matmul reshape flatten t transpose permute unsqueeze squeeze select unbind index_select gather eq ne
-    lt le gt ge logical_not isnan isinf isfinite equal is_tensor numel
-""".split()
-_MORE = """
-    round true_divide floor_divide logical_and logical_or isclose movedim swapaxes tile vstack hstack meshgrid
-    var_mean std_mean nonzero unique unflatten normal bernoulli randint_like remainder prod var std norm amax
-    amin logsumexp cumsum cumprod sort argsort topk outer inner tensordot narrow diagonal split chunk flip
-    scatter_add index_add allclose
-""".split()
-_RARE = """
-    log10 nan_to_num fmod atan2 logaddexp scatter take_along_dim median roll diag trace kthvalue
-    repeat_interleave isin einsum scalar_tensor result_type promote_types save load get_num_threads
-    set_num_threads asarray cross multinomial cdist
+    add sub mul div true_divide floor_divide pow square lerp clamp round remainder fmod result_type promote_types
+    eq ne lt le gt ge logical_not logical_and logical_or isnan isinf isfinite equal isclose allclose isin is_tensor
+    numel
+    sum mean max min argmax argmin all any prod var std var_mean std_mean norm amax amin logsumexp softmax log_softmax
+    cumsum cumprod sort argsort topk median kthvalue nonzero unique
+    mm mv dot bmm matmul outer inner tensordot diag trace cross cdist einsum
+    reshape flatten t transpose permute unsqueeze squeeze select unbind movedim swapaxes tile vstack hstack meshgrid
+    unflatten narrow diagonal split chunk flip roll repeat_interleave
+    where index_select gather scatter scatter_add index_add take_along_dim
+    normal bernoulli randint_like multinomial
 """.split()
 _CREATION = """
-    arange as_tensor empty empty_like eye from_numpy full full_like linspace manual_seed ones ones_like rand rand_like
-    randint randn randn_like randperm zeros zeros_like
+    arange as_tensor asarray empty empty_like eye from_numpy full full_like linspace manual_seed ones ones_like rand
+    rand_like randint randn randn_like randperm scalar_tensor zeros zeros_like
 """.split()
-_FILES = {  # of surface/, read when one of these names is first asked for
-    "creation": _CREATION,
+_FILES = {  # of surface/
     "functions": _FUNCTIONS,
-    "rare": _RARE,
-    "functions_more": _MORE,
+    "creation": _CREATION,
     "joining": ["cat", "stack"],
+    "copying": ["load", "save"],
     "generator": ["Generator", "initial_seed", "seed", "get_rng_state", "set_rng_state"],
     "limits": ["finfo", "iinfo"],
+    "device": ["get_num_threads", "set_num_threads"],
 }
 
 

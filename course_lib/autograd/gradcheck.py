@@ -16,7 +16,7 @@ from course_lib.engine import errors
 from course_lib.engine.function import Function
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
-from course_lib.surface.functions_more import allclose
+from course_lib.surface.functions import allclose
 
 
 class GradcheckError(RuntimeError):

@@ -142,7 +142,7 @@ class GraphTask:
         """
         self.needed, self.reached = needed, reached = set(accumulate_into), {*accumulate_into, *(self.captures or ())}
         order = sorted([node for node in nodes if node.edges], key=attrgetter("sequence_nr"))
-        if order and order[-1].sequence_nr > LEAVES_FIRST:  # a NoDerivative (surface/functions_more.py) among them
+        if order and order[-1].sequence_nr > LEAVES_FIRST:  # a NoDerivative (surface/functions/results.py) among them
             order.sort(key=lambda node: node.sequence_nr % LEAVES_FIRST)
         for node in order:
             for edge in node.edges:

@@ -86,7 +86,7 @@ _node_namespaces = {}
 def node_namespace(row):
     """The names generated operations see, with the row's node class in it. Rows may share a node class's name."""
     if row.name not in _node_namespaces:
-        base = operation_names(row)
+        base = dict(OPERATION_NAMES)
         if row.formulas:
             namespace = dict(NODE_NAMES)
             functions = set().union(*(names_in(f) for f in row.formulas.values())) - row.can_be_saved()
@@ -120,48 +120,27 @@ def apply_to_tensors_later(cls, row):
 KERNELS = [kernels, fit]  # where formulas find the functions they call; derivatives_nn.py adds its own
 
 
-def more_kernels():
-    """kernels_more.py, read for the first row that needs it."""
-    from course_lib.arrays import kernels_more
-
-    if kernels_more not in KERNELS:
-        KERNELS.append(kernels_more)
-        OPERATION_NAMES["more"] = kernels_more
-    return kernels_more
-
-
-def operation_names(row):
-    """What the generated operation of a row sees."""
-    if "more." in row.forward:
-        more_kernels()
-    return dict(OPERATION_NAMES)
-
-
 def kernel(name):
     """The function of arrays that formulas call by this name; None when there is none."""
-    return next((vars(module)[name] for module in KERNELS if name in vars(module)), None)
+    found = (vars(module).get(name) for module in KERNELS)
+    return next((function for function in found if callable(function)), None)
 
 
 def on_arrays_function(name):
     """A function that formulas call, in the form that takes arrays."""
     if function := kernel(name):
         return function
-    if name not in ROWS:
-        return vars(more_kernels())[name]
     row = ROWS[name]
     if re.fullmatch(r"np\.\w+\(self\)", row.forward):
         return getattr(np, row.forward[3:-6])
-    return eval(f"lambda {', '.join(row.parameters)}: {row.forward}", operation_names(row))
+    return eval(f"lambda {', '.join(row.parameters)}: {row.forward}", OPERATION_NAMES)
 
 
-ON_TENSORS = {"np": np, "math": math, "state": state}  # forms that take tensors: twins.py has more
-BEFORE_TENSORS = []  # what is called, once, before the first of them is looked for: methods.py has twins.py read
+ON_TENSORS = {"np": np, "math": math, "state": state}  # forms that take tensors: surface/twins.py has more
 
 
 def on_tensors_function(name):
     """The same function in the form that takes tensors and is recorded."""
-    while BEFORE_TENSORS:
-        BEFORE_TENSORS.pop()()
     if name not in ON_TENSORS:
         ON_TENSORS[name] = build(name) if name in ROWS else twin_of(kernel(name))
     return ON_TENSORS[name]

@@ -12,7 +12,7 @@ nothing that no gradient will need. `result` is the operation's own result; exp,
 written most simply in it, so they keep it instead of the input. That choice decides what a learner may overwrite
 before backward: the input of exp, but not the input of sin.
 
-The rest of the table, which works the same and teaches nothing new, is surface/derivatives_more.py.
+The rest of the table, which works the same and teaches nothing new, is surface/derivatives.py.
 """
 
 from course_lib.engine.ops import row

@@ -5,8 +5,6 @@ PyTorch: torch/linalg/__init__.py, aten/src/ATen/native/LinearAlgebra.cpp.
 
 from course_lib.engine.build import rows
 from course_lib.surface import functions as composites
-from course_lib.surface import functions_more as composites_more
-from course_lib.surface import rare
 from course_lib.surface.functions import matmul
 from course_lib.surface.left_out import doors
 from course_lib.surface.parsing import asking
@@ -38,7 +36,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     summed, left = (row, column) if abs(ord) == 1 else (column, row)
     left -= left > summed and not keepdim
     sums = vector_norm(A, 1, summed, keepdim, dtype=dtype)
-    return (composites_more.amax if ord > 0 else composites_more.amin)(sums, left, keepdim)
+    return (composites.amax if ord > 0 else composites.amin)(sums, left, keepdim)
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
@@ -56,12 +54,12 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 def inv(A):
     """The inverse."""
-    return rows.inv(rare.check_square(A, "linalg.inv"))[0]
+    return rows.inv(composites.check_square(A, "linalg.inv"))[0]
 
 
 def solve(A, B):
     """What gives B when A is multiplied by it. B is a vector, a matrix, or a stack of them."""
-    rare.check_square(rare.check_floating(A, "linalg.solve"), "linalg.solve")
+    composites.check_square(composites.check_floating(A, "linalg.solve"), "linalg.solve")
     if A.dtype is not B.dtype:
         found = f"found A of type {A.dtype.title} and B of type {B.dtype.title} instead"
         raise RuntimeError(f"linalg.solve: Expected A and B to have the same dtype, but {found}")
@@ -79,7 +77,7 @@ def solve(A, B):
 
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """The diagonal of two dimensions, as a view."""
-    return composites_more.diagonal(A, offset, dim1, dim2)
+    return composites.diagonal(A, offset, dim1, dim2)
 
 
 for _name in "vector_norm matrix_norm norm inv solve diagonal".split():

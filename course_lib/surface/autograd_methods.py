@@ -22,7 +22,8 @@ from course_lib.engine.checks import check_grad, keep_data
 from course_lib.engine.graph import Hooks, RemovableHandle, hooks_of, want_grad
 from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, new_tensor, no_edge
 from course_lib.engine.views import requires_grad
-from course_lib.surface.methods import keep_form, method
+from course_lib.surface.in_place import keep_form
+from course_lib.surface.methods import method
 
 state = grad_mode.state
 

@@ -10,8 +10,10 @@ import warnings
 import numpy as np
 
 from course_lib.arrays import dtypes, messages
+from course_lib.arrays.printing import Size
 from course_lib.engine import errors, grad_mode
 from course_lib.engine.arguments import type_name
+from course_lib.engine.build import rows
 from course_lib.engine.graph import want_grad
 from course_lib.engine.tensor import Tensor, memory_of, meta_of, new_tensor
 
@@ -303,6 +305,94 @@ def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False
 def empty_like(input, *, dtype=None, device=None, requires_grad=False):
     """Memory in the shape and type of `input`, holding zeros."""
     return zeros_like(input, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+# --- in an old tensor's type, and as old programs write it ------------------------------------------------------
+
+
+def new_full(input, size, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """One value in another shape and this tensor's type."""
+    return full(size, fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+
+
+def new_empty(input, *size, dtype=None, device=None, requires_grad=False):
+    """Memory in another shape and this tensor's type, holding zeros."""
+    return empty(*size, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+
+
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
+    """A tensor without dimensions."""
+    return full((), s, dtype=dtype or dtypes.default, device=device, requires_grad=requires_grad)
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+    """A tensor of what there is: without a copy, if obj is a tensor or an array of that dtype. copy=True makes one.
+
+    copy=False is ValueError where it needs one. With requires_grad=True the tensor has no history.
+    """
+    shares = isinstance(obj, Tensor | np.ndarray)
+    if copy is False and not shares:
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    result = as_tensor(obj, dtype, device) if shares else tensor(obj, dtype=dtype, device=device)
+    if copy is False and result.dtype is not dtypes.of_array(obj.array if isinstance(obj, Tensor) else obj):
+        names = [t.title for t in (dtypes.of_array(getattr(obj, "array", obj)), result.dtype)]
+        raise ValueError(f"can't alias tensor with dtype '{names[0]}' into dtype '{names[1]}'.")
+    if copy and shares:
+        result = result.clone()
+    if requires_grad is not None and requires_grad != result.requires_grad:
+        result = result.detach().requires_grad_(requires_grad)
+    return result
+
+
+def new(input, *data, device=None):
+    """A tensor in this one's dtype: from a sequence, or of a shape given by numbers, holding zeros."""
+    return legacy_tensor(input.dtype, *data, device=device)
+
+
+def legacy_tensor(dtype, /, *data, device=None, **options):
+    """What torch.Tensor(...) and `new` make: a tensor from a sequence, or memory of a shape.
+
+    One tensor gives a view of it. dtype None: the default type, but for a tensor, which keeps its own. TypeError for
+    what is neither data nor a shape.
+    """
+    wanted = dtype or dtypes.default
+    if not data and len(options) == 1 and options.keys() <= {"data", "size"}:
+        data, options = (options["data"] if "data" in options else Size(options["size"]),), {}
+    if options or len(data) > 1 and not is_size(data[0]):
+        given = [type_name(each) for each in data] + [f"{name}={type_name(each)}" for name, each in options.items()]
+        raise TypeError(messages.LEGACY_ARGUMENTS.format(", ".join(given)))
+    first = data[0] if data else 0
+    if isinstance(first, Tensor):
+        if dtype not in (None, first.dtype):
+            raise TypeError(messages.LEGACY_TYPES.format(dtype.c_name, first.dtype.c_name))
+        return rows.alias(first)
+    if isinstance(first, np.ndarray) and first.ndim:
+        return from_numpy(first.astype(wanted.numpy, copy=False))
+    if isinstance(first, list | tuple | range) and type(first) is not Size:
+        return tensor(first, dtype=wanted, device=device)
+    if isinstance(first, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if type(first) is not Size and not is_size(first):
+        raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
+    for position, length in enumerate(data[1:], 2):
+        if not is_size(length):
+            raise TypeError(messages.LEGACY_SIZE.format(position, type_name(length)))
+    return empty(*(data or (0,)), dtype=wanted, device=device)
+
+
+def is_size(value):
+    """True for what can be the length of a dimension."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _constructor(cls, *data, **options):
+    """`torch.Tensor([1, 2])`, as old programs write it: float numbers from a sequence, or memory of a shape."""
+    if cls is not Tensor:
+        raise errors.not_supported("subclasses of Tensor", "Write a function of tensors, or a Module that holds them.")
+    return legacy_tensor(None, *data, **options)
+
+
+Tensor.__new__ = _constructor
 
 
 # --- random ------------------------------------------------------------------------------------------------

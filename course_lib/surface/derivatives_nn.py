@@ -307,7 +307,7 @@ def _layer_norm_grads(grad, x, normalized_shape, weight, bias, mean, rstd, eps, 
 
 def _attention_bend(grads, edges, *kept):
     """The gradients of attention, which PyTorch cannot differentiate again."""
-    from course_lib.surface.functions_more import without_derivative
+    from course_lib.surface.functions import without_derivative
 
     arrays = [each.array if isinstance(each, Tensor) else each for each in kept]
     tensors = grads[0], *kept[:4]

@@ -50,3 +50,14 @@ class layout:
 
 
 strided = layout()
+
+
+def get_num_threads():
+    """1: this engine computes in the thread that asks."""
+    return 1
+
+
+def set_num_threads(n):
+    """Here for programs that set it; there is always one. RuntimeError for less than one."""
+    if n < 1:
+        raise RuntimeError("set_num_threads expects a positive integer")

@@ -8,22 +8,17 @@ import warnings
 
 import numpy as np
 
-from course_lib.arrays import (  # noqa: F401
-    dtypes,  # noqa: F401
-    kernels,
-    messages,
-)
-from course_lib.arrays.memory import at_place, in_storage, packed_strides
+from course_lib.arrays import dtypes, kernels, messages
+from course_lib.arrays.memory import packed_strides
 from course_lib.arrays.messages import warn_once
-from course_lib.engine import derivatives, errors, grad_mode, views  # noqa: F401  (derivatives fills the table)
-from course_lib.engine.arguments import known_dtype, number, number_of, tensor_argument, type_name
-from course_lib.engine.build import BEFORE_TENSORS, build, rows
-from course_lib.engine.graph import AccumulateGrad, Node, hooks_of, want_grad
+from course_lib.engine import errors, grad_mode, views
+from course_lib.engine.arguments import known_dtype, number, number_of, tensor_argument
+from course_lib.engine.build import build, rows
+from course_lib.engine.graph import AccumulateGrad, Node
 from course_lib.engine.ops import ROWS
-from course_lib.engine.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor, no_edge, strides_of
+from course_lib.engine.tensor import Tensor, memory_of, strides_of
 from course_lib.engine.views import requires_grad
-from course_lib.surface import creation, derivatives_more, indexing, left_out  # noqa: F401
-from course_lib.surface import functions as composites
+from course_lib.surface import copying, creation, derivatives, functions, in_place, indexing, left_out, twins  # noqa: F401  (they fill the tables)
 from course_lib.surface.device import device, strided
 from course_lib.surface.parsing import ASK_THEMSELVES, FREQUENT, asking
 
@@ -41,45 +36,23 @@ def method(name=None, into=Tensor):
     return attach
 
 
-def read_twins():
-    """The forms of kernel functions that take tensors: most programs need none."""
-    from course_lib.surface import twins  # noqa: F401
-
-
-BEFORE_TENSORS.append(read_twins)
-
 # --- operations of the table -------------------------------------------------------------------------------
 
 
-class LazyOperation:
-    """Stands in for an operation on Tensor until it is first used; then its source is written: ops.py."""
+class Attached:
+    """Stands on Tensor for a method until it is first used: then its parser is written, and the operation of a row."""
 
-    __slots__ = ("attribute", "operation")
+    __slots__ = ("attribute", "function")
 
-    def __init__(self, attribute, operation):
-        self.attribute, self.operation = attribute, operation
-
-    def __get__(self, tensor, cls):
-        function, row = build(self.operation), ROWS.get(self.operation) or ROWS[self.operation.removesuffix("_")]
-        if len(row.names) > 1 and self.attribute[0] != "_":  # not operators: they leave what they cannot take
-            function = asking(function, self.attribute, method=True)
-        setattr(Tensor, self.attribute, function)
-        return function if tensor is None else function.__get__(tensor, cls)
-
-
-class LazyFunction:
-    """Stands in for a function of a file that is read when the first of its functions is used on Tensor."""
-
-    __slots__ = ("attribute", "file", "name")
-
-    def __init__(self, attribute, file="functions_more", name=None):
-        self.attribute, self.file, self.name = attribute, file, name or attribute
+    def __init__(self, attribute, function):
+        self.attribute, self.function = attribute, function
 
     def __get__(self, tensor, cls):
-        import importlib
-
-        function = getattr(importlib.import_module(f"course_lib.surface.{self.file}"), self.name)
-        if self.attribute[0] != "_":
+        function, asks = self.function, self.attribute[0] != "_"  # operators leave what they cannot take to the other
+        if isinstance(function, str):
+            row = ROWS.get(function) or ROWS[function.removesuffix("_")]
+            function, asks = build(function), asks and len(row.names) > 1
+        if asks:
             function = asking(function, self.attribute, method=True)
         setattr(Tensor, self.attribute, function)
         return function if tensor is None else function.__get__(tensor, cls)
@@ -99,7 +72,7 @@ class MissingMethod:
 
 ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
-    maximum minimum triu tril masked_select
+    maximum minimum hypot triu tril masked_select
     neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_
 """.split()
 ROW_OPERATORS = {
@@ -107,60 +80,51 @@ ROW_OPERATORS = {
     "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
     "__neg__": "neg", "__abs__": "abs",
 }  # fmt: skip
-
-for _name in ROW_METHODS:
-    setattr(Tensor, _name, LazyOperation(_name, _name))
-for _name, _operation in ROW_OPERATORS.items():
-    setattr(Tensor, _name, LazyOperation(_name, _operation))
-
-COMPOSITE_METHODS = """
-    add sub mul div pow square lerp_ clamp clamp_ sum mean max min argmax argmin all any softmax log_softmax mm
-    mv dot bmm addmm matmul view reshape flatten t transpose permute unsqueeze squeeze expand select unbind
-    index_select gather masked_fill masked_fill_ eq ne lt le gt ge logical_not isnan isinf isfinite equal add_ sub_
-    mul_ div_ pow_
+FUNCTION_METHODS = """
+    add sub mul div pow square clamp clip clamp_min clamp_max floor_divide remainder round add_ sub_ mul_ div_ pow_
+    lerp_ clamp_ clamp_min_ round_
+    eq ne lt le gt ge lt_ logical_not isnan isinf isfinite equal isclose allclose is_nonzero
+    sum mean max min argmax argmin all any softmax log_softmax prod var std norm amax amin logsumexp cumsum cumprod
+    sort argsort topk median nonzero unique
+    mm mv dot bmm addmm matmul outer inner trace
+    view reshape flatten t transpose permute unsqueeze squeeze expand select unbind as_strided unfold sum_to_size
+    unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel ndimension
+    index_select gather masked_fill masked_fill_ scatter scatter_ scatter_add scatter_add_ index_add index_add_
+    index_fill_ index_copy_ index_put_
+    uniform_ normal_ random_ bernoulli_ multinomial exponential_
 """.split()
-
-MORE_METHODS = """
-    clip clamp_min clamp_min_ clamp_max isclose as_strided unfold sum_to_size round round_ unflatten movedim
-    tile nonzero unique uniform_ normal_ random_ bernoulli_ new_full new_empty floor_divide remainder prod var
-    std norm amax amin logsumexp cumsum cumprod sort argsort topk outer inner narrow diagonal split chunk repeat
-    flip scatter_add index_add allclose
-""".split()
-MORE_OPERATORS = {
-    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
-    "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__rshift__": "bitwise_right_shift",
-    "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
-    "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
+OPERATORS = {
+    "__pow__": functions.pow, "__ipow__": functions.pow_, "__matmul__": functions.matmul,
+    "__mod__": functions.remainder, "__imod__": functions.remainder_,
+    "__eq__": functions.eq, "__ne__": functions.ne, "__lt__": functions.lt, "__le__": functions.le,
+    "__gt__": functions.gt, "__ge__": functions.ge,
+    "__and__": functions.bitwise_and, "__or__": functions.bitwise_or, "__xor__": functions.bitwise_xor,
+    "__rand__": functions.bitwise_and, "__ror__": functions.bitwise_or, "__rxor__": functions.bitwise_xor,
+    "__iand__": functions.bitwise_and_, "__ior__": functions.bitwise_or_, "__ixor__": functions.bitwise_xor_,
+    "__lshift__": functions.bitwise_left_shift, "__ilshift__": functions.bitwise_left_shift_,
+    "__rshift__": functions.bitwise_right_shift, "__irshift__": functions.bitwise_right_shift_,
+    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem,
 }  # fmt: skip
 
-SELDOM_METHODS = """
-    __floordiv__ __ifloordiv__ __rfloordiv__ __mod__ __rmod__ __imod__ __rlshift__ __rrshift__ __reversed__
-    __deepcopy__ __copy__ t_ transpose_ unsqueeze_ squeeze_ set_ scatter_add_ index_add_ index_put_
-""".split()  # of methods_more.py
-
-RARE_METHODS = """
-    hypot scatter scatter_ index_fill_ index_copy_ median ravel ndimension lt_ is_nonzero new roll trace
-    repeat_interleave multinomial exponential_
-""".split()
-
-for _name in COMPOSITE_METHODS:
-    asked = _name not in ASK_THEMSELVES and _name not in FREQUENT
-    setattr(Tensor, _name, LazyFunction(_name, "functions") if asked else getattr(composites, _name))
-for _name in MORE_METHODS:
-    setattr(Tensor, _name, LazyFunction(_name))
-for _name, _function in MORE_OPERATORS.items():
-    setattr(Tensor, _name, LazyFunction(_name, name=_function))
-for _name in SELDOM_METHODS:
-    setattr(Tensor, _name, LazyFunction(_name, "methods_more"))
-for _name in RARE_METHODS:
-    setattr(Tensor, _name, LazyFunction(_name, "rare"))
-
-Tensor.swapaxes = composites.transpose
-Tensor.__eq__, Tensor.__ne__ = composites.eq, composites.ne
-Tensor.__lt__, Tensor.__le__ = composites.lt, composites.le
-Tensor.__gt__, Tensor.__ge__ = composites.gt, composites.ge
-Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
-Tensor.__pow__, Tensor.__matmul__, Tensor.__ipow__ = composites.pow, composites.matmul, composites.pow_
+for _name in ROW_METHODS:
+    setattr(Tensor, _name, Attached(_name, _name))
+for _name, _operation in ROW_OPERATORS.items():
+    setattr(Tensor, _name, Attached(_name, _operation))
+for _name in FUNCTION_METHODS:
+    _function = getattr(functions, _name)
+    setattr(Tensor, _name, _function if _name in ASK_THEMSELVES | FREQUENT else Attached(_name, _function))
+for _name, _function in OPERATORS.items():
+    setattr(Tensor, _name, _function)
+for _function in (
+    copying.__reduce_ex__, copying.__deepcopy__, copying.__copy__, in_place.copy_, in_place.fill_,
+):  # fmt: skip
+    setattr(Tensor, _function.__name__, _function)
+for _function in (
+    in_place.t_, in_place.transpose_, in_place.unsqueeze_, in_place.squeeze_, in_place.set_, creation.new,
+    creation.new_full, creation.new_empty,
+):  # fmt: skip
+    setattr(Tensor, _function.__name__, Attached(_function.__name__, _function))
+Tensor.swapaxes = functions.transpose
 
 
 @method()
@@ -181,19 +145,54 @@ def __rtruediv__(self, other):
 
 @method()
 def __rpow__(self, other):
-    return composites.pow(number_of(other), self) if isinstance(other, int | float | np.generic) else NotImplemented
+    return functions.pow(number_of(other), self) if isinstance(other, int | float | np.generic) else NotImplemented
 
 
 @method()
 def __rmatmul__(self, other):
-    return composites.matmul(other if isinstance(other, Tensor) else creation.tensor(other), self)
+    return functions.matmul(other if isinstance(other, Tensor) else creation.tensor(other), self)
+
+
+@method()
+def __floordiv__(self, other):
+    return functions.quotient_rounded_down(self, other, in_place=False)
+
+
+@method()
+def __ifloordiv__(self, other):
+    return functions.quotient_rounded_down(self, other, in_place=True)
+
+
+@method()
+def __rfloordiv__(self, other):
+    return functions.quotient_rounded_down(number(other, self), self, in_place=False)
+
+
+@method()
+def __rmod__(self, other):
+    return functions.remainder(other, self) if isinstance(other, Tensor) else functions.remainder_of_number(other, self)
+
+
+@method()
+def __rlshift__(self, other):
+    return functions.bitwise_left_shift(creation.tensor(other), self)
+
+
+@method()
+def __rrshift__(self, other):
+    return functions.bitwise_right_shift(creation.tensor(other), self)
+
+
+@method()
+def __reversed__(self):
+    return functions.flip(self, 0) if self.array.ndim else self
 
 
 @method()
 def __invert__(self):
     if self.array.dtype.kind == "f":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return composites.without_gradient(np.invert(self.array))
+    return functions.without_gradient(np.invert(self.array))
 
 
 @method()
@@ -205,7 +204,7 @@ def __pos__(self):
 def __iter__(self):
     if self.array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(composites.unbind(self, 0))
+    return iter(functions.unbind(self, 0))
 
 
 @method()
@@ -225,25 +224,25 @@ def __delitem__(self, index):
 @method()
 def where(self, condition, other):
     """self where the condition holds, other elsewhere."""
-    return composites.where(tensor_argument("where", "condition", condition), self, other)
+    return functions.where(tensor_argument("where", "condition", condition), self, other)
 
 
 @method()
 def view_as(self, other):
     """The same memory in the shape of another tensor."""
-    return composites.view(self, tensor_argument("view_as", "other", other).array.shape)
+    return functions.view(self, tensor_argument("view_as", "other", other).array.shape)
 
 
 @method()
 def reshape_as(self, other):
     """The elements in the shape of another tensor."""
-    return composites.reshape(self, tensor_argument("reshape_as", "other", other).array.shape)
+    return functions.reshape(self, tensor_argument("reshape_as", "other", other).array.shape)
 
 
 @method()
 def expand_as(self, other):
     """The tensor seen in the shape of another."""
-    return composites.expand(self, tensor_argument("expand_as", "other", other).array.shape)
+    return functions.expand(self, tensor_argument("expand_as", "other", other).array.shape)
 
 
 @method()
@@ -256,7 +255,7 @@ def contiguous(self):
 
 
 Tensor.T = property(lambda self: reversed_dims(self))
-Tensor.mT = property(composites.mT)
+Tensor.mT = property(functions.mT)
 
 
 def reversed_dims(tensor):
@@ -285,14 +284,14 @@ Tensor.device = property(lambda self: device("cpu"))
 @method()
 def size(self, dim=None):
     """The shape, or the length of one dimension."""
-    return self.shape if dim is None else self.array.shape[composites.dimension(self, dim)]
+    return self.shape if dim is None else self.array.shape[functions.dimension(self, dim)]
 
 
 @method()
 def stride(self, dim=None):
     """How many elements to step over to get to the next one, for each dimension."""
     strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
-    return strides if dim is None else strides[composites.dimension(self, dim)]
+    return strides if dim is None else strides[functions.dimension(self, dim)]
 
 
 @method()
@@ -431,7 +430,7 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
         elif isinstance(argument, str | int | DEVICE):
             device = device if isinstance(argument, bool) else argument
         elif argument is not None:
-            raise TypeError(composites.wrong_form("to", argument))
+            raise TypeError(functions.wrong_form("to", argument))
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
     dtype = None if dtype is None else known_dtype("to", dtype)
@@ -530,41 +529,6 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
     return creation.from_numpy(np.asarray(array))
 
 
-# --- writing in place that is no row -----------------------------------------------------------------------
-
-
-@method()
-def copy_(self, src, non_blocking=False):
-    """Overwrite the tensor with the elements of another, which may be narrower or of another type."""
-    if not isinstance(src, Tensor):
-        if not isinstance(src, int | float | np.generic):
-            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
-        src = creation.tensor(src)
-    return rows.copy_(self, src)
-
-
-@method()
-def fill_(self, value):
-    """Overwrite every element with one number (or a tensor without dimensions)."""
-    if isinstance(value, Tensor):
-        return rows.fill_tensor_(self, value)
-    if not isinstance(value, int | float | np.generic):
-        raise TypeError(messages.FILL_TAKES_NUMBERS.format(type_name(value)))
-    return rows.fill_(self, value)
-
-
-def keep_form(tensor, array):
-    """Before a tensor gets another array: its node goes on expecting gradients of the form the tensor has now."""
-    shape, dtype = tensor.array.shape, tensor.array.dtype
-    node, meta = tensor.node, tensor.meta
-    if node is None and meta is not None and meta.accumulator is not None:
-        node = meta.accumulator()
-        if dtype is not array.dtype:  # as for a new leaf
-            meta.accumulator, meta.leaf_edge = None, no_edge
-    if node is not None and (shape, dtype) != (array.shape, array.dtype):
-        hooks_of(node).forms.setdefault(0 if meta is None else meta.output_nr, (shape, dtype))
-
-
 # --- attributes ------------------------------------------------------------------------------------------------
 
 
@@ -586,51 +550,3 @@ def refuse_assignment(name, owner, value=None):
     base = "TensorBase" if isinstance(owner, Tensor) else "_FunctionBase" if hasattr(owner, "_function") else None
     kind = f"torch._C.{base}" if base else type(owner).__name__
     raise AttributeError(f"attribute '{name}' of '{kind}' objects is not writable")
-
-
-# --- pickling -----------------------------------------------------------------------------------------------
-
-
-Tensor.keeps_grad_when_copied = True
-Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
-
-
-@method()
-def __reduce_ex__(self, protocol):
-    warn_of_hooks(self)
-    array = self.array
-    if isinstance(array, np.ndarray):  # copied, so that a pickle of two that share memory does not share it
-        whole, *place = in_storage(array)
-        array = np.array(array) if whole is None or whole is array else (np.array(whole), *place)
-    return _rebuild, (type(self), array, requires_grad(self)), self.__dict__ or None
-
-
-def warn_of_hooks(tensor):
-    """A copy of the object is without its hooks. (Of a Parameter's nobody expects anything else.)"""
-    for hook in (tensor.keeps_grad_when_copied and tensor._backward_hooks or {}).values():
-        if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(messages.HOOK_NOT_COPIED.format(repr(hook)), stacklevel=3)
-
-
-def _rebuild(cls, array, wants_grad):
-    array = creation.with_known_type(at_place(*array) if isinstance(array, tuple) else array)
-    tensor = new_tensor(array, cls)
-    counter_of(tensor).value += 1  # PyTorch makes an empty tensor and gives it the memory
-    if state.inference:
-        meta_of(tensor).inference = True
-    return want_grad(tensor) if wants_grad else tensor
-
-
-# --- torch.Tensor([1, 2]) ------------------------------------------------------------------------------------
-
-
-def _constructor(cls, *data, **options):
-    """`torch.Tensor([1, 2])`, as old programs write it: float numbers from a sequence, or memory of a shape."""
-    from course_lib.surface.rare import legacy_tensor
-
-    if cls is not Tensor:
-        raise errors.not_supported("subclasses of Tensor", "Write a function of tensors, or a Module that holds them.")
-    return legacy_tensor(None, *data, **options)
-
-
-Tensor.__new__ = _constructor

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from course_lib.arrays import dtypes, kernels, kernels_more
+from course_lib.arrays import dtypes, kernels
 from course_lib.engine import grad_mode
 from course_lib.engine.build import ON_TENSORS, rows, twin_of
 from course_lib.engine.tensor import counter_of, new_tensor
@@ -96,7 +96,7 @@ def _unsqueeze_to(x, sizes, dim=None, lost=False):
 
 def _cat_grads(grads, sizes, split_size, dim):
     known = next(g for g in grads if g is not None)
-    lengths = kernels_more.piece_lengths(sizes[dim], split_size)
+    lengths = kernels.piece_lengths(sizes[dim], split_size)
     pieces = []
     for g, n in zip(grads, lengths, strict=True):
         pieces.append(_zeros_of(known, sizes[:dim] + (n,) + sizes[dim + 1 :]) if g is None else g)
@@ -104,7 +104,7 @@ def _cat_grads(grads, sizes, split_size, dim):
 
 
 def _share_among_equals(grad, x, result, dim, keepdim):
-    equal = kernels_more.equal_to_extreme(x.array, result.array, dim, keepdim)
+    equal = kernels.equal_to_extreme(x.array, result.array, dim, keepdim)
     count = np.add.reduce(equal, axis=dim, keepdims=dim is not None, dtype=np.int64)
     if dim is None:
         return rows.masked_fill_tensor_(creation.zeros_like(x), new_tensor(equal), grad / new_tensor(count))
@@ -113,12 +113,12 @@ def _share_among_equals(grad, x, result, dim, keepdim):
 
 
 def _share_of_largest(grad, x, result, dim):
-    equal, count = map(new_tensor, kernels_more.largest_of(x.array, result.array, dim))
+    equal, count = map(new_tensor, kernels.largest_of(x.array, result.array, dim))
     return grad / count * equal
 
 
 def _no_deviations(x):
-    array = kernels_more.no_deviations(x.array)
+    array = kernels.no_deviations(x.array)
     return new_tensor(array if state.task else array.astype(dtypes.F32))  # the engine converts it, a call by hand not
 
 
@@ -140,10 +140,10 @@ def _add_at_places(grad, places, length):
 
 
 def _back_from_strides(grad, sizes, strides, size, stride, ahead):
-    seen = kernels_more.places_of(size, stride) + max(ahead, 0)
-    own = kernels_more.places_of(sizes, strides) + max(-ahead, 0)
+    seen = kernels.places_of(size, stride) + max(ahead, 0)
+    own = kernels.places_of(sizes, strides) + max(-ahead, 0)
     if any(len(np.unique(places)) < places.size for places in (seen, own)):
-        return twin_of(kernels_more.back_from_strides)(grad, sizes, strides, size, stride, ahead)
+        return twin_of(kernels.back_from_strides)(grad, sizes, strides, size, stride, ahead)
     memory = new_tensor(np.zeros(max(seen.max(initial=0), own.max(initial=0)) + 1, grad.array.dtype))
     rows.copy_(rows.as_strided(memory, size, stride, max(ahead, 0), max(ahead, 0)), grad)
     return rows.as_strided(memory, sizes, strides, max(-ahead, 0), max(-ahead, 0))
@@ -182,17 +182,6 @@ def _named_like(node, result):
     if result.node is not None:
         composites.rename_node(result.node, node.name())
     return result
-
-
-def _later(name):
-    """A row of the third page, which is read with the first program that needs it."""
-
-    def call(*arguments):
-        from course_lib.surface import derivatives_rare  # noqa: F401
-
-        return getattr(rows, name)(*arguments)
-
-    return call
 
 
 def _sum_repeats(grad, sizes, repeats):
@@ -244,6 +233,35 @@ def _stack_grads(grads, sizes, dim):
     return stack([known.new_zeros(known.shape) if g is None else g for g in grads], dim)
 
 
+def _swap_last(x):
+    return rows.transpose(x, x.array.ndim - 2, x.array.ndim - 1)
+
+
+def _inverse_grad(grad, inverse):
+    inner = grad @ _swap_last(inverse)
+    return -(_swap_last(inverse) @ inner)
+
+
+def _solve_grads(grad, A, result, A_edge, B_edge):
+    into_b = rows.solve(_swap_last(A), grad)
+    return -(into_b @ _swap_last(result)) if A_edge else None, into_b if B_edge else None
+
+
+def _solve_vector_grads(grad, A, result, A_edge, B_edge):
+    last = grad.array.ndim
+    into_b = rows.solve(_swap_last(A), rows.unsqueeze(grad, last))
+    return (
+        -(into_b @ _swap_last(rows.unsqueeze(result, last))) if A_edge else None,
+        rows.squeeze_dim(into_b, last) if B_edge else None,
+    )
+
+
+def _filled_diagonal(grad, sizes):
+    line = new_tensor(np.zeros(math.prod(sizes), grad.array.dtype))
+    places = np.arange(0, math.prod(sizes), sizes[1] + 1)[: min(sizes)]
+    return composites.reshape(rows.index_fill_tensor(line, 0, _written(new_tensor(places)), grad), sizes)
+
+
 ON_TENSORS.update(
     reshape=lambda x, sizes: composites.reshape(x, tuple(sizes)),
     where=composites.where,
@@ -271,14 +289,13 @@ ON_TENSORS.update(
     grad_of_right=_grad_of_right,
     one_minus=_one_minus,
     atan2_grads=_atan2_grads,
-    sgn=lambda x: rows.sgn(x),
     add_at_places=_add_at_places,
     back_from_strides=_back_from_strides,
     pick_places=_pick_places,
     shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
     error_function=lambda x: rows.erf(x),
     one_less=lambda x: x - 1 if x.array.dtype.kind == "b" else rows.sub_number(x, 1),
-    logit_of=lambda x: _later("logit")(x, None),
+    logit_of=lambda x: rows.logit(x, None),
     raised=lambda base, exponent: composites.pow(base, exponent),
     rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
     share_of_largest=_share_of_largest,
@@ -287,15 +304,22 @@ ON_TENSORS.update(
     named_after=_named_after,
     named_before=_named_before,
     named_like=_named_like,
-    masked_scatter_backward=_later("masked_scatter_backward"),
-    unfold_backward=_later("unfold_backward"),
     zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
     raise_=lambda x, exponent: rows.pow_number_(x, exponent),
     within=_within,
     written=_written,
     typed=lambda grad, x: grad.to(x.dtype),
     number_over=_number_over,
-    sign=lambda x: rows.sign(x),
-    squeeze_dim=lambda x, dim: rows.squeeze_dim(x, dim),
     filled_up=lambda x, sizes: composites.reshape(cat([x, _zeros_of(x, (math.prod(sizes) - len(x),))], 0), sizes),
+    difference=lambda a, b: a - b,
+    different=lambda index: new_tensor(np.unique(index.array)),
+    sum_of=lambda x: rows.sum_all(x),
+    inverse=lambda x: rows.inv(x)[0],
+    finite=lambda x: new_tensor(np.isfinite(x.array)),
+    rolled=lambda x, shifts, dims: rows.roll(x, shifts, dims),
+    filled_diagonal=_filled_diagonal,
+    swap_last=_swap_last,
+    inverse_grad=_inverse_grad,
+    solve_grads=_solve_grads,
+    solve_vector_grads=_solve_vector_grads,
 )

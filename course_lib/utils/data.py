@@ -13,10 +13,10 @@ from course_lib.arrays.dtypes import float64
 from course_lib.engine.errors import not_supported
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
+from course_lib.surface.functions import multinomial
 from course_lib.surface.generator import Generator
 from course_lib.surface.joining import stack
 from course_lib.surface.left_out import doors
-from course_lib.surface.rare import multinomial
 
 # --- datasets ----------------------------------------------------------------------------------------------
 

@@ -201,7 +201,7 @@ def test_whole_numbers_may_come_from_numpy_and_from_tensors(torch):
 
 def test_a_parser_is_read_off_the_signature():
     """What stands before a function has its name and its text, and the function behind it is the one inside."""
-    from course_lib.surface import functions_more as composites_more
+    from course_lib.surface import functions as composites_more
 
     assert course_lib.kthvalue.__name__ == "kthvalue" and course_lib.kthvalue.__doc__
     assert course_lib.amax.asked_for is composites_more.amax

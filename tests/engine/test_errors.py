@@ -6,7 +6,6 @@ The expected texts stand in golden/errors.txt, one line for each program below. 
 
 import ast
 import copy
-import importlib
 import io
 import re
 import traceback
@@ -1600,7 +1599,6 @@ ours_only(
     arange_without_an_end=lambda torch: torch.arange(),
     clamp_by_a_number_and_a_tensor=lambda torch: torch.ones(3).clamp(0.0, torch.ones(3)),
     inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),
-    unknown_name_in_rare=lambda torch: importlib.import_module("course_lib.surface.rare").nothing_of_this_name,
     load_of_more_than_weights=_loaded_function,
     sizes_of_text=lambda torch: torch.zeros("a"),
     bernoulli_of_more_than_1=lambda torch: torch.bernoulli(torch.tensor([2.0])),

@@ -1,6 +1,6 @@
 """Every row of the derivative table: value, gradient, second derivative, what it saves, its in-place variant.
 
-The tests go through the rows of derivatives.py and its second page, surface/derivatives_more.py: a row that is added
+The tests go through the rows of derivatives.py and its second page, surface/derivatives.py: a row that is added
 without a sample here fails. Of the rows of derivatives_nn.py a few functions of one number are here, and the others in
 test_nn.py.
 """
@@ -16,9 +16,10 @@ import course_lib
 from course_lib.engine import derivatives, ops
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
-from course_lib.surface import derivatives_more, derivatives_nn, derivatives_rare  # noqa: F401  (fill the table)
+from course_lib.surface import derivatives as second_page
+from course_lib.surface import derivatives_nn  # noqa: F401  (fills the table)
 
-PAGES = "".join(inspect.getsource(page) for page in (derivatives, derivatives_more, derivatives_rare))
+PAGES = "".join(inspect.getsource(page) for page in (derivatives, second_page))
 ACTIVATIONS = ["gelu", "softplus", "leaky_relu", "leaky_relu_backward", "silu", "elu", "elu_backward"]
 ROWS = {name: ops.ROWS[name] for name in re.findall(r'^row\("(\w+)\(', PAGES, re.MULTILINE)}
 ROWS |= {name: ops.ROWS[name] for name in ACTIVATIONS}

@@ -153,40 +153,6 @@ def test_importing_loads_neither_teach_nor_what_only_some_need():
     assert done.stdout.strip() == "[]"
 
 
-LATER = [
-    "engine.anomaly", "autograd.anomaly_mode", "autograd.graph", "engine.function", "surface.functions_more",
-    "surface.generator", "arrays.kernels_more", "surface.limits", "surface.methods_more", "surface.rare",
-    "surface.twins",
-]  # fmt: skip
-
-
-def test_importing_leaves_files_for_later():
-    """What is read when it is first asked for is not read by an import, which is quicker for it."""
-    code = f"import sys, course_lib; print([m for m in {LATER} if 'course_lib.' + m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
-
-    assert done.stdout.strip() == "[]"
-
-
-TRAINING = f"""
-import sys, course_lib as torch
-X, y = torch.randn(16, 8), torch.randint(0, 3, (16,))
-model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU(), torch.nn.Linear(4, 3))
-optimizer = torch.optim.Adam(model.parameters())
-loss = torch.nn.functional.cross_entropy(model(X), y)
-loss.backward()
-optimizer.step()
-print([m for m in {LATER} if 'course_lib.' + m in sys.modules and m != 'surface.generator'])
-"""
-
-
-def test_training_reads_no_file_for_seldom_things():
-    """What most programs use at once is not put off: a step of Adam on two layers needs none of those files."""
-    done = subprocess.run([sys.executable, "-c", TRAINING], capture_output=True, text=True, check=True, cwd=ROOT.parent)
-
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize("name", ENGINE)
 def test_every_file_says_what_it_is_and_where_pytorch_keeps_it(name):
     """A file opens with a line that says what it is, and a line that names PyTorch's place for it."""

@@ -1,11 +1,12 @@
 """THE TABLE, second page: rows that work like those of the first and teach nothing new.
 
-PyTorch: tools/autograd/derivatives.yaml. Read a row as in derivatives.py.
+PyTorch: tools/autograd/derivatives.yaml. Read a row as in engine/derivatives.py.
 """
 
+from course_lib.engine import derivatives  # noqa: F401  (the first page)
 from course_lib.engine.ops import row
 
-# --- arithmetic --------------------------------------------------------------------------------------------
+# --- arithmetic ----------------------------------------------------------------------------------------------
 
 row("reciprocal(self)", "1 / self", floating=True,
     self="-grad * (result * result)")
@@ -30,14 +31,14 @@ row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", nod
 row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
     self="grad",
     other="by_factor(-grad, alpha)")
-row("number_pow(self, exponent)", "more.number_power(self, exponent)", node="PowBackward2", elementwise=False,
+row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
-row("remainder(self, other)", "more.remainder(self, other)", node="RemainderBackward1",
+row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
     self="grad",
     other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'floor')")
-row("remainder_number(self, other)", "more.remainder(self, other)", node="RemainderBackward0",
+row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
     self="grad")
-row("div_rounded(self, other, rounding_mode)", "more.rounded_quotient(self, other, rounding_mode)",
+row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",
     node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
     self="zeros_like(grad)",
     other="zeros_like(grad)")
@@ -60,7 +61,7 @@ row("addcdiv(self, tensor1, tensor2, value=1)",
     tensor1="grad * number_over(value, tensor2)",
     tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")
 
-# --- writing a tensor without dimensions -------------------------------------------------------------------
+# --- writing a tensor without dimensions ---------------------------------------------------------------------
 
 row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBackward3", elementwise=False,
     broadcasts=("self", "value"), in_place="only",
@@ -72,7 +73,7 @@ row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, 
     self="zero_where(mask, grad)",
     value="where(mask, grad, 0.0)")
 
-# --- functions of one number -------------------------------------------------------------------------------
+# --- functions of one number ---------------------------------------------------------------------------------
 
 row("sign(self)", "kernels.sign(self)",
     self="zeros_like(grad)")
@@ -98,9 +99,9 @@ row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
     self="grad * sinh(self)")
-row("clamp_min(self, min)", "more.limited(np.maximum, self, min)",
+row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)",
     self="where(self >= min, grad, 0.0)")
-row("clamp_max(self, max)", "more.limited(np.minimum, self, max)",
+row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)",
     self="where(self <= max, grad, 0.0)")
 row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
     self="where(self >= min, grad, 0.0)",
@@ -108,7 +109,7 @@ row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackwa
 row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1",
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
-row("clamp_tensors(self, min, max)", "more.between(self, min, max)", node="ClampBackward0",
+row("clamp_tensors(self, min, max)", "kernels.between(self, min, max)", node="ClampBackward0",
     recorded={"self": "where(written((self >= min) & (self <= max)), grad, 0.0)",
               "min": "where(written((min < max) & (self < min)), grad, 0.0)",
               "max": "where(written((self > max) | (max < min)), grad, 0.0)"},
@@ -127,14 +128,39 @@ row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backw
     self="zeros_like(grad)")
 row("erf(self)", "kernels.error_function(self)", floating=True,
     self="mul_number(exp(-(self ** 2)), 1.1283791670955126) * grad")
-row("floor(self)", "more.rounded(np.floor, self)",
+row("floor(self)", "kernels.rounded(np.floor, self)",
     self="zeros_like(grad)")
-row("ceil(self)", "more.rounded(np.ceil, self)",
+row("ceil(self)", "kernels.rounded(np.ceil, self)",
     self="zeros_like(grad)")
-row("round(self)", "more.rounded(np.round, self)",
+row("round(self)", "kernels.rounded(np.round, self)",
     self="zeros_like(grad)")
+row("log10(self)", "np.log10(self)", floating=True,
+    self="grad / mul_number(self, 2.302585092994046)")
+row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan or 0.0, posinf, neginf)",
+    self="grad * finite(self)")
+row("round_decimals(self, decimals)", "kernels.rounded_to(self, decimals)", node="RoundBackward1",
+    self="zeros_like(grad)")
+row("fmod_number(self, other)", "kernels.fmod(self, other)", node="FmodBackward0",
+    self="grad")
+row("fmod(self, other)", "kernels.fmod(self, other)", node="FmodBackward1",
+    self="grad",
+    other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'trunc')")
+row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
+    recorded={"all": "atan2_grads(grad, self, other, self_edge, other_edge)"},
+    self="grad * (other * inverse_or_zero(self * self + other * other))",
+    other="grad * (-self * inverse_or_zero(self * self + other * other))")
+row("hypot(self, other)", "np.hypot(kernels.float_pair(self, other, 'hypot_cpu'), other)",
+    self="grad * self / result",
+    other="grad * other / result")
+row("logaddexp(self, other)", "np.logaddexp(kernels.float_pair(self, other, 'logaddexp_cpu'), other)", in_place=False,
+    recorded={"self": "grad / add_number(exp(difference(other, self)), 1)",
+              "other": "grad / add_number(exp(difference(self, other)), 1)"},
+    self="grad / (1 + exp(difference(other, self)))",
+    other="grad / (1 + exp(difference(self, other)))")
+row("logit(self, eps=None)", "kernels.logit(self, eps)", floating=True,
+    self="logit_backward(grad, self, eps)")
 
-# --- comparing two tensors ---------------------------------------------------------------------------------
+# --- comparing two tensors -----------------------------------------------------------------------------------
 
 row("minimum(self, other)", "np.minimum(other, self)", in_place=False,
     self="share_of_larger(grad, other, self)",
@@ -143,12 +169,12 @@ row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, v
     broadcasts=("self",), in_place=True,
     self="zero_where(mask, grad)")
 
-# --- reductions --------------------------------------------------------------------------------------------
+# --- reductions ----------------------------------------------------------------------------------------------
 
 row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", node="MeanBackward1",
     elementwise=False,
     self="mean_grad(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes, numel(self_sym_sizes, dim))")
-row("max_all(self)", "more.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
+row("max_all(self)", "kernels.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
 row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,
     self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
@@ -165,45 +191,52 @@ row("log_softmax_backward(grad_output, output, dim)",
     node="LogSoftmaxBackwardDataBackward0", elementwise=False, keeps=("grad_output",),
     grad_output="grad - sum_dim(grad * exp(output), dim, True)",
     output="-sum_dim(grad_output, dim, True) * exp(output) * grad")
-row("prod_all(self)", "more.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
+row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
     self="prod_grad(grad, self, result)")
-row("prod_dim(self, dim, keepdim=False)", "more.product(self, dim, keepdim)", node="ProdBackward1",
+row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
     elementwise=False, keeps=("result",),
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * products_of_others(self, restore_dim(result, self_sym_sizes, dim, keepdim), dim)")
-row("var(self, dim, correction, keepdim=False)", "more.spread(np.var, self, dim, correction, keepdim)",
+row("var(self, dim, correction, keepdim=False)", "kernels.spread(np.var, self, dim, correction, keepdim)",
     elementwise=False,
     self="var_grad(grad, self, dim, correction, keepdim)")
-row("std(self, dim, correction, keepdim=False)", "more.spread(np.std, self, dim, correction, keepdim)",
+row("std(self, dim, correction, keepdim=False)", "kernels.spread(np.std, self, dim, correction, keepdim)",
     elementwise=False,
     self="std_grad(grad, self, result, dim, correction, keepdim)")
-row("norm(self, ord, dim, keepdim=False)", "more.vector_norm(self, ord, dim, keepdim)",
+row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, keepdim)",
     node="LinalgVectorNormBackward0", elementwise=False, keeps=("result", "self"),
     self="norm_grad(grad, self, result, ord, dim, keepdim)")
-row("min_all(self)", "more.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
+row("min_all(self)", "kernels.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("amax(self, dim, keepdim=False)", "more.extremes(np.max, self, dim, keepdim)", elementwise=False,
+row("amax(self, dim, keepdim=False)", "kernels.extremes(np.max, self, dim, keepdim)", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
-row("amin(self, dim, keepdim=False)", "more.extremes(np.min, self, dim, keepdim)", elementwise=False,
+row("amin(self, dim, keepdim=False)", "kernels.extremes(np.min, self, dim, keepdim)", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
 row("min_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmin, dim, keepdim)",
     node="MinBackward0", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("sort_dim(self, dim, descending)", "more.sort(self, dim, descending)", node="SortBackward0",
+row("sort_dim(self, dim, descending)", "kernels.sort(self, dim, descending)", node="SortBackward0",
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, True)")
-row("topk_dim(self, k, dim, largest)", "more.topk(self, k, dim, largest)", node="TopkBackward0",
+row("topk_dim(self, k, dim, largest)", "kernels.topk(self, k, dim, largest)", node="TopkBackward0",
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, True)")
-row("logsumexp(self, dim, keepdim=False)", "more.logsumexp(self, dim, keepdim)", elementwise=False,
+row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim)", elementwise=False,
     floating=True,
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
 row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, in_place=True,
     keeps=("result",),
     self="cumprod_grad(grad, self, result, dim)")
+row("median_all(self)", "kernels.median(self)", node="MedianBackward0", elementwise=False,
+    self="share_among_equals(grad, self, result, None, False)")
+row("median_dim(self, dim, keepdim=False)", "kernels.median_along(self, dim, keepdim)", node="MedianBackward1",
+    outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
+row("kthvalue(self, k, dim, keepdim=False)", "kernels.kthvalue(self, k, dim, keepdim)", outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 
-# --- products of matrices ----------------------------------------------------------------------------------
+# --- products of matrices ------------------------------------------------------------------------------------
 
 row("mv(self, vec)", "kernels.matrix_product(self, vec)", elementwise=False,
     self="outer_product(grad, vec)",
@@ -215,13 +248,27 @@ row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")
 row("addmm_scaled(self, mat1, mat2, beta, alpha)",
-    "more.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
+    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
     node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
     self="by_factor(grad, beta)",
     mat1="by_factor(mm(grad, t(mat2)), alpha)",
     mat2="by_factor(mm(t(mat1), grad), alpha)")
+row("cross(self, other, dim)", "np.cross(self, other, axis=dim)", node="LinalgCrossBackward0", elementwise=False,
+    self="cross(other, grad, dim)",
+    other="cross(grad, self, dim)")
+row("inv(A)", "kernels.inverse_and_info(A)", node="LinalgInvExBackward0", outputs=("inverse", "info"),
+    recorded={"A": "inverse_grad(grad, inverse)"},
+    A="-(swap_last(inverse) @ grad @ swap_last(inverse))")
+row("solve_vector(A, B)", "kernels.solution(A, B[..., None])[..., 0]", node="LinalgSolveExBackward0",
+    elementwise=False, recorded={"all": "solve_vector_grads(grad, A, result, A_edge, B_edge)"},
+    A="-(swap_last(inverse(A)) @ column(grad) @ swap_last(column(result)))",
+    B="reshape(swap_last(inverse(A)) @ column(grad), grad.shape)")
+row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
+    recorded={"all": "solve_grads(grad, A, result, A_edge, B_edge)"},
+    A="-(swap_last(inverse(A)) @ grad @ swap_last(result))",
+    B="swap_last(inverse(A)) @ grad")
 
-# --- views: the result looks at the same memory ------------------------------------------------------------
+# --- views: the result looks at the same memory --------------------------------------------------------------
 
 row("transpose(self, dim0, dim1)", "kernels.swap(self, dim0, dim1)", view=True,
     self="transpose(grad, dim0, dim1)")
@@ -231,7 +278,7 @@ row("squeeze(self)", "kernels.squeeze(self)", view=True,
     self="unsqueeze_to(grad, self_sym_sizes)")
 row("squeeze_dim(self, dim)", "kernels.squeeze(self, dim)", node="SqueezeBackward1", view=True, keeps=("dim",),
     self="unsqueeze_to(grad, self_sym_sizes, dim)")
-row("split(self, split_size, dim)", "more.split(self, split_size, dim)", view="multiple outputs",
+row("split(self, split_size, dim)", "kernels.split(self, split_size, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_size, dim)")
 row("reshape_alias(self, shape)", "kernels.view(self, shape)", node="ReshapeAliasBackward0", view=True,
     self="reshape(grad, self_sym_sizes)")
@@ -243,21 +290,21 @@ row("slice_backward(grad_output, sizes, dim, start, end, step)",
     node="SliceBackwardBackward0", elementwise=False,
     grad_output="slice_dim(grad, dim, start, end, step)")
 row("diagonal_backward(grad_output, sizes, offset, dim1, dim2)",
-    "more.place_diagonal(grad_output, sizes, offset, dim1, dim2)",
+    "kernels.place_diagonal(grad_output, sizes, offset, dim1, dim2)",
     node="DiagonalBackwardBackward0", elementwise=False,
     grad_output="diagonal(grad, offset, dim1, dim2)")
-row("diagonal(self, offset, dim1, dim2)", "more.diagonal(self, offset, dim1, dim2)", view=True,
+row("diagonal(self, offset, dim1, dim2)", "kernels.diagonal(self, offset, dim1, dim2)", view=True,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
-row("as_strided(self, size, stride, storage_offset, ahead)", "more.as_strided(self, size, stride, storage_offset)",
+row("as_strided(self, size, stride, storage_offset, ahead)", "kernels.as_strided(self, size, stride, storage_offset)",
     view=True,
     self="back_from_strides(grad, self_sym_sizes, self_sym_strides, size, stride, ahead)")
-row("unfold(self, dimension, size, step)", "more.windows_along(self, dimension, size, step)", view=True,
+row("unfold(self, dimension, size, step)", "kernels.windows_along(self, dimension, size, step)", view=True,
     recorded={"self": "unfold_backward(grad, self_sym_sizes, dimension, size, step)"},
     self="back_from_windows(grad, self_sym_sizes, dimension, size, step)")
-row("split_with_sizes(self, split_sizes, dim)", "more.split(self, split_sizes, dim)", view="multiple outputs",
+row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
 
-# --- rearranging into new memory ---------------------------------------------------------------------------
+# --- rearranging into new memory -----------------------------------------------------------------------------
 
 row("to_copy(self, dtype)", "kernels.astype(self, dtype)", elementwise=False, broadcasts=("self",),
     self="grad")
@@ -274,9 +321,9 @@ row("squeeze_fresh(self, dim)", "kernels.copy_shaped(self, self.shape[1:])", nod
     self="unsqueeze_to(grad, self_sym_sizes, dim)")
 row("repeat(self, repeats)", "np.array(np.tile(self, repeats), order='C')", elementwise=False,
     self="sum_repeats(grad, self_sym_sizes, repeats)")
-row("triu(self, diagonal=0)", "more.triangle(np.triu, self, diagonal)", elementwise=False, in_place=True,
+row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", elementwise=False, in_place=True,
     self="triu(grad, diagonal)")
-row("tril(self, diagonal=0)", "more.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
+row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
     self="tril(grad, diagonal)")
 row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
     in_place=True,
@@ -287,20 +334,65 @@ row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(s
     recorded={"source": "by_factor(expanded_like(index_select(grad, dim, index), source), alpha)"},
     self="grad",
     source="index_select(grad, dim, index) * alpha")
-row("masked_select(self, mask: Tensor)", "more.masked_select(self, mask)", elementwise=False, keeps=("self",),
+row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
     self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
-row("masked_scatter(self, mask: Tensor, source)", "more.masked_scatter(self, mask, source)", elementwise=False,
+row("masked_scatter(self, mask: Tensor, source)", "kernels.masked_scatter(self, mask, source)", elementwise=False,
     broadcasts=("self",), in_place=True,
     recorded={"source": "masked_scatter_backward(grad, mask, source_sym_sizes)"},
     self="zero_where(mask, grad)",
     source="filled_up(masked_select(grad, mask), source_sym_sizes)")
+row("scatter(self, dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)", elementwise=False, in_place=True,
+    self="scatter_value(grad, dim, index, 0.0)",
+    src="for_whole_source(gather(grad, dim, index), src_sym_sizes, 'ScatterBackward0')")
+row("scatter_value(self, dim, index: Tensor, value)", "kernels.put_at(self, dim, index, value)",
+    node="ScatterBackward1", elementwise=False, in_place=True,
+    self="scatter_value(grad, dim, index, 0.0)")
+row("index_fill(self, dim, index: Tensor, value)", "kernels.filled_at(self, dim, index, value)", elementwise=False,
+    self="index_fill(grad, dim, index, 0.0)")
+row("index_fill_over(self, dim, index: Tensor, value)", "kernels.filled_over(self, dim, index, value)", in_place="only",
+    node="IndexFillBackward0", elementwise=False,
+    self="index_fill(grad, dim, index, 0.0)")
+row("index_fill_tensor(self, dim, index: Tensor, value)", "kernels.filled_at(self, dim, index, value)",
+    node="IndexFillBackward1", elementwise=False, in_place=True, broadcasts=("self", "value"),
+    self="index_fill(grad, dim, index, 0.0)",
+    value="sum_of(index_select(grad, dim, different(index)))")
+row("index_copy(self, dim, index: Tensor, source)", "kernels.slices_at(self, dim, index, source)", elementwise=False,
+    in_place=True, keeps=("source with source",),
+    recorded={"source": "expanded_like(index_select(grad, dim, index), source)"},
+    self="index_fill(grad, dim, index, 0.0)",
+    source="reshape(index_select(grad, dim, index), source_sym_sizes)")
+row("masked_scatter_backward(grad_output, mask: Tensor, sizes)",
+    "kernels.filled_up(kernels.masked_select(grad_output, mask), sizes)", node="MaskedScatterBackwardBackward0",
+    elementwise=False,
+    grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)")
+row("unfold_backward(grad_in, sizes, dim, size, step)", "kernels.back_from_windows(grad_in, sizes, dim, size, step)",
+    node="UnfoldBackwardBackward0", elementwise=False,
+    recorded={"grad_in": "unfold(grad, dim, size, step)"},
+    grad_in="windows_along(grad, dim, size, step)")
+row("diag_embed(self, offset, dim1, dim2)", "kernels.on_diagonal(self, offset, dim1, dim2)", elementwise=False,
+    self="diagonal(grad, offset, dim1, dim2)")
+row("roll(self, shifts, dims)", "kernels.rolled(self, shifts, dims)", elementwise=False,
+    self="roll_back(grad, shifts, dims)")
+row("diagonal_copy(self, offset, dim1, dim2)", "np.array(kernels.diagonal(self, offset, dim1, dim2))",
+    node="DiagonalBackward0_copy", elementwise=False,
+    self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
+row("trace(self)", "np.trace(kernels.truth_refused(self, kernels.NO_TRACE, NotImplementedError))", elementwise=False,
+    recorded={"self": "filled_diagonal(grad, self_sym_sizes)"},
+    self="place_diagonal(expand(grad, shorter_side(self_sym_sizes)), self_sym_sizes, 0, 0, 1)")
 
-# --- only in place -----------------------------------------------------------------------------------------
+# --- only in place -------------------------------------------------------------------------------------------
 
 row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="only",
     self="zeros_like(grad)")
+row("lt_number(self, values)", "np.asarray(values).astype(self.dtype)", node="LtBackward0", elementwise=False,
+    in_place="only",
+    self="zeros_like(grad)")
+row("lt_tensor(self, other, values)", "np.asarray(values).astype(self.dtype)", node="LtBackward1", elementwise=False,
+    broadcasts=("self", "other"), in_place="only",
+    self="zeros_like(grad)",
+    other="zeros_like(grad)")
 
-# --- only in place: random numbers -------------------------------------------------------------------------
+# --- only in place: random numbers ---------------------------------------------------------------------------
 
 row("uniform(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
     self="zeros_like(grad)")

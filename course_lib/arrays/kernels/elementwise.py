@@ -1,0 +1,405 @@
+"""Arithmetic element by element, where one NumPy expression is not enough.
+
+PyTorch: aten/src/ATen/native (BinaryOps.cpp, Activation.cpp, UnaryOps.cpp), torch/csrc/autograd/FunctionsManual.cpp.
+
+The first part computes values, the second is what gradient formulas call. A formula runs on arrays, or on tensors when
+the backward pass is itself recorded: see `twin_of` in engine/build.py.
+"""
+
+import functools
+import math
+from sys import getrefcount
+
+import numpy as np
+
+from course_lib.arrays.dtypes import F32
+from course_lib.arrays.kernels.checks import floats, sizes_of_both, truth_refused
+from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
+from course_lib.arrays.kernels.views import broadcast
+from course_lib.arrays.memory import UNSHARED, check_cast
+
+
+def subtract(a, b):
+    """a - b, where a may be a Python number; RuntimeError for truth values, which have no difference."""
+    if "b" in (b.dtype.kind, "b" if type(a) is bool else ""):
+        check_difference(a, b)
+    return a - b
+
+
+def check_difference(*operands):
+    """RuntimeError for a difference of truth values, in arrays or alone."""
+    wrong = [type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in operands]
+    if all(wrong):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if any(wrong):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+
+
+def scaled(x, alpha):
+    """alpha * x in x's own type; RuntimeError for a factor that x's type cannot hold."""
+    if x.dtype.kind != "f" and isinstance(alpha, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if x.dtype.kind == "b":
+        return x & bool(alpha)
+    if x.dtype.kind == "i" and isinstance(alpha, bool):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return alpha * x
+
+
+def lerp(start, end, weight):
+    """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
+    weight = getattr(weight, "array", weight)
+    if np.ndim(weight):
+        return np.where(abs(weight) < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight))
+    return start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)
+
+
+def power(base, exponent):
+    """base ** exponent; an integer raised to a negative integer is 0, or RuntimeError if that one is a number."""
+    if base.dtype.kind in "ib" and np.asarray(exponent).dtype.kind in "ib":
+        if not isinstance(exponent, np.ndarray | np.generic):
+            if exponent < 0:
+                raise RuntimeError("Integers to negative integer powers are not allowed.")
+            if base.dtype.kind == "b" and type(exponent) is bool:
+                return base if exponent else np.ones_like(base)
+        elif base.dtype.kind == "b":
+            sizes_of_both(base, exponent)
+            raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        else:
+            odd = np.where(exponent % 2, -1, 1)
+            inverse = np.where(base == 1, 1, np.where(base == -1, odd, 0))
+            return np.where(exponent < 0, inverse, base ** np.maximum(exponent, 0))
+    if type(exponent) is float and abs(exponent) == 0.5 and base.dtype.kind == "f":
+        root = np.sqrt(base)  # which keeps the sign of zero
+        return root if exponent > 0 else 1 / root
+    if not isinstance(exponent, np.ndarray | np.generic):
+        if base.dtype.kind == "f" and exponent in (3, -2):  # as PyTorch; NumPy's way takes a hundred times as long
+            return base * base * base if exponent == 3 else 1 / (base * base)
+        return base**exponent
+    repeated = exponent.shape != base.shape or exponent.size < 2 or 0 in exponent.strides
+    if repeated and base.dtype.kind == "f" and np.any(exponent == 0.5):  # NumPy takes the root, another one at -inf
+        base = np.where((exponent == 0.5) & ((base == 0) | (base == -math.inf)), np.abs(base), base)
+    return np.power(base, exponent)
+
+
+def logistic(x):
+    """1 / (1 + exp(-x)), without overflow warnings at either end."""
+    return 1 / (1 + np.exp(-x))
+
+
+def error_function(x):
+    """erf, element by element: Python's for few elements, for many a series around the nearest place of a table.
+
+    That takes a tenth of the time, and differs in the last bit at most.
+    """
+    if x.size < 200:
+        result = np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x)).astype(x.dtype)
+        return laid_out_like(result, x) if result.ndim else result
+    size = np.fmin(np.abs(x), x.dtype.type(ERF_END))  # NaN as well, for the moment
+    nearest = np.rint(size * x.dtype.type(ERF_STEPS))
+    distance = (size - nearest / x.dtype.type(ERF_STEPS)).astype(np.float64)  # nothing is rounded so far
+    places = nearest.astype(np.intp)
+    coefficients = erf_table()[: 4 if x.dtype == np.float32 else None]
+    result = coefficients[-1][places]
+    for each in coefficients[-2::-1]:
+        result *= distance
+        result += each[places]
+    return np.where(np.isnan(x), x, np.copysign(result, x)).astype(x.dtype, copy=False)
+
+
+ERF_END, ERF_STEPS = 6, 128  # beyond 6 erf is 1 in double precision, too
+
+
+@functools.cache
+def erf_table():
+    """At every 128th from 0 to 6 the Taylor coefficients of erf; those after the first are Hermite polynomials."""
+    at = np.arange(ERF_END * ERF_STEPS + 1) / ERF_STEPS
+    slope, hermite = 2 / math.sqrt(math.pi) * np.exp(-at * at), [np.ones_like(at), 2 * at]
+    for n in range(1, 5):
+        hermite.append(2 * at * hermite[n] - 2 * n * hermite[n - 1])
+    terms = [(-1) ** n / math.factorial(n + 1) * slope * h for n, h in enumerate(hermite)]
+    return [np.array([math.erf(x) for x in at]), *terms]
+
+
+def clip(x, low, high):
+    """x limited to [low, high]; either limit may be None."""
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if x.dtype.kind != "f" and any(isinstance(limit, float) for limit in (low, high)):
+        x = x.astype(np.float32)
+    return np.clip(x, low, high)
+
+
+NO_ABS = "\"abs_cpu\" not implemented for 'Bool'"
+NO_ADDCMUL = "\"addcmul_cpu_out\" not implemented for 'Bool'"
+NO_NEGATIVE = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+
+
+def no_quotient():
+    """The RuntimeError of addcdiv for a quotient of integers."""
+    raise RuntimeError(
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+        "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+        "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+        "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
+        "tensor2), for all dtypes."
+    )
+
+
+def relu(x):
+    """The larger of x and 0, a NaN staying NaN; RuntimeError for truth values."""
+    if type(x) is not np.ndarray or x.dtype not in ZERO:
+        return np.maximum(0, truth_refused(x, "Boolean inputs not supported for relu"))
+    return np.maximum(ZERO[x.dtype], x)
+
+
+ZERO = {np.dtype(each): np.zeros((), each) for each in ("f4", "f8")}  # NumPy takes them quicker than a Python 0
+BITS = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
+ONE_BYTE = np.ones((), np.int8)
+
+
+def threshold_backward(grad, x, threshold):
+    """The gradient where x is above the threshold (or NaN), 0 elsewhere.
+
+    Large arrays are masked bit by bit: np.where guesses wrongly at every other element, and takes 2.7 times as long.
+    A product with the mask would do as well, but for infinite gradients.
+    """
+    limit = ZERO[x.dtype] if threshold == 0 and x.dtype in ZERO else threshold
+    kept_out = np.less_equal(x, limit)
+    alike = type(grad) is np.ndarray and grad.shape == x.shape
+    ours_alone = alike and grad.base is None and getrefcount(grad) <= UNSHARED  # nobody will miss it
+    if x.size < 1500 or not alike or grad.dtype not in BITS:
+        if ours_alone:
+            np.putmask(grad, kept_out, ZERO.get(grad.dtype, 0))  # in half the time of np.where
+            return grad
+        return np.where(kept_out, ZERO.get(grad.dtype, 0), grad)
+    mask = kept_out.view(np.int8)
+    np.subtract(mask, ONE_BYTE, mask)  # -1, all bits set, where the gradient passes
+    bits = grad.view(BITS[grad.dtype])
+    if ours_alone:  # where it lies, masking is 1.3 times faster
+        np.bitwise_and(bits, mask, bits)
+        return grad
+    return np.bitwise_and(bits, mask).view(grad.dtype)
+
+
+def where(condition, a, b):
+    """Element-wise choice in the type of whichever of a and b is an array."""
+    kind = getattr(a, "dtype", None) or b.dtype
+    return np.where(condition, a, b).astype(kind, copy=False)
+
+
+def within(x, low, high):
+    """1 where x lies in [low, high], bounds included, else 0."""
+    inside = x == x if low is None else x >= low
+    return inside if high is None else inside & (x <= high)
+
+
+def share_of_larger(grad, a, b):
+    """What maximum(a, b) passes back to a: all where a is larger, half where they are equal, else nothing."""
+    return where(a < b, 0.0, where(a == b, grad * 0.5, grad))
+
+
+def raised(base, exponent):
+    """base ** exponent, for arrays."""
+    return power(base, exponent)
+
+
+def number_over(number, x):
+    """A number divided by x; RuntimeError for integers, which PyTorch would have divide in place."""
+    if x.dtype.kind != "f":
+        check_cast(F32, x.dtype)
+    return number / x
+
+
+def one_less(x):
+    """x - 1; RuntimeError for truth values."""
+    return subtract(1, x) if x.dtype.kind == "b" else x - 1
+
+
+def power_grad(grad, base, exponent):
+    """The gradient of base ** number; 0 for the exponent 0, even at 0."""
+    return zeros_like(grad) if exponent == 0 else grad * mul_number(power(base, exponent - 1), exponent)
+
+
+def mul_number(x, number):
+    """A tensor times a number: in PyTorch's formulas this is a node of its own, which has one edge."""
+    return x * number
+
+
+def one_minus(x):
+    """1 - x; on tensors a node of its own kind."""
+    return 1 - x
+
+
+def by_factor(grad, factor):
+    """A gradient times a number; itself for the number 1."""
+    return grad if factor == 1 else mul_number(grad, factor)
+
+
+def sign(x):
+    """-1, 0 or 1, and 0 for NaN."""
+    if x.dtype.kind == "f":
+        return np.where(np.isnan(x), x.dtype.type(0), np.sign(x))
+    return np.sign(x) if x.dtype.kind != "b" else copy(x)
+
+
+sgn = sign
+
+
+def floor_quotient(a, b):
+    """a / b rounded down; RuntimeError for integers divided by zero."""
+    if a.dtype.kind == "f":
+        return np.floor_divide(a, b)
+    sizes_of_both(a, np.asarray(b))
+    truth_refused(a, "\"div_floor_cpu\" not implemented for 'Bool'", NotImplementedError)
+    return integer_quotient(a, b, "floor")
+
+
+def number_power(base, exponent):
+    """A Python number to the power of an array, in the array's type; integers are rounded towards zero."""
+    if exponent.dtype.kind == "f":
+        return np.power(exponent.dtype.type(base), exponent, order="C")
+    if exponent.dtype.kind == "b" and type(base) is bool:
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    exponent = exponent.astype(np.int64)
+    return power(np.full(exponent.shape, int(base) if type(base) is bool else base), exponent)
+
+
+def between(x, low, high):
+    """x limited on both sides by arrays."""
+    truth_refused(x, "\"clamp_cpu\" not implemented for 'Bool'", NotImplementedError)
+    return np.minimum(high, np.maximum(low, x))  # of equal ones x, with its sign of zero
+
+
+def limited(function, x, limit):
+    """x limited on one side, in the type that x and the number have together."""
+    if x.dtype.kind != "f":
+        name = "clamp_min_scalar_cpu" if function is np.maximum else "clamp_max_scalar_cpu"
+        x = x.astype(np.float32) if isinstance(limit, float) else x if isinstance(limit, bool) else x.astype(np.int64)
+        truth_refused(x, f"\"{name}\" not implemented for 'Bool'", NotImplementedError)
+    return function(x, limit).astype(x.dtype)
+
+
+def combined(beta, x, alpha, product):
+    """beta * x + alpha * product, the factors in x's type; for the factor 0 x does not count, though it be NaN."""
+    beta, alpha = (factor if x.dtype.kind == "f" else int(factor) for factor in (beta, alpha))
+    if x.shape != product.shape:
+        broadcast(x, product.shape)  # raises when it does not fit
+    if beta == 0:
+        return alpha * product
+    return np.asarray(beta * x + alpha * product, product.dtype)
+
+
+def integer_quotient(a, b, rounding_mode):
+    """Integers divided and rounded; RuntimeError for a divisor of zero."""
+    if not np.all(b):
+        raise RuntimeError("ZeroDivisionError")
+    down = np.floor_divide(a, b)
+    return down if rounding_mode == "floor" else down + ((down < 0) & (down * b != a))
+
+
+def rounded_quotient(a, b, rounding_mode):
+    """a / b rounded down ("floor") or towards zero ("trunc")."""
+    if a.dtype.kind != "f":
+        sizes_of_both(a, b)
+        truth_refused(a, f"\"div_{rounding_mode}_cpu\" not implemented for 'Bool'", NotImplementedError)
+        return integer_quotient(a, b, rounding_mode)
+    return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
+
+
+def remainder(a, b):
+    """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
+    if a.dtype.kind == "b" and np.asarray(b).dtype.kind == "b":
+        sizes_of_both(a, np.asarray(b))
+        raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
+    if a.dtype.kind != "f" and not np.all(b):
+        raise RuntimeError("ZeroDivisionError")
+    if a.dtype.kind != "f":
+        return np.mod(a, b)
+    rest = np.fmod(a, b)  # keeps the sign of a zero, as PyTorch does
+    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+
+
+def rounded(function, x):
+    """np.floor or one of its relatives; NotImplementedError for truth values."""
+    kernel = f"{function.__name__}_vml_cpu"
+    if x.dtype.kind == "i":
+        return copy(x)
+    return function(truth_refused(x, f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError))
+
+
+def number_power_grad(base, exponent, result):
+    """The slope of number ** x: result * log(number); for the base 0 it is 0 unless the exponent is negative."""
+    if base == 0:
+        return where(exponent >= 0, 0.0, mul_number(result, -math.inf))
+    return mul_number(result, math.log(base) if base > 0 else math.nan)
+
+
+def zero_where(mask, x):
+    """x with 0 where the mask is True."""
+    return np.where(mask, x.dtype.type(0), x)
+
+
+zeroed = zero_where  # of a tensor that nobody else sees: overwritten in place
+
+
+def raise_(x, exponent):
+    """x ** exponent; on tensors in place."""
+    return x**exponent
+
+
+def fmod(a, b):
+    """What is left of a / b rounded towards zero; RuntimeError for integers divided by zero."""
+    if np.ndim(b):
+        sizes_of_both(a, b)
+    truth_refused(a, "\"fmod_cpu\" not implemented for 'Bool'", NotImplementedError)
+    if a.dtype.kind != "f" and not np.all(b):
+        raise RuntimeError("ZeroDivisionError")
+    return np.fmod(a, b)
+
+
+def rounded_to(x, decimals):
+    """x rounded to so many places after the point, or before it when that is negative."""
+    if decimals == 0:
+        return rounded(np.round, x)
+    floats(x, "round_cpu")
+    factor = x.dtype.type(10.0 ** abs(decimals))
+    return np.round(x * factor) / factor if decimals > 0 else np.round(x / factor) * factor
+
+
+def difference(a, b):
+    """a - b, which truth values do not have."""
+    check_difference(a, b)
+    return a - b
+
+
+def inverse_or_zero(x):
+    """1 / x, and 0 for 0."""
+    return where(x == 0, 0.0, 1 / x)
+
+
+def finite(x):
+    """1 where x is neither infinite nor NaN, else 0."""
+    return x - x == 0
+
+
+def logit(x, eps):
+    """log(x / (1 - x)), with x kept eps away from 0 and 1."""
+    x = x if eps is None else np.where(x < eps, x.dtype.type(eps), np.minimum(x, 1 - eps))  # eps may be above 1/2
+    return np.log(x / (1 - x))
+
+
+def logit_backward(grad, x, eps):
+    """The gradient of logit: none where x was cut off, NaN where it is no probability."""
+    if eps is None:
+        return where((x >= 0) & (x <= 1), grad / (x * one_minus(x)), math.nan)
+    return where((x >= eps) & (x <= 1 - eps), grad / (x * one_minus(x)), 0.0)

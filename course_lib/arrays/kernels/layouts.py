@@ -1,0 +1,113 @@
+"""How results lie in memory: in rows, or in the order of an operand; copies that keep a layout.
+
+PyTorch: aten/src/ATen/TensorIterator.cpp, aten/src/ATen/native/Copy.cpp.
+"""
+
+import numpy as np
+
+from course_lib.arrays.kernels.checks import sizes_differ, whole
+from course_lib.arrays.memory import is_dense
+
+
+def in_order_of(first, result):
+    """The result of an operation on several operands, its dimensions in memory in the order of the first operand's.
+
+    PyTorch: aten/src/ATen/TensorIterator.cpp (reorder_dimensions). Where operands disagree NumPy decides otherwise.
+    """
+    if first.shape != result.shape or 0 in first.strides or not result.size:
+        return result
+    inner_first = sorted(range(first.ndim - 1, -1, -1), key=lambda d: (first.strides[d], first.shape[d]))
+    order = inner_first[::-1]
+    laid_out = np.empty([result.shape[d] for d in order], result.dtype).transpose(np.argsort(order))
+    if laid_out.strides == result.strides:
+        return result
+    laid_out[...] = result
+    return laid_out
+
+
+NUMBERS = np.arange(4096)
+
+
+def counting(stop, step=1):
+    """0, step, 2 * step ... below stop. Nobody may write to them: small ones are cut out of one array of numbers."""
+    return NUMBERS[:stop:step] if stop <= len(NUMBERS) else np.arange(0, stop, step)
+
+
+def in_rows(result):
+    """The result of a reduction in row-major order, whatever the order of what was reduced."""
+    return result if result.ndim < 2 or result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+def packed(x):
+    """x in row-major order, with the strides of rows also along dimensions of length 1, for which NumPy takes any."""
+    x = np.ascontiguousarray(x)
+    return x.reshape(-1).reshape(x.shape) if 1 in x.shape else x
+
+
+def laid_out_like(values, x):
+    """Values of x's shape in new memory laid out as x's elements lie; in rows for an expanded array."""
+    if x.flags.c_contiguous or 0 in x.strides:
+        return np.array(values, order="C")
+    result = np.empty_like(x, values.dtype)
+    if 1 in x.shape and is_dense(x):  # NumPy chooses the strides of single elements, PyTorch keeps them
+        steps = [step // x.itemsize * result.itemsize for step in x.strides]
+        result = np.ndarray(x.shape, result.dtype, np.empty(x.size, result.dtype), 0, steps)
+    result[...] = values
+    return result
+
+
+def copy(x):
+    """The same values in memory of their own; the layout is kept when it is dense."""
+    return np.array(x, order="C" if 0 in x.strides else "K") if type(x) is np.ndarray else x
+
+
+def astype(x, dtype):
+    """The values converted to a NumPy type, laid out as they are; in rows when the array is expanded."""
+    return x.astype(dtype, order="C" if 0 in x.strides else "K")
+
+
+def full_like(x, value):
+    """An array like x with one value everywhere."""
+    return np.full(x.shape, whole(getattr(value, "array", value), x.dtype)).astype(x.dtype)
+
+
+def only_number(value, like):
+    """A value without dimensions seen as having the shape and type of `like`; RuntimeError for any other."""
+    if value.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+        )
+    return broadcast_like(value, like)
+
+
+def same_memory(a, b):
+    """True for two arrays that look at the same elements in the same way."""
+    places = [array.__array_interface__["data"] for array in (a, b)]
+    return places[0] == places[1] and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+
+
+def broadcast_like(x, like):
+    """x seen as having the shape and type of `like`; RuntimeError when it does not fit."""
+    if x is like or 0 in like.strides and same_memory(x, like):
+        return like
+    try:
+        shape = np.broadcast_shapes(x.shape, like.shape)
+    except ValueError:
+        raise sizes_differ(like.shape, x.shape) from None
+    if shape != like.shape:
+        raise RuntimeError(f"output with shape {list(like.shape)} doesn't match the broadcast shape {list(shape)}")
+    return np.broadcast_to(x, like.shape).astype(like.dtype, copy=False)
+
+
+def zeros_like(x):
+    return np.zeros_like(x)
+
+
+def zeros_of(x, sizes):
+    """Zeros of a shape, in x's element type."""
+    return np.zeros(sizes, x.dtype)
+
+
+def typed(grad, x):
+    """A gradient in the type of x."""
+    return grad.astype(x.dtype, copy=False)

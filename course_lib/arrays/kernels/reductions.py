@@ -1,0 +1,448 @@
+"""Many numbers made one: sums, means, norms, extremes; and what runs along a dimension: softmax, sorting.
+
+PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp, Sorting.cpp), torch/csrc/autograd/FunctionsManual.cpp.
+
+The first part computes values, the second is what gradient formulas call. A formula runs on arrays, or on tensors when
+the backward pass is itself recorded: see `twin_of` in engine/build.py.
+"""
+
+import math
+import warnings
+
+import numpy as np
+
+from course_lib.arrays.dtypes import of_array as title
+from course_lib.arrays.kernels.checks import floats_only, truth_refused
+from course_lib.arrays.kernels.elementwise import ZERO, mul_number, raise_, sgn, where, zeroed
+from course_lib.arrays.kernels.layouts import counting, in_rows, laid_out_like
+
+
+def running(function, x, dim):
+    """np.cumsum or np.cumprod along a dimension."""
+    if not x.ndim:
+        return np.asarray(x, np.int64 if x.dtype.kind == "b" else x.dtype).copy()
+    result = np.ascontiguousarray(function(x, axis=dim))
+    return result + x.dtype.type(0) if function is np.cumsum and x.dtype.kind == "f" else result  # from 0: never -0.0
+
+
+# Note [Sums of short rows and columns are matrix products]
+# BLAS multiplies a 32 x 16 matrix by a vector of ones in 0.5 µs; np.add.reduce needs 1.5 µs for the same sums. Long
+# rows are left to NumPy, which adds them pairwise and so more exactly.
+
+SHORT = 1024
+ONES = {dtype: np.ones(SHORT, dtype) for dtype in ZERO}  # nobody may write to these
+
+
+def sum_of_all(x):
+    """The sum of all elements."""
+    if type(x) is np.ndarray and x.size <= SHORT and x.dtype in ONES and x.flags.c_contiguous:
+        return x.reshape(-1).dot(ONES[x.dtype][: x.size]) or x.dtype.type()  # the sum of -0.0 is 0.0
+    return np.add.reduce(x, axis=None) or x.dtype.type()
+
+
+def sum_of_rows(x):
+    """The sum of each row of a matrix, as a column."""
+    n = x.shape[1]
+    return x.dot(ONES[x.dtype][:n])[:, None] if n <= SHORT else np.add.reduce(x, axis=1, keepdims=True)
+
+
+def sum_of_columns(x):
+    """The sum of each column of a matrix, as a vector."""
+    n = len(x)
+    return ONES[x.dtype][:n].dot(x) if n <= SHORT and x.dtype in ONES else np.add.reduce(x, axis=0)
+
+
+def largest_of_rows(x):
+    """The largest element of each row of a matrix, as a column: found by argmax, in half the time of np.max."""
+    if x.size and x.flags.c_contiguous:
+        n, width = x.shape
+        places = x.argmax(1)
+        places += counting(n * width, width)
+        return x.take(places)[:, None]
+    return np.maximum.reduce(x, axis=1, keepdims=True, initial=-math.inf)
+
+
+def total(x, dim=None, keepdim=False):
+    """The sum over some dimensions, or all; truth values are counted."""
+    if x.dtype in ONES:
+        if dim is None and not keepdim:
+            return sum_of_all(x)
+        if x.ndim == 2:
+            if dim in (1, (1,)):
+                return sum_of_rows(x) if keepdim else sum_of_rows(x)[:, 0]
+            if dim in (0, (0,)):
+                return sum_of_columns(x)[None] if keepdim else sum_of_columns(x)
+        return in_rows(np.add.reduce(x, axis=dim, keepdims=keepdim))
+    return in_rows(np.add.reduce(x, axis=dim, keepdims=keepdim, dtype=np.int64 if x.dtype.kind in "bi" else None))
+
+
+def mean(x, dim=None, keepdim=False):
+    """The mean over some dimensions, or all; NaN for nothing. RuntimeError for integers."""
+    if x.dtype.kind != "f":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {title(x).title}"
+        )
+    return np.true_divide(total(x, dim, keepdim), x.dtype.type(numel(x.shape, dim)))
+
+
+def extreme_along(x, find, dim, keepdim):
+    """(values, indices) of the first largest or smallest element along one dimension."""
+    if x.ndim == 0:
+        return x.copy(), np.int64(0)
+    if not x.shape[dim]:
+        name = find.__name__.removeprefix("arg")
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    indices = np.expand_dims(find(x, axis=dim), dim)
+    values = np.take_along_axis(x, indices, axis=dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+def softmax(x, dim):
+    """exp(x) divided by its sum along one dimension."""
+    floats_only("softmax", x, dim)
+    if x.ndim == 0:
+        return np.exp(x - x)
+    if not x.size:
+        return np.ascontiguousarray(x)
+    e = np.exp(x - largest(x, dim))
+    result = e / total(e, dim, True)
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+def log_softmax(x, dim):
+    """x minus the logarithm of the sum of its exponentials along one dimension."""
+    floats_only("log_softmax", x, dim)
+    if x.ndim == 0:
+        return x - x
+    if not x.size:
+        return np.ascontiguousarray(x)
+    result = x - largest(x, dim)
+    np.subtract(result, np.log(total(np.exp(result), dim, True)), result)
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+def largest(x, dim):
+    """The largest element along one dimension, which is kept; -inf where there are none."""
+    if dim == 1 and x.ndim == 2:
+        return largest_of_rows(x)
+    return np.maximum.reduce(x, axis=dim, keepdims=True, initial=-math.inf)
+
+
+def restore_dim(x, sizes, dim, keepdim):
+    """A reduced array with the dimensions it lost put back, at length 1."""
+    if keepdim or dim is None or not sizes:
+        return x
+    lost = {d % len(sizes) for d in (dim if isinstance(dim, tuple) else (dim,))}
+    for d in sorted(lost):
+        x = unsqueeze(x, d)
+    return x
+
+
+def mean_grad(grad, sizes, count):
+    """The gradient of a mean: the same for each element, in memory of its own."""
+    result = np.empty(sizes, grad.dtype)
+    result[...] = grad / count
+    return result
+
+
+def unsqueeze(x, dim):
+    """The same with another dimension of length 1; on tensors an operation, with a node."""
+    return x[(slice(None),) * dim + (None,)]
+
+
+def unsqueeze_to(x, sizes, dim=None):
+    """An array with the dimensions of length 1 that it lost put back."""
+    return x.reshape(sizes)
+
+
+def numel(sizes, dim=None):
+    """How many elements a reduction over `dim` puts into one."""
+    if dim is None:
+        return math.prod(sizes)
+    return math.prod(sizes[d] for d in (dim if isinstance(dim, tuple) else (dim,))) if sizes else 1
+
+
+def put_along(grad, sizes, dim, indices, keepdim):
+    """Zeros, with the gradient at the given indices along a dimension."""
+    result = np.zeros(sizes, grad.dtype)
+    if not sizes:
+        return grad
+    if not keepdim:
+        grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
+    np.put_along_axis(result, indices, grad, axis=dim)
+    return result
+
+
+def product(x, dim=None, keepdim=False):
+    """The product over one dimension, or all."""
+    return in_rows(np.multiply.reduce(x, axis=dim if x.ndim else None, keepdims=keepdim))
+
+
+def vector_norm(x, ord, dim, keepdim):
+    """(sum |x| ** ord) ** (1 / ord); the largest and smallest magnitude for ord = inf and -inf."""
+    x = np.abs(x)
+    if not x.size and (ord < 0 or ord == math.inf):
+        check_identity(x, ord, dim)
+    if ord == math.inf:
+        return in_rows(np.max(x, axis=dim, keepdims=keepdim))
+    if ord == -math.inf:
+        return in_rows(np.min(x, axis=dim, keepdims=keepdim))
+    if ord == 2:
+        return np.sqrt(in_rows(np.add.reduce(x * x, axis=dim, keepdims=keepdim)))
+    if ord == 0:
+        return in_rows(np.add.reduce(x != 0, axis=dim, keepdims=keepdim, dtype=x.dtype))
+    return in_rows(np.add.reduce(x**ord, axis=dim, keepdims=keepdim)) ** (1 / ord)
+
+
+def check_identity(x, ord, dim):
+    """RuntimeError for a norm that nothing cannot have, along a dimension that has nothing."""
+    start = f"linalg.vector_norm cannot compute the {ord:g} norm on "
+    if dim is None or len(dim) == x.ndim:
+        raise RuntimeError(start + "an empty tensor because the operation does not have an identity")
+    for axis in dim:
+        if not x.shape[axis]:  # PyTorch's text lacks a blank here
+            raise RuntimeError(
+                f"{start}the dimension {axis}because this dimension is empty and the operation does not have an "
+                "identity"
+            )
+
+
+def extreme(x, function, name):
+    """The largest or smallest of all elements; RuntimeError when there are none."""
+    if x.size == 0:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+            "with the 'dim' argument."
+        )
+    return last_zero(function(x), x)
+
+
+def last_zero(result, x):
+    """A result of 0 with the sign of the last zero in x: the one of equals that PyTorch takes from all elements."""
+    return x[x == 0][-1] if result == 0 and x.dtype.kind == "f" else result
+
+
+def extremes(function, x, dim, keepdim):
+    """np.max or np.min along dimensions; of zeros with different signs the first, as in PyTorch."""
+    result = in_rows(function(x, axis=dim, keepdims=keepdim))
+    if x.dtype.kind != "f" or np.all(result):
+        return result
+    rest = [d for d in range(x.ndim) if d not in dim]
+    lines = x.transpose(*rest, *dim).reshape([x.shape[d] for d in rest] + [-1])
+    first = np.take_along_axis(lines, np.argmax(lines == 0, -1)[..., None], -1).reshape(result.shape)
+    return np.where(result == 0, first, result)[()]
+
+
+def sort(x, dim, descending):
+    """(values, indices) in order along one dimension; equal elements keep their order."""
+    if x.ndim == 0:
+        return x.copy(), np.int64(0)
+    if descending:
+        backwards = x.shape[dim] - 1 - np.argsort(np.flip(x, dim), axis=dim, kind="stable")
+        indices = np.array(np.flip(backwards, dim), order="C")
+    else:
+        indices = np.argsort(x, axis=dim, kind="stable")
+    values = np.take_along_axis(x, indices, axis=dim)
+    in_rows = x.flags.c_contiguous and indices.flags.c_contiguous
+    return laid_out_like(values, x), indices if in_rows else laid_out_like(indices, x)
+
+
+def topk(x, k, dim, largest):
+    """(values, indices) of the k largest or smallest elements along one dimension, in order.
+
+    Which of equals are taken, and in which order, is PyTorch's choice: see selection.py.
+    """
+    if k > (x.shape[dim] if x.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    truth_refused(x, "topk does not support bool dtypes on CPU")
+    if x.ndim == 0:
+        return sort(x, dim, largest)
+    lines = np.moveaxis(x, dim, -1)
+    ordered, places = sort(lines, -1, largest)
+    places, ordered = places[..., :k], ordered[..., : k + 1]
+    equal = (ordered[..., 1:] == ordered[..., :-1]) | np.isnan(ordered[..., 1:])
+    if equal.any():
+        from course_lib.arrays.selection import first_in_order  # seldom needed
+
+        for line in np.argwhere(equal.any(-1)):
+            places[tuple(line)] = first_in_order(lines[tuple(line)].tolist(), k, largest)
+    indices = np.ascontiguousarray(np.moveaxis(places, -1, dim))
+    return np.take_along_axis(x, indices, axis=dim), indices
+
+
+def logsumexp(x, dim, keepdim):
+    """log(sum(exp(x))), computed from the largest element so that nothing overflows."""
+    top = np.max(x, axis=dim, keepdims=True, initial=-math.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    result = np.log(np.add.reduce(np.exp(x - top), axis=dim, keepdims=True)) + top
+    return in_rows(result.astype(x.dtype) if keepdim else result.astype(x.dtype).squeeze(dim))
+
+
+def spread(function, x, dim, correction, keepdim):
+    """The variance or standard deviation; RuntimeError for integers."""
+    if x.dtype.kind != "f":
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    how = {"axis": dim, "dtype": np.float64, "ddof": correction, "keepdims": keepdim}  # squares may overflow float32
+    results = math.prod(n for axis, n in enumerate(x.shape) if dim is not None and axis not in dim)
+    if results and x.size // results > correction:
+        return in_rows(function(x, **how).astype(x.dtype))
+    warnings.warn(
+        f"{function.__name__}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+        "factor (input numel divided by output numel).", stacklevel=5,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy says it in its own words
+        return in_rows(function(x, **how).astype(x.dtype))
+
+
+def prod_grad(grad, x, result):
+    """The gradient of the product of all elements: none at all when there are two zeros, though it be infinite."""
+    return np.zeros_like(x) if np.sum(x == 0) > 1 else grad * products_of_others(x, result, None)
+
+
+def products_of_others(x, result, dim):
+    """For each element the product of all the others (along one dimension, or all): result / x unless x has zeros."""
+    if x.ndim == 0:
+        return np.ones_like(x)
+    if x.all():
+        return result / x
+    line = x.reshape(1, -1) if dim is None else np.moveaxis(x, dim, -1)
+    ones = np.ones_like(line[..., :1])
+    before = np.cumprod(np.concatenate([ones, line[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([ones, line[..., :0:-1]], -1), -1)[..., ::-1]
+    others = before * after
+    return others.reshape(x.shape) if dim is None else np.moveaxis(others, -1, dim)
+
+
+def cumprod_grad(grad, x, result, dim):
+    """The gradient of a running product: where x has zeros, nothing that comes after the first one counts before it."""
+    if x.size <= 1 or x.shape[dim] == 1:
+        return grad
+    if x.all():
+        return (np.flip(np.cumsum(np.flip(result * grad, dim), dim), dim) + 0) / x  # a sum is never -0.0
+    line, g, products = (np.moveaxis(a, dim, -1) for a in (x, grad, result))
+    zeros = np.cumsum(line == 0, -1)
+    before, until_second, first = zeros == 0, zeros == 1, (zeros == 1) & (line == 0)
+    sums = np.flip(np.cumsum(np.flip(np.where(before, products * g, 0), -1), -1), -1) + 0
+    others = np.cumprod(np.where(until_second & ~first, line, 1), -1) * np.where(until_second, g, 0)
+    of_first = np.concatenate([np.ones_like(line[..., :1]), products[..., :-1]], -1) * np.sum(others, -1, keepdims=True)
+    return np.moveaxis(np.where(before, sums / line, np.where(first, of_first, 0)).astype(x.dtype), -1, dim)
+
+
+def deviations(x, dim):
+    """Each element minus the mean over `dim`."""
+    return x - np.mean(x, axis=dim, keepdims=True) if x.size else x
+
+
+def std_grad(grad, x, result, dim, correction, keepdim):
+    """The gradient of the standard deviation; 0 where all values are equal."""
+    scale = grad / mul_number(result, 2)
+    scale = zeroed(result == 0, scale)
+    return var_grad(scale, x, dim, correction, keepdim)
+
+
+def var_grad(grad, x, dim, correction, keepdim):
+    """The gradient of the variance; of too few elements it is NaN, or infinite where they differ."""
+    grad, n = restore_dim(grad, x.shape, dim, keepdim), numel(x.shape, dim) - correction
+    if n <= 0 and (dim is None or not x.ndim):
+        return grad * no_deviations(x)
+    return mul_number(grad, 2 / n if n else math.inf) * deviations(x, dim)
+
+
+def no_deviations(x):
+    """The slope of the variance of all elements where that is no number."""
+    return np.where(x == np.mean(x), x.dtype.type(math.nan), x.dtype.type(math.inf)) if x.size else x
+
+
+def norm_grad(grad, x, result, ord, dim, keepdim):
+    """The gradient of a vector norm; 0 at 0, where the norm has no slope of its own."""
+    grad, result = restore_dim(grad, x.shape, dim, keepdim), restore_dim(result, x.shape, dim, keepdim)
+    if ord == 2:
+        return grad * zeroed(result == 0, x / result)
+    if ord == 1:
+        return sgn(x) * grad
+    if ord == 0:
+        return None
+    if ord in (math.inf, -math.inf):
+        return sgn(x) * share_of_largest(grad, x, result, dim)
+    if ord < 1:
+        return sgn(x) * zeroed(x == 0, raise_(abs(x), ord - 1)) * grad * result ** (1 - ord)
+    slope = sgn(x) * raise_(abs(x), ord - 1) if ord < 2 else x * raise_(abs(x), ord - 2)
+    return slope * zeroed(result == 0, grad / result ** (ord - 1))
+
+
+def share_of_largest(grad, x, result, dim):
+    """The gradient shared by the elements that have the magnitude of the result, or are no number; 0 for the others."""
+    equal, count = largest_of(x, result, dim)
+    return grad * (equal / count).astype(x.dtype)
+
+
+def largest_of(x, result, dim):
+    """(where the elements have the magnitude of the result, or are no number; how many they are)."""
+    equal = (np.abs(x) == result) | np.isnan(x)
+    return equal, np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+
+
+def equal_to_extreme(x, result, dim, keepdim):
+    """Where x attains its extreme value; NaN counts as attained in an extreme of all elements."""
+    if dim is None and np.isnan(result):
+        return np.isnan(x)
+    return x == restore_dim(result, x.shape, dim, keepdim)
+
+
+def share_among_equals(grad, x, result, dim, keepdim):
+    """The gradient of an extreme value, divided equally among the elements that attain it; NaN where none does.
+
+    That of an extreme of all elements reaches no others, not even as NaN.
+    """
+    equal = equal_to_extreme(x, result, dim, keepdim)
+    count = np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
+    if dim is None:
+        return where(equal, grad / count.astype(grad.dtype), 0.0)
+    return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
+
+
+def median(x):
+    """The lower of the middle elements; NaN when there is one."""
+    if not x.size:  # what NaN becomes in other types
+        return np.asarray({"f": np.nan, "i": np.iinfo(np.int64).min, "b": True}[x.dtype.kind], x.dtype)
+    truth_refused(x, "\"median_cpu\" not implemented for 'Bool'", NotImplementedError)
+    if x.dtype.kind == "f" and np.isnan(x).any():
+        return np.asarray(np.nan, x.dtype)
+    return np.sort(x, axis=None)[(x.size - 1) // 2]
+
+
+def median_along(x, dim, keepdim):
+    """(the lower of the middle elements along a dimension, where it stands)."""
+    truth_refused(x, "\"median_out\" not implemented for 'Bool'", NotImplementedError)
+    return in_order(x, (x.shape[dim] - 1) // 2 if x.ndim else 0, dim, keepdim)
+
+
+def kthvalue(x, k, dim, keepdim):
+    """(the k-th smallest element along a dimension, where it stands)."""
+    if x.ndim:
+        truth_refused(x, "\"kthvalue_cpu\" not implemented for 'Bool'", NotImplementedError)
+    values, places = in_order(x, k - 1, dim, True)
+    if x.ndim and (np.sum(x == values, axis=dim, keepdims=True) > 1).any():  # which of equals, is PyTorch's choice
+        from course_lib.arrays.selection import quick_select
+
+        lines, found = np.moveaxis(x, dim, -1), np.moveaxis(places, dim, -1)
+        for line in np.ndindex(lines.shape[:-1]):
+            found[line] = quick_select(lines[line].tolist(), k - 1)
+    return (values, places) if keepdim or not x.ndim else (np.squeeze(values, dim), np.squeeze(places, dim))
+
+
+def in_order(x, number, dim, keepdim):
+    """(the element that has `number` others below it along a dimension, where it stands)."""
+    if not x.ndim:
+        return x.copy(), np.int64(0)
+    order = np.argsort(x, axis=dim, kind="stable")
+    place = np.take(order, [number], axis=dim)
+    values = np.take_along_axis(x, place, dim)
+    return (values, place) if keepdim else (np.squeeze(values, dim), np.squeeze(place, dim))
+
+
+def sum_of(x):
+    """The sum of all elements."""
+    return total(x)

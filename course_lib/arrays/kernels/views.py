@@ -1,0 +1,320 @@
+"""Looking at the same memory in another way, and the gradients that undo it.
+
+PyTorch: aten/src/ATen/native/TensorShape.cpp, torch/csrc/autograd/FunctionsManual.cpp.
+
+The first part computes values, the second is what gradient formulas call. A formula runs on arrays, or on tensors when
+the backward pass is itself recorded: see `twin_of` in engine/build.py.
+"""
+
+import math
+
+import numpy as np
+
+from course_lib.arrays.dtypes import BOOL
+from course_lib.arrays.dtypes import of_array as title
+from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_of
+from course_lib.arrays.memory import Storage
+
+
+def copy_of_gradient(x):
+    """The same for a gradient, of which elements that share a place go on sharing one: nobody may write to it."""
+    if type(x) is not np.ndarray or 0 not in x.strides:
+        return copy(x)
+    once = x[tuple(slice(None) if step else slice(1) for step in x.strides)]
+    return expand(copy(once), x.shape)
+
+
+def view(x, shape):
+    """The same memory with another shape; RuntimeError when that needs a copy."""
+    shape = complete_shape(x.size, shape)
+    if x.flags.c_contiguous:
+        return x.reshape(shape)
+    try:
+        return x.view().reshape(shape, copy=False)
+    except ValueError:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            "two contiguous subspaces). Use .reshape(...) instead."
+        ) from None
+
+
+def complete_shape(size, shape):
+    """The shape with -1 worked out; RuntimeError when the number of elements does not fit."""
+    shape = tuple([int(n) for n in shape])
+    if math.prod(shape) == size and min(shape, default=0) >= 0:
+        return shape
+    for d, n in enumerate(shape):
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} at index {d} of shape {list(shape)}")
+    if shape.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = math.prod(n for n in shape if n != -1)
+    if -1 in shape and known and size % known == 0:
+        return tuple(size // known if n == -1 else n for n in shape)
+    if -1 in shape and known == 0 and size == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    if -1 in shape or known != size:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+    return shape
+
+
+def copy_shaped(x, shape):
+    """The elements in row-major order in another shape; only used on memory that nobody else sees."""
+    return np.ascontiguousarray(x).reshape(complete_shape(x.size, shape))
+
+
+def swap(x, dim0, dim1):
+    """Two dimensions exchanged; a number is its own transpose."""
+    return x.swapaxes(dim0, dim1) if x.ndim else np.asarray(x)[...]
+
+
+def add_dim(x, dim):
+    """x with a new dimension of length 1."""
+    return x.reshape((*x.shape[:dim], 1, *x.shape[dim:]))
+
+
+def squeeze(x, dim=None):
+    """x without dimensions of length 1: all of them, or those named."""
+    if dim is None:
+        return x.squeeze()
+    return np.squeeze(x, tuple(d for d in (dim if isinstance(dim, tuple) else (dim,)) if x.ndim and x.shape[d] == 1))
+
+
+def broadcast(x, sizes):
+    """x seen with dimensions repeated; -1 keeps a length. RuntimeError when the lengths do not fit.
+
+    PyTorch: aten/src/ATen/ExpandUtils.cpp (inferExpandGeometry). np.broadcast_to gives dimensions of length 1 other
+    strides, and takes ten times as long.
+    """
+    x, sizes = np.asarray(x), [int(n) for n in sizes]
+    shape, strides, lead = x.shape, x.strides, len(sizes) - x.ndim
+    if lead < 0:
+        kind = "CPUBoolType" if x.dtype is BOOL else title(x).tensor_type
+        raise RuntimeError(
+            f"expand({kind}{{{list(shape)}}}, size={sizes}): the number of sizes provided ({len(sizes)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({x.ndim})"
+        )
+    wanted, steps, step_of_new = list(sizes), [0] * len(sizes), x.itemsize if x.ndim else 0
+    for d in range(len(sizes) - 1, -1, -1):
+        n, steps[d] = (shape[d - lead], strides[d - lead]) if d >= lead else (1, step_of_new)
+        if sizes[d] == -1 and d >= lead:
+            wanted[d] = n
+        elif sizes[d] != n:
+            steps[d] = 0
+            size = f"The expanded size of the tensor ({sizes[d]})"
+            if sizes[d] < 0 and d < lead:
+                raise RuntimeError(f"{size} isn't allowed in a leading, non-existing dimension {d}")
+            if n != 1 or sizes[d] < 0:
+                raise RuntimeError(
+                    f"{size} must match the existing size ({n}) at non-singleton dimension {d}.  Target sizes: "
+                    f"{sizes}.  Tensor sizes: {list(shape)}"
+                )
+        step_of_new = wanted[d] * steps[d]
+    if x.flags.c_contiguous and x.size and 0 not in wanted:
+        return np.ndarray(wanted, x.dtype, x, 0, steps)
+    return np.lib.stride_tricks.as_strided(x, wanted, steps)
+
+
+def take_index(x, dim, index):
+    """x at one place along a dimension; a view."""
+    return x[(slice(None),) * dim + (index,) + (...,)]
+
+
+def take_slice(x, dim, start, end, step):
+    """x between two places along a dimension; a view."""
+    return x[(slice(None),) * dim + (slice(start, end, step),)]
+
+
+def unbind(x, dim):
+    """One view for each place along a dimension."""
+    return [take_index(x, dim, i) for i in range(x.shape[dim])]
+
+
+def expand(x, sizes):
+    """x repeated to a shape without a copy: who would write to such a gradient is refused, as in PyTorch."""
+    x = np.asarray(x)
+    lead = len(sizes) - x.ndim
+    steps = tuple(0 if d < lead or x.shape[d - lead] != n else x.strides[d - lead] for d, n in enumerate(sizes))
+    return np.ndarray(sizes, x.dtype, x, 0, steps) if x.flags.c_contiguous else np.broadcast_to(x, sizes)
+
+
+def reshape(x, sizes):
+    return x.reshape(sizes)
+
+
+def inverse_order(dims):
+    """The permutation that undoes another."""
+    order = [0] * len(dims)
+    for place, d in enumerate(dims):
+        order[d % len(dims)] = place
+    return tuple(order)
+
+
+def squeeze_dim(x, dim):
+    return np.squeeze(x, dim)
+
+
+def sum_to(x, sizes):
+    """x summed over the dimensions along which `sizes` was expanded."""
+    lead = x.ndim - len(sizes)
+    extra = tuple(range(lead)) + tuple(d + lead for d, n in enumerate(sizes) if n == 1 and x.shape[d + lead] != 1)
+    return np.add.reduce(x, axis=extra, keepdims=True).reshape(sizes) if extra else x.reshape(sizes)
+
+
+def slice_of(start, end, step):
+    return slice(start, end, step)
+
+
+def place(grad, sizes, dim, where):
+    """Zeros, with the gradient at one index or slice of a dimension."""
+    result = zeros_of(grad, sizes)
+    result[(slice(None),) * dim + (where,)] = grad
+    return result
+
+
+def stack_grads(grads, sizes, dim):
+    """The gradients of all outputs of unbind, zeros for those that got none, put together."""
+    known = next(g for g in grads if g is not None)
+    result = np.zeros(sizes, known.dtype)
+    pieces = np.moveaxis(result, dim, 0)  # a view: what is put there is in the result
+    for number, g in enumerate(grads):
+        if g is not None:
+            pieces[number] = g
+    return result
+
+
+def flip(x, dims):
+    """The elements in reverse order along dimensions, in new memory."""
+    return laid_out_like(np.flip(x, dims) if x.ndim else x, x)
+
+
+def as_strided(x, size, stride, offset):
+    """A view of the storage behind x, by shape, steps and beginning in elements."""
+    steps = [step * x.itemsize for step in stride]
+    return np.ndarray(size, x.dtype, Storage(x).array.ravel(order="K"), offset * x.itemsize, steps)
+
+
+def windows_along(x, dim, size, step):
+    """All windows of a dimension, as the last dimension; a view that can be written to."""
+    steps = list(x.strides)
+    steps[dim] *= step
+    shape = list(x.shape)
+    shape[dim] = (x.shape[dim] - size) // step + 1
+    return np.lib.stride_tricks.as_strided(x, (*shape, size), (*steps, x.strides[dim]))
+
+
+def diagonal(x, offset, dim1, dim2):
+    """The diagonal of two dimensions, as the last dimension; a view that can be written to."""
+    result = np.diagonal(x, offset, dim1, dim2)
+    result.flags.writeable = True
+    return result
+
+
+def split(x, split_size, dim):
+    """Views of pieces along a dimension: of equal length (the last may be shorter), or of the lengths given."""
+    length = x.shape[dim]
+    if isinstance(split_size, int):
+        starts = list(range(0, length, split_size)) or [0]
+        return [take_slice(x, dim, s, min(s + split_size, length), 1) for s in starts]
+    ends = np.cumsum(split_size)
+    return [take_slice(x, dim, end - n, end, 1) for n, end in zip(split_size, ends, strict=True)]
+
+
+def back_from_windows(grad, sizes, dim, size, step):
+    """The gradient of windows of a dimension, added back at the places that each window looked at."""
+    whole = windows_along(np.arange(math.prod(sizes)).reshape(sizes), dim, size, step)
+    return add_at_places(grad, whole, math.prod(sizes)).reshape(sizes)
+
+
+def back_from_strides(grad, sizes, strides, size, stride, ahead):
+    """The gradient of a view by strides, added back at the places it looked at, and read as the input was laid out.
+
+    ahead: how far the view begins after the input. Elements of the input that lie in one place share its gradient.
+    """
+    seen, own = places_of(size, stride) + max(ahead, 0), places_of(sizes, strides) + max(-ahead, 0)
+    whole = add_at_places(grad, seen, max(seen.max(initial=0), own.max(initial=0)) + 1)
+    times = np.bincount(own.reshape(-1))
+    result = pick_places(whole, own)
+    return shared(result, times[own]) if times.max(initial=0) > 1 else result
+
+
+def places_of(sizes, strides):
+    """Where in memory the elements of a tensor lie, counted from its first."""
+    return sum((np.arange(n).reshape(-1, *[1] * (len(sizes) - d - 1)) * step
+                for d, (n, step) in enumerate(zip(sizes, strides, strict=True))), np.zeros(sizes, np.int64))
+
+
+def add_at_places(grad, places, length):
+    """A line of zeros with the gradient added at the places of its elements."""
+    whole = np.zeros(length, grad.dtype)
+    np.add.at(whole, places, grad)
+    return whole
+
+
+def pick_places(x, places):
+    return x[places]
+
+
+def shared(x, times):
+    """x divided by counts."""
+    return x / times.astype(x.dtype)
+
+
+def place_diagonal(grad, sizes, offset, dim1, dim2):
+    """Zeros, with the gradient on a diagonal."""
+    result = zeros_of(grad, sizes)
+    diagonal(result, offset, dim1, dim2)[...] = grad
+    return result
+
+
+def cat_grads(grads, sizes, split_size, dim):
+    """The gradients of all pieces of split, zeros for those that got none, put together."""
+    known = next(g for g in grads if g is not None)
+    lengths = piece_lengths(sizes[dim], split_size)
+    pieces = []
+    for g, n in zip(grads, lengths, strict=True):
+        pieces.append(np.zeros(sizes[:dim] + (n,) + sizes[dim + 1 :], known.dtype) if g is None else g)
+    return np.concatenate(pieces, dim)
+
+
+def piece_lengths(length, split_size):
+    """The lengths of the pieces that split makes."""
+    if not isinstance(split_size, int):
+        return list(split_size)
+    return [min(split_size, length - s) for s in range(0, length, split_size)] or [0]
+
+
+def sum_repeats(grad, sizes, repeats):
+    """The gradient of repeat: the sum over all copies."""
+    padded = (1,) * (len(repeats) - len(sizes)) + tuple(sizes)
+    if 0 in repeats:
+        return zeros_of(grad, sizes)
+    paired = [n for pair in zip(repeats, padded, strict=True) for n in pair]
+    return grad.reshape(tuple(paired)).sum(tuple(range(0, len(paired), 2))).reshape(sizes)
+
+
+def rolled(x, shifts, dims):
+    """The elements moved along dimensions, or along all of them as one."""
+    return np.roll(np.ascontiguousarray(x), shifts if dims else shifts[0], dims or None) if x.ndim else x.copy()
+
+
+def roll_back(grad, shifts, dims):
+    """The gradients moved back."""
+    return rolled(grad, tuple([-shift for shift in shifts]), dims)
+
+
+def on_diagonal(x, offset, dim1, dim2):
+    """Zeros with one dimension more, and the last dimension of x on a diagonal of two of them."""
+    n = x.shape[-1] + abs(offset)
+    sizes = list(x.shape[:-1])
+    for dim in sorted((dim1, dim2)):
+        sizes.insert(dim, n)
+    return place_diagonal(x, tuple(sizes), offset, dim1, dim2)
+
+
+def shorter_side(sizes):
+    """The shape of a matrix's diagonal."""
+    return (min(sizes),)

@@ -1,0 +1,304 @@
+"""Sums, products, powers, quotients, limits: `add`, `pow`, `clamp` and the like, over rows of the table.
+
+PyTorch: aten/src/ATen/native (BinaryOps.cpp, Pow.cpp, TensorCompare.cpp).
+"""
+
+import numpy as np
+
+from course_lib.arrays import dtypes
+from course_lib.arrays.kernels import floor_quotient
+from course_lib.arrays.memory import check_cast
+from course_lib.engine import grad_mode, views
+from course_lib.engine.arguments import (
+    broadcast_error,
+    number,
+    number_of,
+    operands,
+    promote,
+    rank,
+    tensor_of_number,
+    type_name,
+)
+from course_lib.engine.build import rows
+from course_lib.engine.grad_mode import OFF, state
+from course_lib.engine.tensor import Tensor, new_tensor
+from course_lib.engine.views import gradient_edge, requires_grad
+from course_lib.surface.functions.results import checked, show_edges, store, without_derivative, without_gradient
+
+ONE_LIMIT = {"clamp_lower": (0, 1, None), "clamp_upper": (0, None, 1)}  # rows of two inputs, for a node of three
+
+
+def add(input, other, *, alpha=1, out=None):
+    """input + alpha * other."""
+    plain = alpha == 1 and alpha is not True
+    result = checked("add", other, rows.add(input, other) if plain else rows.add_scaled(input, other, alpha))
+    return result if out is None else store("add", out, result, input, other)
+
+
+def sub(input, other, *, alpha=1, out=None):
+    """input - alpha * other."""
+    plain = alpha == 1 and alpha is not True
+    result = checked("sub", other, rows.sub(input, other) if plain else rows.sub_scaled(input, other, alpha))
+    return result if out is None else store("sub", out, result, input, other)
+
+
+def mul(input, other, *, out=None):
+    """input * other."""
+    result = checked("mul", other, rows.mul(input, other))
+    return result if out is None else store("mul", out, result, input, other)
+
+
+def fits(input, other):
+    """True for two tensors of one floating type and shape."""
+    one, two = input.array, other.array
+    return one.dtype is two.dtype and one.shape == two.shape and one.dtype.kind == "f"
+
+
+def add_(input, other, *, alpha=1):
+    """Add alpha * other to the tensor's own memory."""
+    plain = alpha == 1 and alpha is not True
+    if type(alpha) is float and state.recording == OFF and type(other) is Tensor and fits(input, other):
+        plain, other = True, new_tensor(alpha * other.array)  # how an optimizer steps: one array less than by the row
+    return checked("add_", other, rows.add_(input, other) if plain else rows.add_scaled_(input, other, alpha))
+
+
+def sub_(input, other, *, alpha=1):
+    """Subtract alpha * other from the tensor's own memory."""
+    plain = alpha == 1 and alpha is not True
+    if type(alpha) is float and state.recording == OFF and type(other) is Tensor and fits(input, other):
+        plain, other = True, new_tensor(alpha * other.array)  # how an optimizer steps: one array less than by the row
+    return checked("sub_", other, rows.sub_(input, other) if plain else rows.sub_scaled_(input, other, alpha))
+
+
+def mul_(input, other):
+    """Multiply the tensor's own memory."""
+    return checked("mul_", other, rows.mul_(input, other))
+
+
+def div_(input, other, *, rounding_mode=None):
+    """Divide the tensor's own memory."""
+    if rounding_mode is not None:
+        return rows.div_rounded_(input, other, known_rounding(rounding_mode))
+    return checked("div_", other, rows.div_(input, other))
+
+
+def div(input, other, *, rounding_mode=None):
+    """input / other; rounded down ("floor") or towards zero ("trunc") on request."""
+    if rounding_mode is None:
+        return checked("div", other, rows.div(input, other))
+    return rows.div_rounded(input, other, known_rounding(rounding_mode))
+
+
+def known_rounding(mode):
+    """The mode; RuntimeError when there is no such."""
+    if mode not in ("floor", "trunc"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+    return mode
+
+
+def pow(input, exponent):
+    """input ** exponent, where either may be a number."""
+    if not isinstance(exponent, Tensor):
+        if type(exponent) is not int:
+            exponent = plain_number("** or pow()", exponent)
+            if type(exponent) is float and input.array.dtype.kind != "f":
+                input = input.to(dtypes.default)
+        if input.array.dtype.kind == "b" and not isinstance(exponent, bool):
+            input = input.long()
+        return rows.pow_number(input, exponent)
+    if not isinstance(input, Tensor):
+        if exponent.array.dtype.kind != "f" and isinstance(input, float):
+            exponent = exponent.to(dtypes.default)
+        return rows.number_pow(input, exponent)
+    return rows.pow_tensor(input, exponent)
+
+
+def plain_number(operator, value):
+    """A number as Python's, so that NumPy's do not widen the result; TypeError for what is no number."""
+    value = number_of(value)
+    if not isinstance(value, int | float):
+        raise TypeError(f"unsupported operand type(s) for {operator}: 'Tensor' and '{type(value).__name__}'")
+    return value
+
+
+def pow_(input, exponent):
+    """Raise the tensor's own memory to a power."""
+    exponent = number_of(exponent)
+    if input.array.dtype.kind == "b" and type(exponent) is int:
+        check_cast(dtypes.I64, input.array.dtype)
+    if isinstance(exponent, float) and input.array.dtype.kind != "f":
+        check_cast(dtypes.F32, input.array.dtype)
+    return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
+
+
+def lerp(input, end, weight):
+    """The way from input to end, as far as weight (a number or a tensor) says."""
+    return rows.lerp_tensor(input, end, weight) if isinstance(weight, Tensor) else rows.lerp(input, end, weight)
+
+
+def lerp_(input, end, weight):
+    """The same in the tensor's own memory."""
+    return rows.lerp_tensor_(input, end, weight) if isinstance(weight, Tensor) else rows.lerp_(input, end, weight)
+
+
+def square(input):
+    """input ** 2."""
+    return pow(input, 2)
+
+
+LIMITS = frozenset({int, float, bool, type(None)})
+
+
+def clamp(input, min=None, max=None):
+    """input limited to [min, max]; tensors as limits are compared element by element."""
+    operation, limits = clamp_operation(min, max)
+    result = getattr(rows, operation)(input, *limits)
+    return show_edges(result, "ClampBackward0", *ONE_LIMIT[operation]) if operation in ONE_LIMIT else result
+
+
+def clamp_(input, min=None, max=None):
+    """Limit the tensor's own memory to [min, max]."""
+    operation, limits = clamp_operation(min, max)
+    if operation not in ONE_LIMIT:
+        return getattr(rows, operation + "_")(input, *limits)
+    before = input.node
+    result = getattr(rows, operation + "_")(input, *limits)
+    return result if result.node is before else show_edges(result, "ClampBackward0", *ONE_LIMIT[operation])
+
+
+def clamp_operation(min, max):
+    """The row that limits by these, numbers or tensors, and its arguments; TypeError for one of each."""
+    if type(min) in LIMITS and type(max) in LIMITS:
+        return "clamp", (min, max)
+    min, max = (number_of(limit) for limit in (min, max))
+    tensors = [limit for limit in (min, max) if isinstance(limit, Tensor)]
+    if not tensors:
+        return "clamp", (min, max)
+    if len(tensors) == 2:
+        return "clamp_tensors", (min, max)
+    if max is None:
+        return "clamp_lower", (min,)
+    if min is None:
+        return "clamp_upper", (max,)
+    if tensors[0].array.ndim == 0:
+        return "clamp", [limit.item() if isinstance(limit, Tensor) else limit for limit in (min, max)]
+    got = f"(Tensor, {type_name(min)}, {type_name(max)})"
+    raise TypeError(f"clamp() received an invalid combination of arguments - got {got}, but expected one of:")
+
+
+clip, true_divide = clamp, div
+
+
+def clamp_min(input, min):
+    """input, or min where that is larger."""
+    return rows.clamp_min_tensor(input, min) if isinstance(min, Tensor) else rows.clamp_min(input, min)
+
+
+def clamp_min_(input, min):
+    """The same in the tensor's own memory."""
+    return rows.clamp_min_tensor_(input, min) if isinstance(min, Tensor) else rows.clamp_min_(input, min)
+
+
+def clamp_max(input, max):
+    """input, or max where that is smaller."""
+    return rows.clamp_max_tensor(input, max) if isinstance(max, Tensor) else rows.clamp_max(input, max)
+
+
+def round(input, *, decimals=None):
+    """The nearest whole number, of two equally near ones the even; or so many decimals kept."""
+    return rows.round(input) if decimals is None else rows.round_decimals(input, decimals)
+
+
+def round_(input, *, decimals=None):
+    """The tensor's own memory rounded."""
+    return rows.round_(input) if decimals is None else rows.round_decimals_(input, decimals)
+
+
+def remainder(input, other):
+    """What is left of input after rounding input / other down."""
+    if not isinstance(input, Tensor):
+        return other.__rmod__(input)
+    if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
+        return rows.remainder(input, other)
+    if type(other) is not int:
+        other = plain_number("%", other)
+        if isinstance(other, float) and input.array.dtype.kind != "f":
+            input = input.to(dtypes.default)
+    return rows.remainder_number(input, other)
+
+
+def remainder_(input, other):
+    """The remainder in the tensor's own memory."""
+    if isinstance(other, float) and input.array.dtype.kind != "f":
+        check_cast(dtypes.F32, input.array.dtype)
+    return rows.remainder_(input, other) if isinstance(other, Tensor) else rows.remainder_number_(input, other)
+
+
+def floor_divide(input, other):
+    """input / other, rounded down."""
+    if not (isinstance(input, Tensor) or isinstance(other, Tensor)):
+        input = tensor_of_number(input)
+    return input // other
+
+
+def fmod(input, other):
+    """What is left of input after rounding input / other towards zero."""
+    if not isinstance(input, Tensor):
+        got = f"({type_name(input)}, {type_name(other)})"
+        raise TypeError(f"fmod() received an invalid combination of arguments - got {got}, but expected one of:")
+    if not isinstance(other, Tensor):
+        other = plain_number("%", other)
+    if input.array.dtype.kind != "f" and isinstance(other, float):
+        input = input.to(dtypes.default)
+    if input.array.dtype.kind == "b" and not isinstance(other, bool | Tensor):
+        input = input.to(dtypes.int64)
+    if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
+        return rows.fmod(input, other)
+    return rows.fmod_number(input, other)
+
+
+def result_type(tensor1, tensor2):
+    """The dtype of a result made of two operands, tensors or numbers."""
+    pairs = [
+        (t.array.dtype, rank(t)) if isinstance(t, Tensor) else (dtypes.of_number(t), 0) for t in (tensor1, tensor2)
+    ]
+    return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type(pairs))]
+
+
+def promote_types(type1, type2):
+    """The smallest dtype that holds the elements of both."""
+    return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type([(type1.numpy, 2), (type2.numpy, 2)]))]
+
+
+def quotient_rounded_down(self, other, in_place):
+    """self / other rounded down, as a new tensor or over self."""
+    self, other = operands("floor_divide", self, other)
+    tracked = state.recording > 0 and (requires_grad(self) or requires_grad(other))
+    if in_place:
+        views.check_in_place(self, tracked)
+    edges = (gradient_edge(self, other), gradient_edge(other, self)) if tracked else ()
+    edges = tuple(edge for edge in edges if edge is not None)  # as PyTorch does where there is no derivative
+    tracked = bool(edges)  # none for inference tensors only
+    try:
+        values = floor_quotient(*promote(self, other))
+    except ValueError:
+        raise broadcast_error(self, other) from None
+    if in_place:
+        views.write(self, values, other)
+        if tracked:
+            views.rebase_history(self, without_derivative("aten::floor_divide_", edges))
+        return self
+    result = without_gradient(values)
+    if tracked:
+        result.node = without_derivative("aten::floor_divide", edges)
+    return result
+
+
+def remainder_of_number(value, other):
+    """A number's remainder, which has no derivative in PyTorch."""
+    with grad_mode.AutoGradMode(False):
+        result = rows.remainder(number(value, other), other)
+    edge = gradient_edge(other) if state.recording > 0 else None
+    if edge is not None:
+        result.node = without_derivative("aten::remainder", (edge,))
+    return result

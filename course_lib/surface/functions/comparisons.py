@@ -1,0 +1,187 @@
+"""Comparisons, truth values and bits: nothing here has a gradient.
+
+PyTorch: aten/src/ATen/native (BinaryOps.cpp, TensorCompare.cpp).
+"""
+
+import numpy as np
+
+from course_lib.arrays import dtypes, kernels
+from course_lib.arrays.memory import check_cast, check_overlap
+from course_lib.engine.arguments import broadcast_error, operands, promote
+from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor
+from course_lib.surface import creation
+from course_lib.surface.functions.results import without_gradient
+
+
+def compare(name, function):
+    """A comparison of two tensors, or of a tensor and a number, element by element."""
+
+    def comparison(input, other):
+        if not isinstance(other, Tensor | int | float | np.number | np.bool_):
+            if not isinstance(other, np.ndarray) or name not in ("eq", "ne"):
+                return NotImplemented
+            other = creation.from_numpy(other)
+        a, b = operands(name, input, other)
+        if a.array.dtype is not b.array.dtype:
+            x, y = promote(a, b)
+        else:
+            x, y = a.array, b.array
+        try:
+            result = function(x, y)
+        except ValueError:
+            raise broadcast_error(a, b) from None
+        if x.ndim > 1 and not x.flags.c_contiguous:
+            result = kernels.in_order_of(x, result)
+        return without_gradient(result)
+
+    comparison.__name__ = name
+    comparison.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}. The result is bool."
+    return comparison
+
+
+eq, ne = compare("eq", np.equal), compare("ne", np.not_equal)
+lt, le = compare("lt", np.less), compare("le", np.less_equal)
+gt, ge = compare("gt", np.greater), compare("ge", np.greater_equal)
+
+
+def logical_not(input):
+    """True where the element is zero."""
+    return without_gradient(np.logical_not(input.array))
+
+
+def isnan(input):
+    """True where the element is not a number."""
+    return without_gradient(np.isnan(input.array))
+
+
+def isinf(input):
+    """True where the element is infinite."""
+    return without_gradient(np.isinf(input.array))
+
+
+def isfinite(input):
+    """True where the element is neither infinite nor NaN."""
+    return without_gradient(np.isfinite(input.array))
+
+
+def equal(input, other):
+    """True when two tensors have the same shape and elements."""
+    return input.array.shape == other.array.shape and bool(np.all(input.array == other.array))
+
+
+def is_tensor(obj):
+    """True for tensors."""
+    return isinstance(obj, Tensor)
+
+
+def numel(input):
+    """The number of elements."""
+    return input.array.size
+
+
+def _over(function):
+    """The variant of a function without gradient that overwrites its first operand, in that one's type."""
+
+    def operation_(input, other):
+        if isinstance(other, Tensor):
+            check_overlap(input, (other,))
+        return rows.copy_(input, function(input, other).detach())
+
+    operation_.__name__ = function.__name__ + "_"
+    operation_.__doc__ = f"{function.__name__}, written into the tensor's own memory."
+    return operation_
+
+
+def _bits_over(function):
+    """A bit operation that writes its result into the first operand, if that can hold it."""
+
+    def checked(input, other):
+        kinds = [input.array.dtype, other.array.dtype if isinstance(other, Tensor) else dtypes.of_number(other)]
+        check_cast(max(kinds, key=dtypes.KIND.get), kinds[0])
+        return function(input, other)
+
+    checked.__name__, checked.__doc__ = function.__name__, function.__doc__
+    return _over(checked)
+
+
+def bitwise(name, function):
+    """A bit operation; on bool tensors the logical one."""
+
+    def operation(input, other):
+        a, b = operands(name, input, other)
+        x, y = promote(a, b)
+        kernels.sizes_of_both(x, y)
+        if x.dtype.kind == "f":
+            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'')
+        if name in ("lshift", "rshift"):
+            kernels.truth_refused(x, f"\"{name}_cpu\" not implemented for 'Bool'", NotImplementedError)
+        return without_gradient(function(x, y))
+
+    operation.__name__ = name
+    operation.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}."
+    return operation
+
+
+bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwise_or", np.bitwise_or)
+bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
+bitwise_left_shift, bitwise_right_shift = bitwise("lshift", np.left_shift), bitwise("rshift", np.right_shift)
+bitwise_and_, bitwise_or_ = _bits_over(bitwise_and), _bits_over(bitwise_or)
+bitwise_xor_ = _bits_over(bitwise_xor)
+bitwise_left_shift_ = _bits_over(bitwise_left_shift)
+bitwise_right_shift_ = _bits_over(bitwise_right_shift)
+
+
+def _logical(name, function):
+    def operation(input, other):
+        a, b = operands(name, input, other)
+        kernels.sizes_of_both(a.array, b.array)
+        return without_gradient(function(a.array, b.array))
+
+    operation.__name__ = name
+    operation.__doc__ = f"Element by element {name.removeprefix('logical_')}, where all but zero counts as true."
+    return operation
+
+
+logical_and, logical_or = _logical("logical_and", np.logical_and), _logical("logical_or", np.logical_or)
+
+
+def check_close(input, other, **tolerances):
+    """RuntimeError for tensors of different types or shapes that do not fit, and for tolerances below 0."""
+    if input.array.dtype != other.array.dtype:
+        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
+    for name, tolerance in tolerances.items():
+        if not tolerance >= 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
+    kernels.sizes_of_both(input.array, other.array)
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where two tensors agree within atol + rtol * |other|."""
+    check_close(input, other, rtol=rtol, atol=atol)
+    return without_gradient(np.isclose(input.array, other.array, rtol, atol, equal_nan))
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True when all elements agree within atol + rtol * |other|."""
+    check_close(input, other, rtol=rtol, atol=atol)
+    return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
+
+
+def lt_(input, other):
+    """lt, written into the tensor's own memory. Its gradients are zeros, for both operands."""
+    values = lt(input, other).array
+    return rows.lt_tensor_(input, other, values) if isinstance(other, Tensor) else rows.lt_number_(input, values)
+
+
+def isin(elements, test_elements):
+    """True where an element is one of test_elements."""
+    values, wanted = (getattr(each, "array", each) for each in (elements, test_elements))
+    if np.asarray(values).dtype.kind == "b" or np.asarray(wanted).dtype.kind == "b":
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+    return without_gradient(np.isin(values, wanted))
+
+
+def is_nonzero(input):
+    """The truth of the one element; RuntimeError when there is not exactly one."""
+    return bool(input)

@@ -1,0 +1,92 @@
+"""How dimensions are named: one or several, counted from either end, in PyTorch's words or NumPy's.
+
+PyTorch: c10/core/WrapDimMinimal.h, aten/src/ATen/native/ReduceOpsUtils.h.
+"""
+
+import functools
+
+from course_lib.engine.arguments import type_name
+from course_lib.surface import creation
+from course_lib.surface.indexing import dimension
+
+
+def numpy_names(function):
+    """Let a function take NumPy's words too: axis for dim, keepdims for keepdim."""
+
+    @functools.wraps(function)
+    def call(*args, **options):
+        if options:
+            options = {{"axis": "dim", "keepdims": "keepdim"}.get(name, name): v for name, v in options.items()}
+        return function(*args, **options)
+
+    return call
+
+
+def dims_of(tensor, dim):
+    """Dimensions from an int, a tuple, a list or None, counted from the front; () and None mean all."""
+    if dim is OMITTED or dim is None:
+        return None
+    if type(dim) is int or not isinstance(dim, tuple | list):
+        dim = (dim,)
+    if not tensor.array.ndim:
+        check_distinct([dimension(tensor, d) for d in dim])  # raises for anything but 0 or -1, once
+        return None
+    dims = tuple(dimension(tensor, d) for d in dim)
+    check_distinct(dims)
+    return dims or None
+
+
+def check_distinct(dims):
+    """RuntimeError for a dimension that is named twice."""
+    for d in dims if len(set(dims)) < len(dims) else ():
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+
+
+def every(tensor):
+    """All dimensions of a tensor."""
+    return tuple(range(tensor.array.ndim))
+
+
+class _Omitted:
+    """The default of a dimension that may be given as None: `x.sum(None, True)` is right, `x.sum(keepdim=True)` not."""
+
+    def __repr__(self):
+        return "None"
+
+
+OMITTED = _Omitted()
+
+
+def reduction(name, dim, keepdim):
+    """The dimensions and keepdim; TypeError for a keepdim that is no truth value, or given without dimensions."""
+    if dim is OMITTED:
+        raise TypeError(wrong_form(name, keepdim, "keepdim="))
+    if not isinstance(keepdim, bool):
+        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type_name(keepdim)}")
+    return dim, keepdim
+
+
+def wrong_form(name, value, place=""):
+    """What is said of an argument that no form of a function takes."""
+    got = f"got ({place}{type_name(value)}{', ' if place else ''})"
+    return f"{name}() received an invalid combination of arguments - {got}, but expected one of:"
+
+
+def check_kept(name, keepdim):
+    """TypeError for a keepdim without a dimension."""
+    if keepdim:
+        missing = f'{name}() missing 1 required positional arguments: "dim"' if "median" in name else None
+        raise TypeError(missing or wrong_form(name, keepdim, "keepdim="))
+
+
+def softmax_dim(name, input, dim):
+    """The dimension to normalise along; TypeError when it is not given."""
+    if dim is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+    return dimension(input, dim)
+
+
+def shape_arguments(shape):
+    """A shape from `(2, 3)` or `((2, 3),)`."""
+    return creation.sizes_from(shape)

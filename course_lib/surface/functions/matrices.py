@@ -1,0 +1,456 @@
+"""Products of vectors and matrices, from `dot` to `einsum`.
+
+PyTorch: aten/src/ATen/native (LinearAlgebra.cpp, Linear.cpp, Distance.cpp).
+"""
+
+import builtins
+import math
+
+import numpy as np
+
+from course_lib.arrays import kernels
+from course_lib.engine.arguments import broadcast_error, tensor_argument, type_name
+from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor, counter_of
+from course_lib.engine.views import requires_grad
+from course_lib.surface.functions import reductions, shapes
+from course_lib.surface.functions.arithmetic import result_type
+from course_lib.surface.functions.results import part_from_inference, rename_node
+from course_lib.surface.functions.shapes import expand, mT, reshape
+from course_lib.surface.indexing import dimension
+
+
+def mm(input, mat2):
+    """The product of two matrices."""
+    check_matrices("mat1", "mat2", input, mat2)
+    return rows.mm(input, mat2)
+
+
+def check_matrices(first, second, a, b):
+    """RuntimeError unless a's rows fit b's columns."""
+    sizes, others = a.array.shape, b.array.shape
+    if len(sizes) != 2 or len(others) != 2:
+        wrong = "self" if len(sizes) != 2 else "mat2"
+        raise RuntimeError(f"{wrong} must be a matrix")
+    if sizes[1] != others[0]:
+        (m, n), (p, q) = sizes, others
+        raise RuntimeError(f"{first} and {second} shapes cannot be multiplied ({m}x{n} and {p}x{q})")
+
+
+def mv(input, vec):
+    """A matrix times a vector."""
+    if input.array.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    check_matrix_and_vector(input.array.shape[:1], input, vec)
+    return rows.mv(input, vec)
+
+
+def check_matrix_and_vector(shape, mat, vec):
+    """RuntimeError unless a matrix, a vector and the shape of what is added to their product go together."""
+    if len(shape) > 1 or mat.array.ndim != 2 or vec.array.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {len(shape)}, {mat.array.ndim}, {vec.array.ndim}")
+    (m, n), p = mat.array.shape, vec.array.shape[0]
+    if n != p or shape not in ((m,), (1,), ()):
+        raise RuntimeError(f"size mismatch, got input ({math.prod(shape)}), mat ({m}x{n}), vec ({p})")
+
+
+def dot(input, tensor):
+    """The inner product of two vectors."""
+    if input.array.ndim != 1 or tensor.array.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.array.ndim}D and {tensor.array.ndim}D tensors")
+    if input.array.shape != tensor.array.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{input.array.size}] and src [{tensor.array.size}] to have the "
+            "same number of elements, but got "
+            f"{input.array.size} and {tensor.array.size} elements respectively"
+        )
+    return rows.dot(input, tensor)
+
+
+def bmm(input, mat2):
+    """Products of matrices, pair by pair."""
+    if input.array.ndim != 3 or mat2.array.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if input.array.ndim != 3 else "batch2 must be a 3D tensor")
+    (b, _, k), (b2, k2, _) = input.array.shape, mat2.array.shape
+    if b != b2 or k != k2:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{b2}, {k2}]."
+        )
+    return rows.bmm(input, mat2)
+
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2)."""
+    for name, t in (("self", input), ("mat1", mat1)):
+        if t.array.dtype != mat2.array.dtype:
+            kinds = t.dtype.title, mat2.dtype.title
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix.array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {matrix.array.ndim}-D tensor")
+    check_matrices("mat1", "mat2", mat1, mat2)
+    if mat1.array.dtype.kind == "b" and input.array.size:
+        kernels.floats(mat1.array, "addmm_impl_cpu_")
+    if beta != 1 or alpha != 1:
+        return rows.addmm_scaled(input, mat1, mat2, beta, alpha)
+    return rows.addmm(input, mat1, mat2)
+
+
+def matmul(input, other):
+    """The product of vectors, matrices and stacks of matrices, chosen by the numbers of dimensions."""
+    try:
+        a, b = input.array.ndim, other.array.ndim
+    except AttributeError:
+        tensor_argument("matmul", "input", input), tensor_argument("matmul", "other", other)
+        raise
+    if a == b == 2:
+        if input.array.shape[1] == other.array.shape[0]:
+            return rows.mm(input, other)
+        return mm(input, other)  # raises, and says why: shapes come before types
+    if a == 0 or b == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+    if a == 1 and b == 1:
+        return dot(input, other)
+    if a == 2 and b == 1:
+        return mv(input, other)
+    if a == 1 and b == 2:
+        result = rows.squeeze_fresh(mm(rows.unsqueeze(input, 0), other), 0)
+        counter_of(result).value += 1  # PyTorch drops the extra dimension in place
+        return result
+    if folds(input, other):
+        return fold_batches(input, other)
+    return matmul_batches(input, other)
+
+
+def folds(input, other):
+    """True when a stack of matrices times one matrix or vector (or the reverse) is computed as one product of two.
+
+    PyTorch (should_fold in LinearAlgebra.cpp) does so when the stack's memory allows it without a copy, or when the
+    single matrix requires grad: its gradient would otherwise be as large as the stack's.
+    """
+    left = input.array.ndim >= other.array.ndim
+    stack, single = (input, other) if left else (other, input)
+    if single.array.ndim > 2:
+        return False
+    if requires_grad(single):
+        return True
+    if input.array.ndim == 2:
+        return False
+    sizes, strides = stack.array.shape, stack.stride()
+    if not left:
+        sizes, strides = (*sizes[:-2], sizes[-1], sizes[-2]), (*strides[:-2], strides[-1], strides[-2])
+    return not stack.array.size or builtins.all(
+        strides[d] == strides[d + 1] * sizes[d + 1] for d in range(len(sizes) - 2)
+    )
+
+
+def fold_batches(input, other):
+    """A stack of matrices times one matrix or vector: one product of two matrices between two reshapes."""
+    turned = other.array.ndim > input.array.ndim
+    if turned:
+        input, other = mT(other), rows.t(input) if input.array.ndim == 2 else input
+    lead = input.array.shape[:-1]
+    flat = reshape(input, (math.prod(lead), input.array.shape[-1]))
+    if other.array.ndim == 1:
+        return reshape_fresh(mv(flat, other), lead)
+    result = reshape_fresh(mm(flat, other), (*lead, other.array.shape[1]))
+    return mT(result).contiguous() if turned else result
+
+
+def reshape_fresh(product, shape):
+    """A product nobody else sees, reshaped: recorded as UnsafeViewBackward0, and not a view."""
+    return rows.unsafe_view(product, shape)
+
+
+def matmul_batches(input, other):
+    """Stacks of matrices on both sides, broadcast against each other; a vector counts as one matrix."""
+    sizes, others = input.array.shape, other.array.shape
+    if len(sizes) == len(others) == 3 and sizes[0] != others[0]:
+        if sizes[0] == 1 and requires_grad(input):
+            return matmul(rows.squeeze_dim(input, 0), other)
+        if others[0] == 1 and requires_grad(other):
+            return matmul(input, rows.squeeze_dim(other, 0))
+    (m, k), right = (1, *sizes)[-2:], others[-2:]
+    try:
+        lead = np.broadcast_shapes(sizes[:-2], others[:-2])
+    except ValueError:
+        raise kernels.sizes_differ(sizes[:-2], others[:-2]) from None
+    count = math.prod(lead)
+    a = reshape(expand(input, (*lead, m, k)), (count, m, k))
+    b = reshape(expand(other, (*lead, *right)), (count, *right))
+    shape = (*lead, m, *right[1:]) if len(sizes) > 1 else (*lead, *right[1:])
+    if len(others) == 1:
+        return reshape_fresh(rows.squeeze_dim(bmm(a, rows.unsqueeze(b, 2)), 2), shape)
+    return reshape_fresh(bmm(a, b), shape)
+
+
+def outer(input, vec2):
+    """All products of an element of one vector with one of the other."""
+    for name, t in (("self", input), ("vec2", vec2)):
+        if t.array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.array.ndim}-D")
+    return rows.mul(shapes.reshape(input, (-1, 1)), vec2)
+
+
+def inner(input, other):
+    """The sum of products along the last dimensions."""
+    if not input.array.ndim or not other.array.ndim:
+        return rows.mul(input, other)
+    if input.array.shape[-1] != other.array.shape[-1]:
+        sizes = list(input.array.shape), list(other.array.shape)
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {sizes[0]} and {sizes[1]}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def tensordot(a, b, dims=2):
+    """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if not isinstance(dims, int | tuple | list):
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+            f"but got dims={dims}"
+        )
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > a.array.ndim or dims > b.array.ndim:
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = range(-dims, 0), range(dims)
+    if isinstance(dims[0], int):
+        raise TypeError("tensordot(): argument 'dims_self' (position 3) must be tuple of ints, not int")
+    if len(dims[0]) != len(dims[1]):
+        raise RuntimeError("both dimension lists should have same length")
+    if a.array.dtype != b.array.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
+    for d, e in zip(*dims, strict=True):
+        if b.array.shape[e] == 1:
+            a = reductions.sum(a, d, True).to(a.dtype)  # the one factor is the same for all
+        elif a.array.shape[d] == 1:
+            b = reductions.sum(b, e, True).to(b.dtype)
+        elif a.array.shape[d] != b.array.shape[e]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "
+                f"size {b.array.shape[e]} in dim {e}"
+            )
+    left = [d for d in range(a.array.ndim) if d not in over_a]
+    right = [d for d in range(b.array.ndim) if d not in over_b]
+    length = math.prod(a.array.shape[d] for d in over_a)
+    heights, widths = [a.array.shape[d] for d in left], [b.array.shape[d] for d in right]
+    a, b = shapes.permute(a, *left, *over_a), shapes.permute(b, *over_b, *right)
+    if math.prod(heights + widths) != 1:
+        a, b = shapes.reshape(a, math.prod(heights), length), shapes.reshape(b, length, math.prod(widths))
+        return shapes.reshape(mm(a, b), heights + widths)
+    if a.is_contiguous() and b.is_contiguous():
+        return shapes.reshape(dot(shapes.flatten(a), shapes.flatten(b)), heights + widths)
+    whole = reductions.sum(rows.mul(shapes.squeeze(a), shapes.squeeze(b)))
+    return shapes.reshape(whole.to(a.dtype), heights + widths)
+
+
+def diag(input, diagonal=0):
+    """A matrix with the vector on a diagonal, or the diagonal of a matrix as a vector."""
+    if input.array.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
+    if input.array.ndim == 2:
+        return rows.diagonal_copy(input, diagonal, 0, 1)
+    result = rows.diag_embed(input, diagonal, 0, 1)
+    return part_from_inference(input, result, lambda whole: shapes.diagonal(whole, diagonal, 0, 1))
+
+
+def trace(input):
+    """The sum of a matrix's diagonal."""
+    if input.array.ndim != 2:
+        kernels.truth_refused(input.array, kernels.NO_TRACE, NotImplementedError)
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.array.ndim}")
+    return rows.trace(input)
+
+
+def check_square(A, name):
+    """The matrix; RuntimeError when it is no square one, or cannot be divided by."""
+    if A.array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    rows_, columns = A.array.shape[-2:]
+    if rows_ != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows_} by {columns} matrices")
+    return check_floating(A, name)
+
+
+def check_floating(A, name):
+    """The matrix; RuntimeError when its elements are no floating-point numbers."""
+    if A.array.dtype.kind != "f":
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.title}")
+    return A
+
+
+def cross(input, other, dim=None):
+    """The vector perpendicular to two vectors of three elements along a dimension."""
+    if dim is None:
+        dim = next((d for d, n in enumerate(input.array.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    given = dim
+    if input.array.ndim != other.array.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    dim = dimension(input, dim)
+    if input.array.shape[dim] != 3 or other.array.shape[dim] != 3:
+        sizes = input.array.shape[dim], other.array.shape[dim]
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {given} must have length 3. Got {sizes[0]} and {sizes[1]}"
+        )
+    if input.array.shape != other.array.shape:
+        try:
+            shape = np.broadcast_shapes(input.array.shape, other.array.shape)
+        except ValueError:
+            raise broadcast_error(input, other) from None
+        input, other = shapes.expand(input, shape), shapes.expand(other, shape)
+    if input.array.dtype != other.array.dtype:
+        kind = result_type(input, other)
+        input, other = input.to(kind), other.to(kind)
+    return rows.cross(input, other, dim)
+
+
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    """The p-norm of the difference of each row of x1 and each row of x2."""
+    for number, x in enumerate((x1, x2), 1):
+        if x.array.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{number} got: {x.array.ndim}D")
+    if not p >= 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if x1.array.shape[-1] != x2.array.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
+        )
+    kernels.floats(x1.array, "cdist")
+    distances = reductions.norm(shapes.unsqueeze(x1, -2) - shapes.unsqueeze(x2, -3), p, -1)
+    if distances.node is not None:
+        rename_node(distances.node, "CdistBackward0")
+    return distances
+
+
+def einsum(equation, *operands):
+    """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = operands[0]
+    if isinstance(equation, Tensor):
+        equation, operands = from_numbered(equation, *operands)
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
+    for number, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"expected Tensor as element {number} in argument 1, but got {type_name(operand)}")
+    terms, arrow, output = equation.replace(" ", "").partition("->")
+    terms = terms.split(",")
+    if len(terms) != len(operands):
+        raise RuntimeError(
+            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in "
+            "the equation"
+        )
+    terms, lead = spell_out(terms, operands)
+    once = sorted(letter for letter in set("".join(terms)) if "".join(terms).count(letter) == 1 and letter not in lead)
+    output = output.replace("...", lead) if arrow else lead + "".join(once)
+    letters = output + "".join(sorted(set("".join(terms)) - set(output)))
+    for letter in output:
+        if output.count(letter) > 1:
+            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
+        if letter not in "".join(terms):
+            raise RuntimeError(
+                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
+            )
+    parts = [in_order(t, term, letters) for t, term in zip(operands, terms, strict=True)]
+    check_lengths(parts, letters, lead)
+    result, axes = parts[0], list(range(len(output), len(letters)))
+    for position, part in enumerate(parts[1:], 2):
+        later = parts[position:]
+        done = [d for d in axes if all(other.array.shape[d] == 1 for other in later)]
+        result = multiply_and_sum(result, part, done)
+    if len(parts) == 1:
+        return reductions.sum(result, axes) if axes else result
+    return result if len(letters) == len(output) else shapes.reshape(result, result.array.shape[: len(output)])
+
+
+def from_numbered(*arguments):
+    """The equation in letters, and the operands, of einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    *pairs, output = arguments if len(arguments) % 2 else (*arguments, None)
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+    def term(places):
+        return "".join("..." if place is ... else letters[place] for place in places)
+
+    equation = ",".join(map(term, pairs[1::2])) + ("" if output is None else "->" + term(output))
+    return equation, pairs[::2]
+
+
+def spell_out(terms, operands):
+    """The terms with capital letters from the end of the alphabet for "...", and the letters that stand for it."""
+    lead = ""
+    for term, tensor in zip(terms, operands, strict=True):
+        missing = tensor.array.ndim - len(term.replace("...", ""))
+        if missing < 0 or missing and "..." not in term:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(term.replace('...', ''))}) does not match "
+                f"the number of dimensions ({tensor.array.ndim}) for operand {terms.index(term)} and no ellipsis was "
+                "given"
+            )
+        lead = builtins.max(lead, "ZYXWVUTS"[:missing][::-1], key=len) if "..." in term else lead
+    spelled = [
+        term.replace("...", lead[len(lead) - (t.array.ndim - len(term) + 3) :]) if "..." in term else term
+        for term, t in zip(terms, operands, strict=True)
+    ]
+    return spelled, lead
+
+
+def in_order(tensor, term, letters):
+    """The tensor with one dimension for each letter, of length 1 where it lacks the letter."""
+    places = {}
+    for letter in term:
+        if letter in places:  # twice: the diagonal of the two dimensions
+            tensor = shapes.diagonal(tensor, 0, places[letter], len(places))
+            tensor = shapes.movedim(tensor, -1, places[letter])
+        else:
+            places[letter] = len(places)
+    for letter in letters:
+        if letter not in places:
+            places[letter] = len(places)
+            tensor = rows.unsqueeze(tensor, tensor.array.ndim)
+    return shapes.permute(tensor, [places[letter] for letter in letters])
+
+
+def check_lengths(parts, letters, lead):
+    """RuntimeError when a letter stands for dimensions of different lengths, unless all but one of them are 1."""
+    seen = [1] * len(letters)
+    for number, part in enumerate(parts):
+        for place, size in enumerate(part.array.shape):
+            if size != seen[place] and 1 not in (size, seen[place]):
+                letter = "..." if letters[place] in lead else letters[place]
+                raise RuntimeError(
+                    f"einsum(): subscript {letter} has size {size} for operand {number} which does not broadcast with "
+                    f"previously seen size {seen[place]}"
+                )
+            seen[place] = size if seen[place] == 1 else seen[place]
+
+
+def multiply_and_sum(a, b, axes):
+    """a * b summed over some dimensions, as a product of matrices when there is something to sum."""
+    sizes = list(zip(a.array.shape, b.array.shape, strict=True))
+    lone = [[d for d in axes if sizes[d][each] != 1 == sizes[d][1 - each]] for each in (0, 1)]
+    if any(lone):  # what only one of them has is summed first
+        a, b = (reductions.sum(x, dims, True) if dims else x for x, dims in zip((a, b), lone, strict=True))
+        sizes = list(zip(a.array.shape, b.array.shape, strict=True))
+    axes = [d for d in axes if sizes[d] != (1, 1)]
+    if not axes:
+        return a * b
+    both = [d for d, (m, n) in enumerate(sizes) if d not in axes and m == n]
+    left = [d for d, (m, n) in enumerate(sizes) if m != n == 1]
+    right = [d for d, (m, n) in enumerate(sizes) if n != m == 1]
+    order = (*both, *left, *axes, *right)
+    x = shapes.permute(a, [*both, *left, *axes, *right])
+    y = shapes.permute(b, [*both, *axes, *right, *left])
+    shared, length = math.prod(sizes[d][0] for d in both), math.prod(sizes[d][0] for d in axes)
+    m, n = math.prod(sizes[d][0] for d in left), math.prod(sizes[d][1] for d in right)
+    x, y = shapes.reshape(x, shared, m, length), shapes.reshape(y, shared, length, n)
+    product = bmm(x, y)
+    sizes = [1 if d in axes else sizes[d][1 if d in right else 0] for d in order]
+    return shapes.permute(shapes.reshape(product, sizes), [order.index(d) for d in range(len(order))])

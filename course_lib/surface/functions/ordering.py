@@ -1,0 +1,112 @@
+"""Elements in order: sort, topk, median; those that are not zero, or different.
+
+PyTorch: aten/src/ATen/native (Sorting.cpp, Unique.cpp).
+"""
+
+import numpy as np
+
+from course_lib.engine.build import rows
+from course_lib.engine.grad_mode import state
+from course_lib.engine.graph import Node, init_node
+from course_lib.engine.views import gradient_edge, requires_grad
+from course_lib.surface.functions import shapes
+from course_lib.surface.functions.dimensions import check_kept, numpy_names
+from course_lib.surface.functions.results import (
+    from_inference,
+    number_from_inference,
+    pair,
+    rename_node,
+    without_gradient,
+)
+from course_lib.surface.indexing import dimension
+
+
+def sort(input, dim=-1, descending=False, *, stable=None):
+    """(values, indices) in order along a dimension."""
+    values, places = rows.sort_dim(input, dimension(input, dim), descending)
+    result = pair("sort", (from_inference(input, values), places))
+    if stable is not None and result[0].node is not None:
+        rename_node(result[0].node, "SortBackward1")
+    return result
+
+
+def argsort(input, dim=-1, descending=False, *, stable=False):
+    """The places of the elements in order along a dimension."""
+    return sort(input, dim, descending)[1]
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """(values, indices) of the k largest, or smallest, elements along a dimension."""
+    if k < 0:
+        raise RuntimeError("selected index k out of range")
+    values, places = rows.topk_dim(input, k, dimension(input, dim), largest)
+    return pair("topk", (number_from_inference(input, values, "copy_") if k else values, places))
+
+
+def nonzero(input, *, as_tuple=False):
+    """The places of the elements that are not zero: one row a place, or one tensor a dimension."""
+    if as_tuple:
+        return shapes.unbind(nonzero(input if input.array.ndim else rows.unsqueeze(input, 0)), 1)
+    found = np.nonzero(np.atleast_1d(input.array))
+    found = found[: input.array.ndim]
+    lines = np.stack(found) if found else np.zeros((0, int(bool(input.array))), np.int64)
+    return without_gradient(np.array(lines.T, order="F"))  # by columns, as in PyTorch
+
+
+class Unique2Backward0(Node):
+    """The node of unique, which says in its own words that it has no derivative."""
+
+    __slots__ = ()
+    operation = "_unique2"
+
+    def apply(self, grad):
+        raise NotImplementedError(f"the derivative for '{self.operation}' is not implemented.")
+
+
+class UniqueDimBackward0(Unique2Backward0):
+    """The same for slices."""
+
+    __slots__ = ()
+    operation = "unique_dim"
+
+
+def recorded(self, result, node=Unique2Backward0):
+    """The result, whose node says that there is no derivative."""
+    if state.recording > 0 and requires_grad(self):
+        result.node = init_node(node(), (gradient_edge(self),))
+    return result
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The different elements in order, and on request where each element is among them and how often it occurs."""
+    axis = None if dim is None else dimension(input, dim)
+    values, _, inverse, counts = np.unique(input.array, True, True, True, axis, equal_nan=False)
+    answer = [recorded(input, without_gradient(values), Unique2Backward0 if dim is None else UniqueDimBackward0)]
+    shape = input.array.shape if dim is None else (-1,)
+    answer += [without_gradient(inverse.reshape(shape))] if return_inverse else []
+    answer += [without_gradient(counts)] if return_counts else []
+    return answer[0] if len(answer) == 1 else tuple(answer)
+
+
+@numpy_names
+def median(input, dim=None, keepdim=False):
+    """The lower of the middle elements: of all, or (values, indices) along a dimension."""
+    if dim is None:
+        check_kept("median", keepdim)
+        return rows.median_all(input)
+    dim = dimension(input, dim)
+    if input.array.ndim and not input.array.shape[dim]:
+        raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
+    return pair("median", rows.median_dim(input, dim, keepdim))
+
+
+@numpy_names
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """(values, indices) of the k-th smallest element along a dimension."""
+    dim = dimension(input, dim)
+    length = input.array.shape[dim] if input.array.ndim else 1
+    if not length:
+        raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
+    if not 0 < k <= length:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    return pair("kthvalue", rows.kthvalue(input, k, dim, keepdim))

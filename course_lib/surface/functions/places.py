@@ -1,0 +1,124 @@
+"""Elements at places that an index or a mask names: gather, scatter, where, masked_fill.
+
+PyTorch: aten/src/ATen/native (TensorAdvancedIndexing.cpp, TensorCompare.cpp).
+"""
+
+import builtins
+
+import numpy as np
+
+from course_lib.arrays import kernels
+from course_lib.engine.arguments import number_of
+from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor, new_tensor
+from course_lib.surface import creation, indexing
+from course_lib.surface.functions import shapes
+from course_lib.surface.functions.results import without_gradient
+from course_lib.surface.indexing import before_writing, dimension
+
+
+def masked_fill(input, mask, value):
+    """input with `value`, a number or a tensor without dimensions, wherever the mask is True."""
+    return (rows.masked_fill_tensor if isinstance(value, Tensor) else rows.masked_fill)(input, mask, value)
+
+
+def masked_fill_(input, mask, value):
+    """Write `value` wherever the mask is True."""
+    if 0 in input.array.strides and mask.array.dtype.kind == "b" and kernels.can_be_summed(input.shape, mask.shape):
+        mask = new_tensor(kernels.mask_of_shared(input.array, mask.array))
+    return (rows.masked_fill_tensor_ if isinstance(value, Tensor) else rows.masked_fill_)(input, mask, value)
+
+
+def where(condition, input=None, other=None):
+    """input where the condition holds, other elsewhere; either may be a number."""
+    if input is None and other is None:
+        return tuple(without_gradient(places) for places in np.nonzero(np.atleast_1d(condition.array)))
+    if condition.array.dtype.kind != "b":
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.title}"
+        )
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = creation.tensor(number_of(input))
+    return rows.select_where(condition, input, other)
+
+
+def gather(input, dim, index):
+    """Elements picked along a dimension, one for each element of index."""
+    return rows.gather(input, dimension(input, dim), index)
+
+
+def index_add(input, dim, index, source, *, alpha=1):
+    """A copy of input with the slices of alpha * source added at the places index names."""
+    return rows.index_add(input, dimension(input, dim), index, source, alpha)
+
+
+def scatter_add(input, dim, index, src):
+    """A copy of input with src added at the places index names along a dimension."""
+    return rows.scatter_add(input, dimension(input, dim), index, src)
+
+
+def scatter(input, dim, index, src):
+    """A copy of input with src, a tensor or a number, written at the places index names along a dimension."""
+    row = rows.scatter if isinstance(src, Tensor) else rows.scatter_value
+    return row(input, dimension(input, dim), index, src)
+
+
+def scatter_(input, dim, index, src):
+    """Write src, a tensor or a number, at the places index names along a dimension."""
+    row = rows.scatter_ if isinstance(src, Tensor) else rows.scatter_value_
+    before_writing(input, index, src)
+    return row(input, dimension(input, dim), index, src)
+
+
+def index_fill_(input, dim, index, value):
+    """Write a number into the slices that index names along a dimension."""
+    before_writing(input, index)
+    row = rows.index_fill_tensor_ if isinstance(value, Tensor) else rows.index_fill_over_
+    return row(input, dimension(input, dim), index, value)
+
+
+def index_copy_(input, dim, index, source):
+    """Replace the slices that index names along a dimension by those of source."""
+    before_writing(input, index, source)
+    return rows.index_copy_(input, dimension(input, dim), index, source)
+
+
+def take_along_dim(input, indices, dim=None):
+    """The elements at the places that indices, broadcast against the input, name along a dimension."""
+    if dim is None:
+        return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
+    dim, sizes = dimension(input, dim), (input.array.ndim, indices.array.ndim)
+    if sizes[0] != sizes[1]:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{sizes[0]} dimensions for input, and {sizes[1]} dimensions for indices"
+        )
+    if not sizes[0]:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    indices = new_tensor(indices.array % builtins.max(input.array.shape[dim], 1))  # counted from the end, too
+    others = [[1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices)]
+    try:
+        shape = list(np.broadcast_shapes(*others))
+    except ValueError:
+        raise kernels.sizes_differ(*others) from None
+    shape[dim] = input.shape[dim]
+    input, places = shapes.expand(input, shape), list(shape)
+    places[dim] = indices.shape[dim]
+    return gather(input, dim, shapes.expand(indices, places))
+
+
+def scatter_add_(self, dim, index, src):
+    """Add src at the places that index names along a dimension."""
+    indexing.before_writing(self, index, src)
+    return rows.scatter_add_(self, indexing.dimension(self, dim), index, src)
+
+
+def index_add_(self, dim, index, source, *, alpha=1):
+    """Add the slices of alpha * source at the places that index names along a dimension."""
+    indexing.before_writing(self, index, source)
+    return rows.index_add_(self, indexing.dimension(self, dim), index, source, alpha)
+
+
+def index_put_(self, indices, values, accumulate=False):
+    """Write (or add) values at the places that index tensors name."""
+    return indexing.put_(self, indexing.index_tensors(indices, 0), values, accumulate)

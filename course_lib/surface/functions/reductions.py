@@ -1,0 +1,343 @@
+"""Sums, means, spreads, norms, extremes; softmax and what runs along a dimension.
+
+PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
+"""
+
+import numpy as np
+
+from course_lib.arrays import dtypes, kernels
+from course_lib.engine import errors
+from course_lib.engine.arguments import known_dtype, number_of, tensor_argument
+from course_lib.engine.build import on_arrays_function, on_tensors_function, rows
+from course_lib.engine.grad_mode import state
+from course_lib.engine.graph import Node, init_node, public_edge
+from course_lib.engine.ops import instrument
+from course_lib.engine.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
+from course_lib.engine.tensor import Tensor, meta_of
+from course_lib.engine.views import gradient_edge, requires_grad
+from course_lib.surface.functions.dimensions import (
+    OMITTED,
+    check_kept,
+    dims_of,
+    every,
+    numpy_names,
+    reduction,
+    softmax_dim,
+    wrong_form,
+)
+from course_lib.surface.functions.results import _renamed, number_from_inference, pair, without_gradient
+from course_lib.surface.indexing import dimension
+
+
+def sum(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
+    """The sum over the given dimensions (`axis` is NumPy's word), or over all."""
+    if axis is not None or keepdims is not False or keepdim is not False:
+        dim, keepdim = reduction("sum", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
+    if not isinstance(input, Tensor):
+        tensor_argument("sum", "input", input, position=1)
+    if dtype is not None:
+        input = to_kind_of_sum(input, known_dtype("sum", dtype))
+    try:
+        dims = dims_of(input, dim)
+    except TypeError:
+        raise TypeError(wrong_form("sum", dim)) from None
+    if dims is None:
+        whole = (dim is OMITTED or dim is None) and not keepdim
+        return rows.sum_all(input) if whole else rows.sum_dim(input, every(input), keepdim)
+    return rows.sum_dim(input, dims, keepdim)
+
+
+def to_kind_of_sum(input, dtype):
+    """What a sum in another type adds up. RuntimeError if it is recorded and that type has no gradients."""
+    if not dtype.is_floating_point and requires_grad(input):
+        raise RuntimeError(f"Autograd not support dtype: {dtype.title}")
+    return input.to(dtype)
+
+
+def mean(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
+    """The mean over the given dimensions (`axis` is NumPy's word), or over all."""
+    if axis is not None or keepdims is not False or keepdim is not False:
+        dim, keepdim = reduction("mean", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
+    if not isinstance(input, Tensor):
+        tensor_argument("mean", "input", input, position=1)
+    if dtype is not None:
+        input = input.to(known_dtype("mean", dtype))
+    if not (dim is OMITTED or dim is None) and input.array.dtype.kind != "f":
+        kernels.mean(input.array)  # raises, before dimensions are looked at
+    try:
+        dims = dims_of(input, dim)
+    except TypeError:
+        raise TypeError(wrong_form("mean", dim)) from None
+    if dims is None:
+        whole = (dim is OMITTED or dim is None) and not keepdim
+        return rows.mean_all(input) if whole else rows.mean_dim(input, every(input), keepdim)
+    return rows.mean_dim(input, dims, keepdim)
+
+
+@numpy_names
+def max(input, dim=None, keepdim=False):
+    """The largest element of all; the larger of two tensors; or (values, indices) along a dimension."""
+    if dim is None:
+        check_kept("max", keepdim)
+        return rows.max_all(input)
+    if isinstance(dim, Tensor):
+        return rows.maximum(input, dim)
+    values, places = rows.max_dim(input, dimension(input, dim), keepdim)
+    return pair("max", (number_from_inference(input, values), places))
+
+
+@numpy_names
+def min(input, dim=None, keepdim=False):
+    """The smallest element of all; the smaller of two tensors; or (values, indices) along a dimension."""
+    if dim is None:
+        check_kept("min", keepdim)
+        return rows.min_all(input)
+    if isinstance(dim, Tensor):
+        return rows.minimum(input, dim)
+    values, places = rows.min_dim(input, dimension(input, dim), keepdim)
+    return pair("min", (number_from_inference(input, values), places))
+
+
+def _arg(find, input, dim, keepdim):
+    name = find.__name__
+    if input.array.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input")
+    if dim is None:
+        if not input.array.size:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        place = np.int64(find(input.array))
+        return without_gradient(np.full((1,) * input.array.ndim, place) if keepdim and input.array.ndim else place)
+    dim = dimension(input, dim)
+    if not input.array.ndim:
+        return without_gradient(np.int64(0))
+    if not input.array.shape[dim]:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    return without_gradient(find(input.array, axis=dim, keepdims=keepdim))
+
+
+@numpy_names
+def argmax(input, dim=None, keepdim=False):
+    """The place of the first largest element."""
+    return _arg(np.argmax, input, dim, keepdim)
+
+
+@numpy_names
+def argmin(input, dim=None, keepdim=False):
+    """The place of the first smallest element."""
+    return _arg(np.argmin, input, dim, keepdim)
+
+
+@numpy_names
+def all(input, dim=None, keepdim=False):
+    """True where every element is true."""
+    return without_gradient(np.all(input.array, axis=dims_of(input, dim), keepdims=keepdim))
+
+
+@numpy_names
+def any(input, dim=None, keepdim=False):
+    """True where some element is true."""
+    return without_gradient(np.any(input.array, axis=dims_of(input, dim), keepdims=keepdim))
+
+
+@numpy_names
+def softmax(input, dim=None, dtype=None):
+    """exp(input) divided by its sum along a dimension."""
+    input = input if dtype is None else input.to(known_dtype("softmax", dtype))
+    return rows.softmax(input, softmax_dim("softmax", input, dim))
+
+
+@numpy_names
+def log_softmax(input, dim=None, dtype=None):
+    """The logarithm of softmax, computed without overflow."""
+    input = input if dtype is None else input.to(known_dtype("log_softmax", dtype))
+    return rows.log_softmax(input, softmax_dim("log_softmax", input, dim))
+
+
+@numpy_names
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    """The product along one dimension, or of all elements."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if dim is None:
+        check_kept("prod", keepdim)
+        return rows.prod_all(input)
+    return rows.prod_dim(input, dimension(input, dim), keepdim)
+
+
+def _spread(row, input, dim, unbiased, correction, keepdim):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    correction = 1 if correction is None else correction
+    return row(input, dims_of(input, dim), correction if unbiased else 0, keepdim)
+
+
+@numpy_names
+def var(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
+    """The variance; divided by n - 1 unless `correction` says otherwise."""
+    return _spread(rows.var, input, dim, unbiased, correction, keepdim)
+
+
+@numpy_names
+def std(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
+    """The standard deviation, the root of `var`."""
+    return _spread(rows.std, input, dim, unbiased, correction, keepdim)
+
+
+def norm(input, p=2, dim=None, keepdim=False, dtype=None):
+    """The p-norm of all elements, or along dimensions; with a dtype, of the elements turned into it."""
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}"
+        )
+    if dtype is not None:
+        wanted = dtypes.PYTHON.get(dtype, dtype)
+        if wanted.itemsize < input.dtype.itemsize or not wanted.is_floating_point:
+            raise RuntimeError(
+                f"linalg.vector_norm: the dtype of the input ({input.dtype.title}) should be convertible without "
+                f"narrowing to the specified dtype ({wanted.title})"
+            )
+        input = input.to(dtype)
+    p = 2 if p is None or isinstance(p, str) and p == "fro" else number_of(p)
+    if not isinstance(p, int | float):
+        raise errors.not_supported(f"norm with p={p!r}", "Use a number for p, or 'fro'.")
+    return rows.norm(input, p, dims_of(input, dim), keepdim)
+
+
+def check_not_empty(name, input, dim):
+    """RuntimeError for the extreme value of nothing, IndexError for a dimension of length 0."""
+    if input.array.size:
+        return
+    dims = dims_of(input, dim)
+    if not dims:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
+        )
+    for d, named in zip(dims, (dim,) if isinstance(dim, int) else dim, strict=True):
+        if not input.array.shape[d]:
+            raise IndexError(f"{name}(): Expected reduction dim {named} to have non-zero size.")
+
+
+@numpy_names
+def amax(input, dim=(), keepdim=False):
+    """The largest element along dimensions; equal ones share the gradient."""
+    check_not_empty("amax", input, dim)
+    result = rows.amax(input, dims_of(input, dim) or every(input), keepdim)
+    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
+
+
+@numpy_names
+def amin(input, dim=(), keepdim=False):
+    """The smallest element along dimensions; equal ones share the gradient."""
+    check_not_empty("amin", input, dim)
+    result = rows.amin(input, dims_of(input, dim) or every(input), keepdim)
+    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
+
+
+def gradient_in_a_row(result):
+    """An extreme value of a number along its dimension: PyTorch's formula makes a gradient with one dimension of it.
+
+    That is seen only when the number had a dimension when its node was made.
+    """
+    node = result.node
+    before = node and node.edges[0] and public_edge(node.edges[0])[0].hooks
+    if before and before.forms:
+        cls = type(node)
+        node.__class__ = _renamed.setdefault((cls, 1), type(cls.__name__, (cls,), {
+            "__slots__": (),
+            "apply": lambda node, grad: (cls.apply(node, grad)[0].reshape(1),),
+            "apply_to_tensors": lambda node, grad: (cls.apply_to_tensors(node, grad)[0].reshape(1),),
+        }))
+    return result
+
+
+@numpy_names
+def logsumexp(input, dim, keepdim=False):
+    """log(sum(exp(input))) along dimensions, without overflow."""
+    return rows.logsumexp(input, dims_of(input, dim) or every(input), keepdim)
+
+
+@numpy_names
+def cumsum(input, dim, *, dtype=None):
+    """Running sums along a dimension."""
+    input = input if dtype is None else input.to(dtype)
+    return number_from_inference(input, rows.cumsum(input, dimension(input, dim)))
+
+
+@numpy_names
+def cumprod(input, dim, *, dtype=None):
+    """Running products along a dimension."""
+    input = input if dtype is None else input.to(dtype)
+    return number_from_inference(input, rows.cumprod(input, dimension(input, dim)))
+
+
+class SpreadAndMean(Node):
+    """The history of var_mean and std_mean: two results of one input, with a gradient each."""
+
+    __slots__ = ("kept_self", "kept_result0", "kept_dim", "kept_correction", "kept_keepdim")
+    saved_names = ("correction", "dim", "keepdim", "self", "result0")
+    saved_tensor_names = ("self", "result0")
+    several_outputs, output_count, takes_root = True, 2, False
+
+    def apply(self, grads):
+        return (self.gradient(grads, on_arrays_function, self.kept_self.unpack(self).array),)
+
+    def apply_to_tensors(self, grads):
+        return (self.gradient(grads, on_tensors_function, self.kept_self.unpack(self)),)
+
+    def gradient(self, grads, function, x):
+        """The sum of what both results pass back; a result that nobody used passes nothing."""
+        dim, keepdim, parts = self.kept_dim, self.kept_keepdim, []
+        if grads[0] is not None:
+            result = self.kept_result0.unpack(self) if self.takes_root else x
+            result = (result if isinstance(x, Tensor) else getattr(result, "array", result),) * self.takes_root
+            slope = function("std_grad" if self.takes_root else "var_grad")
+            parts.append(slope(grads[0], x, *result, dim, self.kept_correction, keepdim))
+        if grads[1] is not None:
+            share = function("restore_dim")(grads[1], x.shape, dim, keepdim)
+            parts.append(function("mean_grad")(share, tuple(x.shape), kernels.numel(x.shape, dim)))
+        return parts[0] + parts[1] if len(parts) > 1 else parts[0]
+
+    def release(self):
+        self.kept_self = FREED
+        self.kept_result0 = self.kept_result0 and FREED
+
+
+VarMeanBackward0 = add_slot_properties(type("VarMeanBackward0", (SpreadAndMean,), {"__slots__": ()}))
+StdMeanBackward0 = add_slot_properties(
+    type("StdMeanBackward0", (SpreadAndMean,), {"__slots__": (), "takes_root": True})
+)
+
+
+def spread_and_mean(kind, spread, input, dim, unbiased, keepdim, correction):
+    """(variance or standard deviation, mean), with one node for both."""
+    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+    correction = (1 if correction is None else correction) if unbiased else 0
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(f"{spread.__name__}_mean only support floating point and complex dtypes")
+    source = input.detach()
+    results = spread(source, dim, True, keepdim, correction=correction), mean(source, dim, keepdim)
+    edge = gradient_edge(input) if state.recording > 0 else None
+    if edge is not None:
+        node = init_node(kind(), (edge,))
+        for number, part in enumerate(results):
+            part.node = node
+            meta_of(part).output_nr, part.meta.edge_to_output = number, True
+        node.kept_self = SavedVariable.of(input)
+        node.kept_result0 = SavedOutput.of(results[0]) if kind.takes_root else None
+        node.kept_dim, node.kept_correction, node.kept_keepdim = dims_of(input, dim), correction, keepdim
+        if state.recording == 2:
+            instrument(node, results[0])
+    return results
+
+
+@numpy_names
+def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
+    """(variance, mean) over dimensions."""
+    return spread_and_mean(VarMeanBackward0, var, input, dim, unbiased, keepdim, correction)
+
+
+@numpy_names
+def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
+    """(standard deviation, mean) over dimensions."""
+    return spread_and_mean(StdMeanBackward0, std, input, dim, unbiased, keepdim, correction)

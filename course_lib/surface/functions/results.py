@@ -1,0 +1,145 @@
+"""What functions return: results without history, pairs, nodes under PyTorch's names, writes into `out`.
+
+PyTorch: torch/csrc/autograd/FunctionsManual.cpp, torch/return_types.py.
+"""
+
+import builtins
+import functools
+import warnings
+
+import numpy as np
+
+from course_lib.arrays import messages
+from course_lib.arrays.memory import check_cast, check_overlap, resized
+from course_lib.engine.arguments import type_name
+from course_lib.engine.build import mark_inference, rows
+from course_lib.engine.grad_mode import state
+from course_lib.engine.graph import LEAVES_FIRST, Node, init_node, public_edge
+from course_lib.engine.tensor import Tensor, memory_of, new_tensor
+from course_lib.engine.views import requires_grad
+
+_renamed = {}
+
+
+def rename_node(node, name):
+    """Give a node the name PyTorch has for another form of its operation."""
+    cls = type(node)
+    node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
+
+
+def show_edges(result, name, *places):
+    """A result whose node has the name and the edges of PyTorch's, which are these of the row's; None: to nowhere."""
+    node, cls = result.node, type(result.node)
+    if node is not None:
+        shown = property(lambda node: tuple(public_edge(None if p is None else node.edges[p]) for p in places))
+        parts = {"__slots__": (), "next_functions": shown}
+        node.__class__ = _renamed.setdefault((cls, name, places), type(name, (cls,), parts))
+    return result
+
+
+def part_from_inference(input, result, part):
+    """The same, where the copy is a part of the result: part(result) is the view that it is written through."""
+    if not input.is_inference() or state.recording <= 0 or not requires_grad(input):
+        return result
+    whole = new_tensor(np.array(result.array))
+    rows.copy_(part(whole), input)
+    return whole
+
+
+def number_from_inference(input, result, write="fill_tensor_"):
+    """The same, where only the result of a number begins as a copy."""
+    if input.array.ndim or not input.is_inference() or state.recording <= 0 or not requires_grad(input):
+        return result
+    return getattr(rows, write)(new_tensor(np.array(input.array)), input)
+
+
+def without_gradient(array):
+    """The result of an operation that has no gradient."""
+    result = new_tensor(array)
+    return mark_inference(result) if state.inference else result
+
+
+def checked(name, other, result):
+    """The result of an operator called by name; TypeError for an operand that it left to the other side."""
+    if result is NotImplemented:
+        position = 1 if name.endswith("_") else 2
+        raise TypeError(f"{name}(): argument 'other' (position {position}) must be Tensor, not {type_name(other)}")
+    return result
+
+
+def store(name, out, result, *inputs):
+    """Write a result into `out`; RuntimeError when an argument requires grad, as that write is not recorded."""
+    if state.grad_enabled and builtins.any(isinstance(t, Tensor) and requires_grad(t) for t in (*inputs, out)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    check_cast(result.array.dtype, out.array.dtype)
+    sizes = result.array.shape
+    if out.array.shape != sizes:
+        check_overlap(out, [t for t in inputs if isinstance(t, Tensor)])
+        if out.array.size:
+            warnings.warn(messages.OUT_RESIZED.format(list(out.array.shape), list(sizes)), UserWarning, stacklevel=3)
+        out.array = resized(memory_of(out), sizes)
+    return rows.copy_(out, result.detach())
+
+
+class _Pair(tuple):
+    """(values, indices), as max, min, sort and topk return them along a dimension."""
+
+    __slots__ = ()
+    values = property(lambda pair: pair[0])
+    indices = property(lambda pair: pair[1])
+
+    def __repr__(self):
+        return f"torch.return_types.{type(self).__name__}(\nvalues={self[0]!r},\nindices={self[1]!r})"
+
+
+@functools.cache
+def kind_of_pair(name):
+    """The type of an operation's pairs, named after it."""
+    return type(name, (_Pair,), {"__slots__": (), "__module__": "torch.return_types"})
+
+
+def pair(name, values):
+    """A pair of results, as a type of its own that prints as PyTorch's does."""
+    return kind_of_pair(name)(values)
+
+
+class NoDerivative(Node):
+    """The node of an operation that has no derivative, in PyTorch either: to reach it in backward is an error."""
+
+    __slots__ = ("operation",)
+    runs_without_gradient = True  # the error comes whatever arrives
+
+    def name(self):
+        return "torch::autograd::NotImplemented"
+
+    def apply(self, grad):
+        raise RuntimeError(f"derivative for {self.operation} is not implemented")
+
+
+NoDerivative.__name__ = "NotImplemented"
+
+
+def without_derivative(operation, edges):
+    """A NoDerivative node."""
+    node = init_node(NoDerivative(), edges)
+    node.operation = operation
+    node.sequence_nr += LEAVES_FIRST  # it runs as soon as it is reached
+    if state.anomaly:
+        from course_lib.engine.tracebacks import note_node  # few programs need that file
+
+        note_node(node, None)
+    return node
+
+
+def from_inference(input, result):
+    """A result that PyTorch begins as a copy of the input, which it records even for an inference tensor."""
+    if not input.is_inference() or state.recording <= 0 or not requires_grad(input):
+        return result
+    copy = rows.copy_(new_tensor(np.array(input.array)), input)
+    copy.array[...] = result.array
+    return copy

@@ -1,0 +1,132 @@
+"""Random numbers written into a tensor or drawn from its elements.
+
+PyTorch: aten/src/ATen/native/Distributions.cpp.
+"""
+
+import numpy as np
+
+from course_lib.arrays import kernels
+from course_lib.engine.build import rows
+from course_lib.engine.grad_mode import state
+from course_lib.engine.tensor import Tensor, memory_of, new_tensor
+from course_lib.engine.views import gradient_edge
+from course_lib.surface import creation
+from course_lib.surface.functions.results import without_derivative, without_gradient
+
+
+def uniform_(input, a=0.0, b=1.0, *, generator=None, **names):
+    """Overwrite the tensor with random numbers spread evenly over [a, b)."""
+    return rows.uniform_(input, creation.even_values(input, names.get("from", a), names.get("to", b), generator))
+
+
+def normal_(input, mean=0.0, std=1.0, *, generator=None):
+    """Overwrite the tensor with normal random numbers."""
+    return rows.normal_(input, creation.normal_values(input, mean, std, generator))
+
+
+def random_(input, *bounds, generator=None):
+    """Overwrite the tensor with whole numbers from a up to but without b: random_(a, b), random_(b), or anything."""
+    largest = {"f": 2 ** (24 if input.array.dtype.itemsize == 4 else 53), "i": 2**63 - 1, "b": 1}
+    low, high = bounds if len(bounds) == 2 else (0, bounds[0] if bounds else largest[input.array.dtype.kind] + 1)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    drawn = draw.whole_numbers(source, like.size, int(low), int(high))
+    return rows.random_(input, draw.in_memory_order(drawn, like))
+
+
+def bernoulli_(input, p=0.5, *, generator=None):
+    """Overwrite the tensor with ones, with probability p (a number, or one for each element), and zeros."""
+    chance, kind = (p.array, p.array.dtype) if isinstance(p, Tensor) else (p, np.float64)
+    if not isinstance(p, Tensor) and not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    return rows.bernoulli_draw_(input, draw.in_memory_order(draw.fractions(source, like.size, kind), like) < chance)
+
+
+def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """Normal random numbers with the given mean and standard deviation."""
+    if isinstance(std, Tensor):
+        if (std.array < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if size is not None:
+        kind = creation.floating("normal_kernel_cpu", dtype)
+        memory = new_tensor(np.zeros(creation.sizes_from((size,)), kind))
+        return creation.finish(normal_(memory, mean, std, generator=generator).array, None, requires_grad, device)
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        kernels.sizes_of_both(mean.array, std.array)
+    shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
+    kind = (mean if isinstance(mean, Tensor) else std).array.dtype
+    noise = normal_(new_tensor(np.zeros(shape, kind)), generator=generator)
+    return (noise * std + mean).detach()
+
+
+def bernoulli(input, p=None, *, generator=None):
+    """1 with the probability that each element gives (or, with p, each with that one), else 0."""
+    if p is not None:
+        result = bernoulli_(creation.zeros(input.array.shape, dtype=input.dtype), p, generator=generator)
+        edge = gradient_edge(input) if state.recording > 0 else None
+        if edge is not None:
+            result.node = without_derivative("aten::bernoulli", (edge,))
+        return result
+    kernels.floats(input.array, "bernoulli_tensor_cpu_p_")
+    if not ((input.array >= 0) & (input.array <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: each is a probability.")
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    drawn = draw.fractions(source, like.size, like.dtype)
+    return rows.bernoulli(input, drawn.reshape(like.shape) < like)
+
+
+def randint_like(
+    input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False
+):
+    """Random integers from low up to but without high, in the shape and type of `input`, laid out like it."""
+    low, high = (0, low) if high is None else (low, high)
+    drawn = creation.randint(low, high, (input.numel(),), generator=generator).array
+    order, like = creation.layout(input), memory_of(input)
+    laid_out = creation.source_of()[0].in_memory_order(drawn, like, order)
+    return creation.finish(laid_out, dtype or input.dtype, requires_grad, device)
+
+
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Places drawn with chances in proportion to the elements of a vector, or of each row of a matrix."""
+    weights = input.array
+    if weights.dtype.kind != "f":
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.title}")
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if np.any(np.sum(weights, -1) == 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    draw, source = creation.source_of(generator)
+    lines = weights.reshape(-1, weights.shape[-1])
+    if replacement and num_samples > 1:  # each number falls into one of the steps of the sums
+        sums = np.cumsum(lines, -1)
+        sums /= sums[:, -1:]
+        even = draw.fractions(source, len(lines) * num_samples, np.float64).reshape(len(lines), -1)
+        drawn = [np.searchsorted(steps, places) for steps, places in zip(sums, even, strict=True)]
+    else:  # waiting times: the first few that arrive, and what cannot arrive comes last
+        times = draw.in_memory_order(draw.waiting_times(source, lines.size), weights).astype(lines.dtype)
+        arrivals = lines / times.reshape(lines.shape)
+        drawn = np.argsort(-arrivals, axis=-1, kind="stable")[:, :num_samples]
+    return without_gradient(np.array(drawn, np.int64).reshape(*weights.shape[:-1], num_samples))
+
+
+def exponential_(input, lambd=1.0, *, generator=None):
+    """Overwrite the tensor with random waiting times, 1 / lambd long on average."""
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {input.dtype.title}"
+        )
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    (draw, source), like = creation.source_of(generator), memory_of(input)
+    return rows.uniform_(input, draw.in_memory_order(draw.waiting_times(source, like.size) / lambd, like))

@@ -1,0 +1,123 @@
+"""Writing in place that is no row: copy_, fill_, another shape or another memory for the tensor itself.
+
+PyTorch: aten/src/ATen/native/TensorShape.cpp (unsqueeze_, t_), torch/csrc/autograd/VariableTypeManual.cpp.
+"""
+
+import numpy as np
+
+from course_lib.arrays import messages
+from course_lib.engine import views
+from course_lib.engine.arguments import tensor_argument, type_name
+from course_lib.engine.build import rows
+from course_lib.engine.grad_mode import state
+from course_lib.engine.graph import hooks_of
+from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, no_edge
+from course_lib.engine.views import gradient_edge, requires_grad
+from course_lib.surface import creation
+from course_lib.surface.functions import shapes
+from course_lib.surface.functions.results import rename_node, without_derivative
+
+
+def copy_(self, src, non_blocking=False):
+    """Overwrite the tensor with the elements of another, which may be narrower or of another type."""
+    if not isinstance(src, Tensor):
+        if not isinstance(src, int | float | np.generic):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
+        src = creation.tensor(src)
+    return rows.copy_(self, src)
+
+
+def fill_(self, value):
+    """Overwrite every element with one number (or a tensor without dimensions)."""
+    if isinstance(value, Tensor):
+        return rows.fill_tensor_(self, value)
+    if not isinstance(value, int | float | np.generic):
+        raise TypeError(messages.FILL_TAKES_NUMBERS.format(type_name(value)))
+    return rows.fill_(self, value)
+
+
+def keep_form(tensor, array):
+    """Before a tensor gets another array: its node goes on expecting gradients of the form the tensor has now."""
+    shape, dtype = tensor.array.shape, tensor.array.dtype
+    node, meta = tensor.node, tensor.meta
+    if node is None and meta is not None and meta.accumulator is not None:
+        node = meta.accumulator()
+        if dtype is not array.dtype:  # as for a new leaf
+            meta.accumulator, meta.leaf_edge = None, no_edge
+    if node is not None and (shape, dtype) != (array.shape, array.dtype):
+        hooks_of(node).forms.setdefault(0 if meta is None else meta.output_nr, (shape, dtype))
+
+
+def t_in_place(input):
+    if input.array.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
+    return rows.t(input)
+
+
+NODES_OF_SHAPE_CHANGES = {
+    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
+    "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
+    "SqueezeBackward2": "SqueezeBackward5",
+}  # fmt: skip
+
+
+def _in_place_shape(name, change):
+    """t_, unsqueeze_ and the like: the tensor itself changes shape. Counts as a write although no value moves."""
+
+    def method_(self, *args):
+        views.check_in_place(self, state.recording > 0 and requires_grad(self))
+        edge = gradient_edge(self) if state.recording > 0 else None
+        changed = change(alias(self) if edge is None else twin(self), *args)
+        views.count_write(self)
+        if edge is None:
+            keep_form(self, changed.array)
+        self.array = changed.array
+        if edge is not None:
+            rename_node(changed.node, NODES_OF_SHAPE_CHANGES[type(changed.node).__name__])
+            retains = self.retains_grad
+            if retains:  # what is retained stays the gradient in the old shape
+                self.meta.retains_grad = False
+            views.set_history(self, changed.node)
+            if retains:
+                self.meta.retains_grad = True
+            if self._is_view():
+                self.meta.view.version = self.version.value  # no value moved: the base's history stays as it is
+        return self
+
+    method_.__name__ = name
+    method_.__doc__ = f"{name.rstrip('_')}, changing this tensor itself instead of returning another."
+    return method_
+
+
+def twin(tensor):
+    """Another tensor on the same memory with the same history."""
+    other = alias(tensor)
+    other.node = views.grad_fn(tensor)
+    if tensor.meta is not None and tensor.meta.edge_to_output:
+        meta_of(other).edge_to_output, other.meta.output_nr = True, tensor.meta.output_nr
+    return other
+
+
+t_, transpose_ = _in_place_shape("t_", t_in_place), _in_place_shape("transpose_", shapes.transpose)
+unsqueeze_ = _in_place_shape("unsqueeze_", shapes.unsqueeze)
+squeeze_ = _in_place_shape("squeeze_", shapes.squeeze)
+
+
+def set_(self, source=None):
+    """Make the tensor look at another tensor's memory, or at none. Counts as a write."""
+    source = creation.empty(0, dtype=self.dtype) if source is None else tensor_argument("set_", "source", source)
+    if source.array.dtype != self.array.dtype:
+        kinds = [t.dtype.c_name for t in (source, self)]
+        raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
+    tracked = state.recording > 0 and (requires_grad(self) or requires_grad(source))
+    views.check_in_place(self, tracked)
+    edges = (gradient_edge(self), gradient_edge(source)) if tracked else ()
+    views.count_write(self)
+    if not tracked:
+        keep_form(self, source.array)
+        if not state.inference:
+            meta_of(self).accumulator, self.meta.leaf_edge = None, no_edge  # from here on as a new leaf
+    self.array = memory_of(source)
+    if tracked:
+        views.rebase_history(self, without_derivative("set_", edges))
+    return self

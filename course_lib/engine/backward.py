@@ -47,7 +47,7 @@ from course_lib.arrays.kernels import copy_of_gradient, named_sizes
 from course_lib.arrays.messages import warn_once
 from course_lib.engine import errors, grad_mode
 from course_lib.engine.checks import as_tensor, check_nan, store_for_inference
-from course_lib.engine.fit import check_fits, fit, fit_inputs, fit_to_outputs
+from course_lib.engine.fit import fit_inputs
 from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.engine.saved import read_slot
@@ -294,8 +294,6 @@ def run_with_care(task, node, grad):
     if task.anomaly:
         state.evaluating = node
     grads = (grad or [None] * node.output_count) if several else [grad]
-    if node.hooks is not None and node.hooks.forms:
-        grads = fit_to_outputs(grads, node.hooks.forms)
     is_needed = task.needed is None or node in task.needed
     if task.captures and node in task.captures and is_needed:
         capture(task, node, grads)
@@ -449,16 +447,6 @@ def seed_of_edge(edge, grad, create_graph, position):
     return grad if create_graph else grad.array
 
 
-def fit_seeds(edges, seeds):
-    """The gradients that a pass starts with, in the form that its roots expect; an error names the root."""
-    for position, edge in enumerate(edges):
-        node, output_nr = edge if type(edge) is tuple else (edge, 0)
-        if node.hooks is not None and output_nr in node.hooks.forms:
-            form, grad = node.hooks.forms[output_nr], seeds[position]
-            check_fits((grad.array if isinstance(grad, Tensor) else grad).shape, form[0], "invalid gradient", position)
-            seeds[position] = fit(grad, *form)
-
-
 def has_history(root):
     """True for a gradient edge and for a tensor that requires grad. AssertionError for what is neither."""
     if not (isinstance(root, Tensor) or is_edge(root)):
@@ -507,7 +495,6 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
                 edge = tensor.node
             targets.add(edge[0] if isinstance(edge, tuple) else edge)
     retain_graph = create_graph if retain_graph is None else retain_graph
-    fit_seeds(roots, seeds)
     try:
         run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
     finally:
@@ -551,7 +538,6 @@ def grad(
     for position, tensor in enumerate(inputs):
         node, output_nr = edge_of_input(tensor)
         captures.setdefault(node, []).append((output_nr, position))
-    fit_seeds(roots, seeds)
     task = GraphTask(roots, seeds, create_graph, create_graph if retain_graph is None else retain_graph, captures)
     run(task)
     results = finish_gradients(task, inputs, allow_unused, materialize_grads)

@@ -10,7 +10,6 @@ import numpy as np
 
 from course_lib.arrays import dtypes, kernels
 from course_lib.engine import arguments, errors, fit
-from course_lib.engine.fit import form_expected
 from course_lib.engine.graph import Node, next_sequence_nr
 from course_lib.engine.ops import (
     ROWS,
@@ -186,9 +185,6 @@ def copy_of(tensor):
 def form(input, result, promoted=False):
     """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
     shape, dtype = input.array.shape, input.array.dtype
-    node = input.node or input.meta and input.meta.accumulator and input.meta.accumulator()
-    if node and node.hooks is not None and node.hooks.forms:  # the tensor had another form when its node was made
-        shape, dtype = form_expected(input, node, result.array.shape)
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
 
 

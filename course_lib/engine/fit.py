@@ -21,28 +21,6 @@ def fit_inputs(grads, forms):
     return fitted
 
 
-def fit_to_outputs(grads, forms):
-    """Gradients of tensors that changed their form after their node was made, in the form that the node expects.
-
-    RuntimeError when one cannot be summed to that form. `forms`: {output number: (shape, dtype)}.
-    """
-    fitted = list(grads)
-    for output_nr, (shape, dtype) in forms.items():
-        grad = grads[output_nr]
-        if grad is not None:
-            got = (grad.array if isinstance(grad, Tensor) else grad).shape
-            check_fits(got, shape, "invalid gradient")
-            fitted[output_nr] = fit(grad, shape, dtype)
-    return fitted
-
-
-def form_expected(tensor, node, shape):
-    """(shape, type) that a tensor's node expects of gradients, when one of `shape` can be summed to it."""
-    now = tensor.array.shape, tensor.array.dtype
-    form = node.hooks.forms.get(0 if tensor.meta is None else tensor.meta.output_nr, now)
-    return form if can_be_summed(shape, form[0]) else now
-
-
 def check_fits(got, shape, what, index=0):
     """RuntimeError when a gradient of shape `got` cannot be summed to a shape."""
     if not can_be_summed(got, shape):

@@ -172,9 +172,7 @@ class FunctionCtx(Node):
                 raise RuntimeError(f"expected Variable or None (got {type_name(grad)})")
             edge, form = self.edges[len(grads)], self._input_forms[len(grads)]
             if grad is not None and edge is not None:
-                name, (node, output_nr) = type(self).__name__, edge if type(edge) is tuple else (edge, 0)
-                if node.hooks is not None:  # it may expect the form that its tensor had when it was made
-                    form = node.hooks.forms.get(output_nr, form)
+                name = type(self).__name__
                 check_fits(grad.array.shape, form[0], f"Function {name} returned an invalid gradient", len(grads))
                 grad = fit(grad, *form)
             grads.append(grad.array if arrays and grad is not None else grad)

@@ -158,15 +158,14 @@ class Hooks(dict):
 
 
 class NodeHooks:
-    """The hooks of one node. `tensor`, `retain`, `forms` belong to an output, `pre` and `post` to the node itself."""
+    """The hooks of one node. `tensor`, `retain` belong to an output, `pre` and `post` to the node itself."""
 
-    __slots__ = ("tensor", "retain", "pre", "post", "forms")
+    __slots__ = ("tensor", "retain", "pre", "post")
 
     def __init__(self):
         self.tensor = {}  # output number -> {hook id: hook}
         self.retain = {}  # output number -> weak reference to the tensor that retain_grad() was called on
         self.pre, self.post = Hooks(), Hooks()
-        self.forms = {}  # output number -> (shape, dtype) of gradients, where the tensor has another form by now
 
     def add(self, kind, hook):
         """Register a node hook and return the handle that removes it."""

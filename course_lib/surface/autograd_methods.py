@@ -22,7 +22,6 @@ from course_lib.engine.checks import check_grad, keep_data
 from course_lib.engine.graph import Hooks, RemovableHandle, hooks_of, want_grad
 from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, new_tensor, no_edge
 from course_lib.engine.views import requires_grad
-from course_lib.surface.in_place import keep_form
 from course_lib.surface.methods import method
 
 state = grad_mode.state
@@ -131,7 +130,6 @@ def _set_data(self, new):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
     if requires_grad(self) and new.array.dtype.kind != "f":
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    keep_form(self, new.array)
     self.array = memory_of(new)
     if new.is_inference() or self.is_inference():
         kept = self.is_inference() and self.meta.inference  # True: without a counter from the beginning

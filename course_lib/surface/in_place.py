@@ -10,7 +10,6 @@ from course_lib.engine import views
 from course_lib.engine.arguments import tensor_argument, type_name
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.graph import hooks_of
 from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, no_edge
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
@@ -36,18 +35,6 @@ def fill_(self, value):
     return rows.fill_(self, value)
 
 
-def keep_form(tensor, array):
-    """Before a tensor gets another array: its node goes on expecting gradients of the form the tensor has now."""
-    shape, dtype = tensor.array.shape, tensor.array.dtype
-    node, meta = tensor.node, tensor.meta
-    if node is None and meta is not None and meta.accumulator is not None:
-        node = meta.accumulator()
-        if dtype is not array.dtype:  # as for a new leaf
-            meta.accumulator, meta.leaf_edge = None, no_edge
-    if node is not None and (shape, dtype) != (array.shape, array.dtype):
-        hooks_of(node).forms.setdefault(0 if meta is None else meta.output_nr, (shape, dtype))
-
-
 def t_in_place(input):
     if input.array.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
@@ -69,8 +56,6 @@ def _in_place_shape(name, change):
         edge = gradient_edge(self) if state.recording > 0 else None
         changed = change(alias(self) if edge is None else twin(self), *args)
         views.count_write(self)
-        if edge is None:
-            keep_form(self, changed.array)
         self.array = changed.array
         if edge is not None:
             rename_node(changed.node, NODES_OF_SHAPE_CHANGES[type(changed.node).__name__])
@@ -114,7 +99,6 @@ def set_(self, source=None):
     edges = (gradient_edge(self), gradient_edge(source)) if tracked else ()
     views.count_write(self)
     if not tracked:
-        keep_form(self, source.array)
         if not state.inference:
             meta_of(self).accumulator, self.meta.leaf_edge = None, no_edge  # from here on as a new leaf
     self.array = memory_of(source)

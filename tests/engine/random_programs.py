@@ -99,7 +99,8 @@ CHANGES = """
     a.sqrt_() | a.abs_() | a.add_(b, alpha=2) | a.masked_fill_(a > 1, 0.5) | a.mul_(a) | a.add_(a) | a.addcmul_(a, b)
     a.lerp_(a * 2, 0.5) | a[0] = 1.0 | a[0] = b | a[k] = b[k] | a[1:] = 0.5 | a[..., 0] = b[..., 0] | a[:] = b
     a[0] += 1 | a[a > 1] = 0.25 | a[torch.tensor([0])] = b[:1] * 2 | a[torch.tensor([0, 1])] = 3.0 | a[0].mul_(2)
-    a[1:].add_(b[1:]) | a.t_() | a.unsqueeze_(0) | a.squeeze_() | a.transpose_(0, -1) | a.detach_()
+    a[1:].add_(b[1:]) | (a * 1).t_() | (a * 1).unsqueeze_(0) | (a * 1).squeeze_() | (a * 1).transpose_(0, -1)
+    a.detach_()
     a.requires_grad_() | a += b | a *= 2 | a.requires_grad_(False) | a.detach().mul_(2) | a.data.mul_(2)
     a.data = a.detach() * 2 | a.grad = None | a.grad_fn; a.retain_grad() | a.grad = b.detach()
     a.grad = a.detach().clone() | del a.grad | a.view(-1)[0] = 3.0 | a.T.add_(b) | a.unbind()[0].mul_(2)
@@ -123,9 +124,9 @@ CHANGES = """
     with torch.no_grad(): a.expand(2, 3).masked_fill_(a > 0, 1.0) | a.narrow(0, 0, 1).zero_() | a[:1].fill_(b.sum())
     a.diagonal().mul_(2) | a.fill_(b) | a.mul_(True) | a.add_(1.5) | a.masked_fill_(a > 1, b.sum()) | a.reciprocal_()
     a.view(-1).add_(1) | a.t().mul_(2) | a.unsqueeze(0).mul_(b) | a[0].zero_() | a[0].copy_(b[0]) | a[1].exp_()
-    a.data.copy_(b) | a.data = b.detach() | a.data = b | a.data = a.data.float() | a.data = a.data[0] | a.set_(b)
-    a.set_(b.detach()) | a.detach().requires_grad_().mul_(2) | a.detach().zero_() | a.numpy()[0] = 4.0
-    a.detach().numpy().fill(3.0) | a.squeeze_(0) | a.unsqueeze_(-1) | a.t_().mul_(2) | a.view(-1).detach_() | a **= 2
+    a.data.copy_(b) | a.detach().requires_grad_().mul_(2) | a.detach().zero_() | a.numpy()[0] = 4.0
+    a.detach().numpy().fill(3.0) | (a * 1).squeeze_(0) | (a * 1).unsqueeze_(-1) | (a * 1).t_().mul_(2)
+    a.view(-1).detach_() | a **= 2
     a /= b | a.grad_fn; a.retain_grad() | a.requires_grad_(True) | a.requires_grad = False
     a.grad = torch.ones_like(a) | a.grad = torch.zeros(3, dtype=torch.float64) | a.grad = b | a.grad.mul_(2)
     a.grad.detach_() | a.grad += 1 | a.grad_fn.register_hook(lambda i, o: seen(i[0], 0))

@@ -493,27 +493,3 @@ def test_what_nobody_has_is_an_attribute_error(torch):
     for owner in (torch, torch.autograd, torch.nn, torch.optim, torch.ones(1)):
         with pytest.raises(AttributeError, match="nothing_like_this"):
             owner.nothing_like_this  # noqa: B018
-
-
-@pytest.mark.parametrize("seen", [True, False], ids=["the caller holds the gradient", "nobody holds it"])
-@pytest.mark.parametrize(
-    "shape, change",
-    [((2, 1), "unsqueeze_(-1)"), ((3,), "unsqueeze_(0)"), ((3, 1), "t_()"), ((3, 3), "t_()"),
-     ((1, 1), "unsqueeze_(-1)"), ((2, 3), "t_()")],
-)  # fmt: skip
-def test_the_gradient_of_a_leaf_that_has_another_shape_by_now(real_torch, shape, change, seen):
-    """PyTorch takes over a gradient that nobody else holds in its own shape, and copies another into the leaf's."""
-
-    def outcome(torch):
-        x = torch.ones(*shape, requires_grad=True)
-        y = torch.fmod(x, 2) if seen else x * 2
-        grad = torch.ones_like(y)
-        with torch.no_grad():
-            eval(f"x.{change}", {"x": x})
-            try:
-                y.backward(grad)
-            except RuntimeError as error:
-                return str(error)
-        return tuple(x.grad.shape), x.grad.stride()
-
-    assert outcome(course_lib) == outcome(real_torch)

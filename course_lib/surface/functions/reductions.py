@@ -10,7 +10,7 @@ from course_lib.engine import errors
 from course_lib.engine.arguments import known_dtype, number_of, tensor_argument
 from course_lib.engine.build import on_arrays_function, on_tensors_function, rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.graph import Node, init_node, public_edge
+from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
 from course_lib.engine.tensor import Tensor, meta_of
@@ -25,7 +25,7 @@ from course_lib.surface.functions.dimensions import (
     softmax_dim,
     wrong_form,
 )
-from course_lib.surface.functions.results import _renamed, number_from_inference, pair, without_gradient
+from course_lib.surface.functions.results import number_from_inference, pair, without_gradient
 from course_lib.surface.indexing import dimension
 
 
@@ -223,7 +223,7 @@ def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
     check_not_empty("amax", input, dim)
     result = rows.amax(input, dims_of(input, dim) or every(input), keepdim)
-    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
+    return result
 
 
 @numpy_names
@@ -231,23 +231,6 @@ def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
     check_not_empty("amin", input, dim)
     result = rows.amin(input, dims_of(input, dim) or every(input), keepdim)
-    return result if input.array.ndim or dim == () or keepdim else gradient_in_a_row(result)
-
-
-def gradient_in_a_row(result):
-    """An extreme value of a number along its dimension: PyTorch's formula makes a gradient with one dimension of it.
-
-    That is seen only when the number had a dimension when its node was made.
-    """
-    node = result.node
-    before = node and node.edges[0] and public_edge(node.edges[0])[0].hooks
-    if before and before.forms:
-        cls = type(node)
-        node.__class__ = _renamed.setdefault((cls, 1), type(cls.__name__, (cls,), {
-            "__slots__": (),
-            "apply": lambda node, grad: (cls.apply(node, grad)[0].reshape(1),),
-            "apply_to_tensors": lambda node, grad: (cls.apply_to_tensors(node, grad)[0].reshape(1),),
-        }))
     return result
 
 

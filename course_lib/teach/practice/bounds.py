@@ -267,14 +267,29 @@ class Watchdog:
         pause = self.seconds
         while not self.done.wait(pause):
             with self.lock:
-                frame = sys._current_frames().get(self.thread_id)
-                frames = [] if frame is None else frames_inside(frame)
+                frames = frames_of(self.thread_id)
                 if not self.done.is_set() and frames:
                     self.sent += 1
                     if self.sent > PATIENCE and not self.replaced.functions:
                         self.replaced.replace(frames)
                     send(self.thread_id, TimeUp)
             pause = 0.05
+
+
+def frames_of(thread_id):
+    """The frames above the one of `inside` in another thread, which runs; none when it went on while they were read.
+
+    It is given no turn meanwhile, if that can be had: of a frame that has ended CPython 3.11 may show anything.
+    """
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1)
+    try:
+        frame = sys._current_frames().get(thread_id)
+        return [] if frame is None else frames_inside(frame)
+    except AttributeError:
+        return []
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def send(thread_id, error):

@@ -23,7 +23,9 @@ from course_lib.autograd.grad_mode import (
 from course_lib.engine.build import build as _build
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import autograd_methods as _methods  # noqa: F401  (gives Tensor `grad_fn`, `.grad` and hooks)
+from course_lib.surface import derivatives as _derivatives  # noqa: F401  (fills the table)
 from course_lib.surface import methods as _tensor_methods
+from course_lib.surface import twins as _twins  # noqa: F401  (gives formulas their forms that take tensors)
 from course_lib.surface.creation import tensor
 from course_lib.surface.device import cuda, device, get_default_dtype
 from course_lib.surface.parsing import asking as _asking

@@ -5,18 +5,6 @@ highest, so their order is whatever the heap makes of it.
 """
 
 
-def push(heap, item):  # noqa: F811  (it replaces itself)
-    """heapq.heappush, which takes the place of this function when a first node has to wait.
-
-    Most programs that import course_lib are not there yet: their import is 0.5 % quicker.
-    """
-    global pop, push
-    from heapq import heappop, heappush
-
-    pop, push = heappop, heappush
-    push(heap, item)
-
-
 def in_turn(pushed, waiting):
     """The order in which things leave a binary heap where all of them are equal and stand above the rest.
 

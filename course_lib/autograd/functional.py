@@ -3,8 +3,8 @@
 PyTorch: torch/autograd/functional.py.
 """
 
+from course_lib.arrays import errors
 from course_lib.autograd.grad_mode import enable_grad
-from course_lib.engine import errors
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
 from course_lib.surface.functions import reshape

@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from course_lib.engine import errors
+from course_lib.arrays import errors
 from course_lib.engine.function import Function
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation

@@ -3,6 +3,7 @@
 PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cpp, c10/core/WrapDimMinimal.h.
 """
 
+import inspect
 
 import numpy as np
 
@@ -232,8 +233,6 @@ def bind_arguments(forward, args, kwargs, separate_setup):
     if separate_setup:
         if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
             return args
-        import inspect  # here: where NumPy has not read it, it costs an import of course_lib 8 %
-
         bound = inspect.signature(forward).bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args

@@ -37,15 +37,17 @@ story of a node in order. Read that one first.
 """
 
 import warnings
-from _thread import allocate_lock
+from heapq import heappop, heappush
 from operator import attrgetter
+from threading import Lock
 
 import numpy as np
 
-from course_lib.arrays import heap, messages
+from course_lib.arrays import errors, heap, messages
 from course_lib.arrays.kernels import copy_of_gradient, named_sizes
 from course_lib.arrays.messages import warn_once
-from course_lib.engine import errors, grad_mode
+from course_lib.engine import grad_mode
+from course_lib.engine.anomaly import note_write, report
 from course_lib.engine.checks import as_tensor, check_nan, store_for_inference
 from course_lib.engine.fit import fit_inputs
 from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
@@ -57,7 +59,7 @@ from course_lib.engine.views import edge_of, requires_grad
 
 state = grad_mode.state
 SMALL = 256  # below this many elements a new array is made faster than an old one is added to
-_counting = allocate_lock()
+_counting = Lock()
 
 
 class GraphTask:
@@ -225,10 +227,10 @@ def evaluate(task):
                 leaves.append((following, grad))
             elif number > newest_number:
                 if newest is not None:
-                    heap.push(ready, (-newest_number, newest, arrived))
+                    heappush(ready, (-newest_number, newest, arrived))
                 newest, newest_number, arrived = following, number, grad
             else:
-                heap.push(ready, (-number, following, grad))
+                heappush(ready, (-number, following, grad))
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to, and an
         # array that is held longer than it is needed is memory that a large model does not have.
         grads = grad = have = None
@@ -239,7 +241,7 @@ def evaluate(task):
             node, grad = newest, arrived
             newest, newest_number, arrived = None, -1, None
         elif ready:
-            _, node, grad = heap.pop(ready)
+            _, node, grad = heappop(ready)
         else:
             return
         # 3. Run it, and let go of what it kept: one by one, so that memory falls while the pass goes on, and an error
@@ -341,8 +343,6 @@ def run_leaf(task, node, grads, is_needed):
     if grads[0] is not None:
         (store_for_inference if state.inference else AccumulateGrad.apply)(node, grads[0])
         if state.anomaly and meta.grad is not None and meta.grad.version is not None:
-            from course_lib.engine.anomaly import note_write
-
             note_write(meta.grad.version)
     if call_tensor_hooks(meta.post_accumulate_hooks or {}, node.variable) is not node.variable:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
@@ -369,8 +369,6 @@ def run(task):
         evaluate(task) if task.depth <= MAX_DEPTH else on_another_stack(evaluate, task)
     except Exception as error:
         if state.anomaly and state.evaluating is not evaluating:
-            from course_lib.engine.tracebacks import report  # few programs need that file
-
             report(state.evaluating)
         if isinstance(error, ValueError) and (named := named_sizes(error)) is not error:
             raise named from None

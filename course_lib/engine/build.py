@@ -3,13 +3,15 @@
 PyTorch: torch/csrc/autograd/generated/VariableType_*.cpp, Functions.cpp, which are compiled ahead of time.
 """
 
+import linecache
 import math
 import re
+import types
 
 import numpy as np
 
-from course_lib.arrays import dtypes, kernels
-from course_lib.engine import arguments, errors, fit
+from course_lib.arrays import dtypes, errors, kernels
+from course_lib.engine import arguments, fit
 from course_lib.engine.graph import Node, next_sequence_nr
 from course_lib.engine.ops import (
     ROWS,
@@ -96,22 +98,25 @@ def node_namespace(row):
             cls.__module__ = "builtins"  # as of PyTorch's, which are written in C++: <class 'MulBackward0'>
             for name, value in CONSTANTS.get(row.name, {}).items():
                 setattr(cls, f"_saved_{name}", value)
-            cls.apply_to_tensors = apply_to_tensors_later(cls, row)
+            cls.apply_to_tensors = compiled_for_tensors_later(cls, row)
         _node_namespaces[row.name] = base
     return _node_namespaces[row.name]
 
 
-def apply_to_tensors_later(cls, row):
-    """Stands in for a node's apply_to_tensors until it is first called: most graphs are never differentiated twice."""
-    written = cls.apply_to_tensors
+def compiled_for_tensors_later(cls, row):
+    """Stands in for a node's apply_to_tensors until it is first called: most graphs are never differentiated twice.
 
-    def first_call(node, *grad):
+    Then the node's source is compiled a second time, and the functions it names are those that take tensors.
+    """
+
+    def first_call(node, *grads):
         formulas = (row.formulas | row.recorded).values()
         functions = set().union(*map(names_in, formulas)) - row.can_be_saved() - {"grad", "grads", "node"}
         functions -= {f"{name}_edge" for name in row.formulas}
-        names = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
-        cls.apply_to_tensors = type(written)(written.__code__, names, written.__name__, written.__defaults__)
-        return cls.apply_to_tensors(node, *grad)
+        namespace = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
+        compile_source(row.node, [write_node(row)], namespace)
+        cls.apply_to_tensors = namespace[row.node].apply_to_tensors
+        return cls.apply_to_tensors(node, *grads)
 
     return first_call
 
@@ -151,15 +156,13 @@ def twin_of(function):
     for name in function.__code__.co_names:
         if name in ON_TENSORS or name in ROWS or kernel(name):
             names[name] = on_tensors_function(name)
-    return type(function)(function.__code__, names, function.__name__, function.__defaults__)
+    return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
 
 
 def compile_source(name, parts, namespace):
     """Compile generated lines so that tracebacks and `??` can show them."""
     text = "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
     file = f"<course_lib operation {name}>"
-    import linecache  # here, because it costs an import of course_lib 3 %
-
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), namespace)
     return text

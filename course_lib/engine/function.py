@@ -25,8 +25,8 @@ import warnings
 
 import numpy as np
 
-from course_lib.arrays import messages
-from course_lib.engine import checks, errors, grad_mode
+from course_lib.arrays import errors, messages
+from course_lib.engine import checks, grad_mode
 from course_lib.engine.arguments import bind_arguments
 from course_lib.engine.checks import as_tensor, take_marks, take_saved, type_name, write_only_flag
 from course_lib.engine.fit import check_fits, fit

@@ -3,10 +3,7 @@
 PyTorch: c10/core/GradMode.h (GradMode, AutoGradMode), c10/core/InferenceMode.h.
 """
 
-try:  # what threading.local is, without reading `threading`: an import of course_lib is 0.7 % quicker
-    from _thread import _local as local
-except ImportError:
-    from threading import local
+from threading import local
 
 import numpy as np
 

@@ -29,6 +29,7 @@ import keyword
 import re
 
 from course_lib.engine import arguments, grad_mode
+from course_lib.engine.anomaly import note_node
 from course_lib.engine.saved import pack_slots
 
 state = grad_mode.state
@@ -70,18 +71,19 @@ class Row:
     ):
         self.name, _, self.schema = schema.removesuffix(")").partition("(")
         self.forward, self.formulas, self.outputs, self.keeps = forward, formulas, outputs, keeps
-        self.floating, self.view, self.as_given, self.recorded = floating, view, (node, broadcasts), recorded or {}
+        self.floating, self.view, self.recorded = floating, view, recorded or {}
         self.elementwise = (not view and outputs is None) if elementwise is None else elementwise
         self.in_place = bool(self.elementwise) if in_place is None else in_place
+        self.given = node, broadcasts
 
     def __getattr__(self, name):
-        """What `work_out` finds, when it is first asked for: an import of course_lib is 7 % quicker for it."""
+        """What `work_out` finds, when it is first asked for: most rows are never used, and importing waits for none."""
         if name not in ("parameters", "names", "tensors", "node", "operands", "broadcasts", "wants", "saved"):
             raise AttributeError(name)
-        self.work_out()
+        self.work_out(*self.given)
         return vars(self)[name]
 
-    def work_out(self):
+    def work_out(self, node, broadcasts):
         """Read the schema and the formulas.
 
         tensors    the parameters that are tensors, and `operands`, those that may be numbers and are promoted
@@ -92,9 +94,9 @@ class Row:
         self.parameters = [p.replace(": Tensor", "") for p in marked]
         self.names = [p.partition("=")[0] for p in self.parameters]
         self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in self.formulas or ": Tensor" in p]
-        self.node = self.as_given[0] or "".join(word.title() for word in self.name.split("_")) + "Backward0"
+        self.node = node or "".join(word.title() for word in self.name.split("_")) + "Backward0"
         self.operands = self.tensors if self.elementwise is True else list(self.elementwise or ())
-        broadcasts = self.as_given[1] or (self.operands if len(self.operands) > 1 else ())
+        broadcasts = broadcasts or (self.operands if len(self.operands) > 1 else ())
         self.broadcasts = [p for p in self.formulas if p in broadcasts]
         self.wants = {p: sorted(names_in(f) & self.can_be_saved()) for p, f in self.formulas.items()}
         saved = {}
@@ -441,8 +443,6 @@ def instrument(node, result):
     if state.saved_tensor_hooks:
         pack_slots(node, result)
     if state.anomaly:
-        from course_lib.engine.tracebacks import note_node  # few programs need that file
-
         note_node(node, result)
     for recorder in INSTRUMENTS:
         recorder(node, result)

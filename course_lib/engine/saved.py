@@ -22,8 +22,9 @@ again: `x.sum().backward()` works twice. There is no flag "this graph was used";
 
 import weakref
 
-from course_lib.arrays import dtypes, messages
-from course_lib.engine import checks, errors, grad_mode
+from course_lib.arrays import dtypes, errors, messages
+from course_lib.engine import checks, grad_mode
+from course_lib.engine.anomaly import explain_change
 from course_lib.engine.graph import forward_name
 from course_lib.engine.tensor import Tensor, alias, meta_of, new_tensor
 
@@ -71,11 +72,15 @@ class SavedVariable:
             raise RuntimeError(errors.SAVED_DETACHED)
         return self.read(node)
 
+    def node_of_view(self):
+        """The node of a view that was overwritten in place, when this slot is its result. See SavedOutput."""
+        return None
+
     def changed(self, node, now):
         """The version error, naming the operation that made the tensor's present value."""
         tensor, detached = self.tensor, self.history is not None and self.tensor.node is None
         maker = node if self.is_output or self.is_written or detached else tensor.grad_fn
-        maker = getattr(self, "view_node", lambda: None)() or maker
+        maker = self.node_of_view() or maker
         output_of = ""
         if maker is not None:
             output_nr = tensor.meta.output_nr if self.is_output and tensor.meta is not None else 0  # 0 for every input
@@ -83,8 +88,6 @@ class SavedVariable:
         kind = tensor.dtype.tensor_type if tensor.dtype is not dtypes.bool_ else "CPUBoolType"
         report = ""
         if state.anomaly:
-            from course_lib.engine.tracebacks import explain_change
-
             report = explain_change(self, node)
         return errors.modified_in_place(kind, tensor.array.shape, output_of, now, self.version, report)
 
@@ -95,10 +98,14 @@ class SavedOutput(SavedVariable):
     __slots__ = ("view_node",)  # of a view overwritten in place: its own node, which comes after the one that saves
     is_output = True
 
+    def node_of_view(self):
+        return self.view_node and self.view_node()
+
     @classmethod
     def of(cls, result):
         kept, meta = cls(), result.meta
         kept.tensor = twin = alias(result)
+        kept.view_node = None
         if meta is not None:
             if meta.output_nr:
                 meta_of(twin).output_nr = meta.output_nr

@@ -8,10 +8,9 @@ Nearly every tensor of a program is an ordinary result and needs no more; `meta`
 
 import numpy as np
 
-from course_lib.arrays import dtypes
+from course_lib.arrays import dtypes, errors
 from course_lib.arrays.memory import Storage
 from course_lib.arrays.printing import Size, format_tensor
-from course_lib.engine import errors
 from course_lib.engine.version import VersionCounter
 
 
@@ -85,7 +84,8 @@ class Tensor:
         return id(self)  # tensors are compared element by element, so identity is all that can be hashed
 
 
-no_edge = type(None)  # called, it gives None: the `leaf_edge` of every tensor but plain leaves that were used
+def no_edge():
+    """The `leaf_edge` of every tensor but plain leaves that were used."""
 
 
 class AutogradMeta:

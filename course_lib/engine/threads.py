@@ -9,6 +9,9 @@ next goes on in a thread with a stack of its own, as in PyTorch. The caller wait
 time because of this.
 """
 
+import contextvars
+import threading
+
 from course_lib.engine.grad_mode import state
 
 MAX_DEPTH = 60  # passes inside of one another on one stack
@@ -23,9 +26,6 @@ def on_another_stack(evaluate, task):
 
     RuntimeError when the system gives no more threads.
     """
-    import contextvars  # here, because few programs need these
-    import threading
-
     settings, errors = dict(state.__dict__), []
     task.depth = 0
 

@@ -32,9 +32,10 @@ import weakref
 
 import numpy as np
 
-from course_lib.arrays import messages
+from course_lib.arrays import errors, messages
 from course_lib.arrays.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of, span
-from course_lib.engine import errors, grad_mode
+from course_lib.engine import grad_mode
+from course_lib.engine.anomaly import note_write
 from course_lib.engine.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
 from course_lib.engine.saved import add_slot_properties
 from course_lib.engine.tensor import AutogradMeta, Tensor, allocate, counter_of, memory_of, new_tensor, no_edge
@@ -218,8 +219,6 @@ def count_write(tensor):
     version = tensor.version or counter_of(tensor)
     version.value += 1
     if state.anomaly:
-        from course_lib.engine.anomaly import note_write
-
         note_write(version)
 
 

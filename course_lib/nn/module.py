@@ -7,8 +7,8 @@ import inspect
 import warnings
 from collections import OrderedDict, namedtuple
 
+from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.engine.errors import not_supported
 from course_lib.engine.graph import RemovableHandle
 from course_lib.engine.tensor import Tensor
 from course_lib.nn.parameter import Buffer, Parameter

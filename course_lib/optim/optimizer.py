@@ -321,7 +321,7 @@ def refuse_capturable(group):
 
 def refuse(differentiable, fused=None):
     """The two settings of PyTorch's optimizers that this engine leaves out."""
-    from course_lib.engine.errors import not_supported
+    from course_lib.arrays.errors import not_supported
 
     if differentiable:
         raise not_supported("optimizers with differentiable=True", "Write the step with out-of-place operations.")

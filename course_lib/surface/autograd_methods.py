@@ -16,8 +16,8 @@ may set it on leaves only, and `detach()` is how a computed tensor gets rid of i
 import warnings
 import weakref
 
-from course_lib.arrays import messages
-from course_lib.engine import errors, grad_mode, views
+from course_lib.arrays import errors, messages
+from course_lib.engine import grad_mode, views
 from course_lib.engine.checks import check_grad, keep_data
 from course_lib.engine.graph import Hooks, RemovableHandle, hooks_of, want_grad
 from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, new_tensor, no_edge

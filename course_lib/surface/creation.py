@@ -9,9 +9,9 @@ import warnings
 
 import numpy as np
 
-from course_lib.arrays import dtypes, messages
+from course_lib.arrays import dtypes, errors, messages
 from course_lib.arrays.printing import Size
-from course_lib.engine import errors, grad_mode
+from course_lib.engine import grad_mode
 from course_lib.engine.arguments import type_name
 from course_lib.engine.build import rows
 from course_lib.engine.graph import want_grad

@@ -5,8 +5,7 @@ PyTorch: c10/core/Device.h.
 
 from types import ModuleType
 
-from course_lib.arrays import dtypes
-from course_lib.engine import errors
+from course_lib.arrays import dtypes, errors
 from course_lib.surface.left_out import doors
 
 

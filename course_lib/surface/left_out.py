@@ -6,8 +6,8 @@ reads which limit was met.
 PyTorch: the packages torch/sparse, torch/fft, torch/_dynamo, torch/autograd/forward_ad.py and others.
 """
 
+from course_lib.arrays.errors import NotSupportedError, not_supported
 from course_lib.arrays.messages import no_such_name
-from course_lib.engine.errors import NotSupportedError, not_supported
 
 
 class NameLeftOut(NotSupportedError, AttributeError):

@@ -8,19 +8,18 @@ import warnings
 
 import numpy as np
 
-from course_lib.arrays import dtypes, kernels, messages
+from course_lib.arrays import dtypes, errors, kernels, messages
 from course_lib.arrays.memory import packed_strides
 from course_lib.arrays.messages import warn_once
-from course_lib.engine import errors, grad_mode, views
-from course_lib.engine.arguments import known_dtype, number, number_of, tensor_argument
-from course_lib.engine.build import build, rows
+from course_lib.engine import grad_mode, views
+from course_lib.engine.arguments import known_dtype, number, number_of, tensor_argument, type_name
+from course_lib.engine.build import rows
 from course_lib.engine.graph import AccumulateGrad, Node
-from course_lib.engine.ops import ROWS
 from course_lib.engine.tensor import Tensor, memory_of, strides_of
 from course_lib.engine.views import requires_grad
-from course_lib.surface import copying, creation, derivatives, functions, in_place, indexing, left_out, twins  # noqa: F401  (they fill the tables)
+from course_lib.surface import copying, creation, functions, indexing, left_out
 from course_lib.surface.device import device, strided
-from course_lib.surface.parsing import ASK_THEMSELVES, FREQUENT, asking
+from course_lib.surface.parsing import asking
 
 state = grad_mode.state
 DEVICE = device
@@ -40,19 +39,19 @@ def method(name=None, into=Tensor):
 
 
 class Attached:
-    """Stands on Tensor for a method until it is first used: then its parser is written, and the operation of a row."""
+    """Stands on Tensor for a method until it is first used: then its parser is written, and the operation of a row.
 
-    __slots__ = ("attribute", "function")
+    home: where its function is found by name: `rows`, `functions`, or `creation`.
+    """
 
-    def __init__(self, attribute, function):
-        self.attribute, self.function = attribute, function
+    __slots__ = ("attribute", "home", "function")
+
+    def __init__(self, attribute, home, function):
+        self.attribute, self.home, self.function = attribute, home, function
 
     def __get__(self, tensor, cls):
-        function, asks = self.function, self.attribute[0] != "_"  # operators leave what they cannot take to the other
-        if isinstance(function, str):
-            row = ROWS.get(function) or ROWS[function.removesuffix("_")]
-            function, asks = build(function), asks and len(row.names) > 1
-        if asks:
+        function = getattr(self.home, self.function)
+        if self.attribute[0] != "_":  # operators leave what they cannot take to the other side
             function = asking(function, self.attribute, method=True)
         setattr(Tensor, self.attribute, function)
         return function if tensor is None else function.__get__(tensor, cls)
@@ -90,41 +89,28 @@ FUNCTION_METHODS = """
     view reshape flatten t transpose permute unsqueeze squeeze expand select unbind as_strided unfold sum_to_size
     unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel ndimension
     index_select gather masked_fill masked_fill_ scatter scatter_ scatter_add scatter_add_ index_add index_add_
-    index_fill_ index_copy_ index_put_
+    index_fill_ index_copy_ index_put_ t_ transpose_ unsqueeze_ squeeze_ set_
     uniform_ normal_ random_ bernoulli_ multinomial exponential_
 """.split()
+NEW = ["new", "new_full", "new_empty"]  # of creation.py
 OPERATORS = {
-    "__pow__": functions.pow, "__ipow__": functions.pow_, "__matmul__": functions.matmul,
-    "__mod__": functions.remainder, "__imod__": functions.remainder_,
-    "__eq__": functions.eq, "__ne__": functions.ne, "__lt__": functions.lt, "__le__": functions.le,
-    "__gt__": functions.gt, "__ge__": functions.ge,
-    "__and__": functions.bitwise_and, "__or__": functions.bitwise_or, "__xor__": functions.bitwise_xor,
-    "__rand__": functions.bitwise_and, "__ror__": functions.bitwise_or, "__rxor__": functions.bitwise_xor,
-    "__iand__": functions.bitwise_and_, "__ior__": functions.bitwise_or_, "__ixor__": functions.bitwise_xor_,
-    "__lshift__": functions.bitwise_left_shift, "__ilshift__": functions.bitwise_left_shift_,
-    "__rshift__": functions.bitwise_right_shift, "__irshift__": functions.bitwise_right_shift_,
-    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem,
+    "__pow__": "pow", "__ipow__": "pow_", "__matmul__": "matmul", "__mod__": "remainder", "__imod__": "remainder_",
+    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__rand__": "bitwise_and",
+    "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_",
+    "__ixor__": "bitwise_xor_", "__lshift__": "bitwise_left_shift", "__ilshift__": "bitwise_left_shift_",
+    "__rshift__": "bitwise_right_shift", "__irshift__": "bitwise_right_shift_",
 }  # fmt: skip
 
-for _name in ROW_METHODS:
-    setattr(Tensor, _name, Attached(_name, _name))
-for _name, _operation in ROW_OPERATORS.items():
-    setattr(Tensor, _name, Attached(_name, _operation))
-for _name in FUNCTION_METHODS:
-    _function = getattr(functions, _name)
-    setattr(Tensor, _name, _function if _name in ASK_THEMSELVES | FREQUENT else Attached(_name, _function))
-for _name, _function in OPERATORS.items():
-    setattr(Tensor, _name, _function)
-for _function in (
-    copying.__reduce_ex__, copying.__deepcopy__, copying.__copy__, in_place.copy_, in_place.fill_,
-):  # fmt: skip
+for _home, _names in ((rows, ROW_METHODS), (functions, FUNCTION_METHODS), (creation, NEW)):
+    for _name in _names:
+        setattr(Tensor, _name, Attached(_name, _home, _name))
+for _home, _pairs in ((rows, ROW_OPERATORS), (functions, OPERATORS | {"swapaxes": "transpose"})):
+    for _name, _function in _pairs.items():
+        setattr(Tensor, _name, Attached(_name, _home, _function))
+Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
+for _function in (copying.__reduce_ex__, copying.__deepcopy__, copying.__copy__):
     setattr(Tensor, _function.__name__, _function)
-for _function in (
-    in_place.t_, in_place.transpose_, in_place.unsqueeze_, in_place.squeeze_, in_place.set_, creation.new,
-    creation.new_full, creation.new_empty,
-):  # fmt: skip
-    setattr(Tensor, _function.__name__, Attached(_function.__name__, _function))
-Tensor.swapaxes = functions.transpose
 
 
 @method()
@@ -255,7 +241,7 @@ def contiguous(self):
 
 
 Tensor.T = property(lambda self: reversed_dims(self))
-Tensor.mT = property(functions.mT)
+Tensor.mT = property(lambda self: functions.mT(self))
 
 
 def reversed_dims(tensor):
@@ -284,14 +270,14 @@ Tensor.device = property(lambda self: device("cpu"))
 @method()
 def size(self, dim=None):
     """The shape, or the length of one dimension."""
-    return self.shape if dim is None else self.array.shape[functions.dimension(self, dim)]
+    return self.shape if dim is None else self.array.shape[indexing.dimension(self, dim)]
 
 
 @method()
 def stride(self, dim=None):
     """How many elements to step over to get to the next one, for each dimension."""
     strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
-    return strides if dim is None else strides[functions.dimension(self, dim)]
+    return strides if dim is None else strides[indexing.dimension(self, dim)]
 
 
 @method()
@@ -527,6 +513,29 @@ def __array__(self, dtype=None, copy=None):
 @method()
 def __array_wrap__(self, array, context=None, return_scalar=False):
     return creation.from_numpy(np.asarray(array))
+
+
+# --- writing in place --------------------------------------------------------------------------------------
+
+
+@method()
+def copy_(self, src, non_blocking=False):
+    """Overwrite the tensor with the elements of another, which may be narrower or of another type."""
+    if not isinstance(src, Tensor):
+        if not isinstance(src, int | float | np.generic):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
+        src = creation.tensor(src)
+    return rows.copy_(self, src)
+
+
+@method()
+def fill_(self, value):
+    """Overwrite every element with one number (or a tensor without dimensions)."""
+    if isinstance(value, Tensor):
+        return rows.fill_tensor_(self, value)
+    if not isinstance(value, int | float | np.generic):
+        raise TypeError(messages.FILL_TAKES_NUMBERS.format(type_name(value)))
+    return rows.fill_(self, value)
 
 
 # --- attributes ------------------------------------------------------------------------------------------------

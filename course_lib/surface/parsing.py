@@ -11,6 +11,7 @@ programs call all the time look at their arguments themselves (ASK_THEMSELVES), 
 """
 
 import functools
+import inspect
 
 import numpy as np
 
@@ -244,8 +245,6 @@ def asking(function, name, method=False, module="course_lib"):
     function = vars(function).get("asked_for", function) if plain else function
     if not plain or name in ASK_THEMSELVES or (method and name in FREQUENT):
         return function
-    import inspect  # here: where NumPy has not read it, it costs an import of course_lib 8 %
-
     inner = getattr(function, "__wrapped__", function)
     kinds, formal, passed, defaults = [], [], [], {}
     own = {} if method else {"self": "input"}  # what a method calls self is a function's input
@@ -263,7 +262,7 @@ def asking(function, name, method=False, module="course_lib"):
         if kind and (not star or kind == "tuple of Tensors"):
             position, optional = None if p.kind is p.KEYWORD_ONLY else len(passed) - 1, kind.endswith("?")
             kinds.append((known, kind.removesuffix("?"), position, optional or p.default is None, p.default))
-    if not kinds:
+    if not kinds or method and len(passed) == 1:  # nothing but self
         return function
     made = written(function, name, inner, kinds, formal, passed, defaults, method)
     made.__module__, made.__qualname__ = module, f"Tensor.{name}" if method else name.removeprefix("linalg_")

@@ -264,7 +264,7 @@ def _filled_diagonal(grad, sizes):
 
 ON_TENSORS.update(
     reshape=lambda x, sizes: composites.reshape(x, tuple(sizes)),
-    where=composites.where,
+    where=lambda condition, a, b: composites.where(condition, a, b),
     zeros_like=lambda x: creation.zeros_like(x),
     zeros_of=_zeros_of,
     sum_to=_sum_to,

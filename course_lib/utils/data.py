@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
 
 from course_lib.arrays.dtypes import float64
-from course_lib.engine.errors import not_supported
+from course_lib.arrays.errors import not_supported
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
 from course_lib.surface.functions import multinomial

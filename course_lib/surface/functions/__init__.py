@@ -1,15 +1,21 @@
 """PyTorch's functions as plain functions over rows: they sort out arguments and pick the row, no more.
 
-PyTorch: aten/src/ATen/native. One file a theme; here are all of them by name.
+PyTorch: aten/src/ATen/native. One file a theme. Here each of them is found by its name alone, `functions.mean`.
 """
 
-from course_lib.surface.functions.arithmetic import *  # noqa: F403
-from course_lib.surface.functions.comparisons import *  # noqa: F403
-from course_lib.surface.functions.dimensions import *  # noqa: F403
-from course_lib.surface.functions.matrices import *  # noqa: F403
-from course_lib.surface.functions.ordering import *  # noqa: F403
-from course_lib.surface.functions.places import *  # noqa: F403
-from course_lib.surface.functions.reductions import *  # noqa: F403
-from course_lib.surface.functions.results import *  # noqa: F403
-from course_lib.surface.functions.sampling import *  # noqa: F403
-from course_lib.surface.functions.shapes import *  # noqa: F403
+import importlib
+
+FILES = (  # in the order of their imports: a file uses those before it
+    "results", "dimensions", "arithmetic", "comparisons", "reductions", "shapes", "ordering", "places", "matrices",
+    "sampling", "in_place",
+)  # fmt: skip
+
+
+def __getattr__(name):
+    """A function, wherever it stands: the files are read, one after the other, until it is found."""
+    for file in FILES:
+        found = vars(importlib.import_module(f"{__name__}.{file}"))
+        if name in found:
+            globals()[name] = found[name]
+            return found[name]
+    raise AttributeError(f"no file of {__name__} has {name!r}")

@@ -5,8 +5,7 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
 
 import numpy as np
 
-from course_lib.arrays import dtypes, kernels
-from course_lib.engine import errors
+from course_lib.arrays import dtypes, errors, kernels
 from course_lib.engine.arguments import known_dtype, number_of, tensor_argument
 from course_lib.engine.build import on_arrays_function, on_tensors_function, rows
 from course_lib.engine.grad_mode import state

@@ -11,6 +11,7 @@ import numpy as np
 
 from course_lib.arrays import messages
 from course_lib.arrays.memory import check_cast, check_overlap, resized
+from course_lib.engine.anomaly import note_node
 from course_lib.engine.arguments import type_name
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.grad_mode import state
@@ -130,8 +131,6 @@ def without_derivative(operation, edges):
     node.operation = operation
     node.sequence_nr += LEAVES_FIRST  # it runs as soon as it is reached
     if state.anomaly:
-        from course_lib.engine.tracebacks import note_node  # few programs need that file
-
         note_node(node, None)
     return node
 

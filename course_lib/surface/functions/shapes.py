@@ -7,10 +7,9 @@ import math
 
 import numpy as np
 
-from course_lib.arrays import dtypes, kernels
+from course_lib.arrays import dtypes, errors, kernels
 from course_lib.arrays.memory import Storage, check_room
 from course_lib.arrays.messages import warn_once
-from course_lib.engine import errors
 from course_lib.engine.arguments import type_name, whole_number
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import state

@@ -11,7 +11,7 @@ Not seen: what another pair of hooks inside the block packs (checkpoint, save_on
 import sys
 import weakref
 
-from course_lib.engine import errors
+from course_lib.arrays import errors
 from course_lib.engine.graph import forward_name
 from course_lib.teach.instruments import recorder
 from course_lib.teach.instruments.recorder import REFUSED, SAVED, UNPACKED, VERSION, Event, Kept, Thing, here

@@ -1,38 +1,18 @@
-"""Writing in place that is no row: copy_, fill_, another shape or another memory for the tensor itself.
+"""Another shape, or another memory, for the tensor itself: counted as writes, though no element moves.
 
 PyTorch: aten/src/ATen/native/TensorShape.cpp (unsqueeze_, t_), torch/csrc/autograd/VariableTypeManual.cpp.
 """
 
-import numpy as np
 
-from course_lib.arrays import messages
 from course_lib.engine import views
-from course_lib.engine.arguments import tensor_argument, type_name
+from course_lib.engine.arguments import tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, no_edge
+from course_lib.engine.tensor import alias, memory_of, meta_of, no_edge
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
 from course_lib.surface.functions import shapes
 from course_lib.surface.functions.results import rename_node, without_derivative
-
-
-def copy_(self, src, non_blocking=False):
-    """Overwrite the tensor with the elements of another, which may be narrower or of another type."""
-    if not isinstance(src, Tensor):
-        if not isinstance(src, int | float | np.generic):
-            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
-        src = creation.tensor(src)
-    return rows.copy_(self, src)
-
-
-def fill_(self, value):
-    """Overwrite every element with one number (or a tensor without dimensions)."""
-    if isinstance(value, Tensor):
-        return rows.fill_tensor_(self, value)
-    if not isinstance(value, int | float | np.generic):
-        raise TypeError(messages.FILL_TAKES_NUMBERS.format(type_name(value)))
-    return rows.fill_(self, value)
 
 
 def t_in_place(input):

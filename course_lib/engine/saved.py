@@ -40,6 +40,7 @@ class SavedVariable:
 
     __slots__ = ("tensor", "version", "history")
     is_output = is_written = False
+    view_node = None
 
     @classmethod
     def of(cls, tensor):
@@ -72,15 +73,11 @@ class SavedVariable:
             raise RuntimeError(errors.SAVED_DETACHED)
         return self.read(node)
 
-    def node_of_view(self):
-        """The node of a view that was overwritten in place, when this slot is its result. See SavedOutput."""
-        return None
-
     def changed(self, node, now):
         """The version error, naming the operation that made the tensor's present value."""
         tensor, detached = self.tensor, self.history is not None and self.tensor.node is None
         maker = node if self.is_output or self.is_written or detached else tensor.grad_fn
-        maker = self.node_of_view() or maker
+        maker = self.view_node and self.view_node() or maker
         output_of = ""
         if maker is not None:
             output_nr = tensor.meta.output_nr if self.is_output and tensor.meta is not None else 0  # 0 for every input
@@ -98,19 +95,14 @@ class SavedOutput(SavedVariable):
     __slots__ = ("view_node",)  # of a view overwritten in place: its own node, which comes after the one that saves
     is_output = True
 
-    def node_of_view(self):
-        return self.view_node and self.view_node()
-
     @classmethod
     def of(cls, result):
         kept, meta = cls(), result.meta
         kept.tensor = twin = alias(result)
-        kept.view_node = None
-        if meta is not None:
-            if meta.output_nr:
-                meta_of(twin).output_nr = meta.output_nr
-            if meta.view is not None and not cls.is_written:
-                kept.view_node = weakref.ref(result.node)
+        if meta is not None and meta.output_nr:
+            meta_of(twin).output_nr = meta.output_nr
+        is_view = meta is not None and meta.view is not None and not cls.is_written
+        kept.view_node = weakref.ref(result.node) if is_view else None
         kept.version, kept.history = twin.version.value, None
         return kept
 

@@ -24,7 +24,7 @@
 # - **C11.5** A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is freed with its last name.
 # - **C11.6** An intermediate that forward saved is a constant to the second derivative, which then lacks a term without any error.
 # - **C11.7** gradcheck passes a Function whose second derivative is wrong, and gradgradcheck does not.
-# - **C11.8** once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no history, the result has none either, and there is no error.
+# - **C11.8** once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no history, the result has none either, and in a loss it is a constant, without an error.
 # - **C11.9** backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor nothing smaller than it.
 # - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
 # - **C11.11** Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it, argument and result are the same tensor.

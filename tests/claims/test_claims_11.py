@@ -237,7 +237,7 @@ def test_c11_7_gradgradcheck(torch):
 
 def test_c11_8_once_differentiable(torch):
     """once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no
-    history, the result has none either, and there is no error.
+    history, the result has none either, and in a loss it is a constant, without an error.
     """
     once = mix(torch, torch.autograd.function.once_differentiable(mix_backward))
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
@@ -252,6 +252,8 @@ def test_c11_8_once_differentiable(torch):
     assert not gx.requires_grad and not gy.requires_grad
     (7 * x + gx * gx + gy * gy).backward()  # a loss and a penalty: the penalty is a constant
     assert x.grad.item() == 7.0
+    with pytest.raises(RuntimeError, match="does not require grad"):  # asked for alone, it is no way to x
+        gy.backward()
 
 
 def test_c11_9_what_backward_owes(torch):

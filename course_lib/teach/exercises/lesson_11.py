@@ -771,8 +771,11 @@ def check_11_3(answer, torch):
             return almost("none")
         size = torch.tensor([float((labels == region).sum()) for region in range(regions)], dtype=torch.float64)
         spread = grad[:, :, labels]
-        if near(found, (grad / size)[:, :, labels]):
+        wanted = (grad / size)[:, :, labels]
+        if near(found, wanted, 1e-12):
             continue
+        if near(found, wanted):
+            return almost("float32")
         if near(found, spread):
             return almost("no division")
         if near(found, spread / labels.numel()):
@@ -838,7 +841,7 @@ EX3 = Exercise(
         pooling(UNPACK_3, "return grad[:, :, labels] / size[labels], None"),
         pooling(UNPACK_3, "member = (labels.unsqueeze(-1) == torch.arange(len(size))).to(grad.dtype)",
                 "return torch.einsum('nck,hwk->nchw', grad / size, member), None"),
-        pooling(UNPACK_3, "return torch.tensor((grad / size).tolist())[:, :, labels].to(grad.dtype), None")
+        pooling(UNPACK_3, "return torch.tensor((grad / size).tolist(), dtype=grad.dtype)[:, :, labels], None")
         .replace("    @staticmethod\n    def backward",
                  "    @staticmethod\n    @torch.autograd.function.once_differentiable\n    def backward"),
     ),
@@ -851,6 +854,10 @@ EX3 = Exercise(
         Mistake("no division",
                 "That is the gradient of a sum. In a mean each pixel counts only one part in size.",
                 pooling(UNPACK_3, "return grad[:, :, labels], None")),
+        Mistake("float32",
+                "Right to seven digits: somewhere in backward float64 becomes float32, and the engine turns it back "
+                "without a word. Keep the dtype of the gradient that comes in.",
+                pooling(UNPACK_3, "return (grad / size).float()[:, :, labels], None")),
         Mistake("all pixels",
                 "You divided by all pixels of the image. Each mean is over its own region.",
                 pooling(UNPACK_3, "return grad[:, :, labels] / labels.numel(), None")),
@@ -1036,8 +1043,8 @@ EX4 = Exercise(
                 "a gradient asked for without create_graph), so the second derivatives lack a term.",
                 SETUP_4.replace("x * ctx.z)", "x.detach() * ctx.z)")),
         Mistake("inputs on ctx",
-                "All derivatives are right. But x and y are on ctx: nobody notices a write into them, and backward "
-                "does not release them. Only the number belongs there.",
+                "All derivatives are right. But there is a tensor on ctx: nobody notices a write into it, and backward "
+                "does not release it. Only the number belongs there.",
                 SETUP_4.replace("x, y, ctx.z = inputs\n        ctx.save_for_backward(x, y)",
                                 "ctx.x, ctx.y, ctx.z = inputs").replace("ctx.saved_tensors", "ctx.x, ctx.y")),
         Mistake("forward cut off",
@@ -1071,7 +1078,7 @@ EX4 = Exercise(
                 .replace("x, y = ctx", "x, y, z = ctx").replace("ctx.z", "z")
                 .replace("tensor(z)", "tensor(z, dtype=x.dtype)")),
         Mistake("three arguments",
-                "forward has three arguments; backward returns three things, and z gets None.",
+                "forward has three arguments; backward returns a tuple of three, and z gets None.",
                 SETUP_4.replace(", None", "")),
         Mistake("who gets ctx",
                 "With setup_context, forward is called without ctx: forward(x, y, z).",
@@ -1283,8 +1290,7 @@ def check_11_6(answer, torch):
             return not_yet("h should hold x · k afterwards, and be returned.")
         if y is not h:
             return almost("unmarked")
-        if any(value.numel() == 4 for value in tensors_on(h.grad_fn, torch)):
-            return almost("copy on ctx")
+        on_ctx = any(value.numel() == 4 for value in tensors_on(h.grad_fn, torch))
         copies = [slot for slot in slots_of(h.grad_fn) if slot.numel() == 4]
         if not needs_k and any(shares(copy, h) for copy in copies):
             return almost("divided")
@@ -1304,6 +1310,8 @@ def check_11_6(answer, torch):
                 if leaf is k and near(grad, right * k.detach()):
                     return almost("saved after the write")
                 return not_yet(f"The gradient of {'k' if leaf is k else 'x'} differs from finite differences.")
+        if on_ctx:
+            return almost("copy on ctx")
     shown = correct("in place, marked, checked, refused twice, and without a copy that nobody reads.")
     return (when_k_is_zero(answer, torch) or when_k_is_overwritten(answer, torch) or
             when_k_has_a_dimension(answer, torch) or shown)
@@ -1528,6 +1536,9 @@ def draw_neurons(torch, n, c, t, o, k):
 
 @of_a_function
 def check_11_7(answer, torch):
+    one, half = (torch.tensor([[[value]]], dtype=torch.float64) for value in (1.0, 0.5))
+    if answer.apply(one, half, 0.5, 2.0).item() == 0:
+        return almost("above only")
     for n, c, t, o, k in ((2, 2, 5, 3, 3), (1, 1, 6, 2, 4), (2, 3, 4, 1, 1)):
         x, weight, threshold = draw_neurons(torch, n, c, t, o, k)
         steepness = random.uniform(2.0, 4.0)
@@ -1555,6 +1566,10 @@ def check_11_7(answer, torch):
 
         wanted = finite_differences(torch, smooth, (x.detach(), weight.detach()))
         if all(map(near, found, wanted)):
+            s = torch.sigmoid(steepness * (u - threshold))
+            exact = through_filter(torch, x, weight, grad * steepness * s * (1 - s))
+            if not all(near(*pair, 1e-12) for pair in zip(found, exact, strict=True)):
+                return almost("float32")
             continue
         named = name_surrogate(torch, found, wanted, x, weight, grad, u, threshold, steepness)
         if named:
@@ -1682,12 +1697,21 @@ EX7 = Exercise(
                 "learn most.",
                 spikes((SMOOTH[0], SMOOTH[1] + " * (u >= ctx.threshold).to(u.dtype)"), *RERUN, GRADS)),
         Mistake("two gradients",
-                "The numbers may be right; forward has four arguments, and the two settings get None.",
+                "The numbers may be right. But forward has four arguments, so backward returns a tuple of four; the "
+                "two settings get None.",
                 spikes(SMOOTH, *RERUN, GRADS.replace("*", "").replace(", None, None", ""))),
         Mistake("half right",
                 "One of the two gradients agrees with finite differences, the other does not. By hand, the weight is "
                 "turned round in time for x, and x and gradient change batch with channels for the weight.",
                 spikes(SMOOTH, *BY_HAND).replace(".flip(2)", "")),
+        Mistake("above only",
+                "A potential that is equal to the threshold must fire, as in the forward that you were given: it asks "
+                ">=.", spikes(SMOOTH, *RERUN, GRADS).replace("u >= threshold", "u > threshold")),
+        Mistake("float32",
+                "Right to seven digits: somewhere in backward float64 becomes float32, and the engine turns it back "
+                "without a word. Keep the dtype of the gradient that comes in.",
+                spikes((SMOOTH[0].replace("(ctx", "((ctx").replace("hold))", "hold)).float())"), SMOOTH[1]), *RERUN,
+                       GRADS)),
         Mistake("nothing",
                 "x got None: nothing flows back.", spikes(SMOOTH, "return None, None, None, None")),
         Mistake("the weight forgotten",

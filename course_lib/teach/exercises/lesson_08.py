@@ -889,8 +889,8 @@ EX5 = Exercise(
                 "made by one call cannot catch up: the next line that uses them is refused.",
                 STARTER_5.replace("    b.sigmoid_()", "    with torch.no_grad():\n        b.sigmoid_()")),
         Mistake("half inside",
-                "The views were made under no_grad, and one is written to outside. The two places say different things "
-                "about whether the write is to be recorded, so it is refused.",
+                "The views were made under no_grad, and one of them is written to. Nothing says whether that write is "
+                "to be recorded for the others, so it is refused: the write itself, or the next line that uses them.",
                 STARTER_5.replace("    a, b", "    with torch.no_grad():\n        a, b")),
         Mistake("unrecorded",
                 "The number is right, the gradient is not: the sigmoid was not recorded, and its slope is missing. The "

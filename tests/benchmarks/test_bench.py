@@ -62,7 +62,7 @@ def test_gradient_penalty_is_right_by_finite_differences():
             factor = (1 - h * h)[:, :, None] * parameters[i]
             slope = factor if slope is None else factor @ slope
         slope = parameters[4].sum(0) @ slope
-        return 0.01 * (h @ parameters[4].T + parameters[5]).sum() + (slope ** 2).sum()
+        return 0.01 * (h @ parameters[4].T + parameters[5]).sum() + (slope**2).sum()
 
     parameters = [p.astype(float) for p in parameters]
     for number, parameter in enumerate(parameters):

@@ -147,9 +147,7 @@ def pictures(page, count: int) -> list[dict]:
         picture = found.nth(number)
         picture.scroll_into_view_if_needed()
         picture.evaluate("image => image.decode()")  # rejects a picture that cannot be drawn
-        seen.append(
-            picture.evaluate("i => ({natural: i.naturalWidth, width: i.clientWidth, height: i.clientHeight})")
-        )
+        seen.append(picture.evaluate("i => ({natural: i.naturalWidth, width: i.clientWidth, height: i.clientHeight})"))
     return seen
 
 

@@ -50,9 +50,7 @@ def same(ours, theirs, rel=1e-5, abs=1e-6):
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return ours.keys() == theirs.keys() and all(same(ours[k], theirs[k], rel, abs) for k in ours)
     if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
-        return len(ours) == len(theirs) and all(
-            same(a, b, rel, abs) for a, b in zip(ours, theirs, strict=True)
-        )
+        return len(ours) == len(theirs) and all(same(a, b, rel, abs) for a, b in zip(ours, theirs, strict=True))
     if isinstance(ours, float) and isinstance(theirs, float):
         if math.isnan(ours) or math.isnan(theirs):
             return math.isnan(ours) and math.isnan(theirs)

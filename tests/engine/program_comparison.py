@@ -51,8 +51,10 @@ class Machine:
 
     def answers(self):
         """What the machine has answered and its tensors hold, as far as numbers go."""
-        tensors = {name: (attempt(lambda t=t: value_of(t)), attempt(lambda t=t: grad_of(t))) for name, t in
-                   self.tensors().items()}
+        tensors = {
+            name: (attempt(lambda t=t: value_of(t)), attempt(lambda t=t: grad_of(t)))
+            for name, t in self.tensors().items()
+        }
         return self.log, self.noted, tensors
 
     def tensors(self):
@@ -262,8 +264,10 @@ class Run:
             return False  # some results on inference tensors are views: see `comparable`
         if errors[0] != errors[1]:
             self.differ("error", *errors)
-        if self.lost(statement, marks) or before and any(
-            n < before.get(name, 0) for name, n in self.dimensions_of_leaves().items()
+        if (
+            self.lost(statement, marks)
+            or before
+            and any(n < before.get(name, 0) for name, n in self.dimensions_of_leaves().items())
         ):
             return False
         if not same(self.ours.log, self.theirs.log):
@@ -315,8 +319,11 @@ class Run:
         if not UNSTABLE.search(statement):
             return False
         tensors = self.theirs.tensors()
-        sorted_here = [value_of(tensors[name])[2] for name in re.findall(r"r\d+(?:_1)?", statement) if name in tensors
-                       and max(tensors[name].shape, default=0) > 16]
+        sorted_here = [
+            value_of(tensors[name])[2]
+            for name in re.findall(r"r\d+(?:_1)?", statement)
+            if name in tensors and max(tensors[name].shape, default=0) > 16
+        ]
         return any(len(set(numbers_in(values))) < len(numbers_in(values)) for values in sorted_here)
 
     def look(self, names=None):

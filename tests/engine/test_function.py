@@ -537,6 +537,7 @@ def test_a_function_inside_a_function(torch):
 
 def test_mark_dirty_of_what_is_neither_input_nor_output_is_an_error_without_a_warning(torch):
     """The outputs are looked at first; the warning about inputs is for what was returned."""
+
     def forward(ctx, x, returned):
         y = x * 1
         ctx.mark_dirty(y)

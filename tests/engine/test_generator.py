@@ -1,6 +1,6 @@
 """course_lib.surface.generator: sources of random numbers, and what draws from them.
 
-The numbers themselves are compared with PyTorch's in tests/oracle_more/of_random.py.
+The numbers themselves are compared with PyTorch's in tests/programs/random.py.
 """
 
 import copy

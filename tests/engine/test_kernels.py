@@ -256,5 +256,3 @@ def test_cubes_and_inverse_squares(real_torch):
         return torch.cat([x**3, x**-2, x.grad, (torch.tensor([2, -3]) ** 3).float()])
 
     np.testing.assert_array_equal(*both(real_torch, program))
-
-

@@ -316,7 +316,11 @@ def figure(program, *arguments):
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True, cwd=root,
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=root,
         env={**os.environ, **threads},
     )
     return float(done.stdout)

@@ -788,15 +788,3 @@ def test_what_module_helpers_leave_out_is_said():
     for name in ("half", "bfloat16"):
         with pytest.raises(NotImplementedError, match=f"Module.{name}()"):
             getattr(course_lib.nn.Linear(1, 1), name)()
-
-
-@pytest.mark.parametrize("arguments", [(1, 2), ("a", None), (None, 2)], ids=str)
-def test_a_convolution_of_no_tensor_names_its_types(arguments, torch):
-    """Which types were given stands in the message; PyTorch lists its forms behind it."""
-    image = torch.ones(1, 1, 2, 2)
-    given = [image if value is None else value for value in arguments]
-    names = ", ".join(type(value).__name__ for value in given)
-    with pytest.raises(TypeError) as error:
-        torch.nn.functional.conv2d(*given)
-
-    assert f"conv2d() received an invalid combination of arguments - got ({names})" in str(error.value)

@@ -135,31 +135,42 @@ SAMPLES = {
     "threshold_backward": sample(gradient_operation("threshold_backward", 0), SIGNED, OTHER),
     "softmax_backward": sample(
         lambda torch, g, y: (
-            rows.softmax_backward(g, y, 1) if torch is course_lib
+            rows.softmax_backward(g, y, 1)
+            if torch is course_lib
             else torch.ops.aten._softmax_backward_data(g, y, 1, torch.float64)
-        ), OTHER, SIGNED,
+        ),
+        OTHER,
+        SIGNED,
     ),
     "log_softmax_backward": sample(
         lambda torch, g, y: (
-            rows.log_softmax_backward(g, y, 1) if torch is course_lib
+            rows.log_softmax_backward(g, y, 1)
+            if torch is course_lib
             else torch.ops.aten._log_softmax_backward_data(g, y, 1, torch.float64)
-        ), OTHER, SIGNED,
+        ),
+        OTHER,
+        SIGNED,
     ),
     "select_backward": sample(gradient_operation("select_backward", [2, 2, 3], 1, 0), OTHER),
     "slice_backward": sample(gradient_operation("slice_backward", [2, 5], 1, 1, 4, 1), OTHER),
     "diagonal_backward": sample(gradient_operation("diagonal_backward", [2, 3, 3], 0, 1, 2), OTHER),
     "elu_backward": sample(
         lambda torch, g, x: (
-            rows.elu_backward(g, 0.5, 2.0, 1.5, False, x) if torch is course_lib
+            rows.elu_backward(g, 0.5, 2.0, 1.5, False, x)
+            if torch is course_lib
             else torch.ops.aten.elu_backward(g, 0.5, 2.0, 1.5, False, x)
         ),
-        [[0.3, -0.7, 1.1], [2.0, 0.9, -0.4]], SIGNED,
+        [[0.3, -0.7, 1.1], [2.0, 0.9, -0.4]],
+        SIGNED,
     ),
     "leaky_relu_backward": sample(
         lambda torch, g, x: (
-            rows.leaky_relu_backward(g, x, 0.1) if torch is course_lib
+            rows.leaky_relu_backward(g, x, 0.1)
+            if torch is course_lib
             else torch.ops.aten.leaky_relu_backward(g, x, 0.1, False)
-        ), OTHER, SIGNED,
+        ),
+        OTHER,
+        SIGNED,
     ),
     "abs": of_one("abs"),
     "erf": of_one("erf"),
@@ -178,13 +189,9 @@ SAMPLES = {
     "elu": sample(functional("elu"), SIGNED),
     "maximum": sample(lambda torch, x, y: torch.maximum(x, y), SIGNED, OTHER),
     "minimum": sample(lambda torch, x, y: torch.minimum(x, y), SIGNED, OTHER),
-    "select_where": sample(
-        lambda torch, x, y, c: torch.where(c, x, y), SIGNED, OTHER, np.array(SIGNED) > 0
-    ),
+    "select_where": sample(lambda torch, x, y, c: torch.where(c, x, y), SIGNED, OTHER, np.array(SIGNED) > 0),
     "masked_fill": sample(lambda torch, x, mask: x.masked_fill(mask, 0.5), SIGNED, np.array(SIGNED) > 0),
-    "masked_fill_tensor": sample(
-        lambda torch, x, mask, v: x.masked_fill(mask, v), SIGNED, np.array(SIGNED) > 0, 0.5
-    ),
+    "masked_fill_tensor": sample(lambda torch, x, mask, v: x.masked_fill(mask, v), SIGNED, np.array(SIGNED) > 0, 0.5),
     "sum_all": sample(lambda torch, x: x.sum(), SIGNED),
     "sum_dim": sample(lambda torch, x: x.sum(1), SIGNED),
     "mean_all": sample(lambda torch, x: x.mean(), SIGNED),
@@ -211,9 +218,7 @@ SAMPLES = {
     "mv": sample(lambda torch, a, v: torch.mv(a, v), SIGNED, [0.5, -1.0, 2.0]),
     "dot": sample(lambda torch, v, w: torch.dot(v, w), [1.0, 2.0, -0.5], [0.5, -1.0, 2.0]),
     "bmm": sample(lambda torch, a, b: torch.bmm(a, b), [SIGNED, MATRIX], [np.array(OTHER).T, np.array(SMALL).T]),
-    "addmm": sample(
-        lambda torch, c, a, b: c.addmm(a, b), [[0.1, 0.2], [0.3, 0.4]], SIGNED, np.array(OTHER).T
-    ),
+    "addmm": sample(lambda torch, c, a, b: c.addmm(a, b), [[0.1, 0.2], [0.3, 0.4]], SIGNED, np.array(OTHER).T),
     "view": sample(lambda torch, x: x.view(3, 2), SIGNED),
     "reshape_alias": sample(lambda torch, x: x[:, ::2].reshape(2, 2), SIGNED),
     "t": sample(lambda torch, x: x.t(), SIGNED),
@@ -266,20 +271,22 @@ SAMPLES = {
     "index_fill": sample(lambda torch, x, i: home(torch).index_fill(x, 1, i, 0.5), SIGNED, [2, 0]),
     "index_fill_tensor": sample(
         lambda torch, x, i, v: (rows.index_fill_tensor if torch is course_lib else torch.index_fill)(x, 1, i, v),
-        SIGNED, [2, 0, 2], 0.5,
+        SIGNED,
+        [2, 0, 2],
+        0.5,
     ),
     "index_copy": sample(lambda torch, x, i, y: home(torch).index_copy(x, 0, i, y), SIGNED, [1, 0], OTHER),
     "diag_embed": sample(lambda torch, x: home(torch).diag_embed(x, 1, 1, 2), SIGNED),
     "masked_scatter": sample(
         lambda torch, x, y, mask: home(torch).masked_scatter(x, mask, y[:, 0]),
-        SIGNED, OTHER, np.array([[True, False, False], [False, False, True]]),
+        SIGNED,
+        OTHER,
+        np.array([[True, False, False], [False, False, True]]),
     ),
     "index_fill_over": sample(lambda torch, x, i: (x * 1).index_fill_(1, i, 0.5), SIGNED, [2, 0]),
     "median_all": sample(lambda torch, x: x.median(), SIGNED),
     "median_dim": sample(lambda torch, x: x.median(1), SIGNED),
-    "addmm_scaled": sample(
-        lambda torch, b, x, y: b.addmm(x, y.t(), beta=0.5, alpha=2), SQUARE, SIGNED, OTHER
-    ),
+    "addmm_scaled": sample(lambda torch, b, x, y: b.addmm(x, y.t(), beta=0.5, alpha=2), SQUARE, SIGNED, OTHER),
     "inv": sample(lambda torch, a: torch.linalg.inv(a), SQUARE),
     "solve_vector": sample(lambda torch, a, b: torch.linalg.solve(a, b), SQUARE, [1.5, -0.5]),
     "solve": sample(lambda torch, a, b: torch.linalg.solve(a, b), SQUARE, SIGNED),
@@ -440,9 +447,7 @@ def test_saves_only_what_is_needed(name, real_torch):
 def test_gradients_as_in_pytorch(name, real_torch):
     """First and second derivatives are PyTorch's, also when the pass that computes the first is recorded."""
     for dtype in ("float64", "float32"):
-        ours, theirs = (
-            tensors(torch, name, getattr(torch, dtype)) for torch in (course_lib, real_torch)
-        )
+        ours, theirs = (tensors(torch, name, getattr(torch, dtype)) for torch in (course_lib, real_torch))
         expected = gradients(real_torch, name, theirs)
         assert same(values(gradients(course_lib, name, ours)), values(expected))
         assert same(values(gradients(course_lib, name, ours, create_graph=True)), values(expected), 1e-4)

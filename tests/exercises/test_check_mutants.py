@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from check_mutants import properties, records_without, users  # noqa: E402
 
-SAMPLE = '''
+SAMPLE = """
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
@@ -29,7 +29,7 @@ EXERCISES = [Exercise(
     starter="answer = None", hints=(), solution="answer = 3", why="", alternatives=("answer = 3.0",),
     mistakes=(Mistake("two", "One too few.", "answer = 2"),), check=check,
 )]
-'''
+"""
 
 
 def test_a_property_is_taken_out_and_missed():

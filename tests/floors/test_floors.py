@@ -146,9 +146,7 @@ def test_importing_loads_neither_teach_nor_what_only_some_need():
         "(['course_lib', 'teach'], ['course_lib', 'nn'], ['course_lib', 'optim'], ['matplotlib'], ['graphviz'], "
         "['torch'])])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
 
     assert done.stdout.strip() == "[]"
 

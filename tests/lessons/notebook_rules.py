@@ -278,9 +278,7 @@ def measure_problems(nb, number: int) -> list[str]:
     low, high = WORDS_PER_LINE
     if not low * lines <= prose_words <= high * lines:
         ratio = prose_words / max(lines, 1)
-        problems.append(
-            f"{prose_words} words for {lines} lines of code are {ratio:.1f} a line, not {low} to {high}"
-        )
+        problems.append(f"{prose_words} words for {lines} lines of code are {ratio:.1f} a line, not {low} to {high}")
     engine = sum("engine" in tags(cell) for _, cell in code)
     if 3 * engine > len(code):
         problems.append(f"{engine} of {len(code)} code cells are tagged engine; a third is the most")

@@ -20,7 +20,7 @@ from notebook_rules import ROOT, claims, hygiene, starters, template
 
 FILLER = "One plain sentence that says what we see here. "
 
-SOURCE = f'''\
+SOURCE = f"""\
 # %% [markdown]
 # # 07 · How does backward notice?
 # - **C07.1** Every in-place operation adds one to the version counter.
@@ -93,7 +93,7 @@ L.check("07.1", answer)
 # %% [markdown]
 # ## What you can now claim
 # C07.1, tested in tests/claims/test_claims_07.py. {FILLER}
-'''
+"""
 
 TESTS = '''
 def test_c07_1_in_place_adds_one(torch):

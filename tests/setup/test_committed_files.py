@@ -9,11 +9,23 @@ import pytest
 import course
 
 # Put together here, so that this file does not contain what it looks for.
-HOSTS = [first + "." + last for first, last in [
-    ("pypi", "org"), ("pythonhosted", "org"), ("download.pytorch", "org"), ("conda.anaconda", "org"),
-    ("repo.anaconda", "com"), ("registry.npmjs", "org"), ("registry.yarnpkg", "com"), ("ghcr", "io"),
-    ("docker", "io"), ("mcr.microsoft", "com"), ("quay", "io"), ("deb.debian", "org"),
-]]
+HOSTS = [
+    first + "." + last
+    for first, last in [
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("download.pytorch", "org"),
+        ("conda.anaconda", "org"),
+        ("repo.anaconda", "com"),
+        ("registry.npmjs", "org"),
+        ("registry.yarnpkg", "com"),
+        ("ghcr", "io"),
+        ("docker", "io"),
+        ("mcr.microsoft", "com"),
+        ("quay", "io"),
+        ("deb.debian", "org"),
+    ]
+]
 # A path of nobody's machine, for examples, belongs to "someone".
 FOLDERS = "tmp work root home Users opt mnt srv".split()
 MACHINE_PATH = re.compile(r"(?<![\w.:/+=~$})-])/(?:" + "|".join(FOLDERS) + r")/(?!someone/)[\w.]")
@@ -21,8 +33,9 @@ MACHINE_PATH = re.compile(r"(?<![\w.:/+=~$})-])/(?:" + "|".join(FOLDERS) + r")/(
 
 def committed():
     """The files of this repository; without git, all that .gitignore's usual suspects leave."""
-    done = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                          cwd=course.ROOT, capture_output=True)
+    done = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=course.ROOT, capture_output=True
+    )
     if done.returncode == 0:
         names = [name for name in done.stdout.decode().split("\0") if name]
         return [course.ROOT / name for name in names if (course.ROOT / name).is_file()]
@@ -42,8 +55,12 @@ def lines_of(path):
 
 
 def offences(pattern):
-    return [f"{path.relative_to(course.ROOT)}:{number}: {line.strip()[:120]}"
-            for path in committed() for number, line in enumerate(lines_of(path), 1) if pattern.search(line)]
+    return [
+        f"{path.relative_to(course.ROOT)}:{number}: {line.strip()[:120]}"
+        for path in committed()
+        for number, line in enumerate(lines_of(path), 1)
+        if pattern.search(line)
+    ]
 
 
 def test_no_file_names_the_host_of_a_package_registry():
@@ -56,8 +73,7 @@ def test_no_file_names_a_path_of_somebodys_machine():
     assert [] == offences(MACHINE_PATH)
 
 
-@pytest.mark.parametrize("text", [
-    "see /" + "home/me/x", '"/' + "tmp/a", "(/" + "root/.venv)", "in /" + "work/main"])
+@pytest.mark.parametrize("text", ["see /" + "home/me/x", '"/' + "tmp/a", "(/" + "root/.venv)", "in /" + "work/main"])
 def test_the_search_for_paths_finds_them(text):
     """The pattern of the test above is not blind."""
     assert MACHINE_PATH.search(text)
@@ -68,11 +84,18 @@ def test_there_is_something_to_search():
     assert {"course.py", "README.md"} <= {path.name for path in committed()}
 
 
-@pytest.mark.parametrize("name", [
-    "my_course/07_version_counters.ipynb", "my_course/.course.json", ".venv/pyvenv.cfg", ".venv.lock",
-    "notebooks/course_progress.json", "notebooks/.ipynb_checkpoints/x.ipynb",
-    "autograd_course.egg-info/PKG-INFO",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "my_course/07_version_counters.ipynb",
+        "my_course/.course.json",
+        ".venv/pyvenv.cfg",
+        ".venv.lock",
+        "notebooks/course_progress.json",
+        "notebooks/.ipynb_checkpoints/x.ipynb",
+        "autograd_course.egg-info/PKG-INFO",
+    ],
+)
 def test_git_never_sees_a_learners_work_or_what_the_machine_makes(name, tmp_path):
     """These paths are ignored by the repository's own .gitignore."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)

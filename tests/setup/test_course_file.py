@@ -42,8 +42,9 @@ def test_python_2_can_read_the_file_as_well():
     assert [] == [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.cause]
     assert [] == [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Dict) and None in node.keys]
     assert [] == [each for each in arguments if each.kwonlyargs or each.posonlyargs]
-    assert [] == [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Starred)
-                  and not isinstance(node.ctx, ast.Load)]
+    assert [] == [
+        node.lineno for node in ast.walk(tree) if isinstance(node, ast.Starred) and not isinstance(node.ctx, ast.Load)
+    ]
 
 
 @pytest.mark.parametrize("name", ["python2.7", "python3.6", "python3.10"])
@@ -66,8 +67,9 @@ def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
     assert re.search(r"(?s)Python 3\.9 .*needs 3\.11.*make open PYTHON=python3\.12", capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("target", [
-    "open", "reset", "test", "check", "test-browser", "notebooks", "doctor", "help", "setup"])
+@pytest.mark.parametrize(
+    "target", ["open", "reset", "test", "check", "test-browser", "notebooks", "doctor", "help", "setup"]
+)
 def test_each_make_target_is_a_command(target):
     """The Makefile only passes on: `make X` is `course.py X`."""
     makefile = (course.ROOT / "Makefile").read_text()
@@ -165,8 +167,9 @@ def clone(tmp_path):
 def command_in(clone, *words):
     chosen = ("CONDA_PREFIX", "COURSE_PYTHON")
     environ = {key: value for key, value in os.environ.items() if key not in chosen}
-    return subprocess.run([sys.executable, "course.py", *words], cwd=clone, env=environ, capture_output=True,
-                          text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "course.py", *words], cwd=clone, env=environ, capture_output=True, text=True, timeout=60
+    )
 
 
 def test_reset_from_the_command_line(clone):

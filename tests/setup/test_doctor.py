@@ -26,11 +26,15 @@ def kernel_lines():
 @pytest.fixture
 def examine(monkeypatch, kernel_lines):
     """Let the doctor look at an environment that has everything but what the test takes away."""
+
     def look(without=(), versions_changed=None, **changes):
         def probe(environment, names, draw, environ):
-            found = {"python": "3.12.1", "course_lib": str(course.ROOT / "course_lib"),
-                     "layout": ["dot", "Drawn by dot."],
-                     "versions": {name: "9.9" for name in names}}
+            found = {
+                "python": "3.12.1",
+                "course_lib": str(course.ROOT / "course_lib"),
+                "layout": ["dot", "Drawn by dot."],
+                "versions": {name: "9.9" for name in names},
+            }
             found["versions"]["torch"] = "2.13.0+cpu"
             found["versions"].update(versions_changed or {})
             found["versions"].update(dict.fromkeys(without))
@@ -48,11 +52,11 @@ def examine(monkeypatch, kernel_lines):
 def test_when_all_is_there_nothing_is_to_be_done(examine):
     """With everything present each of the environment's lines is ok and none has a remedy."""
     found = examine()
-    subjects = [
-        "Python", "Environment", "Packages", "For tests", "course_lib", "Kernel", "Layout", "Real torch"]
+    subjects = ["Python", "Environment", "Packages", "For tests", "course_lib", "Kernel", "Layout", "Real torch"]
 
     assert {(subject, "ok", None) for subject in subjects} == {
-        (subject, found[subject].state, found[subject].remedy) for subject in subjects}
+        (subject, found[subject].state, found[subject].remedy) for subject in subjects
+    }
 
 
 def test_a_missing_package_is_a_gap_with_its_name(examine):
@@ -98,8 +102,14 @@ def test_the_doctor_works_in_a_read_only_home(tmp_path):
     environ = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "MPL", "IPYTHON"))}
     (tmp_path / "file").write_text("")
     environ.update(HOME=str(tmp_path / "file" / "home"), COURSE_PYTHON=sys.executable)
-    done = subprocess.run([sys.executable, "course.py", "doctor"], cwd=course.ROOT, env=environ,
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "course.py", "doctor"],
+        cwd=course.ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
     gaps = [line for line in done.stdout.splitlines() if line.startswith("  gap ")]
 

@@ -49,9 +49,13 @@ def test_a_named_python_is_used_as_it_is():
 
 def lacking(monkeypatch, *names, course_lib=None, python="3.12.1"):
     """Make every environment look as if it had all but these packages."""
+
     def probe(environment, wanted):
-        return {"python": python, "versions": {name: None if name in names else "9.9" for name in wanted},
-                "course_lib": course_lib or str(course.ROOT / "course_lib")}
+        return {
+            "python": python,
+            "versions": {name: None if name in names else "9.9" for name in wanted},
+            "course_lib": course_lib or str(course.ROOT / "course_lib"),
+        }
 
     monkeypatch.setattr(course, "probe", probe)
 
@@ -236,12 +240,12 @@ def test_lab_in_the_courses_environment_asks_no_questions(root, monkeypatch):
     course.install(environment, ["dev"])
     written = json.loads((environment.home / "share/jupyter/lab/settings/overrides.json").read_text())
 
-    assert {"fetchNews": "false", "checkForUpdates": False} == written[
-        "@jupyterlab/apputils-extension:notification"]
+    assert {"fetchNews": "false", "checkForUpdates": False} == written["@jupyterlab/apputils-extension:notification"]
 
 
 def test_a_missing_venv_package_is_named(root, monkeypatch):
     """Debian's Python without ensurepip: the message says what to install, and no half .venv stays."""
+
     def fails(title, command, log, every=3.0):
         (root / ".venv" / "bin").mkdir(parents=True)
         log.write_text("The virtual environment was not created because ensurepip is not available.")
@@ -254,14 +258,17 @@ def test_a_missing_venv_package_is_named(root, monkeypatch):
     assert ["constraints.txt", "pyproject.toml"] == sorted(path.name for path in root.iterdir())
 
 
-@pytest.mark.parametrize("output, advice", [
-    ("OSError: [Errno 28] No space left on device", "disk is full"),
-    ("Failed to establish a new connection: [Errno -3] Temporary failure in name resolution", "network"),
-    ("ERROR: No matching distribution found for setuptools>=77 (from versions: none)", "package index"),
-    ("SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED", "PIP_CERT"),
-    ("ERROR: No matching distribution found for wasmtime", "no release for this Python"),
-    ("ERROR: something new", "ERROR: something new"),
-])
+@pytest.mark.parametrize(
+    "output, advice",
+    [
+        ("OSError: [Errno 28] No space left on device", "disk is full"),
+        ("Failed to establish a new connection: [Errno -3] Temporary failure in name resolution", "network"),
+        ("ERROR: No matching distribution found for setuptools>=77 (from versions: none)", "package index"),
+        ("SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED", "PIP_CERT"),
+        ("ERROR: No matching distribution found for wasmtime", "no release for this Python"),
+        ("ERROR: something new", "ERROR: something new"),
+    ],
+)
 def test_a_failed_installation_says_what_to_do(tmp_path, output, advice):
     """pip's own words are quoted, and the common causes get theirs."""
     environment = course.Environment(sys.executable, "venv", tmp_path, ours=True)
@@ -303,8 +310,9 @@ def test_a_broken_environment_is_named():
 
 def test_the_probe_sees_what_is_there_and_what_is_not():
     """The probe, run for real on this Python, finds numpy's version and not a package that nobody has."""
-    found = course.probe(course.Environment(sys.executable, "given", sys.prefix, ours=False),
-                         ["numpy", "no-such-package"])
+    found = course.probe(
+        course.Environment(sys.executable, "given", sys.prefix, ours=False), ["numpy", "no-such-package"]
+    )
 
     assert sys.version.split()[0] == found["python"]
     assert found["versions"]["numpy"][0].isdigit()

@@ -68,6 +68,7 @@ def test_an_appendix_keeps_its_pictures(copies):
 @pytest.mark.parametrize("name", ["07_version_counters.ipynb", "90_gallery.ipynb"])
 def test_new_outputs_alone_are_not_announced(copies, name):
     """A lesson or an appendix whose outputs were made anew, its cells unchanged, is not called changed."""
+
     def lesson(text):
         return json.dumps({"cells": [{"cell_type": "code", "source": "1", "outputs": [text]}]}).encode()
 
@@ -232,8 +233,10 @@ def test_a_copy_names_the_python_of_its_kernel(copies):
     assert {"name": "python", "version": "3.13.5"} == json.loads(read(copies, NAME))["metadata"]["language_info"]
 
 
-@pytest.mark.parametrize("edited, changed, end", [
-    (False, False, ([], {})), (True, False, ([], {})), (False, True, ([NAME], {})), (True, True, ([], {NAME: NEW}))])
+@pytest.mark.parametrize(
+    "edited, changed, end",
+    [(False, False, ([], {})), (True, False, ([], {})), (False, True, ([NAME], {})), (True, True, ([], {NAME: NEW}))],
+)
 def test_the_manifest_of_an_older_course_is_understood(copies, edited, changed, end):
     """Its digests held the metadata of 0.8.0: changes are told, edits seen, and new metadata is neither."""
     old = lesson(**course.FIRST_METADATA)
@@ -312,6 +315,7 @@ def test_death_between_copies_and_manifest_is_harmless(copies, monkeypatch):
 
 def test_a_full_disk_leaves_no_half_copy(copies, monkeypatch):
     """When writing fails half way there is no copy and no debris, and the next open makes it."""
+
     def full(handle):
         raise OSError(28, "No space left on device")
 
@@ -343,6 +347,7 @@ def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
 def test_writing_a_new_file_refuses_one_that_exists(tmp_path, monkeypatch, links):
     """A copy that appears at the last moment is not overwritten, on disks with and without hard links."""
     if not links:
+
         def refuse(source, target):
             raise PermissionError(1, "Operation not permitted")
 
@@ -444,8 +449,9 @@ def test_reset_that_dies_has_lost_nothing(copies, monkeypatch):
     assert b"my work" == read(copies, "07_version_counters.kept-2026-03-09.ipynb")
 
 
-@pytest.mark.parametrize("wanted", ["7", "07", "07_version_counters", "07_version_counters.ipynb",
-                                    "my_course/07_version_counters.ipynb"])
+@pytest.mark.parametrize(
+    "wanted", ["7", "07", "07_version_counters", "07_version_counters.ipynb", "my_course/07_version_counters.ipynb"]
+)
 def test_a_lesson_can_be_called_by_any_of_its_names(copies, wanted):
     """Number, name, file name and path all mean the lesson."""
     assert "07_version_counters.ipynb" == copies.find(wanted)

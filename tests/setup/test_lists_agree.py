@@ -30,8 +30,10 @@ def test_environment_yml_is_in_step_with_pyproject():
     for requirement in declared("", "dev"):
         if requirement.name not in ONLY_BY_PIP:
             wanted[ON_CONDA.get(requirement.name, requirement.name)] = requirement.specifier
-    listed = {each.name: each.specifier for each in map(
-        Requirement, [entry for entry in environment()["dependencies"] if isinstance(entry, str)])}
+    listed = {
+        each.name: each.specifier
+        for each in map(Requirement, [entry for entry in environment()["dependencies"] if isinstance(entry, str)])
+    }
     python = listed.pop("python")
 
     assert wanted == {name: versions for name, versions in listed.items() if name not in ONLY_ON_CONDA}

@@ -33,8 +33,13 @@ def test_a_taken_port_is_named_with_a_way_out(taken):
 
 def test_open_on_a_taken_port_ends_with_words_and_no_traceback(taken):
     """The command itself ends with status 1 and the message, before it installs or starts anything."""
-    done = subprocess.run([sys.executable, "course.py", "open", "--port", str(taken)], cwd=course.ROOT,
-                          capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        [sys.executable, "course.py", "open", "--port", str(taken)],
+        cwd=course.ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
 
     assert 1 == done.returncode
     assert f"Port {taken} on 127.0.0.1 is taken" in done.stderr
@@ -189,8 +194,13 @@ def opened(tmp_path):
     environ.update(COURSE_PYTHON=sys.executable, PYTHONPATH=str(root))
     log = tmp_path / "log"
     with open(log, "wb") as output:
-        process = subprocess.Popen([sys.executable, "course.py", "open", "--no-browser", "--port", str(port)],
-                                   cwd=root, env=environ, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            [sys.executable, "course.py", "open", "--no-browser", "--port", str(port)],
+            cwd=root,
+            env=environ,
+            stdout=output,
+            stderr=output,
+        )
     found = None
     end = time.monotonic() + 60
     while not found and process.poll() is None and time.monotonic() < end:

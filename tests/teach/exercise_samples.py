@@ -86,7 +86,7 @@ SAVED = Exercise(
 )
 
 
-NOTEBOOK = '''# ---
+NOTEBOOK = """# ---
 # jupyter:
 #   kernelspec:
 #     name: python3
@@ -115,7 +115,7 @@ def double(x):
     ...
 
 L.check("98.1", double)
-'''
+"""
 
 
 def changed(exercise, **fields):

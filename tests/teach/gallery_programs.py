@@ -169,6 +169,7 @@ def packed(torch):
 
 def custom_function(torch):
     """What `save_for_backward` kept has slots with versions, like that of any node."""
+
     class Scale(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, y, factor):
@@ -189,6 +190,7 @@ def custom_function(torch):
 
 def kept_on_ctx(torch):
     """A tensor put on `ctx` by hand is held as well, but nothing checks its version."""
+
     class Remember(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):

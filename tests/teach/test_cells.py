@@ -226,8 +226,7 @@ def test_an_unknown_name_is_an_error_in_words():
 def test_course_lib_alone_imports_no_teaching():
     """`import course_lib` brings neither the teaching tools nor matplotlib."""
     code = (
-        "import sys, course_lib; "
-        "print(sorted(name for name in sys.modules if 'teach' in name or 'matplotlib' in name))"
+        "import sys, course_lib; print(sorted(name for name in sys.modules if 'teach' in name or 'matplotlib' in name))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

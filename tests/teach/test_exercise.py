@@ -138,9 +138,7 @@ def test_an_unnamed_wrong_answer_is_not_yet_and_offers_a_hint(torch):
     """Wrong in a new way: what was seen, and where the hints are."""
     result = outcome_of("def double(x):\n    return x * 7\n", torch)
 
-    assert result.render() == (
-        '98.1   not yet — For 5.0 it gave [35.0].\n       L.hint("98.1") gives a hint.'
-    )
+    assert result.render() == ('98.1   not yet — For 5.0 it gave [35.0].\n       L.hint("98.1") gives a hint.')
 
 
 # ---------------------------------------------------------------------------- error in your code
@@ -161,9 +159,7 @@ def test_the_learners_line_is_shown_even_when_the_engine_raises(torch):
     source = "def helper(x):\n    x.add_(1)\n    return x\n\ndef double(x):\n    return helper(x)\n"
     result = outcome_of(source, torch)
 
-    assert result.text == (
-        "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation."
-    )
+    assert result.text == ("RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.")
     assert result.details[0] == "line 2 of your code:  x.add_(1)"
     assert result.details[1].startswith("A leaf that requires grad may not be written to")
 
@@ -281,8 +277,7 @@ def test_a_check_that_crashes_is_not_the_learners_traceback(torch):
 
     assert result.outcome == "not yet"
     assert result.text == (
-        "your answer is 5, and the check could not go on with that "
-        "(TypeError: 'int' object is not iterable)."
+        "your answer is 5, and the check could not go on with that (TypeError: 'int' object is not iterable)."
     )
 
 

@@ -150,9 +150,7 @@ def test_a_check_that_prints_another_text_each_time_is_found():
         times.append(1)
         return correct(f"Time {len(times)}.") if verdict.outcome == "correct" else verdict
 
-    assert proved(check=varying) == [
-        "the solution gets a different text the second time; a printed text may not vary."
-    ]
+    assert proved(check=varying) == ["the solution gets a different text the second time; a printed text may not vary."]
 
 
 def test_a_starter_that_is_an_attempt_is_found():

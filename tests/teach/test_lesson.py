@@ -161,7 +161,7 @@ def test_ids_may_be_written_loosely(L, said, id):
 
 
 def test_a_short_number_is_understood(path, said):
-    """"7.1" means "07.1"."""
+    """ "7.1" means "07.1"."""
     Lesson(7, [changed(DOUBLE, id="07.1")], progress=Progress(path)).hint("7.1")
 
     assert said().startswith("07.1   hint 1 of 2")

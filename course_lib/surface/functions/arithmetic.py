@@ -23,7 +23,7 @@ from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import OFF, state
 from course_lib.engine.tensor import Tensor, new_tensor
 from course_lib.engine.views import gradient_edge, requires_grad
-from course_lib.surface.functions.results import checked, show_edges, store, without_derivative, without_gradient
+from course_lib.surface.functions.results import show_edges, store, without_derivative, without_gradient
 
 ONE_LIMIT = {"clamp_lower": (0, 1, None), "clamp_upper": (0, None, 1)}  # rows of two inputs, for a node of three
 
@@ -31,20 +31,20 @@ ONE_LIMIT = {"clamp_lower": (0, 1, None), "clamp_upper": (0, None, 1)}  # rows o
 def add(input, other, *, alpha=1, out=None):
     """input + alpha * other."""
     plain = alpha == 1 and alpha is not True
-    result = checked("add", other, rows.add(input, other) if plain else rows.add_scaled(input, other, alpha))
+    result = rows.add(input, other) if plain else rows.add_scaled(input, other, alpha)
     return result if out is None else store("add", out, result, input, other)
 
 
 def sub(input, other, *, alpha=1, out=None):
     """input - alpha * other."""
     plain = alpha == 1 and alpha is not True
-    result = checked("sub", other, rows.sub(input, other) if plain else rows.sub_scaled(input, other, alpha))
+    result = rows.sub(input, other) if plain else rows.sub_scaled(input, other, alpha)
     return result if out is None else store("sub", out, result, input, other)
 
 
 def mul(input, other, *, out=None):
     """input * other."""
-    result = checked("mul", other, rows.mul(input, other))
+    result = rows.mul(input, other)
     return result if out is None else store("mul", out, result, input, other)
 
 
@@ -59,7 +59,7 @@ def add_(input, other, *, alpha=1):
     plain = alpha == 1 and alpha is not True
     if type(alpha) is float and state.recording == OFF and type(other) is Tensor and fits(input, other):
         plain, other = True, new_tensor(alpha * other.array)  # how an optimizer steps: one array less than by the row
-    return checked("add_", other, rows.add_(input, other) if plain else rows.add_scaled_(input, other, alpha))
+    return rows.add_(input, other) if plain else rows.add_scaled_(input, other, alpha)
 
 
 def sub_(input, other, *, alpha=1):
@@ -67,25 +67,25 @@ def sub_(input, other, *, alpha=1):
     plain = alpha == 1 and alpha is not True
     if type(alpha) is float and state.recording == OFF and type(other) is Tensor and fits(input, other):
         plain, other = True, new_tensor(alpha * other.array)  # how an optimizer steps: one array less than by the row
-    return checked("sub_", other, rows.sub_(input, other) if plain else rows.sub_scaled_(input, other, alpha))
+    return rows.sub_(input, other) if plain else rows.sub_scaled_(input, other, alpha)
 
 
 def mul_(input, other):
     """Multiply the tensor's own memory."""
-    return checked("mul_", other, rows.mul_(input, other))
+    return rows.mul_(input, other)
 
 
 def div_(input, other, *, rounding_mode=None):
     """Divide the tensor's own memory."""
     if rounding_mode is not None:
         return rows.div_rounded_(input, other, known_rounding(rounding_mode))
-    return checked("div_", other, rows.div_(input, other))
+    return rows.div_(input, other)
 
 
 def div(input, other, *, rounding_mode=None):
     """input / other; rounded down ("floor") or towards zero ("trunc") on request."""
     if rounding_mode is None:
-        return checked("div", other, rows.div(input, other))
+        return rows.div(input, other)
     return rows.div_rounded(input, other, known_rounding(rounding_mode))
 
 

@@ -3,23 +3,10 @@
 PyTorch: c10/core/WrapDimMinimal.h, aten/src/ATen/native/ReduceOpsUtils.h.
 """
 
-import functools
 
 from course_lib.engine.arguments import type_name
 from course_lib.surface import creation
 from course_lib.surface.indexing import dimension
-
-
-def numpy_names(function):
-    """Let a function take NumPy's words too: axis for dim, keepdims for keepdim."""
-
-    @functools.wraps(function)
-    def call(*args, **options):
-        if options:
-            options = {{"axis": "dim", "keepdims": "keepdim"}.get(name, name): v for name, v in options.items()}
-        return function(*args, **options)
-
-    return call
 
 
 def dims_of(tensor, dim):

@@ -10,7 +10,7 @@ from course_lib.engine.grad_mode import state
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.dimensions import check_kept, numpy_names
+from course_lib.surface.functions.dimensions import check_kept
 from course_lib.surface.functions.results import (
     from_inference,
     number_from_inference,
@@ -88,7 +88,6 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     return answer[0] if len(answer) == 1 else tuple(answer)
 
 
-@numpy_names
 def median(input, dim=None, keepdim=False):
     """The lower of the middle elements: of all, or (values, indices) along a dimension."""
     if dim is None:
@@ -100,7 +99,6 @@ def median(input, dim=None, keepdim=False):
     return pair("median", rows.median_dim(input, dim, keepdim))
 
 
-@numpy_names
 def kthvalue(input, k, dim=-1, keepdim=False):
     """(values, indices) of the k-th smallest element along a dimension."""
     dim = dimension(input, dim)

@@ -19,7 +19,6 @@ from course_lib.surface.functions.dimensions import (
     check_kept,
     dims_of,
     every,
-    numpy_names,
     reduction,
     softmax_dim,
     wrong_form,
@@ -73,7 +72,6 @@ def mean(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=F
     return rows.mean_dim(input, dims, keepdim)
 
 
-@numpy_names
 def max(input, dim=None, keepdim=False):
     """The largest element of all; the larger of two tensors; or (values, indices) along a dimension."""
     if dim is None:
@@ -85,7 +83,6 @@ def max(input, dim=None, keepdim=False):
     return pair("max", (number_from_inference(input, values), places))
 
 
-@numpy_names
 def min(input, dim=None, keepdim=False):
     """The smallest element of all; the smaller of two tensors; or (values, indices) along a dimension."""
     if dim is None:
@@ -114,45 +111,38 @@ def _arg(find, input, dim, keepdim):
     return without_gradient(find(input.array, axis=dim, keepdims=keepdim))
 
 
-@numpy_names
 def argmax(input, dim=None, keepdim=False):
     """The place of the first largest element."""
     return _arg(np.argmax, input, dim, keepdim)
 
 
-@numpy_names
 def argmin(input, dim=None, keepdim=False):
     """The place of the first smallest element."""
     return _arg(np.argmin, input, dim, keepdim)
 
 
-@numpy_names
 def all(input, dim=None, keepdim=False):
     """True where every element is true."""
     return without_gradient(np.all(input.array, axis=dims_of(input, dim), keepdims=keepdim))
 
 
-@numpy_names
 def any(input, dim=None, keepdim=False):
     """True where some element is true."""
     return without_gradient(np.any(input.array, axis=dims_of(input, dim), keepdims=keepdim))
 
 
-@numpy_names
 def softmax(input, dim=None, dtype=None):
     """exp(input) divided by its sum along a dimension."""
     input = input if dtype is None else input.to(known_dtype("softmax", dtype))
     return rows.softmax(input, softmax_dim("softmax", input, dim))
 
 
-@numpy_names
 def log_softmax(input, dim=None, dtype=None):
     """The logarithm of softmax, computed without overflow."""
     input = input if dtype is None else input.to(known_dtype("log_softmax", dtype))
     return rows.log_softmax(input, softmax_dim("log_softmax", input, dim))
 
 
-@numpy_names
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product along one dimension, or of all elements."""
     if dtype is not None:
@@ -170,13 +160,11 @@ def _spread(row, input, dim, unbiased, correction, keepdim):
     return row(input, dims_of(input, dim), correction if unbiased else 0, keepdim)
 
 
-@numpy_names
 def var(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """The variance; divided by n - 1 unless `correction` says otherwise."""
     return _spread(rows.var, input, dim, unbiased, correction, keepdim)
 
 
-@numpy_names
 def std(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """The standard deviation, the root of `var`."""
     return _spread(rows.std, input, dim, unbiased, correction, keepdim)
@@ -217,7 +205,6 @@ def check_not_empty(name, input, dim):
             raise IndexError(f"{name}(): Expected reduction dim {named} to have non-zero size.")
 
 
-@numpy_names
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
     check_not_empty("amax", input, dim)
@@ -225,7 +212,6 @@ def amax(input, dim=(), keepdim=False):
     return result
 
 
-@numpy_names
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
     check_not_empty("amin", input, dim)
@@ -233,20 +219,17 @@ def amin(input, dim=(), keepdim=False):
     return result
 
 
-@numpy_names
 def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(input))) along dimensions, without overflow."""
     return rows.logsumexp(input, dims_of(input, dim) or every(input), keepdim)
 
 
-@numpy_names
 def cumsum(input, dim, *, dtype=None):
     """Running sums along a dimension."""
     input = input if dtype is None else input.to(dtype)
     return number_from_inference(input, rows.cumsum(input, dimension(input, dim)))
 
 
-@numpy_names
 def cumprod(input, dim, *, dtype=None):
     """Running products along a dimension."""
     input = input if dtype is None else input.to(dtype)
@@ -313,13 +296,11 @@ def spread_and_mean(kind, spread, input, dim, unbiased, keepdim, correction):
     return results
 
 
-@numpy_names
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(variance, mean) over dimensions."""
     return spread_and_mean(VarMeanBackward0, var, input, dim, unbiased, keepdim, correction)
 
 
-@numpy_names
 def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(standard deviation, mean) over dimensions."""
     return spread_and_mean(StdMeanBackward0, std, input, dim, unbiased, keepdim, correction)

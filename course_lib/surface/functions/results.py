@@ -60,14 +60,6 @@ def without_gradient(array):
     return mark_inference(result) if state.inference else result
 
 
-def checked(name, other, result):
-    """The result of an operator called by name; TypeError for an operand that it left to the other side."""
-    if result is NotImplemented:
-        position = 1 if name.endswith("_") else 2
-        raise TypeError(f"{name}(): argument 'other' (position {position}) must be Tensor, not {type_name(other)}")
-    return result
-
-
 def store(name, out, result, *inputs):
     """Write a result into `out`; RuntimeError when an argument requires grad, as that write is not recorded."""
     if state.grad_enabled and builtins.any(isinstance(t, Tensor) and requires_grad(t) for t in (*inputs, out)):

@@ -17,7 +17,7 @@ from course_lib.engine.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.engine.views import make_view
 from course_lib.surface import creation
 from course_lib.surface.functions import reductions
-from course_lib.surface.functions.dimensions import dims_of, numpy_names, shape_arguments
+from course_lib.surface.functions.dimensions import dims_of, shape_arguments
 from course_lib.surface.functions.results import from_inference, rename_node, without_gradient
 from course_lib.surface.indexing import dimension
 from course_lib.surface.joining import cat
@@ -93,13 +93,11 @@ def permute(input, *order, dims=None):
     return rows.permute(input, dims)
 
 
-@numpy_names
 def unsqueeze(input, dim):
     """A new dimension of length 1."""
     return rows.unsqueeze(input, dimension(input, dim, extra=1))
 
 
-@numpy_names
 def squeeze(input, dim=None):
     """Without dimensions of length 1: all of them, or those named."""
     if dim is None:
@@ -130,7 +128,6 @@ def select(input, dim, index):
     return rows.select(input, dim, int(index) % length)
 
 
-@numpy_names
 def unbind(input, dim=0):
     """All places along a dimension, as a tuple of views from one node."""
     if input.array.ndim == 0:

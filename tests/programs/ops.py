@@ -29,8 +29,7 @@ programs(
         getattr(T, n)(T.tensor([1, 2])) for n in ("exp", "sqrt", "sin", "sigmoid", "tanh", "log", "reciprocal", "erf")
     ],
     rounding_of_integers=lambda T: [
-        getattr(T, n)(T.tensor([-1, 2]))
-        for n in ("round", "floor", "ceil", "abs", "neg", "sign", "square", "relu")
+        getattr(T, n)(T.tensor([-1, 2])) for n in ("round", "floor", "ceil", "abs", "neg", "sign", "square", "relu")
     ],
     unary_of_bool=lambda T: [getattr(T, n)(T.tensor([True, False])) for n in ("exp", "sqrt", "sigmoid", "sign")],
     unary_of_bool_refused=lambda T: [

@@ -445,5 +445,3 @@ def version_error_in_anomaly(T):
 
     e = quiet(lambda: raises(go))
     return [e[1], e[2][:120]]
-
-

@@ -10,7 +10,7 @@ from course_lib.engine.function import FunctionCtx
 from course_lib.engine.grad_mode import state
 from course_lib.engine.graph import AccumulateGrad, Node, RemovableHandle, public_edge
 from course_lib.engine.tensor import Tensor
-from course_lib.engine.views import count_write, edge_of
+from course_lib.engine.views import count_write, gradient_edge
 from course_lib.surface.left_out import missing
 
 
@@ -60,7 +60,7 @@ def visible_edge(tensor):
     """
     if tensor.grad_fn is None and (state.inference or tensor.is_inference()):
         raise AttributeError("'NoneType' object has no attribute 'next_functions'")
-    return edge_of(tensor)
+    return gradient_edge(tensor)
 
 
 def increment_version(tensor):

@@ -55,7 +55,7 @@ from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehoo
 from course_lib.engine.saved import read_slot
 from course_lib.engine.tensor import Tensor, meta_of, new_tensor
 from course_lib.engine.threads import MAX_DEPTH, on_another_stack
-from course_lib.engine.views import edge_of, requires_grad
+from course_lib.engine.views import gradient_edge, requires_grad
 
 state = grad_mode.state
 SMALL = 256  # below this many elements a new array is made faster than an old one is added to
@@ -144,8 +144,6 @@ class GraphTask:
         """
         self.needed, self.reached = needed, reached = set(accumulate_into), {*accumulate_into, *(self.captures or ())}
         order = sorted([node for node in nodes if node.edges], key=attrgetter("sequence_nr"))
-        if order and order[-1].sequence_nr > LEAVES_FIRST:  # a NoDerivative (surface/functions/results.py) among them
-            order.sort(key=lambda node: node.sequence_nr % LEAVES_FIRST)
         for node in order:
             for edge in node.edges:
                 if edge and (edge[0] if type(edge) is tuple else edge) in reached:
@@ -455,7 +453,7 @@ def has_history(root):
 def edge_of_root(root):
     """The edge that a pass starts from, at a tensor or at a gradient edge."""
     if not is_edge(root):
-        return edge_of(root)
+        return gradient_edge(root)
     return (root.node, root.output_nr) if root.node.several_outputs else root.node
 
 
@@ -488,7 +486,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             if isinstance(tensor, Tensor):
                 if not requires_grad(tensor) or tensor.grad_fn is not None:
                     tensor.retain_grad()
-                edge = edge_of(tensor)
+                edge = gradient_edge(tensor)
             else:
                 edge = tensor.node
             targets.add(edge[0] if isinstance(edge, tuple) else edge)
@@ -553,7 +551,7 @@ def edge_of_input(tensor):
     check_input(tensor)
     if is_edge(tensor):
         return tensor.node, tensor.output_nr
-    edge = edge_of(tensor) if requires_grad(tensor) else None
+    edge = gradient_edge(tensor) if requires_grad(tensor) else None
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge if isinstance(edge, tuple) else (edge, 0)

@@ -37,7 +37,7 @@ from course_lib.engine.tensor import Tensor, memory_of, meta_of, no_edge
 from course_lib.engine.views import (
     check_in_place,
     count_write,
-    edge_of,
+    gradient_edge,
     make_view,
     rebase_history,
     requires_grad,
@@ -241,7 +241,7 @@ class Function(metaclass=_FunctionMeta):
         inputs = [arg for arg in args if isinstance(arg, Tensor)]
         wanted = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
         recording = state.grad_enabled and any(wanted)  # in inference mode too, after an enable_grad inside
-        edges = tuple(edge_of(tensor) for tensor in inputs) if recording else ()
+        edges = tuple(gradient_edge(tensor) for tensor in inputs) if recording else ()
         ctx = cls._backward_cls()  # after the edges: a stale view's new node must be older than what leads to it
         ctx._input_is_tensor, ctx.needs_input_grad = tuple(isinstance(arg, Tensor) for arg in args), wanted
         ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)

@@ -25,7 +25,7 @@ from course_lib.engine.fit import fit_inputs
 from course_lib.engine.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
 
 next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
-LEAVES_FIRST = (1 << 64) - 1  # the number of every AccumulateGrad; only a node that is there to raise has a higher one
+LEAVES_FIRST = (1 << 64) - 1  # the number of every AccumulateGrad
 
 
 class Node:

@@ -35,7 +35,7 @@ from course_lib.engine.saved import pack_slots
 state = grad_mode.state
 
 UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill_over")  # elements may share a place
-NAMED_IN_FULL = ("CopyBackwards",)  # PyTorch writes these by hand, and their names show it
+NAMED_IN_FULL = ("CopyBackwards", "NotImplemented")  # PyTorch writes these by hand, and their names show it
 
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
 
@@ -234,11 +234,10 @@ def write_edges(row):
 
     For an ordinary result that is its node. Whatever is special has a `meta`: leaves, views, second outputs.
     """
-    text, certain = [], [t for t in row.tensors if f"{t}=None" not in row.parameters]
+    text = []
     for p in row.formulas:
-        operands = ", ".join([p] + [t for t in certain if t != p])
-        value = f"{p}.node if {p}.meta is None else {p}.meta.leaf_edge() or gradient_edge({operands})"
-        if p not in certain:
+        value = f"{p}.node if {p}.meta is None else {p}.meta.leaf_edge() or gradient_edge({p})"
+        if f"{p}=None" in row.parameters:
             value = f"None if {p} is None else {value}"
         text += [f"{p}_edge = {value}"] if len(value) < 120 else [f"{p}_edge = (", f"    {value}", ")"]
     return text

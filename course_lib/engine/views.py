@@ -107,18 +107,13 @@ def grad_fn(tensor):
     return tensor.node
 
 
-def gradient_edge(tensor, *others):
-    """Where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None.
-
-    others: the operation's other tensors. One that takes nothing but inference tensors is not recorded.
-    """
+def gradient_edge(tensor):
+    """Where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None."""
     meta = tensor.meta
     if meta is None:
         return tensor.node
     if meta.leaf_edge is not no_edge:  # a leaf that has been asked before, and nothing else
         return accumulator_of(tensor)
-    if meta.inference and all(o.is_inference() for o in others):
-        return None
     node = tensor.node
     if meta.view is not None and (node is None or meta.view.version != tensor.version.value):
         node = grad_fn(tensor)
@@ -129,14 +124,6 @@ def gradient_edge(tensor, *others):
     if meta.view is not None and requires_grad(meta.view.base):
         return init_node(DeadEnd(), ())
     return None
-
-
-ORDINARY = new_tensor(np.float64(0))  # stands beside a tensor where nothing else does: see edge_of
-
-
-def edge_of(tensor):
-    """gradient_edge for a backward pass or a Function: to these an inference tensor counts even when it is alone."""
-    return gradient_edge(tensor, ORDINARY)
 
 
 def set_history(tensor, node, output_nr=0):

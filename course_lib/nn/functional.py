@@ -498,10 +498,7 @@ def pad(input, pad, mode="constant", value=None):
         for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
             if input.shape[-back] + min(before, 0) + min(after, 0) < 0:
                 raise RuntimeError("narrow(): length must be non-negative.")
-        result = rows.constant_pad_nd(input, tuple(pad), value or 0)
-        if min(pad, default=0) < 0:
-            return result
-        return composites.part_from_inference(input, result, lambda whole: unpadded(whole, pad))
+        return rows.constant_pad_nd(input, tuple(pad), value or 0)
     if mode not in ("replicate", "reflect", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:

@@ -38,6 +38,9 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
     other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'floor')")
 row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
     self="grad")
+row("floor_divide(self, other)", "kernels.floor_quotient(self, other)", node="NotImplemented",
+    self="no_derivative('aten::floor_divide')",
+    other="no_derivative('aten::floor_divide')")
 row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",
     node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
     self="zeros_like(grad)",

@@ -311,7 +311,7 @@ def _attention_bend(grads, edges, *kept):
 
     arrays = [each.array if isinstance(each, Tensor) else each for each in kept]
     tensors = grads[0], *kept[:4]
-    leads = tuple(gradient_edge(t, *tensors) for t in tensors) if state.recording > 0 else ()
+    leads = tuple(gradient_edge(t) for t in tensors) if state.recording > 0 else ()
     results = [new_tensor(a) for a in kernels_nn.attention_bend([grads[0].array, None], edges, *arrays)]
     if any(leads):
         node = without_derivative("aten::_scaled_dot_product_flash_attention_for_cpu_backward", leads)

@@ -221,7 +221,7 @@ def take(tensor, indices):
     result = new_tensor(kernels.packed(array) if array.ndim else array)
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
-    edge = gradient_edge(tensor, *(i for i in indices if i is not None))
+    edge = gradient_edge(tensor)
     if edge is not None:
         node = result.node = init_node(IndexBackward0(), (edge,))
         node.kept_self_sym_sizes = tensor.array.shape

@@ -12,7 +12,7 @@ from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import add_slot_properties
 from course_lib.engine.tensor import Tensor, new_tensor
-from course_lib.engine.views import gradient_edge, make_view
+from course_lib.engine.views import gradient_edge
 from course_lib.surface.indexing import dimension
 
 state = grad_mode.state
@@ -114,9 +114,6 @@ def stack(tensors, dim=0, *, axis=None):
             )
     arrays = [kernels.add_dim(array, dim) for array in arrays_of_one_type(tensors, tensors)]
     result = new_tensor(np.ascontiguousarray(np.concatenate(arrays, dim)))
-    if not dim and first and not state.inference and all(t.is_inference() for t in tensors):
-        whole = result.array.reshape(len(tensors) * first[0], *first[1:])
-        return make_view(new_tensor(whole), result.array)  # PyTorch's way, seen where autograd takes no part
     return joined(result, StackBackward0, tensors, dim)
 
 
@@ -133,7 +130,7 @@ def joined(result, node_class, tensors, dim, lengths=None):
     """Record cat or stack."""
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
-    edges = tuple(gradient_edge(t, *tensors) for t in tensors)
+    edges = tuple(gradient_edge(t) for t in tensors)
     if all(edge is None for edge in edges):
         return result
     node = result.node = init_node(node_class(), edges)

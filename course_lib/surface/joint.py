@@ -65,8 +65,7 @@ def joint(name, formula, inputs, arrays, unkept=(), kept_results=(), constants=N
     results = [None if array is None else new_tensor(array) for array in arrays]
     if state.recording < 0:
         return [None if result is None else mark_inference(result) for result in results]
-    tensors = [t for t in inputs.values() if t is not None]
-    edges = tuple(None if t is None else gradient_edge(t, *tensors) for t in inputs.values())
+    edges = tuple(None if t is None else gradient_edge(t) for t in inputs.values())
     if state.recording == 0 or all(edge is None for edge in edges):
         return results
     node = init_node(kind_of(name, (*kept, *kept_results), numbers, formula=formula, **shown)(), edges)

@@ -121,7 +121,7 @@ def __rsub__(self, other):
     kernels.check_difference(other, self.array)
     if isinstance(other, float) and self.array.dtype.kind != "f":
         self = to(self, dtypes.default)
-    return rows.sub(number(other, self), self) if self.is_inference() else rows.rsub(self, other)
+    return rows.rsub(self, other)
 
 
 @method()
@@ -141,22 +141,22 @@ def __rmatmul__(self, other):
 
 @method()
 def __floordiv__(self, other):
-    return functions.quotient_rounded_down(self, other, in_place=False)
+    return rows.floor_divide(self, other)
 
 
 @method()
 def __ifloordiv__(self, other):
-    return functions.quotient_rounded_down(self, other, in_place=True)
+    return rows.floor_divide_(self, other)
 
 
 @method()
 def __rfloordiv__(self, other):
-    return functions.quotient_rounded_down(number(other, self), self, in_place=False)
+    return rows.floor_divide(number(other, self), self)
 
 
 @method()
 def __rmod__(self, other):
-    return functions.remainder(other, self) if isinstance(other, Tensor) else functions.remainder_of_number(other, self)
+    return functions.remainder(number(other, self.detach()), self.detach())  # PyTorch has no derivative here
 
 
 @method()
@@ -236,8 +236,7 @@ def contiguous(self):
     """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
     if memory_of(self).flags.c_contiguous:
         return self
-    copy = rows.clone_contiguous(self)
-    return written_to(copy, self) if self.is_inference() else copy
+    return rows.clone_contiguous(self)
 
 
 Tensor.T = property(lambda self: reversed_dims(self))
@@ -392,13 +391,7 @@ def __index__(self):
 @method()
 def clone(self):
     """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
-    copy = rows.clone(self)
-    return written_to(copy, self) if self.meta is not None and self.meta.inference else copy
-
-
-def written_to(copy, tensor):
-    """A copy of an inference tensor: outside inference mode one that it was written to, which is recorded."""
-    return copy if state.inference else rows.copy_(copy, tensor)
+    return rows.clone(self)
 
 
 @method()
@@ -426,8 +419,7 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
         dtype = self.dtype
     if not dtype.is_floating_point:
         self = self.detach()  # no gradient leads back from integers, and nothing is recorded
-    result = rows.to_copy(self, dtype.numpy)
-    return written_to(result, self) if self.is_inference() else result
+    return rows.to_copy(self, dtype.numpy)
 
 
 def _converter(name, dtype):

@@ -83,7 +83,7 @@ def asking(function, name=None, method=False, module="course_lib"):
         return function
 
     @functools.wraps(function)
-    def call(*args, **options):
+    def _call(*args, **options):
         try:
             result = function(*args, **options)
             if result is NotImplemented:  # an operation that serves as an operator leaves it to the other side
@@ -93,15 +93,15 @@ def asking(function, name=None, method=False, module="course_lib"):
             named = inspect.signature(function).parameters
             ours = {word if word in named else WORDS.get(word, word): value for word, value in options.items()}
             if ours.keys() != options.keys():
-                return call(*args, **ours)
+                return _call(*args, **ours)
             wrong = None if "argument '" in str(error) else misfit(function, name, method, args, options)
             if wrong is None:
                 raise
             raise TypeError(wrong) from None
 
-    call.__module__, call.__qualname__ = module, f"Tensor.{name}" if method else name.removeprefix("linalg_")
-    call.__name__ = name
-    return call
+    _call.__module__, _call.__qualname__ = module, f"Tensor.{name}" if method else name.removeprefix("linalg_")
+    _call.__name__ = name
+    return _call
 
 
 def asking_later(function):

@@ -116,15 +116,6 @@ def test_what_cannot_be_drawn_comes_last(torch):
     assert torch.multinomial(torch.tensor([[0.0, 3.0], [2.0, 0.0]]), 1).tolist() == [[1], [0]]
 
 
-def test_a_draw_with_p_has_no_derivative(torch):
-    """torch.bernoulli(x, p) forgets the values of x, but not that it needed a gradient."""
-    y = torch.bernoulli(torch.ones(3, requires_grad=True), 0.5)
-
-    assert y.requires_grad and y.shape == (3,)
-    with pytest.raises(RuntimeError, match="derivative for aten::bernoulli is not implemented"):
-        y.sum().backward()
-
-
 def test_few_normal_numbers_come_in_pairs(torch):
     """The second of a pair is kept for the next small draw; get_state knows of it, a seed forgets it."""
     source = torch.Generator().manual_seed(4)

@@ -66,7 +66,7 @@ THREE = """
     x.addcmul(y, z, value=2) | x.addcmul(y, r, value=0.5) | r.addcmul(y, c)
     x.addcdiv(y, p) | x.addcdiv(y, p, value=2) | x.addcdiv(y, p, value=0.5)
     r.addcdiv(y, p, value=0.5) | torch.clamp(x, -1, 1) | torch.clamp(x, min=0) | torch.clamp(x, max=0.5)
-    torch.clamp(x, min=y) | torch.clamp(x, max=y) | torch.clamp(x, min=r) | x.clip(-1, 1) | x.clamp_min(0)
+    x.clip(-1, 1) | x.clamp_min(0)
     x.clamp_max(1) | x.clamp_min(y) | x.clamp_max(r) | torch.maximum(x, y) | torch.maximum(x, r)
     torch.where(mask, x, 0.0) | torch.where(mask, 1.0, x) | torch.where(mask1, x, y) | x.masked_fill(mask, 0.5)
     x.masked_fill(mask1, 0.5) | r.masked_fill(mask, 0.5) | x.masked_fill(mask, s) | x.sum() | x.sum(0)
@@ -99,7 +99,7 @@ THREE = """
     torch.einsum("bij,bjk,k->bi", k, k2, r) | torch.tensordot(x, y, 2) | torch.tensordot(x, w32, 1)
     torch.cross(m3, m3 * 2, 1) | torch.cross(x, y) | torch.linalg.inv(sq)
     k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
-    k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | c.squeeze((0, 1))
+    k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1)
     x.squeeze(0) | x.unsqueeze(0) | x.unsqueeze(-1) | c.expand(2, 3) | c.expand(4, 2, 3) | r.expand(2, 3)
     r.repeat(2, 2) | x.tile(2) | x.repeat_interleave(2) | x.repeat_interleave(2, 1) | x.flip(0) | x.flip((0, 1))
     x[0, 1] | x[:, 1] | x[:, 1:] | x[1:] | x[:, ::2] | x[..., 0] | x[None] | x[:, None] | x[0:2] | x[-1] | x[i % 2]
@@ -160,7 +160,7 @@ THREE = """
     x.repeat(1, 2, 1) | x.repeat(2, 2) | r.repeat(3) | x.repeat_interleave(torch.tensor([1, 2]), 0) | x.tile(2, 2)
     x.to(torch.float32) * 2 | x.float().double() | (x > 0) * x | x * (y > 0) | x * mask | x + mask
     x / cells.add(1) | x ** cells | torch.pow(p, cells) | 2.5 ** x | torch.pow(2, x) | x.clamp(-1)
-    x.clamp(s.detach(), p) | x.clamp(max=r) | x.clamp_min(s) | torch.maximum(x, s) | torch.minimum(x, x)
+    x.clamp(s.detach(), p) | x.clamp_min(s) | torch.maximum(x, s) | torch.minimum(x, x)
     torch.max(x, 1, True) | x.max(0)[0] - x.min(0)[0] | x.sort(1)[0] * r | x.topk(2, 1, False)[0]
     x.std(1, unbiased=False) | x.std(dim=None, keepdim=True) | x.std(1, correction=2) | x.norm(4)
     F.normalize(x, p=3) | F.normalize(x, p=float("inf"), dim=0)

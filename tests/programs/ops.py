@@ -251,7 +251,6 @@ programs(
         T.tensor([3, 1, 3, 2]).unique(),
         T.unique(T.tensor([3, 1, 3]), return_counts=True),
         T.unique(T.tensor([3, 1, 3]), return_inverse=True),
-        T.unique(leaf(T, [1.0, 1.0])).requires_grad,
     ],
     nonzero=lambda T: [
         T.nonzero(T.tensor([0, 2, 3])),
@@ -569,3 +568,11 @@ def comparisons_in_place(T):
                     y.sum().backward()
                     found.append([x.grad, getattr(other, "grad", None)])
     return found
+
+
+@program
+def floor_divide_has_no_derivative(T):
+    """The quotient rounded down requires grad, and backward says that it has none."""
+    x = leaf(T, [3.0, -5.0])
+    y = x // 2
+    return y, y.requires_grad, raises(lambda: y.sum().backward()), T.floor_divide(7, T.tensor([2])), 7 // x.detach()

@@ -249,26 +249,15 @@ def sort(x, dim, descending):
 
 
 def topk(x, k, dim, largest):
-    """(values, indices) of the k largest or smallest elements along one dimension, in order.
-
-    Which of equals are taken, and in which order, is PyTorch's choice: see selection.py.
-    """
+    """(values, indices) of the k largest or smallest elements along one dimension, in order."""
     if k > (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
     truth_refused(x, "topk does not support bool dtypes on CPU")
     if x.ndim == 0:
         return sort(x, dim, largest)
-    lines = np.moveaxis(x, dim, -1)
-    ordered, places = sort(lines, -1, largest)
-    places, ordered = places[..., :k], ordered[..., : k + 1]
-    equal = (ordered[..., 1:] == ordered[..., :-1]) | np.isnan(ordered[..., 1:])
-    if equal.any():
-        from course_lib.arrays.selection import first_in_order  # seldom needed
-
-        for line in np.argwhere(equal.any(-1)):
-            places[tuple(line)] = first_in_order(lines[tuple(line)].tolist(), k, largest)
-    indices = np.ascontiguousarray(np.moveaxis(places, -1, dim))
-    return np.take_along_axis(x, indices, axis=dim), indices
+    values, places = sort(x, dim, largest)
+    first = (slice(None),) * dim + (slice(k),)
+    return in_rows(values[first]), in_rows(places[first])
 
 
 def logsumexp(x, dim, keepdim):
@@ -423,14 +412,7 @@ def kthvalue(x, k, dim, keepdim):
     """(the k-th smallest element along a dimension, where it stands)."""
     if x.ndim:
         truth_refused(x, "\"kthvalue_cpu\" not implemented for 'Bool'", NotImplementedError)
-    values, places = in_order(x, k - 1, dim, True)
-    if x.ndim and (np.sum(x == values, axis=dim, keepdims=True) > 1).any():  # which of equals, is PyTorch's choice
-        from course_lib.arrays.selection import quick_select
-
-        lines, found = np.moveaxis(x, dim, -1), np.moveaxis(places, dim, -1)
-        for line in np.ndindex(lines.shape[:-1]):
-            found[line] = quick_select(lines[line].tolist(), k - 1)
-    return (values, places) if keepdim or not x.ndim else (np.squeeze(values, dim), np.squeeze(places, dim))
+    return in_order(x, k - 1, dim, keepdim)
 
 
 def in_order(x, number, dim, keepdim):

@@ -6,26 +6,16 @@ PyTorch: aten/src/ATen/native (BinaryOps.cpp, Pow.cpp, TensorCompare.cpp).
 import numpy as np
 
 from course_lib.arrays import dtypes
-from course_lib.arrays.kernels import floor_quotient
 from course_lib.arrays.memory import check_cast
-from course_lib.engine import grad_mode, views
 from course_lib.engine.arguments import (
-    broadcast_error,
-    number,
     number_of,
-    operands,
-    promote,
     rank,
-    tensor_of_number,
     type_name,
 )
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import OFF, state
 from course_lib.engine.tensor import Tensor, new_tensor
-from course_lib.engine.views import gradient_edge, requires_grad
-from course_lib.surface.functions.results import show_edges, store, without_derivative, without_gradient
-
-ONE_LIMIT = {"clamp_lower": (0, 1, None), "clamp_upper": (0, None, 1)}  # rows of two inputs, for a node of three
+from course_lib.surface.functions.results import store
 
 
 def add(input, other, *, alpha=1, out=None):
@@ -152,18 +142,13 @@ LIMITS = frozenset({int, float, bool, type(None)})
 def clamp(input, min=None, max=None):
     """input limited to [min, max]; tensors as limits are compared element by element."""
     operation, limits = clamp_operation(min, max)
-    result = getattr(rows, operation)(input, *limits)
-    return show_edges(result, "ClampBackward0", *ONE_LIMIT[operation]) if operation in ONE_LIMIT else result
+    return getattr(rows, operation)(input, *limits)
 
 
 def clamp_(input, min=None, max=None):
     """Limit the tensor's own memory to [min, max]."""
     operation, limits = clamp_operation(min, max)
-    if operation not in ONE_LIMIT:
-        return getattr(rows, operation + "_")(input, *limits)
-    before = input.node
-    result = getattr(rows, operation + "_")(input, *limits)
-    return result if result.node is before else show_edges(result, "ClampBackward0", *ONE_LIMIT[operation])
+    return getattr(rows, operation + "_")(input, *limits)
 
 
 def clamp_operation(min, max):
@@ -218,7 +203,7 @@ def remainder(input, other):
     """What is left of input after rounding input / other down."""
     if not isinstance(input, Tensor):
         return other.__rmod__(input)
-    if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
+    if isinstance(other, Tensor):
         return rows.remainder(input, other)
     if type(other) is not int:
         other = plain_number("%", other)
@@ -236,9 +221,7 @@ def remainder_(input, other):
 
 def floor_divide(input, other):
     """input / other, rounded down."""
-    if not (isinstance(input, Tensor) or isinstance(other, Tensor)):
-        input = tensor_of_number(input)
-    return input // other
+    return rows.floor_divide(input, other)
 
 
 def fmod(input, other):
@@ -252,7 +235,7 @@ def fmod(input, other):
         input = input.to(dtypes.default)
     if input.array.dtype.kind == "b" and not isinstance(other, bool | Tensor):
         input = input.to(dtypes.int64)
-    if isinstance(other, Tensor) or input.is_inference():  # there a number is a tensor, too
+    if isinstance(other, Tensor):
         return rows.fmod(input, other)
     return rows.fmod_number(input, other)
 
@@ -270,35 +253,3 @@ def promote_types(type1, type2):
     return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type([(type1.numpy, 2), (type2.numpy, 2)]))]
 
 
-def quotient_rounded_down(self, other, in_place):
-    """self / other rounded down, as a new tensor or over self."""
-    self, other = operands("floor_divide", self, other)
-    tracked = state.recording > 0 and (requires_grad(self) or requires_grad(other))
-    if in_place:
-        views.check_in_place(self, tracked)
-    edges = (gradient_edge(self, other), gradient_edge(other, self)) if tracked else ()
-    edges = tuple(edge for edge in edges if edge is not None)  # as PyTorch does where there is no derivative
-    tracked = bool(edges)  # none for inference tensors only
-    try:
-        values = floor_quotient(*promote(self, other))
-    except ValueError:
-        raise broadcast_error(self, other) from None
-    if in_place:
-        views.write(self, values, other)
-        if tracked:
-            views.rebase_history(self, without_derivative("aten::floor_divide_", edges))
-        return self
-    result = without_gradient(values)
-    if tracked:
-        result.node = without_derivative("aten::floor_divide", edges)
-    return result
-
-
-def remainder_of_number(value, other):
-    """A number's remainder, which has no derivative in PyTorch."""
-    with grad_mode.AutoGradMode(False):
-        result = rows.remainder(number(value, other), other)
-    edge = gradient_edge(other) if state.recording > 0 else None
-    if edge is not None:
-        result.node = without_derivative("aten::remainder", (edge,))
-    return result

@@ -12,7 +12,7 @@ from course_lib.engine.tensor import alias, memory_of, meta_of, no_edge
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.results import rename_node, without_derivative
+from course_lib.surface.functions.results import rename_node
 
 
 def t_in_place(input):
@@ -24,7 +24,6 @@ def t_in_place(input):
 NODES_OF_SHAPE_CHANGES = {
     "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
     "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
-    "SqueezeBackward2": "SqueezeBackward5",
 }  # fmt: skip
 
 
@@ -38,7 +37,8 @@ def _in_place_shape(name, change):
         views.count_write(self)
         self.array = changed.array
         if edge is not None:
-            rename_node(changed.node, NODES_OF_SHAPE_CHANGES[type(changed.node).__name__])
+            name = type(changed.node).__name__
+            rename_node(changed.node, NODES_OF_SHAPE_CHANGES.get(name, name))
             retains = self.retains_grad
             if retains:  # what is retained stays the gradient in the old shape
                 self.meta.retains_grad = False
@@ -74,14 +74,8 @@ def set_(self, source=None):
     if source.array.dtype != self.array.dtype:
         kinds = [t.dtype.c_name for t in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
-    tracked = state.recording > 0 and (requires_grad(self) or requires_grad(source))
-    views.check_in_place(self, tracked)
-    edges = (gradient_edge(self), gradient_edge(source)) if tracked else ()
+    views.check_in_place(self, state.recording > 0 and requires_grad(self))
     views.count_write(self)
-    if not tracked:
-        if not state.inference:
-            meta_of(self).accumulator, self.meta.leaf_edge = None, no_edge  # from here on as a new leaf
+    meta_of(self).accumulator, self.meta.leaf_edge = None, no_edge  # from here on as a new leaf
     self.array = memory_of(source)
-    if tracked:
-        views.rebase_history(self, without_derivative("set_", edges))
     return self

@@ -6,16 +6,10 @@ PyTorch: aten/src/ATen/native (Sorting.cpp, Unique.cpp).
 import numpy as np
 
 from course_lib.engine.build import rows
-from course_lib.engine.grad_mode import state
-from course_lib.engine.graph import Node, init_node
-from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface.functions import shapes
 from course_lib.surface.functions.dimensions import check_kept
 from course_lib.surface.functions.results import (
-    from_inference,
-    number_from_inference,
     pair,
-    rename_node,
     without_gradient,
 )
 from course_lib.surface.indexing import dimension
@@ -24,10 +18,7 @@ from course_lib.surface.indexing import dimension
 def sort(input, dim=-1, descending=False, *, stable=None):
     """(values, indices) in order along a dimension."""
     values, places = rows.sort_dim(input, dimension(input, dim), descending)
-    result = pair("sort", (from_inference(input, values), places))
-    if stable is not None and result[0].node is not None:
-        rename_node(result[0].node, "SortBackward1")
-    return result
+    return pair("sort", (values, places))
 
 
 def argsort(input, dim=-1, descending=False, *, stable=False):
@@ -40,7 +31,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     if k < 0:
         raise RuntimeError("selected index k out of range")
     values, places = rows.topk_dim(input, k, dimension(input, dim), largest)
-    return pair("topk", (number_from_inference(input, values, "copy_") if k else values, places))
+    return pair("topk", (values, places))
 
 
 def nonzero(input, *, as_tuple=False):
@@ -53,35 +44,11 @@ def nonzero(input, *, as_tuple=False):
     return without_gradient(np.array(lines.T, order="F"))  # by columns, as in PyTorch
 
 
-class Unique2Backward0(Node):
-    """The node of unique, which says in its own words that it has no derivative."""
-
-    __slots__ = ()
-    operation = "_unique2"
-
-    def apply(self, grad):
-        raise NotImplementedError(f"the derivative for '{self.operation}' is not implemented.")
-
-
-class UniqueDimBackward0(Unique2Backward0):
-    """The same for slices."""
-
-    __slots__ = ()
-    operation = "unique_dim"
-
-
-def recorded(self, result, node=Unique2Backward0):
-    """The result, whose node says that there is no derivative."""
-    if state.recording > 0 and requires_grad(self):
-        result.node = init_node(node(), (gradient_edge(self),))
-    return result
-
-
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The different elements in order, and on request where each element is among them and how often it occurs."""
     axis = None if dim is None else dimension(input, dim)
     values, _, inverse, counts = np.unique(input.array, True, True, True, axis, equal_nan=False)
-    answer = [recorded(input, without_gradient(values), Unique2Backward0 if dim is None else UniqueDimBackward0)]
+    answer = [without_gradient(values)]
     shape = input.array.shape if dim is None else (-1,)
     answer += [without_gradient(inverse.reshape(shape))] if return_inverse else []
     answer += [without_gradient(counts)] if return_counts else []

@@ -23,7 +23,7 @@ from course_lib.surface.functions.dimensions import (
     softmax_dim,
     wrong_form,
 )
-from course_lib.surface.functions.results import number_from_inference, pair, without_gradient
+from course_lib.surface.functions.results import pair, without_gradient
 from course_lib.surface.indexing import dimension
 
 
@@ -80,7 +80,7 @@ def max(input, dim=None, keepdim=False):
     if isinstance(dim, Tensor):
         return rows.maximum(input, dim)
     values, places = rows.max_dim(input, dimension(input, dim), keepdim)
-    return pair("max", (number_from_inference(input, values), places))
+    return pair("max", (values, places))
 
 
 def min(input, dim=None, keepdim=False):
@@ -91,7 +91,7 @@ def min(input, dim=None, keepdim=False):
     if isinstance(dim, Tensor):
         return rows.minimum(input, dim)
     values, places = rows.min_dim(input, dimension(input, dim), keepdim)
-    return pair("min", (number_from_inference(input, values), places))
+    return pair("min", (values, places))
 
 
 def _arg(find, input, dim, keepdim):
@@ -227,13 +227,13 @@ def logsumexp(input, dim, keepdim=False):
 def cumsum(input, dim, *, dtype=None):
     """Running sums along a dimension."""
     input = input if dtype is None else input.to(dtype)
-    return number_from_inference(input, rows.cumsum(input, dimension(input, dim)))
+    return rows.cumsum(input, dimension(input, dim))
 
 
 def cumprod(input, dim, *, dtype=None):
     """Running products along a dimension."""
     input = input if dtype is None else input.to(dtype)
-    return number_from_inference(input, rows.cumprod(input, dimension(input, dim)))
+    return rows.cumprod(input, dimension(input, dim))
 
 
 class SpreadAndMean(Node):

@@ -7,15 +7,11 @@ import builtins
 import functools
 import warnings
 
-import numpy as np
-
 from course_lib.arrays import messages
 from course_lib.arrays.memory import check_cast, check_overlap, resized
-from course_lib.engine.anomaly import note_node
 from course_lib.engine.arguments import type_name
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.graph import LEAVES_FIRST, Node, init_node, public_edge
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.engine.views import requires_grad
 
@@ -26,32 +22,6 @@ def rename_node(node, name):
     """Give a node the name PyTorch has for another form of its operation."""
     cls = type(node)
     node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
-
-
-def show_edges(result, name, *places):
-    """A result whose node has the name and the edges of PyTorch's, which are these of the row's; None: to nowhere."""
-    node, cls = result.node, type(result.node)
-    if node is not None:
-        shown = property(lambda node: tuple(public_edge(None if p is None else node.edges[p]) for p in places))
-        parts = {"__slots__": (), "next_functions": shown}
-        node.__class__ = _renamed.setdefault((cls, name, places), type(name, (cls,), parts))
-    return result
-
-
-def part_from_inference(input, result, part):
-    """The same, where the copy is a part of the result: part(result) is the view that it is written through."""
-    if not input.is_inference() or state.recording <= 0 or not requires_grad(input):
-        return result
-    whole = new_tensor(np.array(result.array))
-    rows.copy_(part(whole), input)
-    return whole
-
-
-def number_from_inference(input, result, write="fill_tensor_"):
-    """The same, where only the result of a number begins as a copy."""
-    if input.array.ndim or not input.is_inference() or state.recording <= 0 or not requires_grad(input):
-        return result
-    return getattr(rows, write)(new_tensor(np.array(input.array)), input)
 
 
 def without_gradient(array):
@@ -101,36 +71,3 @@ def pair(name, values):
     return kind_of_pair(name)(values)
 
 
-class NoDerivative(Node):
-    """The node of an operation that has no derivative, in PyTorch either: to reach it in backward is an error."""
-
-    __slots__ = ("operation",)
-    runs_without_gradient = True  # the error comes whatever arrives
-
-    def name(self):
-        return "torch::autograd::NotImplemented"
-
-    def apply(self, grad):
-        raise RuntimeError(f"derivative for {self.operation} is not implemented")
-
-
-NoDerivative.__name__ = "NotImplemented"
-
-
-def without_derivative(operation, edges):
-    """A NoDerivative node."""
-    node = init_node(NoDerivative(), edges)
-    node.operation = operation
-    node.sequence_nr += LEAVES_FIRST  # it runs as soon as it is reached
-    if state.anomaly:
-        note_node(node, None)
-    return node
-
-
-def from_inference(input, result):
-    """A result that PyTorch begins as a copy of the input, which it records even for an inference tensor."""
-    if not input.is_inference() or state.recording <= 0 or not requires_grad(input):
-        return result
-    copy = rows.copy_(new_tensor(np.array(input.array)), input)
-    copy.array[...] = result.array
-    return copy

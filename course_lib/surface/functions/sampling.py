@@ -7,11 +7,9 @@ import numpy as np
 
 from course_lib.arrays import kernels
 from course_lib.engine.build import rows
-from course_lib.engine.grad_mode import state
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
-from course_lib.engine.views import gradient_edge
 from course_lib.surface import creation
-from course_lib.surface.functions.results import without_derivative, without_gradient
+from course_lib.surface.functions.results import without_gradient
 
 
 def uniform_(input, a=0.0, b=1.0, *, generator=None, **names):
@@ -66,11 +64,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None,
 def bernoulli(input, p=None, *, generator=None):
     """1 with the probability that each element gives (or, with p, each with that one), else 0."""
     if p is not None:
-        result = bernoulli_(creation.zeros(input.array.shape, dtype=input.dtype), p, generator=generator)
-        edge = gradient_edge(input) if state.recording > 0 else None
-        if edge is not None:
-            result.node = without_derivative("aten::bernoulli", (edge,))
-        return result
+        return bernoulli_(creation.zeros(input.array.shape, dtype=input.dtype), p, generator=generator)
     kernels.floats(input.array, "bernoulli_tensor_cpu_p_")
     if not ((input.array >= 0) & (input.array <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: each is a probability.")

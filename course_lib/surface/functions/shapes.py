@@ -12,13 +12,11 @@ from course_lib.arrays.memory import Storage, check_room
 from course_lib.arrays.messages import warn_once
 from course_lib.engine.arguments import type_name, whole_number
 from course_lib.engine.build import rows
-from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import Tensor, counter_of, memory_of, new_tensor
-from course_lib.engine.views import make_view
+from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.surface import creation
 from course_lib.surface.functions import reductions
 from course_lib.surface.functions.dimensions import dims_of, shape_arguments
-from course_lib.surface.functions.results import from_inference, rename_node, without_gradient
+from course_lib.surface.functions.results import without_gradient
 from course_lib.surface.indexing import dimension
 from course_lib.surface.joining import cat
 
@@ -104,10 +102,7 @@ def squeeze(input, dim=None):
         return rows.squeeze(input)
     if not isinstance(dim, tuple | list):
         return rows.squeeze_dim(input, dimension(input, dim))
-    result = rows.squeeze_dim(input, dims_of(input, dim) or ())
-    if result.node is not None:
-        rename_node(result.node, "SqueezeBackward2")
-    return result
+    return rows.squeeze_dim(input, dims_of(input, dim) or ())
 
 
 def expand(input, *sizes, size=None):
@@ -359,11 +354,7 @@ def repeat(input, *sizes, repeats=None):
         shape = (1,) * (len(repeats) - input.array.ndim) + input.array.shape
         sizes = [n * r for n, r in zip(shape, repeats, strict=True)]
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
-    result = rows.repeat(input, repeats)
-    if state.inference or not input.is_inference():
-        return result
-    counter_of(result).value += 1
-    return make_view(result, result.array)
+    return rows.repeat(input, repeats)
 
 
 def flip(input, *along, dims=None):
@@ -372,8 +363,7 @@ def flip(input, *along, dims=None):
     for d in dims:
         if dims.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    moves = input.array.size > 1 and any(input.array.shape[d] > 1 for d in dims)
-    return rows.flip(input, dims) if moves else from_inference(input, rows.flip(input, dims))
+    return rows.flip(input, dims)
 
 
 def ravel(input):
@@ -390,8 +380,7 @@ def roll(input, shifts, dims=()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if dims and not input.array.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    result = rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
-    return result if input.array.size else from_inference(input, result)
+    return rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
 
 
 def index_select(input, dim, index):

@@ -1708,8 +1708,8 @@ EX7 = Exercise(
                 "A potential that is equal to the threshold must fire, as in the forward that you were given: it asks "
                 ">=.", spikes(SMOOTH, *RERUN, GRADS).replace("u >= threshold", "u > threshold")),
         Mistake("float32",
-                "Right to seven digits: somewhere in backward float64 becomes float32, and the engine turns it back "
-                "without a word. Keep the dtype of the gradient that comes in.",
+                "The slopes are right to seven digits only. Somewhere on the way float64 became float32; the gradient "
+                "that you return is turned back to float64, the digits are lost.",
                 spikes((SMOOTH[0].replace("(ctx", "((ctx").replace("hold))", "hold)).float())"), SMOOTH[1]), *RERUN,
                        GRADS)),
         Mistake("nothing",

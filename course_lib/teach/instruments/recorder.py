@@ -216,6 +216,7 @@ def caller_of(inner):
 
 def writer_name(names):
     """The operation that wrote, from the names of the functions that were running, innermost first."""
+    names = [name for name in names if name != "_call"]  # what stands before each function: surface/parsing.py
     if "__setitem__" in names or "setitem" in names:
         return "item assignment"
     if "store" in names:

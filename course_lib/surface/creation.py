@@ -64,7 +64,6 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
         warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="torch.tensor"), stacklevel=2)
         array = np.array(data.array)
     elif isinstance(data, np.ndarray | np.generic):
-        check_steps(data)
         array = with_known_type(np.array(data))
     else:
         array = array_from_python(data, dtype)
@@ -76,18 +75,12 @@ def array_from_python(data, dtype):
     shape = shape_of(data)
     flat = []
     flatten(data, shape, 0, flat)
-    whole = next((type(value).__name__ for value in flat if isinstance(value, list | tuple)), None)
-    if whole is not None:
-        floating = dtype is dtypes.float32 or dtype is dtypes.float64 or dtype is None and holds_float(data)
-        raise TypeError(
-            f"must be real number, not {whole}" if floating else f"'{whole}' object cannot be interpreted as an integer"
-        )
+    for value in flat:
+        if isinstance(value, list | tuple | str):
+            raise TypeError(f"must be real number, not {type(value).__name__}")
+        if not isinstance(value, int | float | np.generic):
+            raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
     if dtype is None:
-        for value in flat:
-            if isinstance(value, str):
-                raise TypeError("new(): invalid data type 'str'")
-            if not isinstance(value, int | float | np.generic):
-                raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
         kinds = [dtypes.of_number(value) for value in flat] or [dtypes.F32]
         wanted = max(kinds, key=dtypes.KIND.get)
         if any(type(value) is np.float64 for value in flat):
@@ -108,10 +101,6 @@ def shape_of(data):
         if not len(data):
             break
         data = data[0]
-    if isinstance(data, str):
-        if len(shape) == 1:
-            raise ValueError("too many dimensions 'str'")
-        raise TypeError("new(): invalid data type 'str'")
     return tuple(shape)
 
 
@@ -128,11 +117,6 @@ def flatten(data, shape, depth, into):
         flatten(item, shape, depth + 1, into)
 
 
-def holds_float(data):
-    """True when there is a floating number somewhere in nested sequences."""
-    return any(map(holds_float, data)) if isinstance(data, list | tuple) else isinstance(data, float | np.floating)
-
-
 def as_tensor(data, dtype=None, device=None):
     """`data` itself if it is a tensor of that dtype; sharing memory with a NumPy array; else a copy."""
     if isinstance(data, Tensor):
@@ -140,16 +124,6 @@ def as_tensor(data, dtype=None, device=None):
     if isinstance(data, np.ndarray) and (dtype is None or numpy_type(dtype) == data.dtype):
         return from_numpy(data)
     return tensor(data, dtype=dtype, device=device)
-
-
-def check_steps(array):
-    """ValueError for an array that is walked backwards: no tensor can be."""
-    if any(step < 0 for step in array.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. (You can probably work around this by making a copy of your array  with "
-            "array.copy().) "
-        )
 
 
 def with_known_type(array):
@@ -162,11 +136,15 @@ def with_known_type(array):
 
 
 def from_numpy(array):
-    """A tensor on the array's own memory: writing to one changes the other, and no version is counted."""
+    """A tensor on the array's own memory: writing to one changes the other, and no version is counted.
+
+    ValueError for an array that is walked backwards: no tensor can be.
+    """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if any(step < 0 for step in array.strides):
+        raise ValueError("A tensor cannot walk its memory backwards, as this array does. Copy it first: array.copy().")
     result = new_tensor(with_known_type(array))
-    check_steps(array)
     if not array.flags.writeable:
         messages.warn_once(READ_ONLY_ARRAY, stacklevel=2)
     if state.inference:
@@ -196,18 +174,12 @@ def shape_from(sizes):
 
 def zeros(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Zeros of the given shape, float32 unless told otherwise."""
-    if not sizes and size is None:
-        raise TypeError('zeros() missing 1 required positional arguments: "size"')
-    size = sizes_from(sizes if size is None else (size,))
-    if any(n < 0 for n in size):
-        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    size = shape_from(sizes if size is None else (size,))
     return finish(np.zeros(size, numpy_type(dtype)), dtype, requires_grad, device)
 
 
 def ones(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Ones of the given shape, float32 unless told otherwise."""
-    if not sizes and size is None:
-        raise TypeError('ones() missing 1 required positional arguments: "size"')
     size = shape_from(sizes if size is None else (size,))
     return finish(np.ones(size, numpy_type(dtype)), dtype, requires_grad, device)
 
@@ -224,15 +196,12 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
 
 def empty(*sizes, size=None, dtype=None, device=None, requires_grad=False):
     """Memory of the given shape. Here it holds zeros, so that nothing depends on chance."""
-    size = shape_from(sizes if size is None else (size,))
-    return zeros(size=size, dtype=dtype, device=device, requires_grad=requires_grad)
+    return zeros(*sizes, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
     """Ones on the diagonal, zeros elsewhere."""
-    for length in (n, n if m is None else m):
-        if length < 0:
-            raise RuntimeError(f"n must be greater or equal to 0, got {length}")
+    n, m = shape_from((n, n if m is None else m))
     return finish(np.eye(n, m, dtype=numpy_type(dtype)), dtype, requires_grad, device)
 
 
@@ -248,15 +217,10 @@ def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_gr
         start, end = 0, start
     if end is None:
         raise TypeError("arange() needs to be told where to end")
-    start = 0 if start is None else start
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     whole = all(isinstance(v, int | np.integer) for v in (start, end, step))
     kind = numpy_type(dtype, dtypes.I64 if whole else dtypes.F32)
     numbers_only("arange", kind)
-    if kind.kind == "i":
-        start, end, step = map(int, (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
@@ -328,17 +292,10 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     """A tensor of what there is: without a copy, if obj is a tensor or an array of that dtype. copy=True makes one.
 
-    copy=False is ValueError where it needs one. With requires_grad=True the tensor has no history.
+    With requires_grad=True the tensor has no history.
     """
-    shares = isinstance(obj, Tensor | np.ndarray)
-    if copy is False and not shares:
-        raise ValueError("can't alias arbitrary sequence into a tensor.")
-    result = as_tensor(obj, dtype, device) if shares else tensor(obj, dtype=dtype, device=device)
-    if copy is False and result.dtype is not dtypes.of_array(obj.array if isinstance(obj, Tensor) else obj):
-        names = [t.title for t in (dtypes.of_array(getattr(obj, "array", obj)), result.dtype)]
-        raise ValueError(f"can't alias tensor with dtype '{names[0]}' into dtype '{names[1]}'.")
-    if copy and shares:
-        result = result.clone()
+    result = as_tensor(obj, dtype, device)
+    result = result.clone() if copy else result
     if requires_grad is not None and requires_grad != result.requires_grad:
         result = result.detach().requires_grad_(requires_grad)
     return result
@@ -349,47 +306,24 @@ def new(input, *data, device=None):
     return legacy_tensor(input.dtype, *data, device=device)
 
 
-def legacy_tensor(dtype, /, *data, device=None, **options):
-    """What torch.Tensor(...) and `new` make: a tensor from a sequence, or memory of a shape.
+def legacy_tensor(dtype, *data, device=None):
+    """What torch.Tensor(...) and `new` make: a tensor from a sequence, or memory of a shape. TypeError for text.
 
-    One tensor gives a view of it. dtype None: the default type, but for a tensor, which keeps its own. TypeError for
-    what is neither data nor a shape.
+    One tensor gives a view of it. dtype None: the default type, but for a tensor, which keeps its own.
     """
     wanted = dtype or dtypes.default
-    if not data and len(options) == 1 and options.keys() <= {"data", "size"}:
-        data, options = (options["data"] if "data" in options else Size(options["size"]),), {}
-    if options or len(data) > 1 and not is_size(data[0]):
-        given = [type_name(each) for each in data] + [f"{name}={type_name(each)}" for name, each in options.items()]
-        raise TypeError(messages.LEGACY_ARGUMENTS.format(", ".join(given)))
-    first = data[0] if data else 0
-    if isinstance(first, Tensor):
-        if dtype not in (None, first.dtype):
-            raise TypeError(messages.LEGACY_TYPES.format(dtype.c_name, first.dtype.c_name))
-        return rows.alias(first)
-    if isinstance(first, np.ndarray) and first.ndim:
-        return from_numpy(first.astype(wanted.numpy, copy=False))
-    if isinstance(first, list | tuple | range) and type(first) is not Size:
-        return tensor(first, dtype=wanted, device=device)
-    if isinstance(first, str):
-        raise TypeError("new(): invalid data type 'str'")
-    if type(first) is not Size and not is_size(first):
-        raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
-    for position, length in enumerate(data[1:], 2):
-        if not is_size(length):
-            raise TypeError(messages.LEGACY_SIZE.format(position, type_name(length)))
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        return rows.alias(data[0])
+    if len(data) == 1 and isinstance(data[0], list | tuple | range | np.ndarray | str) and type(data[0]) is not Size:
+        return tensor(data[0], dtype=wanted, device=device)
     return empty(*(data or (0,)), dtype=wanted, device=device)
 
 
-def is_size(value):
-    """True for what can be the length of a dimension."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _constructor(cls, *data, **options):
+def _constructor(cls, *data):
     """`torch.Tensor([1, 2])`, as old programs write it: float numbers from a sequence, or memory of a shape."""
     if cls is not Tensor:
         raise errors.not_supported("subclasses of Tensor", "Write a function of tensors, or a Module that holds them.")
-    return legacy_tensor(None, *data, **options)
+    return legacy_tensor(None, *data)
 
 
 Tensor.__new__ = _constructor

@@ -57,18 +57,6 @@ class Attached:
         return function if tensor is None else function.__get__(tensor, cls)
 
 
-class MissingMethod:
-    """Stands in Tensor for a method of PyTorch's that is left out."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name):
-        self.name = name
-
-    def __get__(self, tensor, cls):
-        raise left_out.missing("torch.Tensor", self.name)
-
-
 ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
     maximum minimum hypot triu tril masked_select
@@ -437,15 +425,10 @@ for _name, _dtype in dict(
     _converter(_name, _dtype)
 
 
-for _name in left_out.left_out("torch.Tensor"):
-    setattr(Tensor, _name, MissingMethod(_name))
-
-
-@method("__dir__")
-def directory(self):
-    """What a tensor has; not what is left out."""
-    kept = vars(Tensor)
-    return [name for name in object.__dir__(self) if not isinstance(kept.get(name), MissingMethod)]
+@method("__getattr__")
+def missing_attribute(self, name):
+    """Called for what a tensor does not have: of PyTorch's methods that are left out it says what to do instead."""
+    raise left_out.missing("torch.Tensor", name)
 
 
 @method()

@@ -143,7 +143,7 @@ print(h2.grad_fn, (h2 @ W3).grad_fn.next_functions[0])
 # %% [markdown]
 # **Open our engine.** `gradient_edge` is the question that an operation asks about each operand it has a slope for: a result
 # answers with its node, a leaf that requires grad with its accumulator, everything else with None. (The lines
-# about views wait for lesson 08, those about inference for 09; without `meta`, nobody has set the flag.) If all answers are None, nothing is
+# about views wait for lesson 08; without `meta`, nobody has set the flag.) If all answers are None, nothing is
 # recorded; you saw that line in `exp`. And behind `requires_grad_()` is one field.
 
 # %% tags=["engine"]

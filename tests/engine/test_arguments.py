@@ -29,7 +29,6 @@ TAKE_NUMBERS = """
     x.ge({})
     torch.add(x, y, alpha={})
     torch.sub(x, y, alpha={})
-    x.rsub({})
     torch.clamp(x, {})
     x.clamp_max({})
     x.addcmul(x, y, value={})

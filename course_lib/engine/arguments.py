@@ -17,22 +17,6 @@ OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, n
 
 OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
 
-DIFFERENCES = ("sub", "sub_scaled")
-
-ONLY_TENSORS = (  # take no numbers
-    "maximum", "minimum", "atan2", "hypot", "logaddexp", "logical_and", "logical_or",
-)
-
-OPERANDS = {  # rows -> what PyTorch calls their operands, none of which may be a number
-    "addcmul": ("input", "tensor1", "tensor2"), "addcdiv": ("input", "tensor1", "tensor2"), "lerp": ("input", "end"),
-    "lerp_tensor": ("input", "end", "weight"),
-}  # fmt: skip
-
-PROMOTE = {  # row -> what its operands are promoted with, where that is not `promote`
-    "sub": "promote_difference", "sub_scaled": "promote_difference", "lerp": "promote_nothing",
-    "lerp_tensor": "promote_nothing", "addcdiv": "promote_quotient",
-}  # fmt: skip
-
 NUMBERS = (  # parameters that are numbers, where no function of functions.py has looked at them before
     "alpha", "beta", "delta", "eps", "lambd", "max_val", "min_val", "negative_slope", "threshold", "scale", "value",
     "weight", "momentum", "correction",
@@ -45,10 +29,11 @@ def write_arguments(row, checks=()):
     """Turn the arguments into arrays of a common type. `checks`: lines that come before types are compared."""
     text = []
     optional = [t for t in row.tensors if f"{t}=None" in row.parameters]
-    if row.operands:
+    checked = [t for t in row.tensors if t not in optional and (t not in row.operands or row.only_tensors)]
+    if row.operands and not row.only_tensors:
         names = ", ".join(row.operands) + "," * (len(row.operands) == 1)
         text.append(f"    if {' or '.join(f'type({t}) is not Tensor' for t in row.operands)}:")
-        if len(row.operands) == 2 and row.name not in ONLY_TENSORS and row.name not in OPERANDS:
+        if len(row.operands) == 2:
             first, other = row.operands
             text += [f"        if type({other}) is float and type({first}) is Tensor:",
                      f"            {other} = number({other}, {first})"]
@@ -59,15 +44,13 @@ def write_arguments(row, checks=()):
                      f"            {names} = operands({row.name!r}, {names})"]
         else:
             text.append(f"        {names} = operands({row.name!r}, {names})")
-    for t in row.tensors:
-        if t not in row.operands and t not in optional:
-            text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
-    called = row.name + "_" * bool(checks)
+    for t in checked:
+        text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
     for p in row.names:
         if p in NUMBERS and p not in row.tensors:
             given = f"{p} is not None and " * (f"{p}=None" in row.parameters)
             text += [f"    if {given}type({p}) is not float and type({p}) is not int:",
-                     f"        {p} = number_argument({called!r}, {p!r}, {p})"]
+                     f"        {p} = number_argument({row.name!r}, {p!r}, {p})"]
     for t in row.tensors:
         array = f"memory_of({t})" if row.view else f"{t}.array"
         text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
@@ -75,10 +58,9 @@ def write_arguments(row, checks=()):
     if len(row.operands) > 1:
         first, *rest = row.operands
         arrays = ", ".join(f"{t}_array" for t in row.operands)
-        promoting = PROMOTE.get(row.name, "promote")
         text += ["    promoted = False",
                  f"    if {' or '.join(f'{t}_array.dtype is not {first}_array.dtype' for t in rest)}:",
-                 f"        {arrays} = {promoting}({', '.join(row.operands)})", "        promoted = True"]
+                 f"        {arrays} = {row.promotes}({', '.join(row.operands)})", "        promoted = True"]
     if row.floating:
         for t in row.operands or row.tensors:
             text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = in_rows({t}_array, F32)"]
@@ -112,21 +94,13 @@ def number(value, like):
 
 
 def operands(name, *values):
-    """Tensors from tensors and Python numbers; TypeError for anything else."""
+    """Tensors from tensors and Python numbers; TypeError for anything else, and for numbers alone."""
     like = next((v for v in values if isinstance(v, Tensor)), None)
-    name, row = name.partition("_scaled")[0].partition("_rounded")[0].removeprefix("select_"), name
-    if like is None and name in OPERATORS and all(isinstance(v, int | float | np.number | np.bool_) for v in values):
+    known = Tensor | int | float | np.number | np.bool_
+    if not all(isinstance(v, known) for v in values) or like is None and name not in OPERATORS:
+        raise TypeError(f"{name}() cannot use {' and '.join(map(type_name, values))}")
+    if like is None:
         like, *_ = values = [tensor_of_number(v) for v in values]  # torch.add(1, 2)
-    if row in DIFFERENCES and like is not None:
-        check_difference(*[getattr(v, "array", number_of(v)) for v in values])
-    names = OPERANDS.get(name, ("input", "other"))
-    allowed = Tensor if name in ONLY_TENSORS or name in OPERANDS else Tensor | int | float | np.number | np.bool_
-    for position, v in enumerate(values):
-        if like is None or not isinstance(v, allowed):
-            argument = names[position]
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type_name(v)}"
-            )
     return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
 
 
@@ -136,22 +110,12 @@ def tensor_of_number(value):
     return new_tensor((dtypes.default.numpy if kind.kind == "f" else kind).type(value))
 
 
-def tensor_argument(name, parameter, value, position=None):
+def tensor_argument(name, parameter, value):
     """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
     if not isinstance(value, Tensor):
-        name = {"select_where": "where"}.get(name, name)
-        name, argument = name.partition("_dim")[0].partition("_all")[0], "input" if parameter == "self" else parameter
-        place = "" if position is None else f" (position {position})"
-        raise TypeError(f"{name}(): argument '{argument}'{place} must be Tensor, not {type_name(value)}")
+        argument = "input" if parameter == "self" else parameter
+        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type_name(value)}")
     return value
-
-
-def known_dtype(name, value):
-    """A dtype, or what Python's float, int or bool stands for; TypeError that names the function for anything else."""
-    found = dtypes.PYTHON.get(value) if isinstance(value, type) else value
-    if not isinstance(found, dtypes.dtype):
-        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(value)}")
-    return found
 
 
 def number_of(value):
@@ -161,19 +125,11 @@ def number_of(value):
     return int(value) if isinstance(value, np.integer) else float(value)
 
 
-def whole_number(value):
-    """A whole number: Python's, NumPy's, or a tensor that holds one. None for all else: truth values, 1.0."""
-    if isinstance(value, Tensor) and not value.array.ndim and value.array.dtype.kind == "i":
-        return int(value.array)
-    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
-
-
 def number_argument(name, parameter, value):
     """A number as Python's own; TypeError that names the operation and the argument for what is no number."""
     if isinstance(value, Tensor) and not value.array.ndim:
         return value.item()
     if not isinstance(value, int | float | np.number | np.bool_):
-        name = name.partition("_scaled")[0].partition("_over")[0].partition("_value")[0]
         raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type_name(value)}")
     return number_of(value)
 

@@ -19,28 +19,6 @@ def type_name(value):
     return module + type(value).__name__
 
 
-def check_grad(tensor, grad):
-    """A gradient must have its tensor's shape and type, and be another tensor."""
-    if not isinstance(grad, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(grad)}")
-    if grad is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if grad.array.dtype != tensor.array.dtype:
-        raise RuntimeError(
-            messages.GRAD_OF_OTHER_TYPE.format(got=grad.dtype.c_name, wanted=tensor.dtype.title)
-        )
-    if grad.array.shape != tensor.array.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad.array.shape)}' to a tensor of size "
-            f"'{list(tensor.array.shape)}'. Please ensure that the gradient and the tensor are the same size"
-        )
-
-
-def keep_data(tensor):
-    """`del x.data` is refused."""
-    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
-
-
 def store_for_inference(node, grad):
     """What AccumulateGrad does in inference mode: a `.grad` that begins there is an inference tensor."""
     meta = node.variable.meta
@@ -94,49 +72,12 @@ def check_results(hook, result, wanted):
 # --- the marks of a custom Function ------------------------------------------------------------------------
 
 
-def take_marks(ctx):
-    """What a custom Function's forward marked as dirty and as not differentiable, which ctx lets go of.
-
-    RuntimeError for what is no tuple, or no tensor. (PyTorch's texts end there.)
-    """
-    marks = take(ctx, "dirty_tensors"), take(ctx, "non_differentiable")
-    for marked, text in (
-        (marks[0], "mark_dirty can only accept variables, but argument "),
-        (marks[1], "mark_non_differentiable only accepts variable arguments, but got "),
-    ):
-        if not all(isinstance(tensor, Tensor) for tensor in marked):
-            raise RuntimeError(text)
-    return marks
-
-
-def take_saved(ctx):
-    """What a custom Function's forward wants to keep, of which ctx lets go until it is packed."""
-    return take(ctx, "to_save")
-
-
-def take(ctx, name):
-    """The tuple under a name of ctx, None in its place. RuntimeError for anything else."""
-    value = getattr(ctx, name)
-    if value is None:
-        return ()
-    if not isinstance(value, tuple):
-        raise RuntimeError(f"autograd internal error: {name} attribute is expected to be a tuple but is ")
-    setattr(ctx, name, None)
-    return value
-
-
-def write_only_flag(name, place):
-    """An attribute for True or False that can be set, and is kept under another name."""
-
-    def read(self):
-        raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not readable")
-
-    def write(self, value):
-        if not isinstance(value, bool):
-            raise TypeError(f"set_{name} received an invalid combination of arguments - got (), but expected (bool)")
-        setattr(self, place, value)
-
-    return property(read, write)
+def check_marks(ctx):
+    """What a custom Function's forward marked must be tensors (RuntimeError)."""
+    if not all(isinstance(tensor, Tensor) for tensor in ctx.dirty_tensors):
+        raise RuntimeError("mark_dirty can only accept variables, but argument ")  # PyTorch's text ends there
+    if not all(isinstance(tensor, Tensor) for tensor in ctx.non_differentiable):
+        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
 
 
 def check_dirty(dirty, outputs):
@@ -203,21 +144,3 @@ def check_apart(tensor, *others):
     memory = memory_of(tensor)
     if any(isinstance(other, Tensor) and overlaps(memory, memory_of(other)) for other in others):
         raise RuntimeError(messages.OVERLAPS_OPERAND)
-
-
-# --- a slot whose tensor was written to since --------------------------------------------------------------
-
-
-def check_packable(slot):
-    """RuntimeError for a slot whose tensor can no longer be found in the graph.
-
-    That is a tensor that had no history when it was saved and has one now, of which PyTorch would note the leaf; or a
-    view that may be used no more, but for one without history: then only its memory counts.
-    """
-    tensor = slot.tensor
-    if slot.history is not None or slot.is_output:
-        _ = tensor.grad_fn
-    elif tensor.node is not None:
-        raise RuntimeError("grad_accumulator() should be only called on leaf Variables")
-    elif tensor._is_view() and tensor.meta.view.version != tensor.version.value:
-        slot.tensor = tensor.detach()

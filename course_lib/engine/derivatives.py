@@ -24,7 +24,7 @@ from course_lib.engine.ops import row
 row("add(self, other)", "self + other",
     self="grad",
     other="grad")
-row("sub(self, other)", "kernels.subtract(self, other)",
+row("sub(self, other)", "kernels.subtract(self, other)", promotes="promote_difference",
     self="grad",
     other="-grad")
 row("mul(self, other)", "self * other",
@@ -80,7 +80,7 @@ row("clamp(self, min=None, max=None)", "kernels.clip(self, min, max)", node="Cla
 # --- comparing two tensors ---------------------------------------------------------------------------------
 # The gradient goes to the one that was taken; equal elements share it half and half.
 
-row("maximum(self, other)", "np.maximum(other, self)", in_place=False,
+row("maximum(self: Tensor, other)", "np.maximum(other, self)", in_place=False,
     self="share_of_larger(grad, self, other)",
     other="share_of_larger(grad, other, self)")
 row("select_where(condition: Tensor, self, other)", "np.where(condition, self, other)", node="WhereBackward0",

@@ -6,8 +6,7 @@ PyTorch: aten/src/ATen/ExpandUtils.h (sum_to), torch/csrc/autograd/engine.cpp (v
 import numpy as np
 
 from course_lib.arrays import dtypes, kernels
-from course_lib.arrays.kernels import can_be_summed, sum_to
-from course_lib.engine.grad_mode import state
+from course_lib.arrays.kernels import can_be_summed
 from course_lib.engine.tensor import Tensor
 
 
@@ -57,19 +56,3 @@ def summed_dims(sizes, shape):
     """The dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
     lead = len(sizes) - len(shape)
     return (*range(lead), *(d + lead for d, n in enumerate(shape) if n == 1 and sizes[d + lead] != 1))
-
-
-def for_whole_source(grad, sizes, node="ScatterAddBackward0"):
-    """The gradient of what was scattered. RuntimeError, as in PyTorch, when the index did not use all of it.
-
-    It is a backward pass that refuses it; a node that is called by hand gives it as it is.
-    """
-    if state.task is None or tuple(grad.shape) == tuple(sizes):
-        return grad
-    lead = len(grad.shape) - len(sizes)
-    if lead < 0 or any(n not in (1, m) for n, m in zip(sizes, grad.shape[lead:], strict=True)):
-        raise RuntimeError(
-            f"Function {node} returned an invalid gradient at index 1 - got {list(grad.shape)} but expected shape "
-            f"compatible with {list(sizes)}"
-        )
-    return sum_to(grad, tuple(sizes))

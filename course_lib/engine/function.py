@@ -28,7 +28,7 @@ import numpy as np
 from course_lib.arrays import errors, messages
 from course_lib.engine import checks, grad_mode
 from course_lib.engine.arguments import bind_arguments
-from course_lib.engine.checks import as_tensor, take_marks, take_saved, type_name, write_only_flag
+from course_lib.engine.checks import as_tensor, type_name
 from course_lib.engine.fit import check_fits, fit
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
@@ -64,7 +64,7 @@ class FunctionCtx(Node):
     def __init__(self):
         init_node(self, ())
         self.kept_tensors = None  # list of SavedVariable or None, once forward has returned
-        self.to_save = self.dirty_tensors = self.non_differentiable = None
+        self.to_save = self.dirty_tensors = self.non_differentiable = ()  # as forward says; empty once it has returned
         self.needs_input_grad, self._materialize, self._freed = (), True, False
         self.output_count, self.several_outputs = 1, False
 
@@ -87,9 +87,7 @@ class FunctionCtx(Node):
 
     def set_materialize_grads(self, value):
         """False: outputs without a gradient give None to backward instead of zeros."""
-        self.materialize_grads = value
-
-    materialize_grads = write_only_flag("materialize_grads", "_materialize")
+        self._materialize = value
 
     # --- what backward reads -------------------------------------------------------------------------------
 
@@ -264,8 +262,8 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
     """
     is_tuple = isinstance(output, tuple)
     outputs = output if is_tuple else (output,)
-    ctx._dirty, ctx._non_differentiable = take_marks(ctx)
-    checks.check_dirty(ctx._dirty, outputs)
+    checks.check_marks(ctx)
+    checks.check_dirty(ctx.dirty_tensors, outputs)
     ctx.output_count, ctx.several_outputs = len(outputs), len(outputs) > 1
     ctx._output_forms = [(o.array.shape, o.array.dtype) if isinstance(o, Tensor) else None for o in outputs]
     ctx.edges = edges
@@ -274,12 +272,12 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
         for output_nr, o in enumerate(outputs)
     )
     note_views(ctx, [o for o in finished if isinstance(o, Tensor)])
-    tensors = take_saved(ctx)  # at once: an error in a pack hook must leave no circle behind
+    tensors, ctx.to_save = ctx.to_save, ()  # at once: an error in a pack hook must leave no circle behind
     if recording:
         pack_saved(ctx, tensors, inputs, outputs, separate_setup)
         if state.recording == 2 and finished:
             instrument(ctx, finished[0])
-    ctx._dirty = ctx._non_differentiable = ()  # results hold ctx, so it may not hold them
+    ctx.dirty_tensors = ctx.non_differentiable = ()  # results hold ctx, so it may not hold them
     return finished if is_tuple else finished[0]
 
 
@@ -290,8 +288,8 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     changed in place is no longer "the input as it is".
     """
     is_input = any(tensor is i for i in inputs)
-    is_dirty = any(tensor is d for d in ctx._dirty)
-    constant = any(tensor is n for n in ctx._non_differentiable) or tensor.array.dtype.kind != "f"
+    is_dirty = any(tensor is d for d in ctx.dirty_tensors)
+    constant = any(tensor is n for n in ctx.non_differentiable) or tensor.array.dtype.kind != "f"
     if constant or not recording:
         if is_dirty:
             count_write(tensor)
@@ -319,7 +317,7 @@ def note_views(ctx, outputs):
     several = sum(output.node is ctx for output in outputs) > 1
     for output in outputs:
         view = None if output.meta is None else output.meta.view
-        if view is not None and not any(output is d for d in ctx._dirty):
+        if view is not None and not any(output is d for d in ctx.dirty_tensors):
             view.origin = "multiple outputs" if several else "custom function"
 
 
@@ -375,11 +373,11 @@ def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
             continue
         if not isinstance(tensor, Tensor):
             raise TypeError(messages.SAVED_NO_TENSOR.format(position, type(tensor).__name__))
-        is_dirty = any(tensor is d for d in ctx._dirty)
+        is_dirty = any(tensor is d for d in ctx.dirty_tensors)
         returned = any(tensor is i for i in inputs) and any(tensor is o for o in outputs)
         if returned and separate_setup and not is_dirty:
             raise RuntimeError(messages.RETURNED_INPUT_SAVED)
         own = tensor.node is ctx and not tensor.is_inference()
-        written = is_dirty and tensor._is_view() and not any(tensor is n for n in ctx._non_differentiable)
+        written = is_dirty and tensor._is_view() and not any(tensor is n for n in ctx.non_differentiable)
         kept.append((SavedOutput if own else SavedWritten if written else SavedVariable).of(tensor))
     ctx.kept_tensors = kept or None

@@ -48,13 +48,15 @@ ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
 class Row:
     """One line of the table: how an operation computes, and how its gradients do.
 
-    schema    "name(self, other, dim=None)": parameters with a formula, or marked ": Tensor", are tensors
+    schema    "name(self, other, dim=None)": parameters with a formula, or marked ": Tensor", are tensors; if the
+              first operand is marked, none may be a number
     forward   an expression in NumPy; tensor parameters stand for their arrays
     formulas  parameter -> expression for its gradient, in `grad` and the other names. **The names an expression
               uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
               numbers, and shapes written as `self_sym_sizes`
     node      the node's name, when it is not the operation's name + Backward0
     keeps     names that are saved whichever formula is needed; "a with b" saves a when b's formula is needed
+    promotes  what brings the operands to one type, where that is not `promote`
     recorded  parameter, or "all" -> another expression for passes that are themselves recorded, with PyTorch's nodes
     floating  integers become float32 first (sin, exp, division)
     elementwise   operands may be numbers, are promoted to a common type and broadcast: True, or their names;
@@ -67,18 +69,18 @@ class Row:
 
     def __init__(
         self, schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
-        outputs=None, in_place=None, recorded=None, **formulas
+        outputs=None, in_place=None, recorded=None, promotes="promote", **formulas
     ):
         self.name, _, self.schema = schema.removesuffix(")").partition("(")
         self.forward, self.formulas, self.outputs, self.keeps = forward, formulas, outputs, keeps
-        self.floating, self.view, self.recorded = floating, view, recorded or {}
+        self.floating, self.view, self.recorded, self.promotes = floating, view, recorded or {}, promotes
         self.elementwise = (not view and outputs is None) if elementwise is None else elementwise
         self.in_place = bool(self.elementwise) if in_place is None else in_place
         self.given = node, broadcasts
 
     def __getattr__(self, name):
         """What `work_out` finds, when it is first asked for: most rows are never used, and importing waits for none."""
-        if name not in ("parameters", "names", "tensors", "node", "operands", "broadcasts", "wants", "saved"):
+        if name not in "parameters names tensors only_tensors node operands broadcasts wants saved".split():
             raise AttributeError(name)
         self.work_out(*self.given)
         return vars(self)[name]
@@ -96,6 +98,7 @@ class Row:
         self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in self.formulas or ": Tensor" in p]
         self.node = node or "".join(word.title() for word in self.name.split("_")) + "Backward0"
         self.operands = self.tensors if self.elementwise is True else list(self.elementwise or ())
+        self.only_tensors = f"{self.operands[0]}: Tensor" in marked if self.operands else False
         broadcasts = broadcasts or (self.operands if len(self.operands) > 1 else ())
         self.broadcasts = [p for p in self.formulas if p in broadcasts]
         self.wants = {p: sorted(names_in(f) & self.can_be_saved()) for p, f in self.formulas.items()}

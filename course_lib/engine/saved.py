@@ -168,15 +168,6 @@ class SavedWritten(SavedOutput):
     is_written = True
 
 
-class PackedDetached(PackedVariable):
-    """Packed after detach_() took away its history: it can be looked at, and a backward pass refuses it."""
-
-    __slots__ = ()
-
-    def unpack(self, node):
-        raise RuntimeError(errors.SAVED_DETACHED)
-
-
 class Freed(SavedVariable):
     """Stands in a slot whose tensor was released: one object, FREED, for all. None stands where none was needed."""
 
@@ -290,12 +281,9 @@ class SavedTensor:
             raise RuntimeError(messages.REGISTER_TWICE)
         if slot is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        checks.check_packable(slot)  # RuntimeError for a view that may be used no more
-        slot.version = slot.tensor._version  # what is packed is checked no more, not even by unpack() below
-        if slot.history is not None and slot.tensor.node is None:
-            packed = PackedDetached(slot.tensor, pack, unpack, is_output=True)
-        else:
-            packed = PackedVariable(slot.unpack(self._node), lambda x: pack(x.detach()), unpack, slot.is_output)
+        if slot.history is None and not slot.is_output and slot.tensor.node is not None:
+            raise RuntimeError("grad_accumulator() should be only called on leaf Variables")  # it was one when saved
+        packed = PackedVariable(slot.unpack(self._node), lambda x: pack(x.detach()), unpack, slot.is_output)
         if self._index is None:
             setattr(self._node, self._name, packed)
         else:

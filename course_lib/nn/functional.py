@@ -13,7 +13,7 @@ import numpy as np
 from course_lib.arrays import dtypes, kernels, kernels_nn  # noqa: F401
 from course_lib.arrays.memory import check_cast
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.engine.arguments import broadcast_error, number_of, promote, rank, type_name, whole_number
+from course_lib.engine.arguments import broadcast_error, number_of, promote, rank, type_name
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import state
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
@@ -22,7 +22,7 @@ from course_lib.surface import creation, derivatives_nn  # noqa: F401
 from course_lib.surface import functions as composites
 from course_lib.surface.joint import joint
 from course_lib.surface.left_out import doors
-from course_lib.surface.parsing import asking_later
+from course_lib.surface.parsing import asking_later, whole_number
 
 # --- activations -------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import weakref
 
 from course_lib.arrays import errors, messages
 from course_lib.engine import grad_mode, views
-from course_lib.engine.checks import check_grad, keep_data
+from course_lib.engine.checks import type_name
 from course_lib.engine.graph import Hooks, RemovableHandle, hooks_of, want_grad
 from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, new_tensor, no_edge
 from course_lib.engine.views import requires_grad
@@ -137,7 +137,7 @@ def _set_data(self, new):
 
 
 Tensor.data = property(
-    _data, _set_data, keep_data, doc="The same memory without history, with a counter of its own: writes go unnoticed."
+    _data, _set_data, doc="The same memory without history, with a counter of its own: writes go unnoticed."
 )
 
 
@@ -150,6 +150,21 @@ def _grad(self):
     if self.node is not None and not (meta is not None and (meta.retains_grad or meta.grad is not None)):
         warnings.warn(messages.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
     return None if meta is None else meta.grad
+
+
+def check_grad(tensor, grad):
+    """A gradient must have its tensor's shape and type, and be another tensor."""
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(grad)}")
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.array.dtype != tensor.array.dtype:
+        raise RuntimeError(messages.GRAD_OF_OTHER_TYPE.format(got=grad.dtype.c_name, wanted=tensor.dtype.title))
+    if grad.array.shape != tensor.array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(grad.array.shape)}' to a tensor of size "
+            f"'{list(tensor.array.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
 
 
 def _set_grad(self, grad):

@@ -143,7 +143,11 @@ def from_numpy(array):
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     if any(step < 0 for step in array.strides):
-        raise ValueError("A tensor cannot walk its memory backwards, as this array does. Copy it first: array.copy().")
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
     result = new_tensor(with_known_type(array))
     if not array.flags.writeable:
         messages.warn_once(READ_ONLY_ARRAY, stacklevel=2)

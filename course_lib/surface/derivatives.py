@@ -29,6 +29,7 @@ row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", nod
     self="grad",
     other="by_factor(grad, alpha)")
 row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
+    promotes="promote_difference",
     self="grad",
     other="by_factor(-grad, alpha)")
 row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
@@ -45,21 +46,23 @@ row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, o
     node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
     self="zeros_like(grad)",
     other="zeros_like(grad)")
-row("lerp(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
+row("lerp(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
+    promotes="promote_nothing",
     self="mul_number(grad, 1 - weight)",
     end="mul_number(grad, weight)")
-row("lerp_tensor(self, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
-    node="LerpBackward1", keeps=("weight",), recorded={"self": "grad * one_minus(weight)"},
+row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
+    node="LerpBackward1", promotes="promote_nothing", keeps=("weight",), recorded={"self": "grad * one_minus(weight)"},
     self="grad * (1 - weight)",
     end="grad * weight",
     weight="grad * (end - self)")
-row("addcmul(self, tensor1, tensor2, value=1)",
+row("addcmul(self: Tensor, tensor1, tensor2, value=1)",
     "value * tensor1 * tensor2 + kernels.truth_refused(self, kernels.NO_ADDCMUL, NotImplementedError)",
     self="grad",
     tensor1="grad * mul_number(tensor2, value)",
     tensor2="grad * mul_number(tensor1, value)")
-row("addcdiv(self, tensor1, tensor2, value=1)",
+row("addcdiv(self: Tensor, tensor1, tensor2, value=1)",
     "self + value * (tensor1 / tensor2) if self.dtype.kind == 'f' else kernels.no_quotient()", keeps=("tensor2",),
+    promotes="promote_quotient",
     self="grad",
     tensor1="grad * number_over(value, tensor2)",
     tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")
@@ -148,14 +151,15 @@ row("fmod_number(self, other)", "kernels.fmod(self, other)", node="FmodBackward0
 row("fmod(self, other)", "kernels.fmod(self, other)", node="FmodBackward1",
     self="grad",
     other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'trunc')")
-row("atan2(self, other)", "np.arctan2(self, other)", floating=True,
+row("atan2(self: Tensor, other)", "np.arctan2(self, other)", floating=True,
     recorded={"all": "atan2_grads(grad, self, other, self_edge, other_edge)"},
     self="grad * (other * inverse_or_zero(self * self + other * other))",
     other="grad * (-self * inverse_or_zero(self * self + other * other))")
-row("hypot(self, other)", "np.hypot(kernels.float_pair(self, other, 'hypot_cpu'), other)",
+row("hypot(self: Tensor, other)", "np.hypot(kernels.float_pair(self, other, 'hypot_cpu'), other)",
     self="grad * self / result",
     other="grad * other / result")
-row("logaddexp(self, other)", "np.logaddexp(kernels.float_pair(self, other, 'logaddexp_cpu'), other)", in_place=False,
+row("logaddexp(self: Tensor, other)", "np.logaddexp(kernels.float_pair(self, other, 'logaddexp_cpu'), other)",
+    in_place=False,
     recorded={"self": "grad / add_number(exp(difference(other, self)), 1)",
               "other": "grad / add_number(exp(difference(self, other)), 1)"},
     self="grad / (1 + exp(difference(other, self)))",
@@ -165,7 +169,7 @@ row("logit(self, eps=None)", "kernels.logit(self, eps)", floating=True,
 
 # --- comparing two tensors -----------------------------------------------------------------------------------
 
-row("minimum(self, other)", "np.minimum(other, self)", in_place=False,
+row("minimum(self: Tensor, other)", "np.minimum(other, self)", in_place=False,
     self="share_of_larger(grad, other, self)",
     other="share_of_larger(grad, self, other)")
 row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
@@ -331,7 +335,7 @@ row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", eleme
 row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
     in_place=True,
     self="grad",
-    src="for_whole_source(gather(grad, dim, index), src_sym_sizes)")
+    src="gather(grad, dim, index)")
 row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
     elementwise=False, in_place=True, keeps=("source with source",),
     recorded={"source": "by_factor(expanded_like(index_select(grad, dim, index), source), alpha)"},
@@ -346,7 +350,7 @@ row("masked_scatter(self, mask: Tensor, source)", "kernels.masked_scatter(self, 
     source="filled_up(masked_select(grad, mask), source_sym_sizes)")
 row("scatter(self, dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)", elementwise=False, in_place=True,
     self="scatter_value(grad, dim, index, 0.0)",
-    src="for_whole_source(gather(grad, dim, index), src_sym_sizes, 'ScatterBackward0')")
+    src="gather(grad, dim, index)")
 row("scatter_value(self, dim, index: Tensor, value)", "kernels.put_at(self, dim, index, value)",
     node="ScatterBackward1", elementwise=False, in_place=True,
     self="scatter_value(grad, dim, index, 0.0)")

@@ -8,7 +8,7 @@ import numpy as np
 from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.messages import warn_once
 from course_lib.engine import grad_mode
-from course_lib.engine.arguments import type_name, whole_number
+from course_lib.engine.arguments import type_name
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.checks import check_apart
 from course_lib.engine.fit import fit
@@ -17,6 +17,7 @@ from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.engine.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
+from course_lib.surface.parsing import whole_number
 
 state = grad_mode.state
 LIST_AS_TUPLE = (

@@ -12,14 +12,14 @@ from course_lib.arrays import dtypes, errors, kernels, messages
 from course_lib.arrays.memory import packed_strides
 from course_lib.arrays.messages import warn_once
 from course_lib.engine import grad_mode, views
-from course_lib.engine.arguments import known_dtype, number, number_of, tensor_argument, type_name
+from course_lib.engine.arguments import number, number_of, tensor_argument, type_name
 from course_lib.engine.build import rows
 from course_lib.engine.graph import AccumulateGrad, Node
 from course_lib.engine.tensor import Tensor, memory_of, strides_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface import copying, creation, functions, indexing, left_out
 from course_lib.surface.device import device, strided
-from course_lib.surface.parsing import asking
+from course_lib.surface.parsing import asking, known_dtype
 
 state = grad_mode.state
 DEVICE = device
@@ -434,7 +434,7 @@ def missing_attribute(self, name):
 @method()
 def type_as(self, other):
     """The tensor in the dtype of another."""
-    return to(self, tensor_argument("type_as", "other", other, position=1).dtype)
+    return to(self, tensor_argument("type_as", "other", other).dtype)
 
 
 @method()

@@ -107,3 +107,21 @@ def asking(function, name=None, method=False, module="course_lib"):
 def asking_later(function):
     """The same for a function of a module that users import."""
     return asking(function, module=function.__module__)
+
+
+# --- single arguments, brought to one form -------------------------------------------------------------------
+
+
+def known_dtype(name, value):
+    """A dtype, or what Python's float, int or bool stands for; TypeError that names the function for anything else."""
+    found = dtypes.PYTHON.get(value) if isinstance(value, type) else value
+    if not isinstance(found, dtypes.dtype):
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(value)}")
+    return found
+
+
+def whole_number(value):
+    """A whole number: Python's, NumPy's, or a tensor that holds one. None for all else: truth values, 1.0."""
+    if isinstance(value, Tensor) and not value.array.ndim and value.array.dtype.kind == "i":
+        return int(value.array)
+    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None

@@ -591,7 +591,6 @@ def view_made_in_inference_mode_is_written(torch):
 # --- requires_grad, detach, .grad --------------------------------------------------------------------------
 
 programs(
-    data_is_deleted=lambda torch: delattr(leaf(torch), "data"),
     grad_is_a_number=lambda torch: setattr(leaf(torch), "grad", 1.0),
     grad_is_a_list=lambda torch: setattr(leaf(torch), "grad", [1.0, 2.0, 3.0]),
     grad_has_the_wrong_shape=lambda torch: setattr(leaf(torch), "grad", torch.ones(1, 3)),
@@ -1023,38 +1022,12 @@ def _marked(torch, mark):
     Marks.apply(leaf(torch))
 
 
-def _set_on_ctx(torch, name, value):
-    """A Function whose forward sets an attribute of ctx by hand."""
-
-    class Sets(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            setattr(ctx, name, value)
-            return x * 2
-
-    Sets.apply(leaf(torch))
-
-
-def _ask_ctx(torch, name):
-    """A Function whose forward reads an attribute of ctx."""
-
-    class Asks(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * getattr(ctx, name)
-
-    Asks.apply(leaf(torch))
-
-
 programs(
     hook_changes_the_type=lambda torch: _hooked(torch, lambda g: g.double()),
     node_hook_returns_no_tuple=lambda torch: _hooked(torch, lambda gi, go: gi[0], on_node=True),
     node_prehook_returns_a_list=lambda torch: _hooked(torch, lambda go: [go[0]], "register_prehook", on_node=True),
     mark_dirty_a_number=lambda torch: _marked(torch, "mark_dirty"),
     mark_non_differentiable_a_number=lambda torch: _marked(torch, "mark_non_differentiable"),
-    marks_are_no_tuple=lambda torch: _set_on_ctx(torch, "to_save", [1]),
-    materialize_grads_a_number=lambda torch: _set_on_ctx(torch, "materialize_grads", 3),
-    materialize_grads_is_asked_for=lambda torch: _ask_ctx(torch, "materialize_grads"),
     inputs_of_numbers=lambda torch: torch.autograd.grad(computed(torch).sum(), [1.0]),
 )
 
@@ -1137,6 +1110,7 @@ ours_only(
     generator_of_another_kind=lambda torch: torch.rand(2, generator=3),
     state_of_numbers_of_another_size=lambda torch: torch.Generator().set_state(torch.zeros(2)),
     sum_of_a_number=lambda torch: torch.sum(3.0),
+    exponential_of_text=lambda torch: torch.exp("a"),
     dim_by_name=lambda torch: torch.ones(2).sum("a"),
 )
 
@@ -1201,13 +1175,6 @@ programs(
 
 
 # --- nothing where something is needed ---------------------------------------------------------------------
-
-
-programs(
-    scatter_add_of_a_longer_source=lambda torch: (
-        leaf(torch).scatter_add(0, torch.tensor([0]), leaf(torch)).sum().backward()
-    ),
-)
 
 
 # --- numbers, limits and sources of random numbers ---------------------------------------------------------

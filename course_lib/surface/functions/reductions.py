@@ -6,7 +6,7 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
 import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels
-from course_lib.engine.arguments import known_dtype, number_of, tensor_argument
+from course_lib.engine.arguments import number_of, tensor_argument
 from course_lib.engine.build import on_arrays_function, on_tensors_function, rows
 from course_lib.engine.grad_mode import state
 from course_lib.engine.graph import Node, init_node
@@ -25,6 +25,7 @@ from course_lib.surface.functions.dimensions import (
 )
 from course_lib.surface.functions.results import pair, without_gradient
 from course_lib.surface.indexing import dimension
+from course_lib.surface.parsing import known_dtype
 
 
 def sum(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
@@ -32,7 +33,7 @@ def sum(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=Fa
     if axis is not None or keepdims is not False or keepdim is not False:
         dim, keepdim = reduction("sum", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
     if not isinstance(input, Tensor):
-        tensor_argument("sum", "input", input, position=1)
+        tensor_argument("sum", "input", input)
     if dtype is not None:
         input = to_kind_of_sum(input, known_dtype("sum", dtype))
     try:
@@ -57,7 +58,7 @@ def mean(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=F
     if axis is not None or keepdims is not False or keepdim is not False:
         dim, keepdim = reduction("mean", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
     if not isinstance(input, Tensor):
-        tensor_argument("mean", "input", input, position=1)
+        tensor_argument("mean", "input", input)
     if dtype is not None:
         input = input.to(known_dtype("mean", dtype))
     if not (dim is OMITTED or dim is None) and input.array.dtype.kind != "f":

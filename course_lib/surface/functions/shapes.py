@@ -10,7 +10,7 @@ import numpy as np
 from course_lib.arrays import dtypes, errors, kernels
 from course_lib.arrays.memory import Storage, check_room
 from course_lib.arrays.messages import warn_once
-from course_lib.engine.arguments import type_name, whole_number
+from course_lib.engine.arguments import type_name
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.surface import creation
@@ -19,6 +19,7 @@ from course_lib.surface.functions.dimensions import dims_of, shape_arguments
 from course_lib.surface.functions.results import without_gradient
 from course_lib.surface.indexing import dimension
 from course_lib.surface.joining import cat
+from course_lib.surface.parsing import whole_number
 
 
 def view(input, *shape, size=None):

@@ -134,12 +134,9 @@ def packed_strides(shape):
     return tuple(math.prod(max(n, 1) for n in shape[d + 1 :]) for d in range(len(shape)))
 
 
-def empty_strided(shape, strides, dtype, least=0):
-    """Zeros laid out with the given strides (in elements), and the one-dimensional memory they lie in.
-
-    least: how many elements the memory has at least.
-    """
-    buffer = np.zeros(max(span(shape, strides), least), dtype)
+def empty_strided(shape, strides, dtype):
+    """Zeros laid out with the given strides (in elements), and the one-dimensional memory they lie in."""
+    buffer = np.zeros(span(shape, strides), dtype)
     return part_of(buffer, shape, strides, 0), buffer
 
 

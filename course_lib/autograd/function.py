@@ -55,9 +55,7 @@ def mark_as_final(outputs):
     node = init_node(Error(), tuple(None if leaf is None else accumulator_of(leaf) for leaf in leaves))
     node.output_count = len(outputs)
     if state.anomaly:
-        from course_lib.engine.tracebacks import note_node  # few programs need that file
-
-        note_node(node, None)
+        state.anomaly.note_node(node, None)
     marked = []
     for output_nr, output in enumerate(outputs):
         twin = None if output is None else output.detach()

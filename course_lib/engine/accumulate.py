@@ -6,11 +6,8 @@ PyTorch: torch/csrc/autograd/functions/accumulate_grad.h (accumulateGrad: "steal
 
 import numpy as np
 
-from course_lib.arrays import messages
 from course_lib.arrays.kernels import broadcast_like
-from course_lib.arrays.memory import check_overlap, is_dense
-from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import counter_of
+from course_lib.arrays.memory import is_dense
 from course_lib.engine.version import VersionCounter
 
 
@@ -19,17 +16,6 @@ def no_gradients(leaf):
     if leaf.node is not None:
         raise RuntimeError("leaf variable has been moved into the graph interior")
     return ()
-
-
-def counter_to_add(grad):
-    """The counter of a `.grad` that is about to grow.
-
-    RuntimeError for one that was made in inference mode, outside of it, and for elements that share a place.
-    """
-    if grad.is_inference() and not state.inference:
-        raise RuntimeError(messages.INFERENCE_IN_PLACE)
-    check_overlap(grad, ())
-    return counter_of(grad)
 
 
 def copy_like(grad, like):

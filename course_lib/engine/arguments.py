@@ -8,7 +8,7 @@ import inspect
 import numpy as np
 
 from course_lib.arrays import dtypes
-from course_lib.arrays.kernels import check_difference, no_quotient, sizes_differ
+from course_lib.arrays.kernels import check_difference, sizes_differ
 from course_lib.engine.checks import type_name
 from course_lib.engine.saved import WrappedNumber
 from course_lib.engine.tensor import Tensor, new_tensor
@@ -154,22 +154,6 @@ def promote_difference(self, other):
     """The same for a difference; RuntimeError when one operand holds truth values, which have none."""
     check_difference(self.array, other.array)
     return promote(self, other)
-
-
-def promote_nothing(self, end, *weight):
-    """For an operation whose operands must have the same type already; RuntimeError when they do not."""
-    for name, other in zip(("end", "weight"), (end, *weight), strict=False):
-        if rank(other) and other.array.dtype != self.array.dtype:
-            kinds = [t.dtype.c_name for t in (self, other)]
-            raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
-    return promote(self, end, *weight)
-
-
-def promote_quotient(self, tensor1, tensor2):
-    """The same for addcdiv; RuntimeError for a quotient of integers."""
-    if "f" not in (tensor1.array.dtype.kind, tensor2.array.dtype.kind):
-        no_quotient()
-    return promote(self, tensor1, tensor2)
 
 
 def broadcast_error(*tensors):

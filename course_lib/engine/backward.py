@@ -47,13 +47,12 @@ from course_lib.arrays import errors, heap, messages
 from course_lib.arrays.kernels import copy_of_gradient, named_sizes
 from course_lib.arrays.messages import warn_once
 from course_lib.engine import grad_mode
-from course_lib.engine.anomaly import note_write, report
-from course_lib.engine.checks import as_tensor, check_nan, store_for_inference
+from course_lib.engine.checks import as_tensor, check_nan
 from course_lib.engine.fit import fit_inputs
 from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.engine.saved import read_slot
-from course_lib.engine.tensor import Tensor, meta_of, new_tensor
+from course_lib.engine.tensor import Tensor, new_tensor
 from course_lib.engine.threads import MAX_DEPTH, on_another_stack
 from course_lib.engine.views import gradient_edge, requires_grad
 
@@ -316,9 +315,6 @@ def run_with_care(task, node, grad):
     if node.hooks is not None and node.hooks.post:
         if node.reshaped is not None:
             grad_inputs = fit_inputs(grad_inputs, node.reshaped)
-        if task.needed is not None and not node.runs_without_gradient:  # hooks see only gradients that are needed
-            going = [edge[0] is not None and not task.skips(edge[0]) for edge in node.next_functions]
-            grad_inputs = [grad if goes else None for grad, goes in zip(grad_inputs, going, strict=True)]
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     if state.anomaly and state.anomaly_check_nan:
         check_nan(node, grad_inputs, task.retain_graph)
@@ -339,9 +335,9 @@ def run_leaf(task, node, grads, is_needed):
     if node.hooks is not None:
         grads = run_prehooks(node, grads)
     if grads[0] is not None:
-        (store_for_inference if state.inference else AccumulateGrad.apply)(node, grads[0])
+        node.apply(grads[0])
         if state.anomaly and meta.grad is not None and meta.grad.version is not None:
-            note_write(meta.grad.version)
+            state.anomaly.note_write(meta.grad.version)
     if call_tensor_hooks(meta.post_accumulate_hooks or {}, node.variable) is not node.variable:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if node.hooks is not None:
@@ -367,7 +363,7 @@ def run(task):
         evaluate(task) if task.depth <= MAX_DEPTH else on_another_stack(evaluate, task)
     except Exception as error:
         if state.anomaly and state.evaluating is not evaluating:
-            report(state.evaluating)
+            state.anomaly.report(state.evaluating)
         if isinstance(error, ValueError) and (named := named_sizes(error)) is not error:
             raise named from None
         raise
@@ -559,7 +555,7 @@ def edge_of_input(tensor):
 
 def finish_gradients(task, inputs, allow_unused, materialize_grads):
     """What was caught, as tensors; what was not, as an error, None or zeros."""
-    results, made = [], {}
+    results = []
     for position, tensor in enumerate(inputs):
         caught = task.captured.get(position)
         if caught is None:
@@ -573,14 +569,8 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
             results.append(caught)
             continue
         if not isinstance(caught, Tensor):
-            if id(caught) not in made:  # the same array for two inputs: the same tensor, as in PyTorch
-                alone = getattr(caught, "base", None) is None
-                made[id(caught)] = new_tensor(caught if alone else copy_of_gradient(caught))
-            caught = made[id(caught)]
+            caught = new_tensor(caught if getattr(caught, "base", None) is None else copy_of_gradient(caught))
         results.append(caught)
-    if state.inference:
-        for tensor in made.values():
-            meta_of(tensor).inference = True
     return results
 
 

@@ -37,21 +37,6 @@ from course_lib.engine.views import (
 
 _built = {}
 
-CONSTANTS = {  # row -> the numbers that PyTorch's node keeps and that are always the same here, or follow from others
-    **dict.fromkeys(("add", "sub", "rsub"), {"alpha": 1}),
-    "addmm": {"alpha": 1, "beta": 1},
-    "elu": {"input_scale": 1, "scale": 1},
-    **dict.fromkeys(("gelu", "gelu_backward"), {"approximate": "none"}),
-    **dict.fromkeys(("gelu_tanh", "gelu_tanh_backward"), {"approximate": "tanh"}),
-    "clamp_lower": {"max": None},
-    "clamp_upper": {"min": None},
-    "gather": {"sparse_grad": False},
-    **dict.fromkeys(("mean_all", "mean_dim"), {
-        "self_sym_numel": property(lambda node: math.prod(node._saved_self_sym_sizes)),
-    }),
-    "convolution": {"transposed": False, "output_padding": property(lambda node: (0,) * len(node._saved_stride))},
-}
-
 
 def build(name):
     """The operation `name` ("mul" or "mul_") as a function; written and compiled the first time."""
@@ -96,8 +81,6 @@ def node_namespace(row):
             compile_source(row.node, [write_node(row)], namespace)
             cls = base[row.node] = add_slot_properties(namespace[row.node])
             cls.__module__ = "builtins"  # as of PyTorch's, which are written in C++: <class 'MulBackward0'>
-            for name, value in CONSTANTS.get(row.name, {}).items():
-                setattr(cls, f"_saved_{name}", value)
             cls.apply_to_tensors = compiled_for_tensors_later(cls, row)
         _node_namespaces[row.name] = base
     return _node_namespaces[row.name]

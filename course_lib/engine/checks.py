@@ -8,9 +8,8 @@ import warnings
 import numpy as np
 
 from course_lib.arrays import dtypes, messages
-from course_lib.arrays.memory import overlaps
 from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor
+from course_lib.engine.tensor import Tensor, counter_of, new_tensor
 
 
 def type_name(value):
@@ -19,26 +18,12 @@ def type_name(value):
     return module + type(value).__name__
 
 
-def store_for_inference(node, grad):
-    """What AccumulateGrad does in inference mode: a `.grad` that begins there is an inference tensor."""
-    meta = node.variable.meta
-    before = meta.grad
-    node.apply(grad)
-    if meta.grad is not before:
-        meta_of(meta.grad).inference = True
-
-
 # --- what hooks return -------------------------------------------------------------------------------------
 
 
 def as_tensor(grad):
-    """Hooks are given tensors, also when the engine computes on arrays. In inference mode these are of that mode."""
-    if grad is None or isinstance(grad, Tensor):
-        return grad
-    tensor = new_tensor(grad)
-    if state.inference:
-        meta_of(tensor).inference = True
-    return tensor
+    """Hooks are given tensors, also when the engine computes on arrays."""
+    return grad if grad is None or isinstance(grad, Tensor) else new_tensor(grad)
 
 
 def check_result(hook, result, value):
@@ -134,13 +119,3 @@ def as_packed(tensor, form, node):
     if tensor.array.shape != shape and tensor.array.size == np.prod(shape):
         tensor = tensor.reshape(shape)
     return tensor.to(dtypes.FROM_NUMPY[dtype]) if dtype.kind == "f" else tensor
-
-
-# --- what is written to and what is read meanwhile ---------------------------------------------------------
-
-
-def check_apart(tensor, *others):
-    """RuntimeError when a tensor to be written to has an element in common with what is read meanwhile."""
-    memory = memory_of(tensor)
-    if any(isinstance(other, Tensor) and overlaps(memory, memory_of(other)) for other in others):
-        raise RuntimeError(messages.OVERLAPS_OPERAND)

@@ -19,7 +19,8 @@ class ThreadState(local):
     often: an operation that asked for each of these in turn would spend more time on asking than on adding.
     """
 
-    anomaly, anomaly_check_nan = False, True  # set_detect_anomaly: of the class, because it is of all threads
+    # Of the class, because they are of all threads. `anomaly` is False, or what autograd/anomaly_mode.py is told by.
+    anomaly, anomaly_check_nan = False, True
 
     def __init__(self):
         self.grad_enabled = True

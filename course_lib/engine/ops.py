@@ -29,7 +29,6 @@ import keyword
 import re
 
 from course_lib.engine import arguments, grad_mode
-from course_lib.engine.anomaly import note_node
 from course_lib.engine.saved import pack_slots
 
 state = grad_mode.state
@@ -445,7 +444,7 @@ def instrument(node, result):
     if state.saved_tensor_hooks:
         pack_slots(node, result)
     if state.anomaly:
-        note_node(node, result)
+        state.anomaly.note_node(node, result)
     for recorder in INSTRUMENTS:
         recorder(node, result)
 

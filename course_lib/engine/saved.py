@@ -24,7 +24,6 @@ import weakref
 
 from course_lib.arrays import dtypes, errors, messages
 from course_lib.engine import checks, grad_mode
-from course_lib.engine.anomaly import explain_change
 from course_lib.engine.graph import forward_name
 from course_lib.engine.tensor import Tensor, alias, meta_of, new_tensor
 
@@ -83,9 +82,7 @@ class SavedVariable:
             output_nr = tensor.meta.output_nr if self.is_output and tensor.meta is not None else 0  # 0 for every input
             output_of = f", which is output {output_nr} of {forward_name(maker)},"
         kind = tensor.dtype.tensor_type if tensor.dtype is not dtypes.bool_ else "CPUBoolType"
-        report = ""
-        if state.anomaly:
-            report = explain_change(self, node)
+        report = state.anomaly.explain_change(self, node) if state.anomaly else ""
         return errors.modified_in_place(kind, tensor.array.shape, output_of, now, self.version, report)
 
 

@@ -33,9 +33,8 @@ import weakref
 import numpy as np
 
 from course_lib.arrays import errors, messages
-from course_lib.arrays.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of, span
+from course_lib.arrays.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of
 from course_lib.engine import grad_mode
-from course_lib.engine.anomaly import note_write
 from course_lib.engine.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
 from course_lib.engine.saved import add_slot_properties
 from course_lib.engine.tensor import AutogradMeta, Tensor, allocate, counter_of, memory_of, new_tensor, no_edge
@@ -206,7 +205,7 @@ def count_write(tensor):
     version = tensor.version or counter_of(tensor)
     version.value += 1
     if state.anomaly:
-        note_write(version)
+        state.anomaly.note_write(version)
 
 
 def update(tensor, ufunc, other):
@@ -254,8 +253,6 @@ def geometry(tensor, base):
     With these alone the view's part of a gradient is found, when neither the base nor the view is there any more.
     """
     offset = (tensor.data_ptr() - base.data_ptr()) // tensor.array.itemsize
-    if not 0 <= offset <= base.array.size:  # other memory, put there by `.data =`
-        offset = tensor.storage_offset() - base.storage_offset()
     return tuple(tensor.array.shape), tensor.stride(), offset, tuple(base.array.shape), base.stride()
 
 
@@ -265,30 +262,25 @@ class AsStridedBackward0(Node):
     How the view was once made (a slice of a transpose of ...) does not matter any more: its geometry says where it is.
     """
 
-    __slots__ = ("kept_size", "kept_stride", "kept_storage_offset", "geometry", "reshaped")
+    __slots__ = ("kept_size", "kept_stride", "kept_storage_offset", "geometry")
     saved_names = ("size", "stride", "storage_offset")
 
     def remember_geometry(self, view, base):
         self.geometry = geometry(view, base)
         self.kept_size, self.kept_stride = self.geometry[:2]
         self.kept_storage_offset = view.storage_offset()
-        form = base.array.shape, base.array.dtype
-        self.reshaped = None if form[1] is view.array.dtype else (form,)  # it took data of another type
 
     def apply(self, grad):
         """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
         shape, strides, offset, base_shape, base_strides = self.geometry
-        reach = offset + span(shape, strides)  # beyond the base, if the view got other memory by `.data =`
-        if isinstance(grad, Tensor) and not grad.array.size:
-            return (new_tensor(np.zeros(base_shape, grad.array.dtype)),)
         if isinstance(grad, Tensor):
             repeated = tuple(d for d, (n, step) in enumerate(zip(shape, strides, strict=True)) if step == 0 and n > 1)
             grad = grad.sum(repeated, True) if repeated else grad  # an expanded view: every appearance counts
-            whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype, reach)[0])
+            whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
             view_at(whole, grad.array.shape, strides, offset).add_(grad)
             return (whole,)
         grad = np.asarray(grad)
-        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype, reach)
+        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
         if 0 in strides:
             places = part_of(np.arange(len(buffer)), shape, strides, offset)
             np.add.at(buffer, places, grad)

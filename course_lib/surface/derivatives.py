@@ -47,11 +47,10 @@ row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, o
     self="zeros_like(grad)",
     other="zeros_like(grad)")
 row("lerp(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
-    promotes="promote_nothing",
     self="mul_number(grad, 1 - weight)",
     end="mul_number(grad, weight)")
 row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
-    node="LerpBackward1", promotes="promote_nothing", keeps=("weight",), recorded={"self": "grad * one_minus(weight)"},
+    node="LerpBackward1", keeps=("weight",), recorded={"self": "grad * one_minus(weight)"},
     self="grad * (1 - weight)",
     end="grad * weight",
     weight="grad * (end - self)")
@@ -62,7 +61,6 @@ row("addcmul(self: Tensor, tensor1, tensor2, value=1)",
     tensor2="grad * mul_number(tensor1, value)")
 row("addcdiv(self: Tensor, tensor1, tensor2, value=1)",
     "self + value * (tensor1 / tensor2) if self.dtype.kind == 'f' else kernels.no_quotient()", keeps=("tensor2",),
-    promotes="promote_quotient",
     self="grad",
     tensor1="grad * number_over(value, tensor2)",
     tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")

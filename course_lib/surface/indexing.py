@@ -6,11 +6,11 @@ PyTorch: torch/csrc/autograd/python_variable_indexing.cpp, aten/src/ATen/native/
 import numpy as np
 
 from course_lib.arrays import dtypes, kernels
-from course_lib.arrays.messages import warn_once
+from course_lib.arrays.memory import overlaps
+from course_lib.arrays.messages import OVERLAPS_OPERAND, warn_once
 from course_lib.engine import grad_mode
 from course_lib.engine.arguments import type_name
 from course_lib.engine.build import mark_inference, rows
-from course_lib.engine.checks import check_apart
 from course_lib.engine.fit import fit
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
@@ -249,6 +249,13 @@ def check_masks(tensor, indices):
 
 
 # --- writing -----------------------------------------------------------------------------------------------
+
+
+def check_apart(tensor, *others):
+    """RuntimeError when a tensor to be written to has an element in common with what is read meanwhile."""
+    memory = memory_of(tensor)
+    if any(isinstance(other, Tensor) and overlaps(memory, memory_of(other)) for other in others):
+        raise RuntimeError(OVERLAPS_OPERAND)
 
 
 def before_writing(tensor, *operands):

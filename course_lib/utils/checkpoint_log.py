@@ -6,7 +6,7 @@ here it is those that were recorded in the graph, each with its line of the prog
 
 import contextlib
 
-from course_lib.engine.anomaly import describe, user_frame
+from course_lib.autograd.anomaly_mode import describe, user_frame
 from course_lib.engine.grad_mode import state
 from course_lib.engine.graph import forward_name
 from course_lib.engine.ops import INSTRUMENTS

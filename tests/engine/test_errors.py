@@ -564,14 +564,6 @@ programs(
 
 
 @program
-def a_grad_made_in_inference_mode_grows_outside(torch):
-    y = leaf(torch).sum()
-    with torch.inference_mode():
-        y.backward()
-    y.backward()
-
-
-@program
 def a_leaf_in_the_interior_of_the_graph(torch):
     x = leaf(torch)
     y = x.sum()
@@ -993,7 +985,6 @@ def saved_argument_of_a_checkpoint_changed(torch):
 
 
 programs(
-    lerp_to_another_type=lambda torch: torch.lerp(leaf(torch), torch.ones(3, dtype=torch.float64), 0.5),
     node_called_with_one_gradient=lambda torch: square(torch).requires_grad_().unbind()[0].grad_fn(square(torch)),
 )
 

@@ -320,29 +320,6 @@ def test_inference_mode_as_a_decorator(torch):
     assert [a(), b(), c()] == [True, True, False]
 
 
-def test_a_backward_pass_in_inference_mode_makes_inference_gradients(torch):
-    """What a pass makes there is of that mode: `.grad`, answers, what hooks and Functions are given."""
-    seen = []
-    x = leaf(torch)
-    x.register_hook(lambda g: seen.append(g.is_inference()))
-    y = (x * 2).sum()
-    h = x * 3
-    h.retain_grad()
-    with torch.inference_mode():
-        h.backward(torch.ones(3))
-        (g,) = torch.autograd.grad(y, x, retain_graph=True)
-
-    assert (x.grad.is_inference(), h.grad.is_inference(), g.is_inference(), seen) == (True, True, True, [True, True])
-    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
-        y.backward(retain_graph=True)
-    x.grad = torch.ones(3)
-    with torch.inference_mode():
-        y.backward()
-
-    assert not x.grad.is_inference()
-    assert x.grad.tolist() == [3.0, 3.0, 3.0]
-
-
 def test_detach_gives_an_inference_tensor_a_counter(torch):
     """Outside the mode detach() and .data of an inference tensor may be written to, and count; views may not."""
     with torch.inference_mode():

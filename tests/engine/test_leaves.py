@@ -315,17 +315,6 @@ def test_a_leaf_that_became_an_intermediate_takes_no_gradient(torch):
     assert w.grad.tolist() == [1.0]
 
 
-def test_a_grad_whose_elements_share_a_place_cannot_grow(torch):
-    """`.grad` may be an expanded tensor, but nothing can be added to it."""
-    x = torch.ones(2, requires_grad=True)
-    x.grad = torch.ones(1).expand(2)
-
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
-        (x * 2).sum().backward()
-
-    assert x.grad.tolist() == [1.0, 1.0]
-
-
 def test_the_accumulator_has_the_highest_number(torch):
     """It comes before all other nodes."""
     x = torch.ones(1, requires_grad=True)

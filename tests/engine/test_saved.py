@@ -367,16 +367,11 @@ def test_hooks_end_with_their_block_also_after_an_error(torch):
 
 
 KEPT_NUMBERS = {
-    "x + 1": {"alpha": 1},
-    "1 - x": {"alpha": 1},
     "torch.add(x, x, alpha=3)": {"alpha": 3},
-    "x.mean()": {"self_sym_numel": 4, "self_sym_sizes": (2, 2)},
-    "x.mean(1)": {"self_sym_numel": 4, "dim": (1,), "keepdim": False},
-    "x.gather(1, torch.tensor([[0]]))": {"dim": 1, "sparse_grad": False},
+    "x.mean(1)": {"dim": (1,), "keepdim": False},
+    "x.gather(1, torch.tensor([[0]]))": {"dim": 1},
     "x.unsqueeze(0).squeeze(0)": {"dim": 0},
-    "torch.nn.functional.linear(x, x, x[0])": {"alpha": 1, "beta": 1},
-    "torch.nn.functional.elu(x)": {"alpha": 1.0, "input_scale": 1, "scale": 1},
-    "torch.nn.functional.gelu(x)": {"approximate": "none"},
+    "torch.nn.functional.elu(x)": {"alpha": 1.0},
 }
 
 

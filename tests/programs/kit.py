@@ -35,7 +35,7 @@ def anomaly(T):
     if hasattr(T, "is_anomaly_enabled"):
         return [T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()]
     settings = sys.modules[f"{T.__name__}.engine.grad_mode"].state
-    return [settings.anomaly, settings.anomaly_check_nan]
+    return [bool(settings.anomaly), settings.anomaly_check_nan]
 
 
 def leaf(T, data, dtype=None):

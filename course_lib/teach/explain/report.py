@@ -14,7 +14,7 @@ import re
 import sys
 import weakref
 
-from course_lib.engine.anomaly import is_engine_file
+from course_lib.autograd.anomaly_mode import is_engine_file
 from course_lib.teach.explain import about_data, about_graphs
 from course_lib.teach.pictures.dotsource import YELLOW
 from course_lib.teach.pictures.draw import Picture, check_tensors, lay_out, names_in, snapshot

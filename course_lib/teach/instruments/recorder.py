@@ -17,9 +17,9 @@ from contextlib import suppress
 
 import numpy as np
 
+from course_lib.autograd.anomaly_mode import is_engine_file, place_words
 from course_lib.engine import backward as engine
 from course_lib.engine import grad_mode, ops, saved
-from course_lib.engine.anomaly import is_engine_file, place_words
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.version import VersionCounter
 from course_lib.teach.pictures.draw import HIDDEN, names_in

@@ -478,7 +478,7 @@ def settings(engines):
 
 def anomaly_mode(engine):
     modes = sys.modules["course_lib.engine.grad_mode"]
-    return engine.is_anomaly_enabled() if hasattr(engine, "_C") else modes.state.anomaly
+    return engine.is_anomaly_enabled() if hasattr(engine, "_C") else bool(modes.state.anomaly)
 
 
 def saved_tensor_hooks(engine):

@@ -5,8 +5,7 @@ PyTorch: torch/optim (sgd.py, adam.py, adamw.py, rmsprop.py, adagrad.py).
 
 import math
 
-from course_lib.engine.tensor import Tensor
-from course_lib.optim.optimizer import BuiltIn, check_numbers, checked_betas, refuse, refuse_capturable
+from course_lib.optim.optimizer import BuiltIn
 from course_lib.surface import creation
 
 
@@ -17,20 +16,13 @@ class SGD(BuiltIn):
     as it is, later ones are scaled by 1 - dampening. nesterov looks one step ahead.
     """
 
-    added_later = dict(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False)
+    common = dict(maximize=False, foreach=None, differentiable=False, fused=None)
 
-    def __init__(
-        self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
-        foreach=None, differentiable=False, fused=None,
-    ):
-        check_numbers(lr=lr, momentum=momentum, weight_decay=weight_decay)
-        refuse(differentiable, fused)
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, **common):
+        settings = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov)
+        super().__init__(params, settings, common)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, dict(
-            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
-            maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
-        ))
 
     def update(self, param, grad, group):
         """One step of one parameter."""
@@ -53,25 +45,15 @@ class Adam(BuiltIn):
     weight_decay is added to the gradient; with decoupled_weight_decay (AdamW) the parameter is shrunk instead.
     """
 
-    added_later = dict(
-        amsgrad=False, maximize=False, foreach=None, capturable=False, differentiable=False,
-        decoupled_weight_decay=False, fused=None,
-    )  # fmt: skip
+    common = dict(
+        maximize=False, foreach=None, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False
+    )
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
-        maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False,
+        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, **common
     ):
-        if isinstance(lr, Tensor) and foreach and not capturable:
-            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-        check_numbers(lr=lr, eps=eps, weight_decay=weight_decay, betas=betas)
-        betas = checked_betas(betas, foreach and not capturable)
-        refuse(differentiable, fused)
-        super().__init__(params, dict(
-            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
-            foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused,
-            decoupled_weight_decay=decoupled_weight_decay,
-        ))
+        settings = dict(lr=lr, betas=tuple(betas), eps=eps, weight_decay=weight_decay, amsgrad=amsgrad)
+        super().__init__(params, settings, common)
 
     def update(self, param, grad, group):
         """One step of one parameter."""
@@ -82,7 +64,6 @@ class Adam(BuiltIn):
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = creation.zeros_like(param)
         state["step"].add_(1)
-        refuse_capturable(group)
         (beta1, beta2), lr, steps = map(float, group["betas"]), float(group["lr"]), state["step"].item()
         if group["weight_decay"] != 0:
             if group["decoupled_weight_decay"]:
@@ -101,38 +82,26 @@ class Adam(BuiltIn):
 class AdamW(Adam):
     """Adam whose weight decay shrinks the parameter by lr * weight_decay and leaves the gradient alone."""
 
-    def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False,
-        foreach=None, capturable=False, differentiable=False, fused=None,
-    ):
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )
+    common = {**Adam.common, "decoupled_weight_decay": True}
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group["decoupled_weight_decay"] = True
+    def __init__(
+        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, **common
+    ):
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **common)
 
 
 class RMSprop(BuiltIn):
     """param -= lr * grad / (sqrt(running mean of squares) + eps); centered subtracts the running mean's square."""
 
-    added_later = dict(
-        momentum=0, centered=False, foreach=None, maximize=False, differentiable=False, capturable=False
-    )
+    common = dict(capturable=False, foreach=None, maximize=False, differentiable=False)
 
     def __init__(
-        self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
-        foreach=None, maximize=False, differentiable=False,
+        self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, **common
     ):
-        check_numbers(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        refuse(differentiable)
-        super().__init__(params, dict(
-            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay,
-            capturable=capturable, foreach=foreach, maximize=maximize, differentiable=differentiable,
-        ))
+        settings = dict(
+            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay
+        )
+        super().__init__(params, settings, common)
 
     def update(self, param, grad, group):
         """One step of one parameter."""
@@ -144,7 +113,6 @@ class RMSprop(BuiltIn):
             if group["centered"]:
                 state["grad_avg"] = creation.zeros_like(param)
         state["step"].add_(1)
-        refuse_capturable(group)
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         alpha, lr = group["alpha"], float(group["lr"])
@@ -162,22 +130,16 @@ class RMSprop(BuiltIn):
 class Adagrad(BuiltIn):
     """param -= lr * grad / (sqrt(sum of all squares so far) + eps)."""
 
-    added_later = dict(foreach=None, maximize=False, differentiable=False, fused=None)
+    common = dict(foreach=None, maximize=False, differentiable=False, fused=None)
 
     def __init__(
-        self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
-        maximize=False, differentiable=False, fused=None,
+        self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, **common
     ):
-        check_numbers(
-            lr=lr, eps=eps, weight_decay=weight_decay, lr_decay=lr_decay,
+        settings = dict(
+            lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
             initial_accumulator_value=initial_accumulator_value,
         )
-        refuse(differentiable, fused)
-        super().__init__(params, dict(
-            lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
-            initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
-            differentiable=differentiable, fused=fused,
-        ))
+        super().__init__(params, settings, common)
         for group in self.param_groups:
             for param in group["params"]:
                 start = creation.full_like(param, group["initial_accumulator_value"])

@@ -2,29 +2,18 @@
 
 PyTorch: torch/optim/lr_scheduler.py.
 
-Chainable schedulers compute the next rate from the present one, so a rate set by hand survives and two schedulers on
-one optimizer multiply. LambdaLR computes it from "initial_lr", which is noted when the first scheduler is made.
+Chained schedulers multiply the present rate, so a rate set by hand survives and two schedulers on one optimizer
+multiply. LambdaLR computes it from "initial_lr", which is noted when the first scheduler is made.
 """
 
-import functools
 import math
-import types
 import warnings
-import weakref
 from bisect import bisect_right
 from collections import Counter
 
 from course_lib.engine.tensor import Tensor
 from course_lib.optim.optimizer import Optimizer
 from course_lib.surface.left_out import doors
-
-EPOCH_DEPRECATION_WARNING = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
-    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
-    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
-)
-HOW_TO = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
 
 def values(optimizer, key):
@@ -41,19 +30,20 @@ def set_rates(optimizer, rates):
             group["lr"] = rate
 
 
-def watch(optimizer):
-    """From now on each step of the optimizer is noted, for the schedulers' warning about the order of steps."""
-    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
-        return
-    step, watched = optimizer.step.__func__, weakref.ref(optimizer)  # a weak one: no ring of references
+def check_optimizer(optimizer):
+    """TypeError for what is no optimizer."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
-    @functools.wraps(step)
-    def wrapper(*args, **kwargs):
-        watched()._opt_called = True
-        return step(watched(), *args, **kwargs)
 
-    wrapper._wrapped_by_lr_sched = True
-    optimizer.step = wrapper
+def one_for_each_group(name, value, optimizer):
+    """A list with one value for each group; ValueError for a list of another length."""
+    count = len(optimizer.param_groups)
+    if not isinstance(value, list | tuple):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(f"Expected {count} {name}, but got {len(value)}")
+    return list(value)
 
 
 class LRScheduler:
@@ -62,71 +52,61 @@ class LRScheduler:
     _is_initial = _get_lr_called_within_step = False
 
     def __init__(self, optimizer, last_epoch=-1):
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         self.optimizer = optimizer
-        for number, group in enumerate(optimizer.param_groups):
+        if "initial_lr" not in optimizer.param_groups[0]:
+            optimizer._opt_called = False  # the first scheduler looks out for the first step from now on
+        for number, (group, rate) in enumerate(zip(optimizer.param_groups, values(optimizer, "lr"), strict=True)):
             if last_epoch == -1:
-                group.setdefault("initial_lr", values(optimizer, "lr")[number])
+                group.setdefault("initial_lr", rate)
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with "
-                    "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from "
-                    "a checkpoint "
-                    "but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 for a "
-                    "fresh training "
-                    "run (not recommended)"
+                    "last_epoch >= 0. Load the optimizer's state first, or leave out last_epoch."
                 )
         self.base_lrs = values(optimizer, "initial_lr")
         self.last_epoch = last_epoch
-        watch(optimizer)
         self._initial_step()
 
     def _initial_step(self):
         self._step_count = 0
         self._is_initial = True
-        try:
-            self.step()
-        finally:
-            self._is_initial = False
+        self.step()
+        self._is_initial = False
 
     def get_lr(self):
         """The rates for the epoch `last_epoch`, one for each group."""
         raise NotImplementedError
 
+    def first_lr(self):
+        """The rates for epoch 0, when the present ones are those of another scheduler."""
+        return self.get_lr()
+
     def get_last_lr(self):
         """The rates that the last step set, one for each group."""
         return self._last_lr
 
-    def step(self, epoch=None):
+    def step(self):
         """Go on to the next epoch and set its rates. Call it after `optimizer.step()`."""
-        if self._step_count == 1 and not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-            warnings.warn(
-                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
-                f"Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {HOW_TO}",
-                UserWarning, stacklevel=2,
-            )
-        elif self._step_count == 1 and not self.optimizer._opt_called:
+        if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
                 "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to "
-                f"do this will result in PyTorch skipping the first value of the learning rate schedule. {HOW_TO}",
+                "do this will result in PyTorch skipping the first value of the learning rate schedule. See more "
+                "details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                 UserWarning, stacklevel=2,
             )
         self._step_count += 1
-        if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
-        self._update_lr(epoch)
+        self.go_to(self.last_epoch + 1, self.get_lr)
 
-    def _update_lr(self, epoch=None):
+    def go_to(self, epoch, rates):
+        """Make this the epoch, and set the rates that a function gives for it."""
+        self.last_epoch = epoch
         self._get_lr_called_within_step = True
         try:
-            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-            closed = epoch is not None and hasattr(self, "_get_closed_form_lr")
-            rates = self._get_closed_form_lr() if closed else self.get_lr()
+            set_rates(self.optimizer, rates())
         finally:
             self._get_lr_called_within_step = False
-        set_rates(self.optimizer, rates)
         self._last_lr = self.present()
 
     def present(self):
@@ -163,95 +143,71 @@ class LambdaLR(LRScheduler):
         return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
     def state_dict(self):
-        """The state; functions are left out (as None), objects that are callable keep their attributes."""
-        return state_without_functions(super().state_dict())
+        """The state; functions cannot be saved, None stands in their place."""
+        return {**super().state_dict(), "lr_lambdas": [None] * len(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict):
         """Take over another scheduler's state, but for functions."""
-        load_but_functions(self, state_dict)
+        super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
 
 
-def one_for_each_group(name, functions, optimizer):
-    """A list of functions, one for each group; ValueError when their number does not fit."""
-    count = len(optimizer.param_groups)
-    if not isinstance(functions, list | tuple):
-        return [functions] * count
-    if len(functions) != count:
-        raise ValueError(f"Expected {count} {name}, but got {len(functions)}")
-    return list(functions)
+class Chained(LRScheduler):
+    """A scheduler that multiplies: a subclass defines `change`, the factor of the epoch `last_epoch`."""
+
+    def change(self):
+        """What all rates are multiplied by in this epoch."""
+        raise NotImplementedError
+
+    def get_lr(self):
+        """The present rates, changed."""
+        self.warn_outside_step()
+        factor = self.change()
+        return [rate * factor for rate in self.present()]
+
+    def first_lr(self):
+        """The initial rates, changed."""
+        factor = self.change()
+        return [base * factor for base in self.base_lrs]
 
 
-def state_without_functions(state):
-    """A copy of the state with None in the place of plain functions, which cannot be saved."""
-    state = dict(state)
-    functions = state.pop("lr_lambdas")
-    kept = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in functions]
-    return {**state, "lr_lambdas": kept}
-
-
-def load_but_functions(scheduler, state_dict):
-    """Load all but the functions; callable objects get their attributes back."""
-    state = dict(state_dict)
-    for function, attributes in zip(scheduler.lr_lambdas, state.pop("lr_lambdas"), strict=True):
-        if attributes is not None:
-            function.__dict__.update(attributes)
-    scheduler.__dict__.update(state)
-
-
-class StepLR(LRScheduler):
+class StepLR(Chained):
     """Times gamma every step_size epochs."""
 
     def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        """The present rates, times gamma at the end of each stretch."""
-        self.warn_outside_step()
-        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self.present()
-        return [lr * self.gamma for lr in self.present()]
-
-    def _get_closed_form_lr(self):
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+    def change(self):
+        """gamma at the end of each stretch."""
+        return self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(Chained):
     """Times gamma at each of the given epochs."""
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        """The present rates, times gamma at a milestone (once for each time it is listed)."""
-        self.warn_outside_step()
-        if self.last_epoch not in self.milestones:
-            return self.present()
-        return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self.present()]
-
-    def _get_closed_form_lr(self):
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+    def change(self):
+        """gamma at a milestone, once for each time it is listed."""
+        times = self.milestones[self.last_epoch]
+        return self.gamma**times if times else 1
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(Chained):
     """Times gamma every epoch."""
 
     def __init__(self, optimizer, gamma, last_epoch=-1):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        """The present rates, times gamma after the first epoch."""
-        self.warn_outside_step()
-        return self.present() if self._is_initial else [lr * self.gamma for lr in self.present()]
-
-    def _get_closed_form_lr(self):
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+    def change(self):
+        """gamma after the first epoch."""
+        return 1 if self._is_initial or not self.last_epoch else self.gamma
 
 
-class LinearLR(LRScheduler):
+class LinearLR(Chained):
     """A factor that goes in a straight line from start_factor to end_factor within total_iters epochs."""
 
     def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
@@ -262,20 +218,14 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        """The present rates, times this epoch's factor over the last one's."""
-        self.warn_outside_step()
+    def change(self):
+        """This epoch's factor over the last one's."""
         if self.last_epoch == 0:
-            return [lr * self.start_factor for lr in self.present()]
+            return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self.present()
+            return 1
         way = self.end_factor - self.start_factor
-        change = 1.0 + way / (self.total_iters * self.start_factor + (self.last_epoch - 1) * way)
-        return [lr * change for lr in self.present()]
-
-    def _get_closed_form_lr(self):
-        way, gone = self.end_factor - self.start_factor, min(self.total_iters, self.last_epoch)
-        return [base * (self.start_factor + way * gone / self.total_iters) for base in self.base_lrs]
+        return 1.0 + way / (self.total_iters * self.start_factor + (self.last_epoch - 1) * way)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -294,8 +244,6 @@ class CosineAnnealingLR(LRScheduler):
         self.warn_outside_step()
         if self._is_initial:
             return self.present()
-        if self._step_count == 1 and self.last_epoch > 0:
-            return self._get_closed_form_lr()
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom there is nothing to multiply
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [
@@ -304,78 +252,60 @@ class CosineAnnealingLR(LRScheduler):
         change = self.cosine(self.last_epoch) / self.cosine(self.last_epoch - 1)
         return [change * (lr - self.eta_min) + self.eta_min for lr in self.present()]
 
-    def _get_closed_form_lr(self):
-        half = self.cosine(self.last_epoch) / 2
-        return [self.eta_min + (base - self.eta_min) * half for base in self.base_lrs]
+    def first_lr(self):
+        """The initial rates."""
+        return [self.eta_min + (base - self.eta_min) for base in self.base_lrs]
 
 
 class OneCycleLR(LRScheduler):
-    """Up to max_lr within pct_start of all steps, then down to almost nothing; the momentum the other way."""
+    """Up to max_lr within pct_start of all steps, then down to almost nothing; the momentum the other way.
+
+    three_phase goes down to the initial rate as fast as up, and from there on to the least.
+    """
 
     def __init__(
         self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
         anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
         final_div_factor=1e4, three_phase=False, last_epoch=-1,
     ):
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.optimizer = optimizer
-        counts = dict(total_steps=total_steps)
+        check_optimizer(optimizer)
         if total_steps is None:
-            counts = dict(epochs=epochs, steps_per_epoch=steps_per_epoch)
-        if None in counts.values():
-            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-        for name, count in counts.items():
-            if not isinstance(count, int) or count <= 0:
-                raise ValueError(f"Expected positive integer {name}, but got {count}")
-        self.total_steps = math.prod(counts.values())
-        up, last = ("initial_lr", "max_lr", "max_momentum", "base_momentum"), self.total_steps - 1
-        peak = float(pct_start * self.total_steps) - 1
-        down, out = ("max_lr", "min_lr", *up[:1:-1]), ("initial_lr", "min_lr", "max_momentum", "max_momentum")
-        phases = [(peak, *up), (last, *down)]
-        if three_phase:
-            back = ("max_lr", "initial_lr", *up[:1:-1])
-            phases = [(peak, *up), (float(2 * pct_start * self.total_steps) - 2, *back), (last, *out)]
-        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
-        self._schedule_phases = [dict(zip(names, phase, strict=True)) for phase in phases]
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+            total_steps = epochs * steps_per_epoch
+        if not isinstance(total_steps, int) or total_steps <= 0:
+            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self._anneal_func_type = anneal_strategy
-        highest = self._each("max_lr", max_lr)
-        if last_epoch == -1:
-            for group, rate in zip(optimizer.param_groups, highest, strict=True):
+        self.total_steps, self._anneal_func_type = total_steps, anneal_strategy
+        peak, last = pct_start * total_steps - 1, total_steps - 1
+        # of each phase: its last step, the rate at its ends, the momentum at its ends
+        self._schedule_phases = [
+            (peak, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+            (last, "max_lr", "min_lr", "base_momentum", "max_momentum"),
+        ]
+        if three_phase:
+            self._schedule_phases[1:] = [
+                (2 * pct_start * total_steps - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                (last, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
+        self.cycle_momentum = cycle_momentum
+        self.use_beta1 = "betas" in optimizer.defaults
+        if cycle_momentum and not self.use_beta1 and "momentum" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        settings = (max_lr, base_momentum, max_momentum)
+        names = ("max_lr", "base_momentum", "max_momentum")
+        each = [one_for_each_group(name, value, optimizer) for name, value in zip(names, settings, strict=True)]
+        for group, rate, low, high in zip(optimizer.param_groups, *each, strict=True):
+            if last_epoch == -1:
                 group["initial_lr"], group["max_lr"] = rate / div_factor, rate
                 group["min_lr"] = group["initial_lr"] / final_div_factor
-        self.cycle_momentum = cycle_momentum
-        if cycle_momentum:
-            self._cycle_momentum(base_momentum, max_momentum, last_epoch)
+                if cycle_momentum:
+                    self._set_momentum(group, high)
+                    group["max_momentum"], group["base_momentum"] = high, low
         super().__init__(optimizer, last_epoch)
-
-    def _each(self, name, value):
-        """One value for each group; ValueError when their number does not fit."""
-        groups = self.optimizer.param_groups
-        if not isinstance(value, list | tuple):
-            value = [value] * len(groups)
-        elif len(value) != len(groups):
-            raise ValueError(
-                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-                f"param_groups has {len(groups)}."
-            )
-        return [v.clone() if isinstance(v, Tensor) else v for v in value]
-
-    def _cycle_momentum(self, base_momentum, max_momentum, last_epoch):
-        """Begin with the largest momentum; both ends are noted in the groups."""
-        defaults = self.optimizer.defaults
-        if "momentum" not in defaults and "betas" not in defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-        self.use_beta1 = "betas" in defaults
-        highest, lowest = self._each("max_momentum", max_momentum), self._each("base_momentum", base_momentum)
-        if last_epoch == -1:
-            for group, high, low in zip(self.optimizer.param_groups, highest, lowest, strict=True):
-                self._set_momentum(group, high)
-                group["max_momentum"], group["base_momentum"] = high, low
 
     def _set_momentum(self, group, momentum):
         if self.use_beta1:
@@ -395,24 +325,32 @@ class OneCycleLR(LRScheduler):
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
             )
-        ends = [phase["end_step"] for phase in self._schedule_phases]
+        ends = [end for end, *_ in self._schedule_phases]
         turn = next((i for i, end in enumerate(ends) if self.last_epoch <= end), len(ends) - 1)
-        start, phase = ends[turn - 1] if turn else 0.0, self._schedule_phases[turn]
-        part = (self.last_epoch - start) / (phase["end_step"] - start)
-        rates = []
-        for group in self.optimizer.param_groups:
-            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], part))
-            if self.cycle_momentum:
-                ends = group[phase["start_momentum"]], group[phase["end_momentum"]]
-                self._set_momentum(group, self._between(*ends, part))
-        return rates
+        begun = ends[turn - 1] if turn else 0.0
+        end, from_rate, to_rate, from_momentum, to_momentum = self._schedule_phases[turn]
+        part = (self.last_epoch - begun) / (end - begun)
+        if self.cycle_momentum:
+            for group in self.optimizer.param_groups:
+                self._set_momentum(group, self._between(group[from_momentum], group[to_momentum], part))
+        return [self._between(group[from_rate], group[to_rate], part) for group in self.optimizer.param_groups]
 
 
 class SequentialLR(LRScheduler):
     """One scheduler after another: the next begins at its milestone, as if that were epoch 0."""
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        self._check(schedulers, optimizer)
+        for index, scheduler in enumerate(schedulers):
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    "SequentialLR does not support `ReduceLROnPlateau` scheduler, whose `step` is given a number, but "
+                    f"got one at index {index} in the given schedulers sequence."
+                )
+            if optimizer is not scheduler.optimizer:
+                raise ValueError(
+                    "SequentialLR expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {index} of another one."
+                )
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
@@ -422,39 +360,18 @@ class SequentialLR(LRScheduler):
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
         set_rates(optimizer, values(optimizer, "initial_lr"))
-        self.recursive_undo()  # each of them has taken its first step when it was made
+        self._undo()  # each of them has taken its first step when it was made
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def _check(self, schedulers, optimizer):
-        """ValueError or TypeError for schedulers that cannot be put together."""
-        name = type(self).__name__
-        if len(schedulers) < 1:
-            raise ValueError(f"{name} expects at least one scheduler, but got no scheduler.")
-        for index, scheduler in enumerate(schedulers):
-            if not hasattr(scheduler, "optimizer"):
-                raise TypeError(f"{name} at index {index} should have `optimizer` as its attribute.")
-            if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(
-                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
-                    f"specified when calling `step`, but got one at index {index} in the given schedulers sequence."
-                )
-            if optimizer != scheduler.optimizer:
-                raise ValueError(
-                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
-                    f"{type(scheduler).__name__} at index {index} has {scheduler.optimizer}, which is different from "
-                    f"{type(optimizer).__name__}."
-                )
-
-    def recursive_undo(self, sched=None):
+    def _undo(self):
         """Take back one epoch of all that are inside."""
-        sched = self if sched is None else sched
-        if hasattr(sched, "_schedulers"):
-            for inner in sched._schedulers:
-                self.recursive_undo(inner)
-        elif hasattr(sched, "last_epoch"):
-            sched.last_epoch -= 1
+        for scheduler in self._schedulers:
+            if isinstance(scheduler, SequentialLR):
+                scheduler._undo()
+            else:
+                scheduler.last_epoch -= 1
 
     def step(self):
         """One step of the scheduler whose turn it is."""
@@ -462,21 +379,20 @@ class SequentialLR(LRScheduler):
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
         if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
-            scheduler._update_lr(0)
+            scheduler.go_to(0, scheduler.first_lr)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
     def state_dict(self):
         """The state, with that of each scheduler."""
-        own = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")}
-        return {**own, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+        return {**super().state_dict(), "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict):
         """Take over another one's state, scheduler by scheduler."""
-        self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
-        for index, state in enumerate(state_dict["_schedulers"]):
-            self._schedulers[index].load_state_dict(state)
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+        super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -486,31 +402,20 @@ class ReduceLROnPlateau(LRScheduler):
         self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
         min_lr=0, eps=1e-8,
     ):
+        check_optimizer(optimizer)
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.factor, self.optimizer, count = factor, optimizer, len(optimizer.param_groups)
-        several = isinstance(min_lr, list | tuple)
-        if several and len(min_lr) != count:
-            raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
-        self.default_min_lr = None if several else min_lr
-        self.min_lrs = list(min_lr) if several else [min_lr] * count
-        self.patience, self.cooldown, self.eps = patience, cooldown, eps
-        self.last_epoch, self._last_lr = 0, self.present()
-        self._init_is_better(mode, threshold, threshold_mode)
-        self._reset()
-
-    def _init_is_better(self, mode, threshold, threshold_mode):
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.optimizer, self.factor = optimizer, factor
+        self.default_min_lr = None if isinstance(min_lr, list | tuple) else min_lr
+        self.min_lrs = one_for_each_group("min_lrs", min_lr, optimizer)
+        self.patience, self.cooldown, self.eps = patience, cooldown, eps
+        self.last_epoch, self._last_lr = 0, self.present()
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
-
-    def _reset(self):
-        self.best = self.mode_worse
+        self.best = self.mode_worse = math.inf if mode == "min" else -math.inf
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def _is_better(self, value, best):
@@ -523,12 +428,10 @@ class ReduceLROnPlateau(LRScheduler):
         """True in the epochs after a change in which bad ones are not counted."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics, epoch=None):
+    def step(self, metrics):
         """Note the number of this epoch, and lower the rates after too many without improvement."""
         value = float(metrics)
-        if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self.last_epoch += 1
         if self._is_better(value, self.best):
             self.best, self.num_bad_epochs = value, 0
         else:
@@ -537,31 +440,21 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce_lr(self.last_epoch)
+            self._reduce_lr()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self.present()
 
-    def _reduce_lr(self, epoch):
+    def _reduce_lr(self):
         """Multiply the rates by the factor; a change smaller than eps is not made."""
-        groups = self.optimizer.param_groups
-        if len(groups) != len(self.min_lrs):
-            if self.default_min_lr is None:
-                raise RuntimeError(
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
-                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
-                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
-                    "`optimizer` param groups."
-                )
-            self.min_lrs = [self.default_min_lr] * len(groups)
-        rates = [max(float(group["lr"]) * self.factor, low) for group, low in zip(groups, self.min_lrs, strict=True)]
-        kept = [float(group["lr"]) - rate <= self.eps for group, rate in zip(groups, rates, strict=True)]
-        old = self.present()
-        set_rates(self.optimizer, [a if keep else b for a, b, keep in zip(old, rates, kept, strict=True)])
-
-    def load_state_dict(self, state_dict):
-        """Take over another one's state."""
-        self.__dict__.update(state_dict)
-        self._init_is_better(self.mode, self.threshold, self.threshold_mode)
+        added = len(self.optimizer.param_groups) - len(self.min_lrs)
+        if added and self.default_min_lr is None:
+            raise RuntimeError("The optimizer has more groups than `min_lrs` has entries. Lengthen the list min_lrs.")
+        self.min_lrs += [self.default_min_lr] * added
+        rates = []
+        for old, low in zip(self.present(), self.min_lrs, strict=True):
+            new = max(float(old) * self.factor, low)
+            rates.append(new if float(old) - new > self.eps else old)
+        set_rates(self.optimizer, rates)
 
 
 __all__ = """

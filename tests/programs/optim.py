@@ -152,7 +152,6 @@ programs(
     schedule_errors=lambda T: [
         raises(lambda: T.optim.lr_scheduler.StepLR(3, 2)),
         raises(lambda: T.optim.lr_scheduler.LambdaLR(T.optim.SGD([one(T)], lr=1.0), [lambda k: 1, lambda k: 2])),
-        raises(lambda: T.optim.lr_scheduler.StepLR(T.optim.SGD([one(T)], lr=1.0), 2, last_epoch=3)),
         kind(lambda: T.optim.lr_scheduler.StepLR(T.optim.SGD([one(T)], lr=1.0))),
     ],
 )
@@ -271,13 +270,7 @@ def scheduler_order_warning(T):
     opt2 = T.optim.SGD([one(T)], lr=1.0)
     s2 = T.optim.lr_scheduler.ExponentialLR(opt2, 0.5)
     c, _ = warned(lambda: (opt2.step(), s2.step()))
-    return [
-        a,
-        b,
-        c,
-        warned(lambda: s2.step(5))[0][:1] and warned(lambda: s2.step(5))[0][0][0],
-        opt2.param_groups[0]["lr"],
-    ]
+    return [a, b, c, opt2.param_groups[0]["lr"]]
 
 
 @program

@@ -276,3 +276,9 @@ def warn_once(message, stacklevel):
     if _always or message not in _given:
         _given.add(message)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+
+
+def type_name(value):
+    """A value's type as C writes it: with its module when it is NumPy's or a dtype."""
+    module = {"numpy": "numpy.", "course_lib.arrays.dtypes": "torch."}.get(type(value).__module__, "")
+    return module + type(value).__name__

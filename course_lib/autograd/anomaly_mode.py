@@ -15,6 +15,8 @@ import sys
 import warnings
 from types import SimpleNamespace
 
+import numpy as np
+
 from course_lib.engine.grad_mode import ThreadState, state
 from course_lib.engine.graph import AccumulateGrad
 
@@ -115,6 +117,19 @@ def warn(text):
         sys.excepthook(type(warning), warning, None)
 
 
+def check_nan(node, grads, retain_graph):
+    """Anomaly mode: RuntimeError when a node made a NaN. It has run, so what it kept is let go of.
+
+    Only the first node that does is told of: a NaN spreads to everything behind it.
+    """
+    for position, grad in enumerate(grads):
+        array = getattr(grad, "array", grad)
+        if array is not None and np.isnan(array).any():
+            if not retain_graph:
+                node.release()
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {position}th output.")
+
+
 # --- what our version error says more than PyTorch's ---------------------------------------------------------
 
 
@@ -138,7 +153,8 @@ def explain_change(kept, node):
 
 # --- the switch ----------------------------------------------------------------------------------------------
 
-NOTES = SimpleNamespace(note_write=note_write, note_node=note_node, report=report, explain_change=explain_change)
+NOTES = SimpleNamespace(note_write=note_write, note_node=note_node, report=report, check_nan=check_nan,
+                        explain_change=explain_change)  # fmt: skip
 
 
 def set_anomaly(mode, check_nan):

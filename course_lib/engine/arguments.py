@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib.arrays import dtypes
 from course_lib.arrays.kernels import check_difference, sizes_differ
-from course_lib.engine.checks import type_name
+from course_lib.arrays.messages import type_name
 from course_lib.engine.saved import WrappedNumber
 from course_lib.engine.tensor import Tensor, new_tensor
 

@@ -46,7 +46,7 @@ from course_lib.arrays import errors, heap, messages
 from course_lib.arrays.kernels import copy_of_gradient, named_sizes
 from course_lib.arrays.messages import warn_once
 from course_lib.engine import grad_mode
-from course_lib.engine.checks import as_tensor, check_nan
+from course_lib.engine.checks import as_tensor
 from course_lib.engine.fit import fit_inputs
 from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
@@ -346,7 +346,7 @@ def run_with_care(task, node, grad):
             grad_inputs = fit_inputs(grad_inputs, node.reshaped)
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     if state.anomaly and state.anomaly_check_nan:
-        check_nan(node, grad_inputs, task.retain_graph)
+        state.anomaly.check_nan(node, grad_inputs, task.retain_graph)
     return grad_inputs
 
 

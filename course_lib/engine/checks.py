@@ -8,15 +8,9 @@ import warnings
 import numpy as np
 
 from course_lib.arrays import dtypes, messages
+from course_lib.arrays.messages import type_name
 from course_lib.engine.grad_mode import state
 from course_lib.engine.tensor import Tensor, counter_of, new_tensor
-
-
-def type_name(value):
-    """A value's type as C writes it: with its module when it is NumPy's or a dtype."""
-    module = {"numpy": "numpy.", "course_lib.arrays.dtypes": "torch."}.get(type(value).__module__, "")
-    return module + type(value).__name__
-
 
 # --- what hooks return -------------------------------------------------------------------------------------
 
@@ -87,19 +81,6 @@ def check_dirty_input(tensor):
         counter_of(tensor).value += 1
         raise RuntimeError(messages.DIRTY_NO_INPUT)
     warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=7)
-
-
-def check_nan(node, grads, retain_graph):
-    """Anomaly mode: RuntimeError when a node made a NaN. It has run, so what it kept is let go of.
-
-    Only the first node that does is told of: a NaN spreads to everything behind it.
-    """
-    for position, grad in enumerate(grads):
-        array = getattr(grad, "array", grad)
-        if array is not None and np.isnan(array).any():
-            if not retain_graph:
-                node.release()
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {position}th output.")
 
 
 # --- what unpack hooks return ------------------------------------------------------------------------------

@@ -26,9 +26,10 @@ import warnings
 import numpy as np
 
 from course_lib.arrays import errors, messages
+from course_lib.arrays.messages import type_name
 from course_lib.engine import checks, grad_mode
 from course_lib.engine.arguments import bind_arguments
-from course_lib.engine.checks import as_tensor, type_name
+from course_lib.engine.checks import as_tensor
 from course_lib.engine.fit import check_fits, fit
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument

@@ -12,8 +12,9 @@ import numpy as np
 
 from course_lib.arrays import dtypes, kernels, kernels_nn  # noqa: F401
 from course_lib.arrays.memory import check_cast
+from course_lib.arrays.messages import type_name
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.engine.arguments import broadcast_error, number_of, promote, rank, type_name
+from course_lib.engine.arguments import broadcast_error, number_of, promote, rank
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import state
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor

@@ -10,9 +10,9 @@ import warnings
 import numpy as np
 
 from course_lib.arrays import dtypes, errors, messages
+from course_lib.arrays.messages import type_name
 from course_lib.arrays.printing import Size
 from course_lib.engine import grad_mode
-from course_lib.engine.arguments import type_name
 from course_lib.engine.build import rows
 from course_lib.engine.graph import want_grad
 from course_lib.engine.tensor import Tensor, memory_of, meta_of, new_tensor

@@ -7,9 +7,8 @@ import numpy as np
 
 from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.memory import overlaps
-from course_lib.arrays.messages import OVERLAPS_OPERAND, warn_once
+from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name, warn_once
 from course_lib.engine import grad_mode
-from course_lib.engine.arguments import type_name
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.fit import fit
 from course_lib.engine.graph import Node, init_node

@@ -10,9 +10,9 @@ import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels, messages
 from course_lib.arrays.memory import packed_strides
-from course_lib.arrays.messages import warn_once
+from course_lib.arrays.messages import type_name, warn_once
 from course_lib.engine import grad_mode, views
-from course_lib.engine.arguments import number, number_of, tensor_argument, type_name
+from course_lib.engine.arguments import number, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.graph import AccumulateGrad, Node
 from course_lib.engine.tensor import Tensor, memory_of, strides_of

@@ -15,7 +15,7 @@ import inspect
 import numpy as np
 
 from course_lib.arrays import dtypes
-from course_lib.engine.arguments import type_name
+from course_lib.arrays.messages import type_name
 from course_lib.engine.tensor import Tensor
 
 KINDS = {  # what a parameter takes, in words -> the parameters of that kind

@@ -7,11 +7,8 @@ import numpy as np
 
 from course_lib.arrays import dtypes
 from course_lib.arrays.memory import check_cast
-from course_lib.engine.arguments import (
-    number_of,
-    rank,
-    type_name,
-)
+from course_lib.arrays.messages import type_name
+from course_lib.engine.arguments import number_of, rank
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import OFF, state
 from course_lib.engine.tensor import Tensor, new_tensor

@@ -9,7 +9,8 @@ import math
 import numpy as np
 
 from course_lib.arrays import kernels
-from course_lib.engine.arguments import broadcast_error, tensor_argument, type_name
+from course_lib.arrays.messages import type_name
+from course_lib.engine.arguments import broadcast_error, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.views import requires_grad

@@ -9,7 +9,7 @@ import warnings
 
 from course_lib.arrays import messages
 from course_lib.arrays.memory import check_cast, check_overlap, resized
-from course_lib.engine.arguments import type_name
+from course_lib.arrays.messages import type_name
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.grad_mode import state
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor

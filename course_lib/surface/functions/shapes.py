@@ -9,8 +9,7 @@ import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels
 from course_lib.arrays.memory import Storage, check_room
-from course_lib.arrays.messages import warn_once
-from course_lib.engine.arguments import type_name
+from course_lib.arrays.messages import type_name, warn_once
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.surface import creation

@@ -209,12 +209,6 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
     return finish(np.eye(n, m, dtype=numpy_type(dtype)), dtype, requires_grad, device)
 
 
-def numbers_only(name, kind):
-    """NotImplementedError for truth values, which cannot be counted."""
-    if kind.kind == "b":
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-
-
 def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
     """start, start + step, ... up to but without end; int64 when all are integers."""
     if end is None:
@@ -224,7 +218,6 @@ def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_gr
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
     whole = all(isinstance(v, int | np.integer) for v in (start, end, step))
     kind = numpy_type(dtype, dtypes.I64 if whole else dtypes.F32)
-    numbers_only("arange", kind)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
@@ -237,7 +230,6 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     kind = numpy_type(dtype)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    numbers_only("linspace", kind)
     start, end = (kind.type(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
     step = np.subtract(end, start, dtype=kind if kind.kind == "f" else dtypes.F64) / max(steps - 1, 1)
     counted, half = np.arange(steps), steps // 2

@@ -55,12 +55,12 @@ row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self,
     end="grad * weight",
     weight="grad * (end - self)")
 row("addcmul(self: Tensor, tensor1, tensor2, value=1)",
-    "value * tensor1 * tensor2 + kernels.truth_refused(self, kernels.NO_ADDCMUL, NotImplementedError)",
+    "value * tensor1 * tensor2 + self",
     self="grad",
     tensor1="grad * mul_number(tensor2, value)",
     tensor2="grad * mul_number(tensor1, value)")
 row("addcdiv(self: Tensor, tensor1, tensor2, value=1)",
-    "self + value * (tensor1 / tensor2) if self.dtype.kind == 'f' else kernels.no_quotient()", keeps=("tensor2",),
+    "self + value * (tensor1 / tensor2)", keeps=("tensor2",),
     self="grad",
     tensor1="grad * number_over(value, tensor2)",
     tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")
@@ -153,10 +153,10 @@ row("atan2(self: Tensor, other)", "np.arctan2(self, other)", floating=True,
     recorded={"all": "atan2_grads(grad, self, other, self_edge, other_edge)"},
     self="grad * (other * inverse_or_zero(self * self + other * other))",
     other="grad * (-self * inverse_or_zero(self * self + other * other))")
-row("hypot(self: Tensor, other)", "np.hypot(kernels.float_pair(self, other, 'hypot_cpu'), other)",
+row("hypot(self: Tensor, other)", "np.hypot(self, other)",
     self="grad * self / result",
     other="grad * other / result")
-row("logaddexp(self: Tensor, other)", "np.logaddexp(kernels.float_pair(self, other, 'logaddexp_cpu'), other)",
+row("logaddexp(self: Tensor, other)", "np.logaddexp(self, other)",
     in_place=False,
     recorded={"self": "grad / add_number(exp(difference(other, self)), 1)",
               "other": "grad / add_number(exp(difference(self, other)), 1)"},
@@ -353,9 +353,7 @@ row("scatter_value(self, dim, index: Tensor, value)", "kernels.put_at(self, dim,
     node="ScatterBackward1", elementwise=False, in_place=True,
     self="scatter_value(grad, dim, index, 0.0)")
 row("index_fill(self, dim, index: Tensor, value)", "kernels.filled_at(self, dim, index, value)", elementwise=False,
-    self="index_fill(grad, dim, index, 0.0)")
-row("index_fill_over(self, dim, index: Tensor, value)", "kernels.filled_over(self, dim, index, value)", in_place="only",
-    node="IndexFillBackward0", elementwise=False,
+    in_place=True,
     self="index_fill(grad, dim, index, 0.0)")
 row("index_fill_tensor(self, dim, index: Tensor, value)", "kernels.filled_at(self, dim, index, value)",
     node="IndexFillBackward1", elementwise=False, in_place=True, broadcasts=("self", "value"),
@@ -381,7 +379,7 @@ row("roll(self, shifts, dims)", "kernels.rolled(self, shifts, dims)", elementwis
 row("diagonal_copy(self, offset, dim1, dim2)", "np.array(kernels.diagonal(self, offset, dim1, dim2))",
     node="DiagonalBackward0_copy", elementwise=False,
     self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
-row("trace(self)", "np.trace(kernels.truth_refused(self, kernels.NO_TRACE, NotImplementedError))", elementwise=False,
+row("trace(self)", "np.trace(self)", elementwise=False,
     recorded={"self": "filled_diagonal(grad, self_sym_sizes)"},
     self="place_diagonal(expand(grad, shorter_side(self_sym_sizes)), self_sym_sizes, 0, 0, 1)")
 

@@ -1,7 +1,5 @@
 """How random programs are written: the vocabulary, and from bytes to statements. Used by test_random_programs.py.
 
-The vocabulary's second page is random_words.py.
-
 A program is a list of statements over a few small tensors r0, r1, ...; a statement may be a block of several lines.
 """
 
@@ -9,7 +7,6 @@ import copy
 import importlib
 import re
 
-import random_words
 from custom_functions import custom_functions
 
 # --- the vocabulary ----------------------------------------------------------------------------------------
@@ -105,7 +102,7 @@ CHANGES = """
     a.data = a.detach() * 2 | a.grad = None | a.grad_fn; a.retain_grad() | a.grad = b.detach()
     a.grad = a.detach().clone() | del a.grad | a.view(-1)[0] = 3.0 | a.T.add_(b) | a.unbind()[0].mul_(2)
     a.expand(2, 3).add_(1) | a.index_put_((torch.tensor([0]),), a[0] * 2)
-    a.index_add_(0, torch.tensor([0]), a[1:2].clone()) | a.grad.zero_() | a.copy_(a[0]) | a[0] = a[-1]
+    a.grad.zero_() | a.copy_(a[0]) | a[0] = a[-1]
     a[-1].copy_(b) | a.view(-1)[1:].mul_(b.view(-1)[1:]) | torch.autograd.graph.increment_version(a)
     a.requires_grad = True | a -= a | a.detach()[0] = 7.0 | a.select(-1, 0).exp_()
     a.grad_fn; a.register_hook(lambda g: seen(g)) | a.grad_fn; a.register_hook(lambda g: seen(g) * 2)
@@ -174,8 +171,8 @@ def parts(text):
     return [piece.strip() for line in text.strip().splitlines() for piece in line.split(" | ")]
 
 
-LEAVES, VALUES, CHANGES = parts(LEAVES), parts(VALUES + random_words.VALUES), parts(CHANGES + random_words.CHANGES)
-QUESTIONS = parts(QUESTIONS + random_words.QUESTIONS)
+LEAVES, VALUES, CHANGES = parts(LEAVES), parts(VALUES), parts(CHANGES)
+QUESTIONS = parts(QUESTIONS)
 MODES = [mode for mode, weight in MODES.items() for _ in range(weight)]
 BYTES_A_LINE = 6
 

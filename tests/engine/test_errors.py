@@ -1171,7 +1171,16 @@ programs(
 # --- numbers, limits and sources of random numbers ---------------------------------------------------------
 
 
+def made_in_inference_mode(torch):
+    with torch.inference_mode():
+        return torch.ones(3)
+
+
 programs(
+    inference_tensor_saved=lambda torch: leaf(torch) * made_in_inference_mode(torch),
+    numpy_of_a_leaf=lambda torch: leaf(torch).numpy(),
+    shapes_that_do_not_broadcast=lambda torch: torch.ones(2, 3) + torch.ones(2, 2),
+    fractions_written_to_integers=lambda torch: torch.ones(2, dtype=torch.int64).add_(0.5),
     factor_of_text=lambda torch: torch.ones(2).addcmul(torch.ones(2), torch.ones(2), value="a"),
 )
 

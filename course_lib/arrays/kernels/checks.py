@@ -95,12 +95,6 @@ def sizes_differ(*shapes):
     return RuntimeError(f"shapes {[list(s) for s in shapes]} cannot be broadcast together")
 
 
-def float_pair(a, b, kernel):
-    """a, unless the two do not go together or hold integers: in this order."""
-    sizes_of_both(a, b)
-    return floats(a, kernel)
-
-
 def no_derivative(operation):
     """RuntimeError of an operation that has no derivative, in PyTorch either: it says so when backward gets there."""
     raise RuntimeError(f"derivative for {operation} is not implemented")

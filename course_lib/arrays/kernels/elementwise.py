@@ -13,7 +13,7 @@ from sys import getrefcount
 import numpy as np
 
 from course_lib.arrays.dtypes import F32
-from course_lib.arrays.kernels.checks import floats, sizes_of_both, truth_refused
+from course_lib.arrays.kernels.checks import floats, sizes_of_both
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
 from course_lib.arrays.kernels.views import broadcast
 from course_lib.arrays.memory import UNSHARED, check_cast
@@ -136,29 +136,16 @@ def clip(x, low, high):
     return np.clip(x, low, high)
 
 
-NO_ABS = "\"abs_cpu\" not implemented for 'Bool'"
-NO_ADDCMUL = "\"addcmul_cpu_out\" not implemented for 'Bool'"
 NO_NEGATIVE = (
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
     "`logical_not()` operator instead."
 )
 
 
-def no_quotient():
-    """The RuntimeError of addcdiv for a quotient of integers."""
-    raise RuntimeError(
-        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
-        "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-        "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
-        "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
-        "tensor2), for all dtypes."
-    )
-
-
 def relu(x):
     """The larger of x and 0, a NaN staying NaN; RuntimeError for truth values."""
     if type(x) is not np.ndarray or x.dtype not in ZERO:
-        return np.maximum(0, truth_refused(x, "Boolean inputs not supported for relu"))
+        return np.maximum(0, x)
     return np.maximum(ZERO[x.dtype], x)
 
 
@@ -257,11 +244,9 @@ sgn = sign
 
 def floor_quotient(a, b):
     """a / b rounded down; RuntimeError for integers divided by zero."""
-    if a.dtype.kind == "f":
-        return np.floor_divide(a, b)
-    sizes_of_both(a, np.asarray(b))
-    truth_refused(a, "\"div_floor_cpu\" not implemented for 'Bool'", NotImplementedError)
-    return integer_quotient(a, b, "floor")
+    if a.dtype.kind != "f" and not np.all(b):
+        raise RuntimeError("ZeroDivisionError")
+    return np.floor_divide(a, b)
 
 
 def number_power(base, exponent):
@@ -276,16 +261,12 @@ def number_power(base, exponent):
 
 def between(x, low, high):
     """x limited on both sides by arrays."""
-    truth_refused(x, "\"clamp_cpu\" not implemented for 'Bool'", NotImplementedError)
     return np.minimum(high, np.maximum(low, x))  # of equal ones x, with its sign of zero
 
 
 def limited(function, x, limit):
     """x limited on one side, in the type that x and the number have together."""
-    if x.dtype.kind != "f":
-        name = "clamp_min_scalar_cpu" if function is np.maximum else "clamp_max_scalar_cpu"
-        x = x.astype(np.float32) if isinstance(limit, float) else x if isinstance(limit, bool) else x.astype(np.int64)
-        truth_refused(x, f"\"{name}\" not implemented for 'Bool'", NotImplementedError)
+    x = x.astype(np.float32) if x.dtype.kind != "f" and isinstance(limit, float) else x
     return function(x, limit).astype(x.dtype)
 
 
@@ -299,42 +280,29 @@ def combined(beta, x, alpha, product):
     return np.asarray(beta * x + alpha * product, product.dtype)
 
 
-def integer_quotient(a, b, rounding_mode):
-    """Integers divided and rounded; RuntimeError for a divisor of zero."""
-    if not np.all(b):
-        raise RuntimeError("ZeroDivisionError")
-    down = np.floor_divide(a, b)
-    return down if rounding_mode == "floor" else down + ((down < 0) & (down * b != a))
-
-
 def rounded_quotient(a, b, rounding_mode):
-    """a / b rounded down ("floor") or towards zero ("trunc")."""
-    if a.dtype.kind != "f":
-        sizes_of_both(a, b)
-        truth_refused(a, f"\"div_{rounding_mode}_cpu\" not implemented for 'Bool'", NotImplementedError)
-        return integer_quotient(a, b, rounding_mode)
-    return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
+    """a / b rounded down ("floor") or towards zero ("trunc"). RuntimeError for integers divided by zero."""
+    if rounding_mode == "floor":
+        return floor_quotient(a, b)
+    if a.dtype.kind == "f":
+        return np.trunc(a / b)
+    down = floor_quotient(a, b)
+    return down + ((down < 0) & (down * b != a))
 
 
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
-    if a.dtype.kind == "b" and np.asarray(b).dtype.kind == "b":
-        sizes_of_both(a, np.asarray(b))
-        raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
-    if a.dtype.kind != "f" and not np.all(b):
+    if a.dtype.kind == "f":
+        rest = np.fmod(a, b)  # keeps the sign of a zero, as PyTorch does
+        return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+    if not np.all(b):
         raise RuntimeError("ZeroDivisionError")
-    if a.dtype.kind != "f":
-        return np.mod(a, b)
-    rest = np.fmod(a, b)  # keeps the sign of a zero, as PyTorch does
-    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+    return np.mod(a, b)
 
 
 def rounded(function, x):
-    """np.floor or one of its relatives; NotImplementedError for truth values."""
-    kernel = f"{function.__name__}_vml_cpu"
-    if x.dtype.kind == "i":
-        return copy(x)
-    return function(truth_refused(x, f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError))
+    """np.floor or one of its relatives; whole numbers stay as they are."""
+    return function(x) if x.dtype.kind == "f" else copy(x)
 
 
 def number_power_grad(base, exponent, result):
@@ -359,9 +327,6 @@ def raise_(x, exponent):
 
 def fmod(a, b):
     """What is left of a / b rounded towards zero; RuntimeError for integers divided by zero."""
-    if np.ndim(b):
-        sizes_of_both(a, b)
-    truth_refused(a, "\"fmod_cpu\" not implemented for 'Bool'", NotImplementedError)
     if a.dtype.kind != "f" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
     return np.fmod(a, b)

@@ -130,7 +130,6 @@ def regular(function, failed, *matrices):
         raise _LinAlgError(f"{failed} because the input matrix is singular.") from None
 
 
-NO_TRACE = "\"trace\" not implemented for 'Bool'"
 
 
 def swap_last(x):

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from course_lib.arrays.dtypes import of_array as title
-from course_lib.arrays.kernels.checks import floats_only, truth_refused
+from course_lib.arrays.kernels.checks import floats_only
 from course_lib.arrays.kernels.elementwise import ZERO, mul_number, raise_, sgn, where, zeroed
 from course_lib.arrays.kernels.layouts import counting, in_rows, laid_out_like
 
@@ -252,7 +252,6 @@ def topk(x, k, dim, largest):
     """(values, indices) of the k largest or smallest elements along one dimension, in order."""
     if k > (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    truth_refused(x, "topk does not support bool dtypes on CPU")
     if x.ndim == 0:
         return sort(x, dim, largest)
     values, places = sort(x, dim, largest)
@@ -396,7 +395,6 @@ def median(x):
     """The lower of the middle elements; NaN when there is one."""
     if not x.size:  # what NaN becomes in other types
         return np.asarray({"f": np.nan, "i": np.iinfo(np.int64).min, "b": True}[x.dtype.kind], x.dtype)
-    truth_refused(x, "\"median_cpu\" not implemented for 'Bool'", NotImplementedError)
     if x.dtype.kind == "f" and np.isnan(x).any():
         return np.asarray(np.nan, x.dtype)
     return np.sort(x, axis=None)[(x.size - 1) // 2]
@@ -404,14 +402,11 @@ def median(x):
 
 def median_along(x, dim, keepdim):
     """(the lower of the middle elements along a dimension, where it stands)."""
-    truth_refused(x, "\"median_out\" not implemented for 'Bool'", NotImplementedError)
     return in_order(x, (x.shape[dim] - 1) // 2 if x.ndim else 0, dim, keepdim)
 
 
 def kthvalue(x, k, dim, keepdim):
     """(the k-th smallest element along a dimension, where it stands)."""
-    if x.ndim:
-        truth_refused(x, "\"kthvalue_cpu\" not implemented for 'Bool'", NotImplementedError)
     return in_order(x, k - 1, dim, keepdim)
 
 

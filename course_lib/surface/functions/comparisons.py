@@ -114,8 +114,6 @@ def bitwise(name, function):
         kernels.sizes_of_both(x, y)
         if x.dtype.kind == "f":
             raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'')
-        if name in ("lshift", "rshift"):
-            kernels.truth_refused(x, f"\"{name}_cpu\" not implemented for 'Bool'", NotImplementedError)
         return without_gradient(function(x, y))
 
     operation.__name__ = name

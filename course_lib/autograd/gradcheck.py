@@ -6,17 +6,14 @@ A column of the numerical Jacobian comes from calling the function twice, with o
 eps. A column of the analytical one comes from one backward pass, started with a single 1.
 """
 
-import sys
-import types
 import warnings
 
 import numpy as np
 
 from course_lib.arrays import errors
-from course_lib.engine.function import Function
+from course_lib.engine.backward import grad
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
-from course_lib.surface.functions import allclose
 
 
 class GradcheckError(RuntimeError):
@@ -68,38 +65,30 @@ def gradgradcheck(
     raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False,
     check_batched_grad=False, check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False, masked=False,
 ):
-    """gradcheck of the gradient: as a function of the inputs and of grad_outputs (random unless given)."""
-    from course_lib.autograd import grad
+    """gradcheck of the gradient: as a function of the inputs and of grad_outputs (random unless given).
 
+    fast_mode and gen_non_contig_grad_outputs change nothing here.
+    """
     refuse(check_fwd_over_rev=check_fwd_over_rev, check_batched_grad=check_batched_grad)
     if not check_rev_over_rev:
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     inputs = as_tuple(inputs)
     if grad_outputs is None:
         outputs = differentiable(func(*inputs))
-        given = tuple(vectors_like(o.detach(), gen_non_contig_grad_outputs) for o in outputs)
+        given = tuple((creation.rand(o.shape, dtype=o.dtype) * 2 - 1).requires_grad_() for o in outputs)
     else:
         given = as_tuple(grad_outputs)
-    count = len(given)
 
     def gradient(*args):
-        own, vectors = args[: len(args) - count], args[len(args) - count :]
-        wanted = [x for x in own if isinstance(x, Tensor) and x.requires_grad]
-        grads = grad(differentiable(func(*own)), wanted, vectors, create_graph=True, allow_unused=True)
+        own, vectors = args[: len(inputs)], args[len(inputs) :]
+        tensors = [x for _, x in wanted(own)]
+        grads = grad(differentiable(func(*own)), tensors, vectors, create_graph=True, allow_unused=True)
         return tuple(g for g in grads if g is not None)
 
     return gradcheck(
         gradient, inputs + given, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
     )
-
-
-def vectors_like(output, between):
-    """Random numbers from -1 to 1 in the shape of an output; `between` others in memory, if it has several elements."""
-    between = between and output.numel() > 1
-    sizes = (*output.shape[:-1], 2 * output.shape[-1]) if between else tuple(output.shape)
-    drawn = creation.rand(size=sizes, dtype=output.dtype) * 2 - 1
-    return (drawn[..., 1::2] if between else drawn).requires_grad_()
 
 
 # --- the parts ---------------------------------------------------------------------------------------------
@@ -155,27 +144,14 @@ def numerical_jacobians(outputs_of, x, eps):
         memory[place] = before - eps
         below = [o.detach().clone() for o in outputs_of()]
         memory[place] = before
-        rows.append([quotient(a, b, eps, place) for a, b in zip(above, below, strict=True)])
+        rows.append([((a - b) / (2 * eps)).reshape(-1) for a, b in zip(above, below, strict=True)])
     if not rows:  # an input without elements
         return [creation.tensor(np.zeros((0, o.numel()))) for o in outputs_of()]
     return [creation.tensor(np.array([r.numpy() for r in column])) for column in zip(*rows, strict=True)]
 
 
-def quotient(above, below, eps, place):
-    """A difference quotient; AssertionError when an output takes another form with its input's value."""
-    for form in ("shape", "dtype"):
-        if getattr(above, form) != getattr(below, form):
-            raise AssertionError(
-                f"Expected `func` to return outputs with the same {form} when inputs are perturbed on index {place} by "
-                f"{eps}, but got: {form}s {getattr(below, form)} and {getattr(above, form)}."
-            )
-    return ((above - below) / (2 * eps)).reshape(-1)
-
-
 def analytical_jacobian(output, inputs):
     """For each input the matrix (elements of the input, elements of the output), one backward pass a column."""
-    from course_lib.autograd import grad
-
     columns = [np.zeros((x.numel(), output.numel()), x.detach().numpy().dtype) for x in inputs]
     for number in range(output.numel()):
         start = np.zeros(output.numel(), output.detach().numpy().dtype)
@@ -196,7 +172,7 @@ def compare(func, inputs, outputs, eps, atol, rtol, nondet_tol):
     for o, output in enumerate(outputs):
         first, again = analytical_jacobian(output, tensors), analytical_jacobian(output, tensors)
         for a, n, position in zip(first, (column[o] for column in numerical), positions, strict=True):
-            if a.numel() and not allclose(*same_type(a, n), rtol, atol):
+            if not np.allclose(a.numpy(), n.numpy(), rtol, atol):
                 raise GradcheckError(
                     f"Jacobian mismatch for output {o} with respect to input {position},\nnumerical:{n}\n"
                     f"analytical:{a}\n"
@@ -209,28 +185,19 @@ def compare(func, inputs, outputs, eps, atol, rtol, nondet_tol):
             )
 
 
-def same_type(a, b):
-    """Both in the wider of their two types."""
-    return (a, b) if a.dtype is b.dtype else (a.double(), b.double())
-
-
 def check_zero(func, inputs, eps):
     """A function without differentiable outputs must not depend on its inputs."""
+
+    def floats():
+        return [o for o in as_tuple(func(*inputs)) if o.is_floating_point()]
+
     for _, x in wanted(inputs):
-        floats = [o for o in as_tuple(func(*inputs)) if o.is_floating_point()]
-        if floats and any(
-            bool((j != 0).any())
-            for j in numerical_jacobians(
-                lambda: [o for o in as_tuple(func(*inputs)) if o.is_floating_point()], x, eps
-            )
-        ):
+        if floats() and any(bool((j != 0).any()) for j in numerical_jacobians(floats, x, eps)):
             raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
 def check_multiplies(outputs, inputs):
     """With zeros coming in, zeros of the right shape and type must go out."""
-    from course_lib.autograd import grad
-
     tensors = [x for _, x in wanted(inputs)]
     zeros = [creation.zeros_like(o.detach()) for o in outputs]
     grads = grad(outputs, tensors, zeros, allow_unused=True)
@@ -245,65 +212,28 @@ def check_multiplies(outputs, inputs):
             raise GradcheckError("grad is incorrect size")
 
 
-class UndefinedGrad(Function):
-    """The identity, whose backward passes nothing on at all: the gradient before it is undefined, not zero."""
-
-    @staticmethod
-    def forward(ctx, *tensors):
-        return tuple(t.clone() for t in tensors)
-
-    @staticmethod
-    def backward(ctx, *grads):
-        return (None,) * len(grads)
-
-
 def check_undefined(func, inputs, count):
     """A backward must cope with gradients that are undefined: all of them, and each one by itself."""
-    check_without(func, inputs, range(count))
-    if count > 1:
-        for i in range(count):
-            check_without(func, inputs, [i])
+    for undefined in [range(count), *([i] for i in range(count) if count > 1)]:
+        check_without(func, inputs, undefined)
 
 
 def check_without(func, inputs, undefined):
     """GradcheckError unless undefined gradients for these outputs, and zeros for the others, give zeros or nothing."""
-    from course_lib.autograd import grad
+    from course_lib.autograd.function import UndefinedGrad  # read late, as Function is
 
     tensors, outputs = [x for _, x in wanted(inputs)], list(differentiable(func(*inputs)))
-    replaced = UndefinedGrad.apply(*[outputs[i] for i in undefined])
-    for i, output in zip(undefined, replaced, strict=True):
-        outputs[i] = output
+    for i in undefined:
+        outputs[i] = UndefinedGrad.apply(outputs[i])
     zeros = [creation.zeros_like(o.detach()) for o in outputs]
     try:
         grads = grad(outputs, tensors, zeros, allow_unused=True)
     except RuntimeError as error:
-        raise undefined_error("Expected backward function to handle undefined output grads. ") from error
+        raise GradcheckError(f"Expected backward function to handle undefined output grads. {UNDEFINED}") from error
     if any(g is not None and bool((g != 0).any()) for g in grads):
-        raise undefined_error(
-            "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+        raise GradcheckError(
+            "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + UNDEFINED
         )
 
 
-def undefined_error(what):
-    """The GradcheckError of a backward that cannot do without a gradient; a warning says how to leave out the check."""
-    warnings.warn(
-        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may "
-        "break existing callers of this function. If this is true for you, you can call this function with "
-        '"check_undefined_grad=False" to disable the feature',
-        stacklevel=4,
-    )
-    return GradcheckError(
-        what + 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-    )
-
-
-class _CallableModule(types.ModuleType):
-    """`import course_lib.autograd.gradcheck` puts this module where `autograd.gradcheck` is the function.
-
-    PyTorch reads both when it is imported, the function last; here the module is read later, so it can be called, too.
-    """
-
-    __call__ = staticmethod(gradcheck)
-
-
-sys.modules[__name__].__class__ = _CallableModule
+UNDEFINED = "Pass check_undefined_grad=False to leave out this check."

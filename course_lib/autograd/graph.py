@@ -1,17 +1,20 @@
-"""torch.autograd.graph: nodes, edges, hooks on saved tensors, and writing to the version counter.
+"""torch.autograd.graph: edges, the version counter; hooks on saved tensors, one hook for several, mutation.
 
 PyTorch: torch/autograd/graph.py.
 """
 
+import threading
+import weakref
 from collections.abc import Iterable
+from contextlib import ContextDecorator, contextmanager
 from typing import NamedTuple
 
-from course_lib.engine.function import FunctionCtx
+from course_lib.arrays import messages
 from course_lib.engine.grad_mode import state
 from course_lib.engine.graph import AccumulateGrad, Node, RemovableHandle, public_edge
 from course_lib.engine.tensor import Tensor
 from course_lib.engine.views import count_write, gradient_edge
-from course_lib.surface.left_out import missing
+from course_lib.surface.left_out import doors
 
 
 class _Edge(NamedTuple):
@@ -34,33 +37,26 @@ class GradientEdge(_Edge):
         edge.form = None
         if type(node) is AccumulateGrad:
             edge.form = node.variable.array.shape, node.variable.array.dtype
-        elif isinstance(node, FunctionCtx):
+        elif hasattr(node, "_output_forms"):  # the node of a Function
             edge.form = node._output_forms[output_nr]
         return edge
 
 
 def get_gradient_edge(tensor):
-    """The gradient edge of a tensor; RuntimeError when it does not require grad."""
+    """The gradient edge of a tensor; RuntimeError when it does not require grad, AttributeError in inference mode."""
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    edge = visible_edge(tensor)
+    if tensor.grad_fn is None and (state.inference or tensor.is_inference()):
+        # PyTorch asks a view of the leaf for its node, and inference mode records no view
+        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
+    edge = gradient_edge(tensor)
     if not edge:
         raise AssertionError("Expected gradient function to be set")
     found = GradientEdge(*public_edge(edge))
     found.form = tensor.array.shape, tensor.array.dtype
     return found
-
-
-def visible_edge(tensor):
-    """Where a gradient for the tensor goes. PyTorch asks a view of a leaf for it, which inference mode does not record.
-
-    AttributeError for a leaf there, and for one that was made there.
-    """
-    if tensor.grad_fn is None and (state.inference or tensor.is_inference()):
-        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
-    return gradient_edge(tensor)
 
 
 def increment_version(tensor):
@@ -73,22 +69,214 @@ def increment_version(tensor):
         count_write(t)
 
 
-_TOOLS = (
-    "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "register_multi_grad_hook", "save_on_cpu",
-    "saved_tensors_hooks",
-)  # fmt: skip
-__all__ = ["GradientEdge", "Node", "RemovableHandle", "get_gradient_edge", "increment_version", *_TOOLS]
+# --- hooks on saved tensors, for everything recorded inside a block ----------------------------------------
 
 
-def __getattr__(name):
-    """The tools are read when first asked for: an import of course_lib is 3 % quicker."""
-    if name not in _TOOLS:
-        raise missing("torch.autograd.graph", name)
-    from course_lib.autograd import graph_tools
+class saved_tensors_hooks:
+    """Inside the block every tensor a node keeps goes through `pack`; its backward gets what `unpack` returns."""
 
-    globals().update((tool, getattr(graph_tools, tool)) for tool in _TOOLS)
-    return globals()[name]
+    def __init__(self, pack_hook, unpack_hook):
+        self.pair = pack_hook, unpack_hook
+
+    def __enter__(self):
+        if state.saved_tensor_hooks_disabled is not None:
+            raise RuntimeError(state.saved_tensor_hooks_disabled)
+        if not all(callable(hook) for hook in self.pair):
+            raise TypeError("_push_saved_tensors_default_hooks" + messages.NO_PAIR_OF_HOOKS)
+        state.saved_tensor_hooks.append(self.pair)
+        state.update()
+
+    def __exit__(self, *error):
+        state.saved_tensor_hooks.pop()
+        state.update()
 
 
-def __dir__():
-    return sorted(__all__)
+class disable_saved_tensors_hooks(ContextDecorator):
+    """Opening a saved_tensors_hooks block inside this one is a RuntimeError with the given message."""
+
+    def __init__(self, error_message):
+        self.message = error_message
+
+    def __enter__(self):
+        self.previous = state.saved_tensor_hooks_disabled
+        if state.saved_tensor_hooks:
+            raise RuntimeError(self.message)
+        state.saved_tensor_hooks_disabled = self.message
+
+    def __exit__(self, *error):
+        state.saved_tensor_hooks_disabled = self.previous
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep what nodes save in the CPU's memory: all is there already, so nothing moves, but no version is checked."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        super().__init__(lambda tensor: tensor, lambda packed: packed)
+
+
+# --- one hook for several tensors --------------------------------------------------------------------------
+
+
+class _MultiHandle:
+    """What register_multi_grad_hook returns: `remove()` takes all of its hooks away."""
+
+    def __init__(self, handles):
+        self.handles = tuple(handles)
+
+    def remove(self):
+        """Take the hooks away."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()
+
+
+def node_of(tensor):
+    """The node that a tensor's gradient arrives at."""
+    if not tensor.requires_grad:
+        raise AssertionError("Expected gradient function to be set")
+    return get_gradient_edge(tensor).node
+
+
+def nodes_in(task):
+    """All nodes that a backward pass will run, or catch a gradient at."""
+    roots = [node for node, _ in task.root.next_functions]
+    if len(roots) == 1:  # PyTorch begins with a single root itself, and does not count it among the nodes it will run
+        roots = [node for node, _ in roots[0].next_functions]
+    found, queue = set(), roots
+    while queue:
+        node = queue.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            queue += [following for following, _ in node.next_functions]
+    return {node for node in found if not task.skips(node)}
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Call fn once a backward pass, with the gradients of several tensors.
+
+    mode "all": fn(list of gradients), when all that this pass will compute are there; None for the others.
+    mode "any": fn(gradient), at the first. The hook does not change gradients.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    tensors = list(tensors)
+    if mode == "any":
+        tensors = [tensor for tensor in tensors if tensor.requires_grad]
+    # held here, so that a leaf's node and its hooks live on
+    nodes = [node_of(tensor) for tensor in tensors if mode == "all"]
+    passes, lock = weakref.WeakKeyDictionary(), threading.Lock()
+
+    def collect(position, grad):
+        with lock:
+            if state.task not in passes:
+                running = nodes_in(state.task)
+                caught = running & set(state.task.captures or ())
+                if any(type(node) is AccumulateGrad and node in caught for node in nodes):
+                    raise RuntimeError(
+                        "A leaf node was passed to _will_engine_execute_node but we are currently running "
+                        "autograd.grad(). This is currently not supported."
+                    )
+                passes[state.task] = [sum(node in running for node in nodes), [None] * len(nodes)]
+            entry = passes[state.task]
+            entry[0] -= 1
+            entry[1][position] = grad
+            complete = entry[0] == 0
+            if complete:
+                del passes[state.task]
+        if complete:
+            fn(entry[1])
+
+    def first(position, grad):
+        with lock:
+            seen = passes.get(state.task, False)
+            passes[state.task] = True
+        if not seen:
+            fn(grad)
+
+    receive = collect if mode == "all" else first
+    return _MultiHandle(
+        tensor.register_hook(lambda grad, position=position: receive(position, grad))
+        for position, tensor in enumerate(tensors)
+    )
+
+
+class _Handle:
+    """Stands in nodes for one tensor at one version, which the context keeps."""
+
+    __slots__ = ("tensor", "version", "place", "copy", "__weakref__")
+
+    def __init__(self, tensor):
+        self.tensor, self.version, self.place = tensor, tensor._version, tensor.data_ptr()
+        self.copy = tensor.detach().clone()
+
+    def was_written(self):
+        """True when somebody wrote to the memory, counted or not. Other memory (`.data =`) is no write."""
+        if self.tensor._version != self.version:
+            return True
+        return self.tensor.data_ptr() == self.place and not same_bytes(self.tensor, self.copy)
+
+
+def same_bytes(tensor, copy):
+    """True for tensors of the same shape, type and values; a NaN is like a NaN."""
+    a, b = tensor.array, copy.array
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+class _AllowMutationOnSavedContext:
+    """What the block keeps: tensors that are as they were saved, and copies of those that were overwritten since."""
+
+    def __init__(self):
+        self.handles = weakref.WeakValueDictionary()  # (tensor, version) -> its handle, while a node keeps it
+        self.kept = weakref.WeakSet()
+
+    def pack(self, tensor):
+        """Keep a tensor here, and only a handle to it in the node."""
+        key = id(tensor), tensor.data_ptr(), tensor._version
+        handle = self.handles.get(key)
+        if handle is None:
+            handle = self.handles[key] = _Handle(tensor)
+            self.kept.add(handle)
+        return handle
+
+    def unpack(self, handle):
+        """The tensor, or the copy if it was overwritten; AssertionError once the block has ended."""
+        if handle not in self.kept:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+                "in which the graph was originally recorded."
+            )
+        return handle.copy if handle.was_written() else handle.tensor
+
+
+_open = threading.local()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors():
+    """Inside the block, saved tensors may be overwritten: backward uses a copy of each that was.
+
+    PyTorch copies a tensor when it is overwritten, we when it is saved; what was not overwritten keeps its history, for
+    second derivatives. Backward must run inside the same block: AssertionError outside.
+    """
+    context = _AllowMutationOnSavedContext()
+    with saved_tensors_hooks(context.pack, context.unpack):
+        if getattr(_open, "context", None) is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        _open.context = context
+        try:
+            yield context
+        finally:
+            _open.context = None
+            context.kept.clear()
+
+
+__all__ = [
+    "GradientEdge", "Node", "RemovableHandle", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
+    "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]  # fmt: skip
+__getattr__, __dir__ = doors("torch.autograd.graph", __all__)

@@ -45,6 +45,21 @@ INSTEAD = {
         "storage": "Use untyped_storage().",
     },
 }
+SAME = dict(
+    absolute="abs", arccos="acos", arcsin="asin", arctan="atan", arctan2="atan2", clip="clamp", concat="cat",
+    concatenate="cat", divide="div", greater="gt", greater_equal="ge", less="lt", less_equal="le", moveaxis="movedim",
+    multiply="mul", negative="neg", not_equal="ne", row_stack="vstack", subtract="sub", swapdims="swapaxes",
+)  # fmt: skip
+IN_TORCH = "get_rng_state initial_seed manual_seed seed set_rng_state".split()  # PyTorch has them in torch.random, too
+
+
+def other_spelling(module, name):
+    """The name that is here and does the same, or None: torch.mul for torch.multiply."""
+    if module == "torch.random" and name in IN_TORCH:
+        return f"torch.{name}"
+    ending = "_" if module == "torch.Tensor" and name.endswith("_") else ""
+    same = SAME.get(name.removesuffix(ending))
+    return None if same is None or same + ending in left_out(module) else f"{module}.{same}{ending}"
 
 
 def read_sections(path):
@@ -100,6 +115,8 @@ def missing(module, name):
     if instead := INSTEAD.get(module, {}).get(name):
         return NameLeftOut(str(not_supported(f"{module}.{name}", instead)))
     if name in NOT_NEEDED.get(module, []):
+        if same := other_spelling(module, name):
+            return NameLeftOut(f"course_lib has {module}.{name} under one name only. Write {same}, which is the same.")
         return NameLeftOut(
             f"{module}.{name} is {what_it_is(module, name)} of PyTorch's, and this course leaves it to PyTorch: change "
             "`import course_lib as torch` to `import torch`, and the cell runs there."

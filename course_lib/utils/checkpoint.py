@@ -13,6 +13,7 @@ import weakref
 
 from course_lib.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from course_lib.autograd.graph import saved_tensors_hooks
+from course_lib.engine.backward import backward
 from course_lib.engine.function import Function
 from course_lib.engine.grad_mode import state
 from course_lib.engine.graph import Node
@@ -46,16 +47,7 @@ def checkpoint(
     history only if a tensor among the arguments requires grad. preserve_rng_state gives both runs the same random
     numbers. With debug=True a CheckpointError tells which operations both runs recorded; nothing is printed otherwise.
     """
-    if use_reentrant is None:
-        warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
-            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is "
-            "recommended, but if "
-            "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to "
-            "docs for more "
-            "details on the differences between the two variants.", stacklevel=2,
-        )
-        use_reentrant = True
+    use_reentrant = said_or_true(use_reentrant)
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
@@ -81,23 +73,23 @@ def checkpoint(
     return segment.first_run(args)
 
 
-def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+def said_or_true(use_reentrant):
+    """What the caller said, or True and a warning."""
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
+            "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+            "more details on the differences between the two variants.", stacklevel=3,
+        )
+    return use_reentrant is None or use_reentrant
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, *, preserve_rng_state=True):
     """A chain of modules in so many pieces of equal length, all but the last checkpointed."""
     from course_lib.nn.containers import Sequential
 
-    if use_reentrant is None:
-        warnings.warn(
-            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In "
-            "version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
-            "recommended, "
-            "but if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer "
-            "to docs for "
-            "more details on the differences between the two variants.", stacklevel=2,
-        )
-        use_reentrant = True
-    preserve_rng_state = kwargs.pop("preserve_rng_state", True)
-    if kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    use_reentrant = said_or_true(use_reentrant)
     if isinstance(functions, Sequential):
         functions = list(functions.children())
     length = len(functions) // segments
@@ -175,19 +167,13 @@ class Segment:
         self.random_state = random_state() if preserve_rng_state else None
         self.forms = []  # of each saved tensor: shape, type, device
         self.places = []  # a weak reference to the place of each: it dies with its node
-        self.finished = False  # the first run has ended; a backward pass may begin before
-        self.may_differ = False  # a second run has overtaken the first, and so cannot be compared with it
         self.runs = weakref.WeakKeyDictionary()  # backward pass -> its _Run
         self.log = None  # with debug=True: the OperationLog
 
     def first_run(self, args):
         """Run the function; its nodes keep places instead of tensors."""
         with saved_tensors_hooks(self.pack, self.unpack), self.first_context:
-            result = self.function(*args, **self.kwargs)
-            self.finished = True
-        if not self.finished:
-            raise RuntimeError(SUPPRESSED)
-        return result
+            return self.function(*args, **self.kwargs)
 
     @staticmethod
     def keep(arg):
@@ -261,15 +247,10 @@ class Segment:
         number = run.count
         run.count += 1
         if number >= len(self.places):
-            if self.early_stop:  # the function caught what was to end it
-                raise AssertionError("Unexpected state: target_frame.early_stop is set")
-            if self.finished:
-                raise CheckpointError(
-                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
-                    f"original forward pass.\n\n{HINT}"
-                )
-            self.may_differ = True
-            return
+            raise CheckpointError(
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
+                f"original forward pass.\n\n{HINT}"
+            )
         if self.places[number]() is not None:
             run.caught[number] = tensor
         if self.early_stop and run.count == len(self.places):
@@ -277,8 +258,6 @@ class Segment:
 
     def check(self, run):
         """CheckpointError unless the second run saved as many tensors as the first, of the same forms."""
-        if self.may_differ:
-            return
         if len(self.places) != run.count:
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
@@ -304,10 +283,6 @@ UNPACKED_TWICE = (
     "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
     "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details "
     "on your use case."
-)
-SUPPRESSED = (
-    "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the "
-    "checkpointed forward. This is not supported because checkpoint cannot return a value for a failed forward."
 )
 HINT = (
     "Tip: the checkpointed function must do the same thing both times. Look for a branch on something that "
@@ -341,8 +316,6 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        from course_lib.autograd import backward
-
         if state.task is not None and state.task.needed is not None:
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "

@@ -3,11 +3,9 @@
 PyTorch: torch/utils/data (dataset.py, sampler.py, dataloader.py, _utils/collate.py, _utils/fetch.py).
 """
 
-import copy
 import itertools
 import math
-import warnings
-from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from course_lib.arrays.dtypes import float64
 from course_lib.arrays.errors import not_supported
@@ -55,13 +53,6 @@ class Subset(Dataset):
 
     def __init__(self, dataset, indices):
         self.dataset, self.indices = dataset, indices
-        if type(self).__getitem__ is not Subset.__getitem__ and type(self).__getitems__ is Subset.__getitems__:
-            raise NotImplementedError(
-                f"{type(self).__name__} overrides __getitem__ but not __getitems__. When subclassing Subset and "
-                "overriding __getitem__, you must also override __getitems__ to ensure DataLoader works correctly with "
-                "your custom logic. A simple implementation:\n\ndef __getitems__(self, indices):\n    return "
-                "[self.__getitem__(idx) for idx in indices]"
-            )
 
     def __getitem__(self, index):
         if isinstance(index, list):
@@ -85,17 +76,10 @@ def random_split(dataset, lengths, generator=None):
     """Subsets of the given lengths (or fractions that sum to 1), chosen at random without overlap."""
     lengths = list(lengths)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
-        for number, fraction in enumerate(lengths):
-            if not 0 <= fraction <= 1:
-                raise ValueError(f"Fraction at index {number} is not between 0 and 1")
         counts = [math.floor(len(dataset) * fraction) for fraction in lengths]
         for place in range(len(dataset) - sum(counts)):
             counts[place % len(counts)] += 1
         lengths = counts
-        for number in (number for number, length in enumerate(lengths) if length == 0):
-            warnings.warn(
-                f"Length of split at index {number} is 0. This might result in an empty dataset.", stacklevel=2
-            )
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = creation.randperm(sum(lengths), generator=generator).tolist()
@@ -126,14 +110,15 @@ class SequentialSampler(_Sampler):
         return len(self.data_source)
 
 
-def source_for_one_pass(generator):
-    """The source of a pass: the given one, or one of its own, begun with a number from the shared one."""
-    return generator or Generator().manual_seed(a_seed())
-
-
 def a_seed(generator=None):
     """A number to begin other sources with."""
     return creation.randint(0, 2**63, (), generator=generator).item()
+
+
+def check_positive(name, value):
+    """ValueError unless a number of samples is a whole number above 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
 
 
 class RandomSampler(_Sampler):
@@ -142,12 +127,7 @@ class RandomSampler(_Sampler):
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         self.data_source, self.replacement, self._num_samples = data_source, replacement, num_samples
         self.generator = generator
-        if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
-        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
-            raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={self.num_samples}"
-            )
+        check_positive("num_samples", self.num_samples)
 
     @property
     def num_samples(self):
@@ -155,7 +135,7 @@ class RandomSampler(_Sampler):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
-        count, source = len(self.data_source), source_for_one_pass(self.generator)
+        count, source = len(self.data_source), self.generator or Generator().manual_seed(a_seed())
         if self.replacement:
             for _ in range(self.num_samples // 32):
                 yield from creation.randint(0, count, (32,), generator=source).tolist()
@@ -173,10 +153,7 @@ class WeightedRandomSampler(_Sampler):
     """Numbers drawn with the given chances: num_samples of them, with or without putting each back."""
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
-        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
-        if not isinstance(replacement, bool):
-            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        check_positive("num_samples", num_samples)
         self.weights = creation.as_tensor(weights, dtype=float64)
         if self.weights.dim() != 1:
             raise ValueError(
@@ -196,10 +173,7 @@ class BatchSampler(_Sampler):
     """Lists of the numbers that another sampler gives, so many at a time."""
 
     def __init__(self, sampler, batch_size, drop_last):
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
-        if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        check_positive("batch_size", batch_size)
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self):
@@ -211,13 +185,6 @@ class BatchSampler(_Sampler):
     def __len__(self):
         samples = len(self.sampler)
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
-
-
-class Endless(_Sampler):
-    """The sampler of a dataset that is only iterated over: nobody looks at its numbers."""
-
-    def __iter__(self):
-        return itertools.repeat(None)
 
 
 # --- batches -----------------------------------------------------------------------------------------------
@@ -239,14 +206,13 @@ def default_collate(batch):
             raise TypeError(f"{NO_BATCH}{first.dtype}")
         return stack([creation.as_tensor(sample) for sample in batch], 0)
     if isinstance(first, Mapping):
-        found = {key: default_collate([sample[key] for sample in batch]) for key in first}
-        return like_mapping(first, found)
+        return {key: default_collate([sample[key] for sample in batch]) for key in first}
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(default_collate(column) for column in zip(*batch, strict=False)))
+        return type(first)(*(default_collate(column) for column in zip(*batch, strict=True)))
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        return like_sequence(first, [default_collate(column) for column in zip(*batch, strict=False)])
+        return [default_collate(column) for column in zip(*batch, strict=True)]
     raise TypeError(f"{NO_BATCH}{type(first)}")
 
 
@@ -260,39 +226,12 @@ def _default_convert(data):
     if hasattr(data, "__array__"):
         return data if data.dtype.kind in "SUO" else creation.as_tensor(data)
     if isinstance(data, Mapping):
-        return like_mapping(data, {key: _default_convert(data[key]) for key in data})
+        return {key: _default_convert(data[key]) for key in data}
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*(_default_convert(value) for value in data))
     if isinstance(data, Sequence):
-        return like_sequence(data, [_default_convert(value) for value in data])
+        return [_default_convert(value) for value in data]
     return data
-
-
-def like_mapping(example, found):
-    """New values in a mapping of the example's kind, as far as it can be made."""
-    try:
-        if not isinstance(example, MutableMapping):
-            return type(example)(found)
-        result = copy.copy(example)
-        result.update(found)
-        return result
-    except TypeError:
-        return found
-
-
-def like_sequence(example, found):
-    """New values in a sequence of the example's kind, as far as it can be made; for a tuple a list."""
-    try:
-        if isinstance(example, tuple):
-            return found
-        if not isinstance(example, MutableSequence):
-            return type(example)(found)
-        result = copy.copy(example)
-        for number, value in enumerate(found):
-            result[number] = value
-        return result
-    except TypeError:
-        return found
 
 
 class DataLoader:
@@ -306,13 +245,12 @@ class DataLoader:
         pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None,
         generator=None, *, prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True,
     ):
-        check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
-        self.dataset, self.num_workers, self.timeout = dataset, num_workers, timeout
-        self.prefetch_factor, self.persistent_workers, self.generator = prefetch_factor, persistent_workers, generator
-        self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
-        self.worker_init_fn, self.multiprocessing_context = worker_init_fn, multiprocessing_context
-        iterated = isinstance(dataset, IterableDataset)
-        if iterated:
+        if num_workers:
+            raise not_supported("DataLoader with num_workers > 0", "Leave num_workers at 0.")
+        self.dataset, self.num_workers, self.timeout, self.pin_memory = dataset, num_workers, timeout, pin_memory
+        self.generator, self.batch_size, self.drop_last = generator, batch_size, drop_last
+        self.iterated = isinstance(dataset, IterableDataset)
+        if self.iterated:
             for name, value in dict(shuffle=shuffle or None, sampler=sampler, batch_sampler=batch_sampler).items():
                 if value is not None:
                     raise ValueError(
@@ -325,103 +263,39 @@ class DataLoader:
                 raise ValueError(
                     "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
                 )
-            batch_size = None
+            self.batch_size = None
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
-        if sampler is None:
-            sampler = Endless() if iterated else SequentialSampler(dataset)
-            if shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
-        if batch_size is not None:
+        if sampler is None and not self.iterated:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if self.batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.collate_fn = collate_fn or (_default_convert if batch_sampler is None else default_collate)
-        self._length_was_asked = None
-
-    def __setattr__(self, name, value):
-        if name in FIXED and "_length_was_asked" in self.__dict__:
-            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
-        super().__setattr__(name, value)
 
     def __len__(self):
-        if not isinstance(self.dataset, IterableDataset):
+        if not self.iterated:
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        self._length_was_asked = length = len(self.dataset)
+        length = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
 
     def __iter__(self):
-        return LoaderIterator(self)
+        a_seed(self.generator)  # PyTorch draws one for worker processes; so the numbers after it are the same
+        return map(self.collate_fn, self.fetched())
 
-
-FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
-
-
-def check_workers(num_workers, timeout, prefetch_factor, persistent_workers):
-    """ValueError for what makes no sense; NotSupportedError for loading in other processes."""
-    if num_workers < 0:
-        raise ValueError(
-            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-        )
-    if timeout < 0:
-        raise ValueError("timeout option should be non-negative")
-    if num_workers:
-        raise not_supported("DataLoader with num_workers > 0", "Leave num_workers at 0.")
-    if prefetch_factor is not None:
-        raise ValueError(
-            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-            "multiprocessing, otherwise set prefetch_factor to None."
-        )
-    if persistent_workers:
-        raise ValueError("persistent_workers option needs num_workers > 0")
-
-
-class LoaderIterator:
-    """One pass over a loader's batches."""
-
-    def __init__(self, loader):
-        if loader.pin_memory:
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
-                "used.", stacklevel=3,
-            )
-        if loader.timeout:
-            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self.loader, self.given, self.length_was_asked = loader, 0, loader._length_was_asked
-        self.numbers = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
-        self.places = iter(self.numbers)
-        a_seed(loader.generator)  # PyTorch draws one for worker processes; so the numbers after it are the same
-        self.samples = iter(loader.dataset) if isinstance(loader.dataset, IterableDataset) else None
-
-    def __iter__(self):
-        return self
-
-    def __len__(self):
-        return len(self.numbers)
-
-    def __next__(self):
-        batch = self.loader.collate_fn(self.fetch(next(self.places)))
-        self.given += 1
-        if self.length_was_asked is not None and self.given > self.length_was_asked:
-            warnings.warn(
-                f"Length of IterableDataset {self.loader.dataset} was reported to be {self.length_was_asked}(when "
-                f"accessing len(dataloader)), but {self.given} samples have been fetched. ", stacklevel=2,
-            )
-        return batch
-
-    def fetch(self, place):
-        """The samples of one batch, or one sample; StopIteration when a dataset that is iterated over ends."""
-        dataset, batched = self.loader.dataset, self.loader.batch_sampler is not None
-        if self.samples is None:
-            return samples_of(dataset, place) if batched else dataset[place]
-        if not batched:
-            return next(self.samples)
-        samples = list(itertools.islice(self.samples, len(place)))
-        if not samples or self.loader.drop_last and len(samples) < len(place):
-            raise StopIteration
-        return samples
+    def fetched(self):
+        """The samples of each batch, or the samples one by one."""
+        if not self.iterated:
+            if self.batch_sampler is None:
+                return (self.dataset[place] for place in self.sampler)
+            return (samples_of(self.dataset, places) for places in self.batch_sampler)
+        if self.batch_size is None:
+            return iter(self.dataset)
+        samples = iter(self.dataset)
+        batches = iter(lambda: list(itertools.islice(samples, self.batch_size)), [])
+        return (batch for batch in batches if len(batch) == self.batch_size or not self.drop_last)
 
 
 __all__ = """

@@ -255,22 +255,3 @@ def test_debug_says_nothing_when_both_runs_agree(torch, capsys):
     assert "Mul" not in capsys.readouterr().out
     with pytest.raises(ValueError, match="debug=True is incompatible with non-default context_fn"):
         tools.checkpoint(wave, x, use_reentrant=False, debug=True, context_fn=lambda: (None, None))
-
-
-def test_a_context_may_not_swallow_an_error_of_the_first_run(torch):
-    """There is no result to return then: RuntimeError."""
-
-    class Swallow:
-        def __enter__(self):
-            pass
-
-        def __exit__(self, *error):
-            return True
-
-    def broken(t):
-        raise ValueError("broken")
-
-    with pytest.raises(RuntimeError, match="context_fn suppressed an exception"):
-        torch.utils.checkpoint.checkpoint(
-            broken, leaf(torch), use_reentrant=False, context_fn=lambda: (Swallow(), Swallow())
-        )

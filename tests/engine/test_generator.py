@@ -102,7 +102,6 @@ def test_weighted_samples(torch):
     assert sorted(sampler([0.5, 1.0, 2.0], 3, replacement=False)) == [0, 1, 2]
     for wrong, said in [
         (([1.0], 0), "num_samples should be a positive integer value, but got num_samples=0"),
-        (([1.0], 2, 1), "replacement should be a boolean value, but got replacement=1"),
         (([[1.0]], 2), "weights should be a 1d sequence but given weights have shape (1, 1)"),
     ]:
         with pytest.raises(ValueError, match="should be") as error:

@@ -6,15 +6,15 @@ import numpy as np
 from kit import leaf, program, programs, raises, warned
 
 
-def counting(T, count, length=None):
-    """A dataset that is only iterated over, and says its length, right or wrong."""
+def counting(T, count):
+    """A dataset that is only iterated over, and says its length."""
 
     class Counting(T.utils.data.IterableDataset):
         def __iter__(self):
             return iter(range(count))
 
         def __len__(self):
-            return count if length is None else length
+            return count
 
     return Counting()
 
@@ -28,7 +28,7 @@ def random_splits(T):
     seen = []
     for data, lengths in (
         ([1, 2, 3, 4], [1, 2]), ([1, 2, 3], [0.5, 0.5]), (range(106), [0.1, 0.2, 0.3, 0.4]), ([1, 2], [1.1]),
-        ([1, 2], [-0.5, 1.5]), ([1, 2], [0.01, 0.99]), ([1, 2], [0, 2]), ([], [0]),
+        ([1, 2], [0, 2]), ([], [0]),
     ):  # fmt: skip
         kept = []
         error = raises(lambda d=data, n=lengths, k=kept: k.append(warned(lambda: D.random_split(d, n))))
@@ -57,14 +57,10 @@ def datasets_that_hand_out_batches(T):
             asked.append(list(indices))
             return [10 * index for index in indices]
 
-    class Wrong(D.Subset):
-        def __getitem__(self, index):
-            return 0
-
     data = AtOnce()
     loaded = [list(D.DataLoader(d, batch_size=2)) for d in (data, D.Subset(data, [4, 3, 1]))]
     loaded.append(list(D.DataLoader(data, batch_size=None)))
-    return [loaded, asked, raises(lambda: Wrong(data, [0]))]
+    return [loaded, asked]
 
 
 # --- samplers and loaders ----------------------------------------------------------------------------------
@@ -80,9 +76,7 @@ def samplers(T):
         list(batches), len(batches), list(D.BatchSampler(range(7), 3, True)), len(D.BatchSampler(range(7), 3, True)),
         list(D.SequentialSampler("abc")), sorted(D.RandomSampler(range(5))), len(D.RandomSampler(range(5))),
         sorted(several[:3]), sorted(several[3:6]), len(several), len(drawn), {*drawn} <= {0, 1},
-        raises(lambda: D.RandomSampler([])),
-        raises(lambda: D.RandomSampler([1], replacement=1)), raises(lambda: D.BatchSampler([1], True, False)),
-        raises(lambda: D.BatchSampler([1], 2, 0)), raises(lambda: D.TensorDataset()),
+        raises(lambda: D.RandomSampler([])), raises(lambda: D.BatchSampler([1], True, False)),
     ]  # fmt: skip
 
 
@@ -91,15 +85,12 @@ def refused_loaders(T):
     D = T.utils.data
     data = D.TensorDataset(T.arange(4))
     options = [
-        dict(num_workers=-1), dict(timeout=-1), dict(batch_size=1.5), dict(batch_size=True), dict(prefetch_factor=2),
-        dict(batch_size=None, drop_last=True), dict(drop_last=3), dict(persistent_workers=True), dict(timeout=1),
+        dict(batch_size=1.5), dict(batch_size=True), dict(batch_size=None, drop_last=True),
         dict(batch_sampler=[[0]], drop_last=True), dict(batch_sampler=[[0]], shuffle=True), dict(shuffle=3),
     ]  # fmt: skip
     seen = [raises(lambda k=k: len(list(D.DataLoader(data, **k)))) for k in options]
     for k in (dict(shuffle=True), dict(shuffle=False), dict(sampler=3), dict(batch_sampler=3)):
         seen.append(raises(lambda k=k: D.DataLoader(counting(T, 3), **k)))
-    loader = D.DataLoader(data, batch_size=2)
-    seen += [raises(lambda: setattr(loader, "batch_size", 3)), raises(lambda: setattr(loader, "dataset", data))]
     return [*seen, raises(lambda: D.IterableDataset()), raises(lambda: len(D.DataLoader(D.Dataset())))]
 
 
@@ -110,12 +101,10 @@ def what_a_loader_says_of_itself(T):
     loader = D.DataLoader(data, batch_size=2, drop_last=True)
     by_sampler = D.DataLoader(data, batch_sampler=[[0, 1], [4]])
     passing = iter(loader)
-    pinned = D.DataLoader(data, pin_memory=True)
     return [
         [type(s).__name__ for s in (loader.sampler, loader.batch_sampler, D.DataLoader(data, shuffle=True).sampler)],
         loader.num_workers, loader.pin_memory, loader.timeout, loader.collate_fn.__name__, by_sampler.batch_size,
-        len(by_sampler), list(by_sampler), len(passing), iter(passing) is passing, next(passing), list(passing),
-        warned(lambda: next(iter(pinned))),
+        len(by_sampler), list(by_sampler), iter(passing) is passing, next(passing), list(passing),
     ]  # fmt: skip
 
 
@@ -126,9 +115,7 @@ def loaders_of_what_is_only_iterated_over(T):
     for k in (dict(), dict(batch_size=None), dict(batch_size=7), dict(batch_size=7, drop_last=True)):
         loader = D.DataLoader(counting(T, 16), **k)
         seen += [list(loader), len(loader)]
-    too_short = D.DataLoader(counting(T, 4, 2))
-    seen += [len(too_short), [len(text) > 50 for _, text in warned(lambda: list(too_short))[0]]]
-    return [*seen, raises(lambda: len(iter(too_short)))[1]]
+    return seen
 
 
 @program
@@ -136,8 +123,7 @@ def batches_of_all_kinds(T):
     Pair = collections.namedtuple("Pair", "a b")
     seen = []
     for batch in (
-        [Pair(1, 2.0), Pair(3, 4.0)], [collections.OrderedDict(a=1), collections.OrderedDict(a=2)],
-        [range(2), range(2)], [collections.defaultdict(int, a=1)], [np.float32(1), np.float32(2)],
+        [Pair(1, 2.0), Pair(3, 4.0)], [dict(a=1), dict(a=2)], [range(2), range(2)], [np.float32(1), np.float32(2)],
         [np.array(1.5), np.array(2.5)],
         [np.array(["a"])], [((1, 2), 3), ((4, 5), 6)], [[1, 2], [3]], [None], [{1}], [T.ones(1), 1],
     ):  # fmt: skip

@@ -104,7 +104,7 @@ def compiled_for_tensors_later(cls, row):
     return first_call
 
 
-KERNELS = [kernels, fit]  # where formulas find the functions they call; derivatives_nn.py adds its own
+KERNELS = [kernels, fit]  # where formulas find the functions they call; nn/derivatives.py adds its own
 
 
 def kernel(name):

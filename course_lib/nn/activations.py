@@ -1,4 +1,4 @@
-"""Activations as modules: each calls the function of its name in functional.py.
+"""Activations as modules: each calls the function of its name in functional/.
 
 PyTorch: torch/nn/modules/activation.py.
 """
@@ -14,12 +14,10 @@ class _Activation(Module):
 
     def __init__(self, *args, **kwargs):
         super().__init__()
-        unknown = next((name for name in kwargs if name not in self.options), None)
-        if unknown is not None:
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{unknown}'")
-        if len(args) > len(self.options):
-            raise TypeError(f"{type(self).__name__}() takes at most {len(self.options)} arguments, got {len(args)}")
         given = dict(zip(self.options, args, strict=False)) | kwargs
+        if len(args) > len(self.options) or given.keys() - self.options:
+            takes = ", ".join(self.options) or "no arguments"
+            raise TypeError(f"{type(self).__name__}.__init__() takes {takes}; got an unexpected argument")
         for name, default in self.options.items():
             setattr(self, name, given.get(name, default))
 
@@ -28,12 +26,12 @@ class _Activation(Module):
         return type(self).function(input, **{name: getattr(self, name) for name in self.options})
 
     def extra_repr(self):
-        shown = [f"{name}={getattr(self, name)!r}" for name in self.options if name != "inplace"]
-        return ", ".join(shown + (["inplace=True"] if getattr(self, "inplace", False) else []))
+        shown = {name: getattr(self, name) for name in self.options}
+        return ", ".join(f"{name}={value!r}" for name, value in shown.items() if name != "inplace" or value)
 
 
 def activation(name, function, **options):
-    """A module class for one function of functional.py."""
+    """A module class for one function of functional/."""
     made = {"function": staticmethod(function), "options": options, "__doc__": function.__doc__, "__module__": __name__}
     return type(name, (_Activation,), made)
 

@@ -5,8 +5,8 @@ PyTorch: torch/utils/hooks.py (BackwardHook), torch/nn/modules/_functions.py (Ba
 
 import warnings
 
-from course_lib.autograd.grad_mode import is_grad_enabled
 from course_lib.engine.function import Function
+from course_lib.engine.grad_mode import state
 from course_lib.engine.tensor import Tensor
 
 
@@ -21,10 +21,6 @@ class BackwardHookFunction(Function):
     @staticmethod
     def backward(ctx, *grads):
         return grads
-
-
-def as_tuple(value):
-    return value if isinstance(value, tuple) else (value,)
 
 
 class BackwardHook:
@@ -48,24 +44,21 @@ class BackwardHook:
 
     def watch_outputs(self, result):
         """The result, passed through an identity whose backward notes the gradients that arrive."""
-        is_tuple = isinstance(result, tuple)
-        if not is_tuple and not isinstance(result, Tensor):
+        if not isinstance(result, tuple | Tensor):
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
                 f"{type(result)}", stacklevel=4,
             )
-        outputs = as_tuple(result)
+        outputs = result if isinstance(result, tuple) else (result,)
         self.output_count = len(outputs)
         outputs, self.output_places = watch(outputs, self.at_outputs)
-        return outputs if is_tuple else outputs[0]
+        return outputs if isinstance(result, tuple) else outputs[0]
 
     def at_outputs(self, _, grad_output):
-        """Hook of the outputs' node."""
+        """The hook of the outputs' node."""
         grads = spread(self.output_places, grad_output, self.output_count)
         for hook in self.pre_hooks:
-            given = hook(self.module, grads)
-            if given is not None:
-                grads = self.check_length(given, self.output_count, "grad_output", "pre hook")
+            grads = replaced(grads, hook(self.module, grads), "grad_output", "pre hook")
         self.grad_outputs = grads
         if self.input_places is None:
             self.call_without_inputs()
@@ -81,9 +74,8 @@ class BackwardHook:
                 "#torch.nn.Module.register_full_backward_hook "
                 "for more details.", stacklevel=5,
             )
-        grad_inputs = (None,) * self.input_count
         for hook in self.hooks:
-            given = hook(self.module, grad_inputs, self.grad_outputs)
+            given = hook(self.module, (None,) * self.input_count, self.grad_outputs)
             if given is not None and not (isinstance(given, tuple) and all(g is None for g in given)):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always return None or None for "
@@ -97,19 +89,18 @@ class BackwardHook:
             return None  # the module's outputs were not part of this backward pass
         grads = spread(self.input_places, grad_input, self.input_count)
         for hook in self.hooks:
-            given = hook(self.module, grads, self.grad_outputs)
-            if given is not None:
-                grads = self.check_length(given, self.input_count, "grad_input", "hook")
+            grads = replaced(grads, hook(self.module, grads, self.grad_outputs), "grad_input", "hook")
         self.grad_outputs = None
         return tuple(grads[place] for place in self.input_places)
 
-    @staticmethod
-    def check_length(given, expected, what, kind):
-        if len(given) != expected:
-            raise RuntimeError(
-                f"Backward {kind} returned an invalid number of {what}, got {len(given)}, but expected {expected}"
-            )
-        return given
+
+def replaced(grads, given, what, kind):
+    """The gradients, or what a hook gave for them: RuntimeError when there are more or fewer."""
+    if given is not None and len(given) != len(grads):
+        raise RuntimeError(
+            f"Backward {kind} returned an invalid number of {what}, got {len(given)}, but expected {len(grads)}"
+        )
+    return grads if given is None else given
 
 
 def watch(values, notified):
@@ -119,7 +110,7 @@ def watch(values, notified):
     """
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     tensors = [values[i] for i in places]
-    if not (is_grad_enabled() and any(t.requires_grad for t in tensors)):
+    if not (state.grad_enabled and any(t.requires_grad for t in tensors)):
         return values, None
     watched = BackwardHookFunction.apply(*tensors)
 
@@ -135,44 +126,5 @@ def watch(values, notified):
 
 def spread(places, grads, count):
     """One entry for each argument: the gradient of those that are tensors, None for the others."""
-    result = [None] * count
-    for place, grad in zip(places, grads, strict=True):
-        result[place] = grad
-    return tuple(result)
-
-
-def register_old_style(module, hooks, args, result):
-    """register_backward_hook: a hook on the one node that made the result, whatever else forward recorded."""
-    first = result
-    while not isinstance(first, Tensor):
-        first = next(v for v in first.values() if isinstance(v, Tensor)) if isinstance(first, dict) else first[0]
-    if first.grad_fn is None:
-        return
-    for hook in hooks:
-        first.grad_fn.register_hook(lambda grad_input, grad_output, hook=hook: hook(module, grad_input, grad_output))
-    missed = missed_by_old_style(args, result, first.grad_fn)
-    if missed:
-        warnings.warn(missed, FutureWarning, stacklevel=4)
-
-
-OLD_STYLE = (
-    "Using {} is deprecated and will be removed in future versions. This hook will be missing some{} {}. "
-    "Please use register_full_backward_hook to get the documented behavior."
-)
-
-
-def missed_by_old_style(args, result, node):
-    """The warning for a module where a hook on the output's node does not see everything; None where it does."""
-    containers = "non-full backward hooks on a Module that does not {} a single Tensor or a tuple of Tensors"
-    if not isinstance(result, Tensor | tuple) or not all(isinstance(r, Tensor) for r in as_tuple(result)):
-        return OLD_STYLE.format(containers.format("return"), " of the", "grad_output")
-    if not all(isinstance(a, Tensor) for a in args):
-        return OLD_STYLE.format(containers.format("take as input"), " of the", "grad_input")
-    if len({r.grad_fn for r in as_tuple(result) if r.grad_fn is not None}) > 1:
-        several = "a non-full backward hook when outputs are generated by different autograd Nodes"
-        return OLD_STYLE.format(several, "", "grad_output")
-    if {a.grad_fn for a in args if a.grad_fn is not None} != {following for following, _ in node.next_functions}:
-        return OLD_STYLE.format(
-            "a non-full backward hook when the forward contains multiple autograd Nodes", "", "grad_input"
-        )
-    return None
+    found = dict(zip(places, grads, strict=True))
+    return tuple(found.get(place) for place in range(count))

@@ -5,7 +5,6 @@ PyTorch: torch/nn/modules/container.py.
 
 import operator
 from collections import OrderedDict
-from itertools import chain, islice
 
 from course_lib.engine.tensor import Tensor
 from course_lib.nn.module import Module, indented
@@ -13,11 +12,20 @@ from course_lib.nn.parameter import Parameter
 
 
 def position(index, length):
-    """A position counted from the front, as a string key; IndexError when it is out of range."""
+    """A position counted from the front; IndexError when it is out of range."""
     index = operator.index(index)
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of range")
     return index % length
+
+
+def check_iterable(values, name, what="an iterable"):
+    """TypeError for what cannot be gone through."""
+    if not hasattr(values, "__iter__") or isinstance(values, Tensor):
+        raise TypeError(f"{name} should be called with {what}, but got {type(values).__name__}")
+
+
+# --- lists -------------------------------------------------------------------------------------------------
 
 
 class _Listed(Module):
@@ -31,17 +39,19 @@ class _Listed(Module):
 
     def __getitem__(self, index):
         if isinstance(index, slice):
-            return self._of(list(self)[index], list(self._modules)[index])
-        return next(islice(self._modules.values(), position(index, len(self)), None))
+            return self._of(list(self._modules.items())[index])
+        return list(self)[position(index, len(self))]
 
     def __setitem__(self, index, module):
-        key = list(self._modules)[position(index, len(self))]
-        setattr(self, key, module)
+        setattr(self, list(self._modules)[position(index, len(self))], module)
 
     def __delitem__(self, index):
         kept = list(self)
         del kept[index if isinstance(index, slice) else position(index, len(self))]
         self._renumber(kept)
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
 
     def __dir__(self):
         return [name for name in super().__dir__() if not name.isdigit()]
@@ -49,7 +59,7 @@ class _Listed(Module):
     def _renumber(self, modules):
         self._modules.clear()
         for number, module in enumerate(modules):
-            self._modules[str(number)] = module
+            self.add_module(str(number), module)
 
     def append(self, module):
         """Add a module at the end; returns self."""
@@ -58,15 +68,17 @@ class _Listed(Module):
 
     def extend(self, modules):
         """Add several modules at the end; returns self."""
-        for module in modules:
+        check_iterable(modules, f"{type(self).__name__}.extend")
+        for module in list(modules):
             self.append(module)
         return self
 
-    def _insert(self, index, module):
-        """Move the names of the modules from a position on, each to the next number, and fill the gap."""
-        for number in range(len(self), index, -1):
-            self._modules[str(number)] = self._modules[str(number - 1)]
-        self._modules[str(index)] = module
+    def insert(self, index, module):
+        """Put a module before a position; the ones behind are renumbered. Returns self."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
 
     def pop(self, key):
         """Take a module out and return it."""
@@ -80,57 +92,25 @@ class Sequential(_Listed):
 
     def __init__(self, *args):
         super().__init__()
-        if len(args) == 1 and isinstance(args[0], OrderedDict):
-            for name, module in args[0].items():
-                self.add_module(name, module)
-        else:
-            for number, module in enumerate(args):
-                self.add_module(str(number), module)
+        named = len(args) == 1 and isinstance(args[0], OrderedDict)
+        for name, module in args[0].items() if named else enumerate(args):
+            self.add_module(str(name), module)
 
-    def _of(self, modules, names):
-        result = type(self)()
-        for name, module in zip(names, modules, strict=True):
-            result.add_module(name, module)
-        return result
-
-    def insert(self, index, module):
-        """Put a module before a position, which must exist; the ones behind are renumbered."""
-        if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")
-        if not -len(self) <= index <= len(self):
-            raise IndexError(f"Index out of range: {index}")
-        self._insert(index + len(self) if index < 0 else index, module)
-        return self
-
-    def _check_added(self, other):
-        if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
-
-    def _check_times(self, times):
-        if not isinstance(times, int):
-            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
-        if times <= 0:
-            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+    def _of(self, items):
+        return type(self)(OrderedDict(items))
 
     def __add__(self, other):
-        self._check_added(other)
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return Sequential(*self, *other)
 
-    def __iadd__(self, other):
-        self._check_added(other)
-        return self.extend(other)
-
     def __mul__(self, times):
-        self._check_times(times)
         return Sequential(*list(self) * times)
 
-    def __rmul__(self, times):
-        return self * times
+    __rmul__ = __mul__
 
     def __imul__(self, times):
-        self._check_times(times)
-        numbered = [self._modules[str(number)] for number in range(len(self) if times > 1 else 0)]
-        return self.extend(numbered * (times - 1))
+        return self.extend(list(self) * (times - 1))
 
     def forward(self, input):
         """The last module's output."""
@@ -144,42 +124,13 @@ class ModuleList(_Listed):
 
     def __init__(self, modules=None):
         super().__init__()
-        if modules is not None:
-            self.extend(modules)
+        self.extend(() if modules is None else modules)
 
-    def _of(self, modules, names):
-        return type(self)(modules)
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return super().__getitem__(index)
-        return self._modules[str(position(index, len(self)))]
-
-    def __setitem__(self, index, module):
-        setattr(self, str(position(index, len(self))), module)
-
-    def __delitem__(self, index):
-        for number in range(len(self))[index] if isinstance(index, slice) else [position(index, len(self))]:
-            delattr(self, str(number))
-        self._renumber(list(self))
-
-    def insert(self, index, module):
-        """Put a module before a position counted from the front; the ones behind are renumbered."""
-        self._insert(index, module)
-
-    def __iadd__(self, modules):
-        return self.extend(modules)
+    def _of(self, items):
+        return type(self)(module for _, module in items)
 
     def __add__(self, other):
-        return ModuleList(chain(self, other))
-
-    def extend(self, modules):
-        """Add several modules at the end; returns self."""
-        if not hasattr(modules, "__iter__"):
-            raise TypeError(
-                f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}"
-            )
-        return super().extend(modules)
+        return ModuleList([*self, *other])
 
     def __repr__(self):
         if not len(self):
@@ -199,97 +150,13 @@ class ModuleList(_Listed):
         return f"{self._get_name()}({''.join(shown)}\n)"
 
 
-class ModuleDict(Module):
-    """A dictionary whose modules are registered, in order of insertion."""
-
-    def __init__(self, modules=None):
-        super().__init__()
-        if modules is not None:
-            self.update(modules)
-
-    def __getitem__(self, key):
-        return self._modules[key]
-
-    def __setitem__(self, key, module):
-        self.add_module(key, module)
-
-    def __delitem__(self, key):
-        del self._modules[key]
-
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules)
-
-    def __contains__(self, key):
-        return key in self._modules
-
-    def keys(self):
-        """The names."""
-        return self._modules.keys()
-
-    def items(self):
-        """The names with their modules."""
-        return self._modules.items()
-
-    def values(self):
-        """The modules."""
-        return self._modules.values()
-
-    def clear(self):
-        """Take all modules out."""
-        self._modules.clear()
-
-    def pop(self, key):
-        """Take one module out and return it."""
-        return self._modules.pop(key)
-
-    def update(self, modules):
-        """Add modules from a dictionary or from (name, module) pairs."""
-        if not hasattr(modules, "__iter__"):
-            raise TypeError(
-                f"ModuleDict.update should be called with an iterable of key/value pairs, but got "
-                f"{type(modules).__name__}"
-            )
-        for key, module in pairs_of(modules, "ModuleDict"):
-            self[key] = module
-
-
-def pairs_of(values, name):
-    """(key, value) pairs, from a dictionary or a list of pairs. ValueError for what is no pair."""
-    if hasattr(values, "items"):
-        return list(values.items())
-    return checked_pairs(values, name)
-
-
-def checked_pairs(values, name):
-    """The pairs one by one: those before a wrong one are taken."""
-    for number, pair in enumerate(values):
-        what = f"{name} update sequence element #{number}"
-        if not hasattr(pair, "__iter__"):
-            raise TypeError(f"{what} should be Iterable; is{type(pair).__name__}")
-        if len(pair) != 2:
-            raise ValueError(f"{what} has length {len(pair)}; 2 is required")
-        yield pair
-
-
-def described(key, value, kind_of):
-    """One value as the containers of parameters print it."""
-    if not isinstance(value, Tensor):
-        return f"  ({key}): Object of type: {type(value).__name__}"
-    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({key}): {kind} containing: [{kind_of(value)} of size {'x'.join(str(n) for n in value.size())}]"
-
-
 class ParameterList(Module):
     """A list whose tensors are registered as parameters."""
 
     def __init__(self, values=None):
         super().__init__()
         self._size = 0
-        if values is not None:
-            self.extend(values)
+        self.extend(() if values is None else values)
 
     def __len__(self):
         return self._size
@@ -308,13 +175,12 @@ class ParameterList(Module):
     def append(self, value):
         """Add a value at the end; a plain tensor becomes a Parameter. Returns self."""
         self._size += 1
-        self[self._size - 1] = value
+        self[-1] = value
         return self
 
     def extend(self, values):
         """Add several values at the end; returns self."""
-        if not hasattr(values, "__iter__") or isinstance(values, Tensor):
-            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        check_iterable(values, "ParameterList.extend")
         for value in values:
             self.append(value)
         return self
@@ -324,77 +190,92 @@ class ParameterList(Module):
     def __dir__(self):
         return [name for name in super().__dir__() if not name.isdigit()]
 
-    def __call__(self, *args, **kwargs):
-        raise RuntimeError("ParameterList should not be called.")
-
     def extra_repr(self):
         """One line for each value."""
-        return "\n".join(described(number, value, lambda v: v.dtype) for number, value in enumerate(self))
+        return "\n".join(described(number, value, value.dtype) for number, value in enumerate(self))
 
 
-class ParameterDict(Module):
-    """A dictionary whose tensors are registered as parameters."""
+# --- dictionaries ------------------------------------------------------------------------------------------
 
-    def __init__(self, parameters=None):
+
+class _Named(Module):
+    """What ModuleDict and ParameterDict share: values under names, in order of insertion, in a dictionary `_held`."""
+
+    def __init__(self, values=None):
         super().__init__()
-        self._keys = {}
-        if parameters is not None:
-            self.update(parameters)
-
-    def _name(self, key):
-        if not isinstance(key, str):
-            raise TypeError(
-                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
-            )
-        return key
-
-    def __getitem__(self, key):
-        return getattr(self, self._name(key))
-
-    def __setitem__(self, key, value):
-        self._keys[key] = None
-        setattr(self, self._name(key), as_parameter(value))
-
-    def __delitem__(self, key):
-        del self._keys[key]
-        delattr(self, self._name(key))
+        if values is not None:
+            self.update(values)
 
     def __len__(self):
-        return len(self._keys)
+        return len(self._held)
 
     def __iter__(self):
-        return iter(self._keys)
+        return iter(self._held)
 
     def __contains__(self, key):
-        return key in self._keys
+        return key in self._held
+
+    def __getitem__(self, key):
+        return self._held[key]
+
+    def __delitem__(self, key):
+        del self._held[key]
 
     def keys(self):
         """The names."""
-        return self._keys.keys()
+        return self._held.keys()
 
     def values(self):
-        """The parameters."""
-        return [self[key] for key in self._keys]
+        """The values."""
+        return self._held.values()
 
     def items(self):
-        """The names with their parameters."""
-        return [(key, self[key]) for key in self._keys]
-
-    def update(self, parameters):
-        """Add parameters from a dictionary or from (name, value) pairs."""
-        if not hasattr(parameters, "__iter__"):
-            raise TypeError(
-                "ParametersDict.update should be called with an iterable of key/value pairs, but got "
-                f"{type(parameters).__name__}"
-            )
-        pairs = pairs_of(parameters, "ParameterDict")
-        for key, value in sorted(pairs) if type(parameters) is dict else pairs:
-            self[key] = value
+        """The names with their values."""
+        return self._held.items()
 
     def get(self, key, default=None):
         """The value under a name, or the default."""
-        return self[key] if key in self else default
+        return self._held.get(key, default)
+
+    def pop(self, key):
+        """Take one value out and return it."""
+        return self._held.pop(key)
+
+    def clear(self):
+        """Take all values out."""
+        self._held.clear()
+
+    def update(self, values):
+        """Add values from a dictionary or from (name, value) pairs."""
+        check_iterable(values, f"{type(self).__name__}.update", "an iterable of key/value pairs")
+        for key, value in values.items() if hasattr(values, "items") else values:
+            self[key] = value
+
+
+class ModuleDict(_Named):
+    """A dictionary whose modules are registered."""
+
+    @property
+    def _held(self):
+        return self._modules
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+
+class ParameterDict(_Named):
+    """A dictionary whose tensors are registered as parameters."""
+
+    @property
+    def _held(self):
+        return self._parameters
+
+    def __setitem__(self, key, value):
+        self.register_parameter(key, as_parameter(value))
+
+    def update(self, values):
+        """Add parameters from a dictionary, of which a plain one is sorted, or from (name, value) pairs."""
+        super().update(sorted(values.items()) if type(values) is dict else values)
 
     def setdefault(self, key, default=None):
         """The value under a name; when there is none, the default is put there first."""
@@ -402,52 +283,27 @@ class ParameterDict(Module):
             self[key] = default
         return self[key]
 
-    def pop(self, key):
-        """Take one value out and return it."""
-        value = self[key]
-        del self[key]
-        return value
-
     def popitem(self):
         """Take the newest value out; (name, value)."""
-        key, _ = self._keys.popitem()
-        self._keys[key] = None
-        return key, self.pop(key)
-
-    def clear(self):
-        """Take all values out."""
-        for key in list(self._keys):
-            del self[key]
+        return self._parameters.popitem()
 
     def copy(self):
         """A new ParameterDict with the same values."""
         return ParameterDict(list(self.items()))
 
-    def fromkeys(self, keys, default=None):
-        """A new ParameterDict with one value under several names."""
-        return ParameterDict([(key, default) for key in keys])
-
-    def __reversed__(self):
-        return reversed(self._keys)
-
-    def __or__(self, other):
-        return self.copy().__ior__(other)
-
-    def __ror__(self, other):
-        return other.copy().__ior__(self)
-
-    def __ior__(self, other):
-        self.update(other)
-        return self
-
-    def __call__(self, input):
-        raise RuntimeError("ParameterDict should not be called.")
-
     def extra_repr(self):
         """One line for each value."""
-        return "\n".join(described(key, value, Tensor.type) for key, value in self.items())
+        return "\n".join(described(key, value, value.type()) for key, value in self.items())
 
 
 def as_parameter(value):
-    """Plain tensors become Parameters; everything else is kept as it is."""
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+    """A tensor as a Parameter; TypeError for anything else."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"only tensors can become parameters, not {type(value).__name__}")
+    return value if isinstance(value, Parameter) else Parameter(value)
+
+
+def described(key, value, kind):
+    """One value as the containers of parameters print it."""
+    sizes = "x".join(str(n) for n in value.size())
+    return f"  ({key}): Parameter containing: [{kind} of size {sizes}]"

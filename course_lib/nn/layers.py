@@ -9,7 +9,9 @@ import math
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.nn import functional as F
 from course_lib.nn import init
-from course_lib.nn.module import Module
+from course_lib.nn.functional.convolution import MODES, convolve, per_dimension, same_sides
+from course_lib.nn.functional.linear import check_lookup, known_row
+from course_lib.nn.module import Module, settings
 from course_lib.nn.parameter import Parameter
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
@@ -41,30 +43,27 @@ class Linear(Module):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = make(out_features, in_features, dtype=dtype)
-        if bias:
-            self.bias = make(out_features, dtype=dtype)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", make(out_features, dtype=dtype) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
         """Draw new starting values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        spread_bias(self.bias, self.in_features)
+        reset_weight_and_bias(self, self.in_features)
 
     def forward(self, input):
         """input (..., in_features) -> (..., out_features)."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self):
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        return settings(self, "in_features", "out_features") + f", bias={self.bias is not None}"
 
 
-def spread_bias(bias, fan_in):
-    """Start a bias evenly spread within 1 / sqrt(fan_in)."""
-    if bias is not None:
+def reset_weight_and_bias(module, fan_in):
+    """Start a weight and a bias, if there is one, evenly spread within 1 / sqrt(fan_in)."""
+    init.kaiming_uniform_(module.weight, a=math.sqrt(5))
+    if module.bias is not None:
         bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
-        init.uniform_(bias, -bound, bound)
+        init.uniform_(module.bias, -bound, bound)
 
 
 class Flatten(Module):
@@ -79,7 +78,7 @@ class Flatten(Module):
         return composites.flatten(input, self.start_dim, self.end_dim)
 
     def extra_repr(self):
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+        return settings(self, "start_dim", "end_dim")
 
 
 class Dropout(Module):
@@ -96,7 +95,7 @@ class Dropout(Module):
         return F.dropout(input, self.p, self.training, self.inplace)
 
     def extra_repr(self):
-        return f"p={self.p}, inplace={self.inplace}"
+        return settings(self, "p", "inplace")
 
 
 class Embedding(Module):
@@ -107,20 +106,15 @@ class Embedding(Module):
         scale_grad_by_freq=False, sparse=False, _weight=None, _freeze=False, device=None, dtype=None,
     ):
         super().__init__()
+        check_lookup(max_norm, scale_grad_by_freq, sparse)
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
-        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self.padding_idx = None if padding_idx is None else known_row(padding_idx, num_embeddings)
+        if _weight is not None and list(_weight.shape) != [num_embeddings, embedding_dim]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        table = creation.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight
+        self.weight = Parameter(table, not _freeze)
         if _weight is None:
-            self.weight = Parameter(creation.empty(num_embeddings, embedding_dim, dtype=dtype), not _freeze)
             self.reset_parameters()
-        else:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight, not _freeze)
 
     def reset_parameters(self):
         """Draw new normal starting values; the padding row is zero."""
@@ -130,52 +124,26 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     @classmethod
-    def from_pretrained(
-        cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
-        sparse=False,
-    ):
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, **options):
         """A layer around an existing table, frozen unless told otherwise."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        return cls(
-            *embeddings.shape, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings,
-            _freeze=freeze,
-        )
+        return cls(*embeddings.shape, padding_idx, _weight=embeddings, _freeze=freeze, **options)
 
     def forward(self, input):
         """Integers (...) -> vectors (..., embedding_dim)."""
-        return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
-        )
+        return F.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self):
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, usual in dict(
-            padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False
-        ).items():
-            value = getattr(self, name)
-            text += "" if value == usual else f", {name}=True" if usual is False else f", {name}={value}"
-        return text
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
 # --- convolution and pooling -------------------------------------------------------------------------------
 
 
-PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
-
-
-def check_padding(padding, mode, stride):
-    """ValueError for a padding or a padding mode that is none."""
-    if isinstance(padding, str) and padding not in ("same", "valid"):
-        raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
-    if padding == "same" and any(step != 1 for step in stride):
-        raise ValueError("padding='same' is not supported for strided convolutions")
-    if mode not in PADDING_MODES:
-        raise ValueError(f"padding_mode must be one of {set(PADDING_MODES)}, but got padding_mode={mode!r}")
-
-
 class _Convolution(Module):
-    """What Conv1d and Conv2d share."""
+    """What Conv1d and Conv2d share. ValueError for groups, a padding or a padding mode that do not fit."""
 
     dimensions = 0
 
@@ -186,54 +154,45 @@ class _Convolution(Module):
         super().__init__()
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
-        if in_channels % groups:
-            raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups:
-            raise ValueError("out_channels must be divisible by groups")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups")
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+        if padding_mode not in ("zeros", *MODES):
+            raise ValueError(f"padding_mode must be one of {('zeros', *MODES)}, but got padding_mode={padding_mode!r}")
         n = self.dimensions
-        check_padding(padding, padding_mode, F.per_dimension(stride, n))
-        self.padding_mode = padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = F.per_dimension(kernel_size, n), F.per_dimension(stride, n)
-        self.padding = padding if isinstance(padding, str) else F.per_dimension(padding, n)
-        self.dilation, self.output_padding = F.per_dimension(dilation, n), (0,) * n
+        self.kernel_size, self.stride = per_dimension(kernel_size, n), per_dimension(stride, n)
+        if padding == "same" and self.stride != (1,) * n:
+            raise ValueError("padding='same' is not supported for strided convolutions")
+        self.padding = padding if isinstance(padding, str) else per_dimension(padding, n)
+        self.padding_mode, self.dilation = padding_mode, per_dimension(dilation, n)
         self.weight = make(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype)
-        if bias:
-            self.bias = make(out_channels, dtype=dtype)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", make(out_channels, dtype=dtype) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
         """Draw new starting values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        spread_bias(self.bias, init.fans(self.weight)[0])
+        reset_weight_and_bias(self, init.fans(self.weight)[0])
 
     def forward(self, input):
         """(N, in_channels, ...) -> (N, out_channels, ...)."""
         padding = self.padding
-        if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._around(), mode=self.padding_mode), 0
-        return F.convolve(
+        if self.padding_mode != "zeros" and padding != "valid":
+            sides = same_sides(self.kernel_size, self.dilation)
+            if padding != "same":
+                sides = [n for side in reversed(padding) for n in (side, side)]
+            input, padding = F.pad(input, sides, mode=self.padding_mode), 0
+        return convolve(
             self.dimensions, input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
-    def _around(self):
-        """The padding as F.pad wants it: (before, after), last dimension first."""
-        if self.padding == "same":
-            spans = [d * (k - 1) for k, d in zip(self.kernel_size, self.dilation, strict=True)]
-            return [n for span in reversed(spans) for n in (span // 2, span - span // 2)]
-        sides = (0,) * self.dimensions if self.padding == "valid" else self.padding
-        return [n for side in reversed(sides) for n in (side, side)]
-
     def extra_repr(self):
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        if self.padding != (0,) * self.dimensions:
-            text += f", padding={self.padding}"
-        if self.dilation != (1,) * self.dimensions:
-            text += f", dilation={self.dilation}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
+        text = f"{self.in_channels}, {self.out_channels}, " + settings(self, "kernel_size", "stride")
+        for name, usual in (("padding", 0), ("dilation", 1), ("groups", 1)):
+            if getattr(self, name) not in (usual, (usual,) * self.dimensions):
+                text += ", " + settings(self, name)
         text += ", bias=False" if self.bias is None else ""
         return text + ("" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}")
 
@@ -266,10 +225,7 @@ class MaxPool2d(Module):
         )
 
     def extra_repr(self):
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
+        return settings(self, "kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
 class AvgPool2d(Module):
@@ -291,13 +247,29 @@ class AvgPool2d(Module):
         )
 
     def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+        return settings(self, "kernel_size", "stride", "padding")
 
 
 # --- normalisation -----------------------------------------------------------------------------------------
 
 
-class _BatchNorm(Module):
+class _Normalising(Module):
+    """What the layers share that normalise: a weight of ones and a bias of zeros, or None for what they do without."""
+
+    def make_parameters(self, shape, weight, bias, dtype):
+        """The parameters of a shape that are asked for."""
+        self.register_parameter("weight", make(*shape, dtype=dtype) if weight else None)
+        self.register_parameter("bias", make(*shape, dtype=dtype) if bias else None)
+
+    def reset_parameters(self):
+        """Weights of one, biases of zero."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class _BatchNorm(_Normalising):
     """What BatchNorm1d and BatchNorm2d share.
 
     In training mode the batch's own statistics are used and the running ones move towards them, also under no_grad;
@@ -314,8 +286,7 @@ class _BatchNorm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self.register_parameter("weight", make(num_features, dtype=dtype) if affine else None)
-        self.register_parameter("bias", make(num_features, dtype=dtype) if affine and bias else None)
+        self.make_parameters((num_features,), affine, affine and bias, dtype)
         tracked = track_running_stats
         self.register_buffer("running_mean", creation.zeros(num_features, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", creation.ones(num_features, dtype=dtype) if tracked else None)
@@ -332,14 +303,13 @@ class _BatchNorm(Module):
     def reset_parameters(self):
         """Weights of one, biases of zero, running statistics from the beginning."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def forward(self, input):
         """(N, C, ...) -> the same shape, each channel normalised."""
-        self.check_dimensions(input)
+        if input.dim() not in self.input_dimensions:
+            expected = " or ".join(f"{n}D" for n in self.input_dimensions)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
         momentum = self.momentum or 0.0
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -352,23 +322,9 @@ class _BatchNorm(Module):
             own_statistics, momentum, self.eps,
         )
 
-    def check_dimensions(self, input):
-        if input.dim() not in self.input_dimensions:
-            expected = " or ".join(f"{n}D" for n in self.input_dimensions)
-            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
-
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
-        """State dicts from before num_batches_tracked existed (version 1, or none noted) are completed."""
-        key = prefix + "num_batches_tracked"
-        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats and key not in state_dict:
-            state_dict[key] = creation.tensor(0)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
-
     def extra_repr(self):
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
+        shown = settings(self, "eps", "momentum", "affine")
+        return f"{self.num_features}, {shown}, bias={self.bias is not None}, " + settings(self, "track_running_stats")
 
 
 class BatchNorm1d(_BatchNorm):
@@ -383,35 +339,25 @@ class BatchNorm2d(_BatchNorm):
     input_dimensions = (4,)
 
 
-class LayerNorm(Module):
+class LayerNorm(_Normalising):
     """Normalises each sample over its last dimensions; the same in training and evaluation."""
 
     def __init__(
         self, normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None
     ):
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        self.register_parameter("weight", make(*shape, dtype=dtype) if elementwise_affine else None)
-        self.register_parameter("bias", make(*shape, dtype=dtype) if elementwise_affine and bias else None)
+        self.normalized_shape, self.eps = per_dimension(normalized_shape, 1), eps
+        self.elementwise_affine = elementwise_affine
+        self.make_parameters(self.normalized_shape, elementwise_affine, elementwise_affine and bias, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self):
-        """Weights of one, biases of zero."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input):
         """(..., *normalized_shape) -> the same shape."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
+        shown = settings(self, "eps", "elementwise_affine")
+        return f"{self.normalized_shape}, {shown}, bias={self.bias is not None}"
 
 
 class RMSNorm(Module):
@@ -419,9 +365,10 @@ class RMSNorm(Module):
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        self.register_parameter("weight", make(*shape, dtype=dtype) if elementwise_affine else None)
+        self.normalized_shape, self.eps = per_dimension(normalized_shape, 1), eps
+        self.elementwise_affine = elementwise_affine
+        weight = make(*self.normalized_shape, dtype=dtype) if elementwise_affine else None
+        self.register_parameter("weight", weight)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -434,4 +381,4 @@ class RMSNorm(Module):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self):
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return f"{self.normalized_shape}, " + settings(self, "eps", "elementwise_affine")

@@ -1,4 +1,4 @@
-"""Losses as modules: each calls the function of its name in functional.py.
+"""Losses as modules: each calls the function of its name in functional/.
 
 PyTorch: torch/nn/modules/loss.py.
 """
@@ -16,12 +16,8 @@ class _Loss(Module):
         super().__init__()
         names = [*self.tensors, *self.options]
         given = dict(zip(names, args, strict=False)) | kwargs
-        if (given.keys() & {"size_average", "reduce"}) and type(self) is not HuberLoss:  # which never had them
-            old = given.pop("size_average", None), given.pop("reduce", None)
-            given["reduction"] = F.old_reduction(*old) if old != (None, None) else given.get("reduction", "mean")
-        for name in given:
-            if name not in names and name != "reduction":
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")
+        for name in given.keys() - {*names, "reduction"}:
+            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")
         self.reduction = given.get("reduction", "mean")
         for name in self.tensors:
             self.register_buffer(name, given.get(name))
@@ -35,12 +31,9 @@ class _Loss(Module):
 
 
 def loss(name, function, *tensors, **options):
-    """A module class for one loss of functional.py."""
-    made = {
-        "function": staticmethod(function), "tensors": tensors, "options": options, "__doc__": function.__doc__,
-        "__module__": __name__,
-    }
-    return type(name, (_Loss,), made)
+    """A module class for one loss of functional/."""
+    made = {"function": staticmethod(function), "__doc__": function.__doc__, "__module__": __name__}
+    return type(name, (_Loss,), made | {"tensors": tensors, "options": options})
 
 
 MSELoss = loss("MSELoss", F.mse_loss)

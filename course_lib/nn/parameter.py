@@ -4,8 +4,18 @@ PyTorch: torch/nn/parameter.py.
 """
 
 from course_lib.arrays.printing import format_tensor
-from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import Tensor, alias, allocate, meta_of, new_tensor
+from course_lib.engine.tensor import Tensor, alias, allocate, meta_of
+from course_lib.surface import creation
+
+
+def as_class(cls, data):
+    """A tensor of a class that looks at the memory of `data` and shares its version counter; without data, empty."""
+    data = creation.empty(0) if data is None else data
+    twin, self = alias(data.detach()), allocate(cls)
+    self.array, self.version, self.node, self.meta = twin.array, twin.version, None, None
+    if data.is_inference():
+        meta_of(self).inference = True
+    return self
 
 
 class Parameter(Tensor):
@@ -19,16 +29,7 @@ class Parameter(Tensor):
     writes_when_copied = 0
 
     def __new__(cls, data=None, requires_grad=True):
-        self = allocate(cls)
-        if data is None:
-            empty = new_tensor(_no_elements())
-            self.array, self.version = empty.array, None
-        else:
-            twin = alias(data.detach())
-            self.array, self.version = twin.array, twin.version
-        self.node = self.meta = None
-        if state.inference if data is None else data.is_inference():
-            meta_of(self).inference = True
+        self = as_class(cls, data)
         if requires_grad:
             if self.array.dtype.kind != "f":
                 raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -46,12 +47,6 @@ class Parameter(Tensor):
         )
 
 
-def _no_elements():
-    from course_lib.surface.creation import empty
-
-    return empty(0).array
-
-
 class Buffer(Tensor):
     """A tensor that belongs to a Module's state without being trained: assigned to a Module, it is registered.
 
@@ -59,12 +54,8 @@ class Buffer(Tensor):
     """
 
     def __new__(cls, data=None, persistent=True):
-        self = allocate(cls)
-        self.array = _no_elements() if data is None else data.detach().array
-        self.version = None if data is None else alias(data).version
-        self.node = self.meta = None
+        self = as_class(cls, data)
         self.persistent = persistent
         if data is not None and data.requires_grad:
             self.requires_grad_(True)
         return self
-

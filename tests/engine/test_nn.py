@@ -127,9 +127,6 @@ FUNCTIONS |= {
     "conv1d": function(lambda F, x, w, b: F.conv1d(x, w, b, padding=1), numbers(2, 2, 5), numbers(3, 2, 3), numbers(3)),
     "max_pool2d": function(lambda F, x: F.max_pool2d(x, 2, stride=1, padding=1), numbers(2, 2, 4, 4)),
     "embedding": function(lambda F, w, i: F.embedding(i, w, padding_idx=-1), numbers(3, 2), [[0, 2], [2, 1]]),
-    "embedding by frequency": function(
-        lambda F, w, i: F.embedding(i, w, scale_grad_by_freq=True), numbers(3, 2), [[0, 2], [2, 1]]
-    ),
     "batch_norm": function(
         lambda F, x, w, b: F.batch_norm(x, None, None, w, b, training=True), numbers(4, 3), numbers(3), numbers(3)
     ),
@@ -364,8 +361,6 @@ def loading(torch):
     nn = torch.nn
     two = nn.Sequential(nn.Linear(2, 1), nn.Linear(1, 1))
     bad = {"1.weight": torch.ones(2, 2), "1.bias": torch.ones(3), "2.a": 1, "q": 2}
-    plain = nn.BatchNorm1d(2).state_dict()
-    del plain["num_batches_tracked"]
     m = linear(torch, [[1.0, 2.0]], [0.5])
     old = m.weight
     result = m.load_state_dict({"weight": torch.zeros(1, 2), "bias": torch.ones(1)}, assign=True)
@@ -375,7 +370,6 @@ def loading(torch):
         repr(nn.Linear(2, 1).load_state_dict({}, strict=False)),
         error(lambda: nn.Linear(2, 1).load_state_dict(3)),
         error(lambda: nn.Linear(2, 1).load_state_dict({"weight": 1, "bias": torch.ones(1)})),
-        error(lambda: repr(nn.BatchNorm1d(2).load_state_dict(dict(plain)))),
         repr(result),
         m.weight is old,
         seen(m.weight),
@@ -383,31 +377,17 @@ def loading(torch):
 
 
 def state_dicts(torch):
-    """A state dict aliases the parameters; hooks and extra state take part."""
-
-    class Extra(torch.nn.Module):
-        def get_extra_state(self):
-            return {"v": 1}
-
-        def set_extra_state(self, state):
-            self.loaded = state
-
-    m, e = linear(torch, [[1.0, 2.0]], [0.5]), Extra()
-    m.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.update(extra=1))
-    m.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
+    """A state dict aliases the parameters."""
+    m = linear(torch, [[1.0, 2.0]], [0.5])
     state = m.state_dict()
     with torch.no_grad():
         m.weight.zero_()
-    e.load_state_dict(e.state_dict())
-    del state["extra"]
     return [
         list(m.state_dict(prefix="a.")),
         seen(state["weight"]),
         state["weight"].requires_grad,
-        repr(m.load_state_dict({})),
+        error(lambda: m.load_state_dict({})),
         m.state_dict(keep_vars=True)["weight"] is m.weight,
-        e.loaded,
-        error(lambda: e.load_state_dict({})),
         dict(torch.nn.BatchNorm1d(1).state_dict()._metadata),
     ]
 
@@ -469,15 +449,7 @@ def forward_hooks(torch):
     )
     m.register_forward_hook(lambda mod, args, out: log.append(["first"]), prepend=True)
     y = m(torch.ones(1, 2))
-
-    class Bad(torch.nn.Module):
-        def forward(self, x):
-            raise ValueError("bad")
-
-    bad = Bad()
-    bad.register_forward_hook(lambda mod, args, out: log.append(["always", out]), always_call=True)
-    bad.register_forward_hook(lambda mod, args, out: log.append(["never", out]))
-    return [seen(y), error(lambda: bad(1)), log]
+    return [seen(y), log]
 
 
 def backward_hooks(torch):
@@ -494,16 +466,12 @@ def backward_hooks(torch):
     bad.register_full_backward_hook(lambda m, gi, go: (gi[0], gi[0]))
     plain = linear(torch, [[1.0, 2.0]])
     plain.register_full_backward_hook(lambda m, gi, go: log.append([seen(gi), seen(go)]))
-    old = linear(torch, [[1.0, 2.0]])
-    old.register_backward_hook(lambda m, gi, go: log.append(["old", seen(gi), seen(go)]))
     return [
         names,
         seen(x.grad),
         seen(net[0].weight.grad),
         error(lambda: bad(x).sum().backward()),
         error(lambda: plain(torch.ones(1, 2)).sum().backward()),
-        error(lambda: old(x).sum().backward()),
-        error(lambda: old.register_full_backward_hook(lambda *args: None)),
         log,
     ]
 

@@ -1,7 +1,7 @@
 """Every row of the derivative table: value, gradient, second derivative, what it saves, its in-place variant.
 
 The tests go through the rows of derivatives.py and its second page, surface/derivatives.py: a row that is added
-without a sample here fails. Of the rows of derivatives_nn.py a few functions of one number are here, and the others in
+without a sample here fails. Of the rows of nn/derivatives.py a few functions of one number are here, and the others in
 test_nn.py.
 """
 
@@ -16,11 +16,11 @@ import course_lib
 from course_lib.engine import derivatives, ops
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
+from course_lib.nn import derivatives as rows_of_nn  # noqa: F401  (fills the table)
 from course_lib.surface import derivatives as second_page
-from course_lib.surface import derivatives_nn  # noqa: F401  (fills the table)
 
 PAGES = "".join(inspect.getsource(page) for page in (derivatives, second_page))
-ACTIVATIONS = ["gelu", "softplus", "leaky_relu", "leaky_relu_backward", "silu", "elu", "elu_backward"]
+ACTIVATIONS = ["gelu", "softplus", "leaky_relu", "leaky_relu_backward", "silu", "elu"]
 ROWS = {name: ops.ROWS[name] for name in re.findall(r'^row\("(\w+)\(', PAGES, re.MULTILINE)}
 ROWS |= {name: ops.ROWS[name] for name in ACTIVATIONS}
 del ROWS["floor_divide"]  # has no derivative: tests/programs/ops.py
@@ -155,15 +155,6 @@ SAMPLES = {
     "select_backward": sample(gradient_operation("select_backward", [2, 2, 3], 1, 0), OTHER),
     "slice_backward": sample(gradient_operation("slice_backward", [2, 5], 1, 1, 4, 1), OTHER),
     "diagonal_backward": sample(gradient_operation("diagonal_backward", [2, 3, 3], 0, 1, 2), OTHER),
-    "elu_backward": sample(
-        lambda torch, g, x: (
-            rows.elu_backward(g, 0.5, 2.0, 1.5, False, x)
-            if torch is course_lib
-            else torch.ops.aten.elu_backward(g, 0.5, 2.0, 1.5, False, x)
-        ),
-        [[0.3, -0.7, 1.1], [2.0, 0.9, -0.4]],
-        SIGNED,
-    ),
     "leaky_relu_backward": sample(
         lambda torch, g, x: (
             rows.leaky_relu_backward(g, x, 0.1)

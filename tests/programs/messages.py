@@ -310,7 +310,7 @@ def forgotten_super_init(T):
         raises(lambda: B()(1)),
         raises(lambda: list(B().parameters())),
         raises(lambda: repr(B())),
-        raises(lambda: B().state_dict()),
+        raises(lambda: B().state_dict())[:2],
         raises(lambda: B().train()),
         raises(lambda: B().nope),
     ]

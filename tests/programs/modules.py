@@ -139,7 +139,6 @@ programs(
     embeddings=lambda T: [
         embed(T, T.nn.Embedding(4, 2)),
         embed(T, T.nn.Embedding(4, 2, padding_idx=1)),
-        embed(T, T.nn.Embedding(4, 2, scale_grad_by_freq=True)),
     ],
     embedding_errors=lambda T: [
         raises(lambda: T.nn.Embedding(2, 2)(T.tensor([2]))),
@@ -723,20 +722,6 @@ def data_collate(T):
 
 
 @program
-def several_bases(T):
-    class Mixin:
-        def __init__(self, *args):
-            self.mixed = args
-
-    class Both(T.nn.Module, Mixin):
-        pass
-
-    seen = [hasattr(Both(), "mixed"), raises(lambda: Both(3)), raises(lambda: Both(3, a=2))]
-    Both.call_super_init = True
-    return [*seen, Both(3).mixed, raises(lambda: Both(a=2))]
-
-
-@program
 def a_name_that_means_something_already(T):
     seen = []
     m = T.nn.Module()
@@ -744,25 +729,7 @@ def a_name_that_means_something_already(T):
         m.x = first
         seen += [raises(lambda: setattr(m, "x", T.nn.Buffer(T.ones(1)))), [k for k, _ in m.named_buffers()]]
         del m.x
-    d = T.nn.ParameterDict({"training": T.ones(1)})
-    return [*seen, d, raises(lambda: T.nn.ParameterDict()[1]), raises(lambda: T.nn.ParameterDict().popitem())]
-
-
-@program
-def a_subclass_with_its_own_register_buffer(T):
-    class Plain(T.nn.Module):
-        def register_buffer(self, name, value):
-            super().register_buffer(name, value, True)
-
-    class Full(T.nn.Module):
-        def register_buffer(self, name, tensor, persistent=True):
-            super().register_buffer("my_" + name, tensor, persistent)
-
-    plain, full = Plain(), Full()
-    plain.b = T.nn.Buffer(T.ones(1))
-    full.b = T.nn.Buffer(T.ones(1), persistent=False)
-    error = raises(lambda: setattr(plain, "c", T.nn.Buffer(T.ones(1), persistent=False)))
-    return [plain.state_dict(), [k for k, _ in full.named_buffers()], full.state_dict(), error]
+    return seen
 
 
 @program
@@ -778,14 +745,8 @@ def submodules_by_path(T):
     m = T.nn.Module()
     m.a = T.nn.Module()
     m.text = "text"
-    m.set_submodule("a.b", T.nn.Linear(1, 1))
-    m.set_submodule("a.b", T.nn.ReLU(), strict=True)
-    seen = [m]
-    for path, new in (("", m), ("x.y", m.a), ("text", m.a), ("a.b", 3), ("text.x", m.a)):
-        seen.append(raises(lambda path=path, new=new: m.set_submodule(path, new)))
-    del m.a.b
     m.a.p = T.nn.Parameter(T.ones(1))
-    seen.append(raises(lambda: m.set_submodule("a.c", T.nn.ReLU(), strict=True)))
+    seen = [raises(lambda path=path: m.get_submodule(path)) for path in ("a.b", "x.y", "text", "text.x")]
     return [*seen, raises(lambda: m.get_parameter("a.q")), raises(lambda: m.get_buffer("a.p"))]
 
 
@@ -801,53 +762,29 @@ def sequences_changed_in_place(T):
     s += T.nn.Sequential(*layers[2:4])
     seen = [same is s, shown(s)]
     s *= 2
-    seen += [same is s, shown(s), raises(lambda: s.__imul__(0)) is not None, raises(lambda: s.extend(s)) is not None]
+    seen += [same is s, shown(s)]
     s = T.nn.Sequential(*layers[:2])
-    seen += [raises(lambda: s.__iadd__([layers[2]])), shown(s.insert(-1, layers[3])), raises(lambda: s.pop())[1]]
+    seen += [shown(s.insert(-1, layers[3])), raises(lambda: s.pop())[1]]
     some = T.nn.ModuleList(layers[:3])
-    some.insert(99, layers[3])
-    seen += [shown(some), raises(lambda: some[3]), raises(lambda: some.insert(-1, layers[0]))]
-    some = T.nn.ModuleList(layers[:2])
-    seen += [some.insert(0, layers[4]), shown(some), raises(lambda: some + [3]), raises(lambda: some + 3)]
-    return [*seen, raises(lambda: T.nn.ParameterList(3)), raises(lambda: T.nn.ParameterDict().__call__()) is not None]
-
-
-@program
-def pairs_before_a_wrong_one(T):
-    seen = []
-    for make, value in ((T.nn.ModuleDict, T.nn.ReLU()), (T.nn.ParameterDict, T.ones(1))):
-        for wrong in (3, [1, 2, 3], "ab"):
-            d = make()
-            seen += [raises(lambda d=d, v=value, w=wrong: d.update([("first", v), w])), list(d)]
-    return seen
+    some.insert(1, layers[3])
+    seen += [shown(some)]
+    return [*seen, raises(lambda: T.nn.ParameterList(3))]
 
 
 @program
 def how_to_is_asked(T):
     m = T.nn.Linear(1, 1)
     x = T.ones(1, dtype=T.float64)
-    seen = [raises(lambda: m.to("cpu", copy=True)), m.to(tensor=x).weight.dtype, m.to(T.float32, True).weight.dtype]
-    seen += [m.to(x, True).weight.dtype, m.to("cpu", T.float32, True).weight.dtype, m.to(None) is m]
-    for wrong in ((True,), ([],), ("cpu", True), (None, True)):
-        seen.append(raises(lambda wrong=wrong: m.to(*wrong))[1])
+    seen = [m.to(T.float32, True).weight.dtype, m.to(x, True).weight.dtype, m.to("cpu", T.float32, True).weight.dtype]
+    seen.append(raises(lambda: m.to([]))[1])
     return [*seen, raises(lambda: m.to(T.int64)), raises(lambda: m.to(other=x))[1]]
-
-
-@program
-def state_dict_of_positional_arguments(T):
-    m = T.nn.Sequential(T.nn.Linear(1, 1), T.nn.BatchNorm1d(1))
-    seen = [warned(lambda: list(m.state_dict({}))), warned(lambda: list(m.state_dict({}, "a.", True)))]
-    return [*seen, warned(lambda: list(m.state_dict(destination={}, prefix="b.")))]
 
 
 @program
 def embeddings_from_a_table(T):
     table = T.arange(12.0).view(4, 3)
     seen = []
-    for k in (
-        dict(max_norm=2.0, norm_type=1.0), dict(scale_grad_by_freq=True, padding_idx=2), dict(max_norm=1.0),
-        dict(padding_idx=9),
-    ):  # fmt: skip
+    for k in ({}, dict(padding_idx=2), dict(padding_idx=9)):
         kept, make = [], T.nn.Embedding.from_pretrained
         seen.append(raises(lambda k=k, kept=kept: kept.append(make(table.clone(), False, **k))))
         for m in kept:
@@ -861,14 +798,3 @@ def embeddings_from_a_table(T):
 # --- hooks on all modules ----------------------------------------------------------------------------------
 
 
-@program
-def outputs_of_recurrent_layers_with_the_batch_first(T):
-    """RNN turns its output round in place, LSTM does not."""
-    found = []
-    for name in ("RNN", "LSTM"):
-        for directions in (False, True):
-            layer = getattr(T.nn, name)(2, 3, batch_first=True, bidirectional=directions)
-            for x in (T.ones(4, 5, 2), T.ones(4, 2)):
-                output = layer(x)[0]
-                found.append([output.grad_fn.name(), output._version, output.stride(), output._is_view()])
-    return found

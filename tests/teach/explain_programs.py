@@ -240,10 +240,10 @@ def hessian_of_a_vector(torch, give):
     torch.autograd.functional.hessian(lambda x: x * 2, torch.ones(2))
 
 
-def two_kinds_of_module_hooks(torch, give):
+def two_gradients_for_one_input(torch, give):
     layer = torch.nn.Linear(1, 1)
-    layer.register_full_backward_hook(lambda *args: None)
-    layer.register_backward_hook(lambda *args: None)
+    layer.register_full_backward_hook(lambda module, grads, _: (grads[0], grads[0]))
+    layer(torch.ones(1, 1, requires_grad=True)).sum().backward()
 
 
 def nested_permission_to_write(torch, give):
@@ -298,7 +298,7 @@ EXPECTED = {
     dropout_of_more_than_everything: ("other value", None, ""),
     scheduler_first: ("scheduler order", 10, ""),
     hessian_of_a_vector: ("functional", 3, ""),
-    two_kinds_of_module_hooks: ("module hooks", 12, ""),
+    two_gradients_for_one_input: ("module hooks", 12, ""),
     nested_permission_to_write: ("mutation allowed", 7, ""),
     clip_what_is_not_finite: ("norm not finite", 10, ""),
     dataset_without_items: ("not written", None, ""),

@@ -1,0 +1,106 @@
+"""Activations: functions of one tensor, most of them element by element.
+
+PyTorch: torch/nn/functional.py, aten/src/ATen/native/Activation.cpp.
+"""
+
+import warnings
+
+from course_lib.arrays.messages import type_name
+from course_lib.engine.build import rows
+from course_lib.nn import derivatives  # noqa: F401  (fills the table)
+from course_lib.surface import functions as composites
+from course_lib.surface.parsing import asking_later, whole_number
+
+
+def relu(input, inplace=False):
+    """max(input, 0); its slope at 0 is 0."""
+    return rows.relu_(input) if inplace else rows.relu(input)
+
+
+def relu_(input):
+    """relu, written into its input."""
+    return rows.relu_(input)
+
+
+def tanh(input):
+    """The hyperbolic tangent."""
+    return rows.tanh(input)
+
+
+def sigmoid(input):
+    """1 / (1 + exp(-input))."""
+    return rows.sigmoid(input)
+
+
+def logsigmoid(input):
+    """log(sigmoid(input)), without overflow."""
+    return rows.log_sigmoid(input)[0]
+
+
+def silu(input, inplace=False):
+    """input * sigmoid(input)."""
+    return rows.silu_(input) if inplace else rows.silu(input)
+
+
+@asking_later
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """input where it is positive, negative_slope * input elsewhere."""
+    return (rows.leaky_relu_over_ if inplace else rows.leaky_relu)(input, negative_slope)
+
+
+@asking_later
+def elu(input, alpha=1.0, inplace=False):
+    """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
+    return (rows.elu_over_ if inplace else rows.elu)(input, alpha)
+
+
+@asking_later
+def threshold(input, threshold, value, inplace=False):
+    """input where it is above the threshold, `value` elsewhere."""
+    return (rows.threshold_over_ if inplace else rows.threshold)(input, threshold, value)
+
+
+def gelu(input, approximate="none"):
+    """input times the chance that a standard normal number is below it; "tanh" approximates that chance."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return rows.gelu(input, approximate)
+
+
+@asking_later
+def softplus(input, beta=1, threshold=20):
+    """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
+    return rows.softplus(input, beta, threshold)
+
+
+@asking_later
+def glu(input, dim=-1):
+    """One half of a dimension times the sigmoid of the other. RuntimeError for a dimension that has no half."""
+    dim = composites.dimension(input, dim)
+    if not input.dim() or input.shape[dim] % 2:
+        size = input.shape[dim] if input.dim() else 1
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
+    return rows.glu(input, dim)
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(input) divided by its sum along dim. (PyTorch's third argument is for its warning.)"""
+    return composites.softmax(input, chosen_dim("softmax", input, dim), dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of softmax, without overflow."""
+    return composites.log_softmax(input, chosen_dim("log_softmax", input, dim), dtype)
+
+
+def chosen_dim(name, input, dim):
+    """The dimension to normalise along; without one, PyTorch's old guess, with its warning."""
+    if dim is not None:
+        if type(dim) is not int and whole_number(dim) is None:
+            raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if input.dim() in (0, 1, 3) else 1

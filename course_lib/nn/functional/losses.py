@@ -1,0 +1,287 @@
+"""Losses. `reduction` is "mean", "sum" or "none"; ValueError for any other word.
+
+PyTorch: torch/nn/functional.py, aten/src/ATen/native (Loss.cpp, LossNLL.cpp).
+"""
+
+import math
+import warnings
+
+import numpy as np
+
+from course_lib.arrays.dtypes import I64
+from course_lib.arrays.kernels import check_difference, floats
+from course_lib.arrays.memory import check_cast
+from course_lib.engine.arguments import broadcast_error, promote, tensor_argument
+from course_lib.engine.build import rows
+from course_lib.engine.grad_mode import state
+from course_lib.engine.tensor import Tensor
+from course_lib.engine.views import requires_grad
+from course_lib.surface import functions as composites
+from course_lib.surface.parsing import asking_later
+
+# --- what losses share -------------------------------------------------------------------------------------
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def reduction_number(reduction):
+    """reduction as the nodes keep it: 0, 1 or 2."""
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return REDUCTIONS.index(reduction)
+
+
+def reduced(losses, reduction):
+    """The losses, their mean, or their sum."""
+    return (lambda x: x, composites.mean, composites.sum)[reduction_number(reduction)](losses)
+
+
+def same_size(input, target):
+    """input and target broadcast to one shape, with PyTorch's warning when they differ."""
+    if input.size() == target.size():
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+        "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=3,
+    )
+    return broadcast(input, target)
+
+
+def broadcast(*tensors):
+    """The tensors expanded to one shape; RuntimeError when there is none."""
+    try:
+        shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
+    except ValueError:
+        raise broadcast_error(*tensors) from None
+    return tuple(t if t.array.shape == shape else composites.expand(t, shape) for t in tensors)
+
+
+def check_tensors(function, **arguments):
+    """TypeError for an argument that is no tensor. Weights, from the third on, may be missing."""
+    for place, (name, value) in enumerate(arguments.items()):
+        if place < 2 or value is not None:
+            tensor_argument(function, name, value)
+
+
+def refuse_gradients(function, **weights):
+    """RuntimeError for a weight that requires grad: a loss has no gradient for it."""
+    for name, weight in weights.items():
+        if weight is not None and state.recording > 0 and requires_grad(weight):
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot "
+                "have requires_grad True."
+            )
+
+
+# --- distances ---------------------------------------------------------------------------------------------
+
+
+def mse_loss(input, target, *, reduction="mean"):
+    """The squared differences: their mean, their sum, or all of them."""
+    input, target = same_size(input, target)
+    if not (input.is_floating_point() or target.is_floating_point()):
+        floats(input.array, "mse_cpu")
+    return rows.mse_loss(input, target, reduction_number(reduction))
+
+
+def l1_loss(input, target, *, reduction="mean"):
+    """The magnitudes of the differences: their mean, their sum, or all of them."""
+    input, target = same_size(input, target)
+    return reduced(rows.abs(input - target), reduction)
+
+
+@asking_later
+def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
+    """Squared differences (divided by 2 beta) below beta, magnitudes beyond."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    input, target = same_size(input, target)
+    return rows.smooth_l1_loss(input, target, reduction_number(reduction), beta)
+
+
+@asking_later
+def huber_loss(input, target, *, reduction="mean", delta=1.0):
+    """Half squared differences up to delta, straight lines of slope delta beyond."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    input, target = same_size(input, target)
+    check_cast(promote(input, target)[0].dtype, input.array.dtype)
+    return rows.huber_loss(input, target, reduction_number(reduction), delta)
+
+
+# --- yes or no ---------------------------------------------------------------------------------------------
+
+
+def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
+    """-log of the probability given to a yes/no target; input must lie in [0, 1]."""
+    check_tensors("binary_cross_entropy", input=input, target=target, weight=weight)
+    refuse_gradients("binary_cross_entropy", weight=weight)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. Please ensure they have the same size."
+        )
+    if target.dtype != input.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype.title} but expected {input.dtype.title}")
+    floats(input.array, "binary_cross_entropy")
+    if weight is not None:
+        weight = composites.expand(weight, target.shape)
+    return rows.binary_cross_entropy(input, target, weight, reduction_number(reduction))
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="mean", pos_weight=None):
+    """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
+    name = "binary_cross_entropy_with_logits"
+    check_tensors(name, input=input, target=target, weight=weight, pos_weight=pos_weight)
+    refuse_gradients(name, weight=weight, pos_weight=pos_weight)
+    if target.size() != input.size():
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    floats(input.array, "log_sigmoid_cpu")
+    check_difference(target.array, target.array)
+    check_cast(promote(input, target)[0].dtype, target.array.dtype)
+    return rows.bce_with_logits(input, target, weight, pos_weight, reduction_number(reduction))
+
+
+# --- classes -----------------------------------------------------------------------------------------------
+
+
+def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
+    """Minus the entries of input (log probabilities) at the target classes.
+
+    input (C), (N, C) or (N, C, ...), target the same without C. The mean is weighted, and leaves out targets equal to
+    ignore_index. IndexError for a class that is not there.
+    """
+    if type(input) is not Tensor or type(target) is not Tensor or weight is not None:
+        check_tensors("nll_loss_nd", input=input, target=target, weight=weight)
+    dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
+    if dims == 2 and weight is None and input.array.shape[:1] == sizes and target.array.dtype is I64:
+        return rows.nll_loss(input, target, None, number, ignore_index)[0]  # all is as it should be
+    check_classes(input, target, weight)
+    refuse_gradients("nll_loss_forward" if dims <= 2 else "nll_loss2d_forward", weight=weight)
+    if dims <= 2:
+        return rows.nll_loss(input, target, weight, number, ignore_index)[0]
+    if dims != 4:  # PyTorch has one operation for images; others are given that form for a moment
+        input = composites.reshape(input, (*input.shape[:2], 1, -1))
+        target = composites.reshape(target, (input.shape[0], 1, -1))
+    loss = rows.nll_loss2d(input, target, weight, number, ignore_index)[0]
+    return composites.reshape(loss, sizes) if number == 0 and loss.shape != sizes else loss
+
+
+def check_classes(input, target, weight):
+    """Errors for targets that are no class numbers, and for sizes that do not go together."""
+    sizes, got = list(input.shape), list(target.shape)
+    expected, images = [*sizes[:1], *sizes[2:]], len(sizes) == 4
+    if not sizes:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if len(sizes) > 1 and got[:1] != sizes[:1]:
+        raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({sum(got[:1])}).")
+    if len(sizes) <= 2 and len(got) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if images and len(got) != 3:
+        text = "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+        raise RuntimeError(f"{text}{len(got)}")
+    if len(sizes) > 2 and not images and got != expected:
+        raise RuntimeError(f"Expected target size {expected}, got {got}")
+    if target.array.dtype.kind != "i":
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
+    if len(sizes) == 1 and target.array.size != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
+    check_class_weight(weight, sizes[1] if len(sizes) > 1 else sizes[0])
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
+    if images and got != expected:
+        raise RuntimeError(f"size mismatch (got input: {sizes} , target: {got}")
+
+
+def check_class_weight(weight, classes, start=""):
+    """RuntimeError for a weight that does not hold one number a class."""
+    if weight is not None and list(weight.shape) != [classes]:
+        raise RuntimeError(
+            f"{start}weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight.shape)}"
+        )
+
+
+def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
+    if type(input) is not Tensor or type(target) is not Tensor:
+        check_tensors("cross_entropy_loss", input=input, target=target)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    dim = 0 if input.array.ndim == 1 else 1
+    probabilities = target.array.shape == input.array.shape
+    if probabilities and target.array.dtype.kind != "f":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.title}"
+        )
+    log_probabilities = composites.log_softmax(input, dim)
+    if probabilities:
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        return soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim)
+    hard = nll_loss(log_probabilities, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if label_smoothing == 0:
+        return hard
+    even = spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim)
+    even = rows.mul_number(even, label_smoothing / input.shape[dim])  # first: C++ computes from right to left
+    return rows.mul_number(hard, 1 - label_smoothing) + even
+
+
+def along_classes(weight, input, dim):
+    """A vector of one number a class, in a shape that broadcasts against input."""
+    return composites.reshape(weight, [-1 if d == dim else 1 for d in range(input.dim())])
+
+
+def soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim):
+    """Cross entropy with a probability for each class as target."""
+    classes = log_probabilities.shape[dim]
+    if label_smoothing:
+        target = rows.add_number(rows.mul_number(target, 1 - label_smoothing), label_smoothing / classes)
+    products = log_probabilities * target
+    if weight is not None:
+        check_class_weight(weight, classes, "cross_entropy: ")
+        products = products * along_classes(weight, products, dim)
+    if reduction_number(reduction) == 0:
+        return -composites.sum(products, dim)
+    loss = composites.sum(products)
+    if reduction == "sum":
+        return -loss
+    return rows.div_number(-loss, products.numel() // classes) if products.numel() else -loss.fill_(math.nan)
+
+
+def spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim):
+    """What label smoothing adds: the loss with every class equally right."""
+    if weight is not None:
+        log_probabilities = log_probabilities * along_classes(weight, log_probabilities, dim)
+    ignored = target == ignore_index
+    losses = rows.masked_fill(-composites.sum(log_probabilities, dim), ignored, 0.0)
+    if reduction != "mean":
+        return reduced(losses, reduction)
+    if weight is None:
+        return composites.sum(losses) / int((~ignored).sum())
+    chosen = weight[rows.masked_fill(target, ignored, 0)]
+    return composites.sum(losses) / composites.sum(rows.masked_fill(chosen, ignored, 0.0))
+
+
+def kl_div(input, target, *, reduction="mean", log_target=False):
+    """target * (log(target) - input), with input as log probabilities; "batchmean" is what the textbooks mean."""
+    check_tensors("kl_div", input=input, target=target)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=2,
+        )
+    if log_target:
+        difference = target - input  # first: C++ computes operands from right to left
+        losses = rows.exp(target) * difference
+    else:
+        product = target * input  # first, as in PyTorch: hooks on saved tensors see it
+        losses = rows.xlogy(target, target) - product
+    if reduction == "batchmean":
+        return composites.sum(losses) / input.shape[0] if input.dim() else composites.sum(losses)
+    return reduced(losses, reduction)

@@ -1,0 +1,137 @@
+"""Normalising, and dropping out.
+
+PyTorch: torch/nn/functional.py, aten/src/ATen/native (Normalization.cpp, layer_norm.cpp, Dropout.cpp, Distance.cpp).
+"""
+
+import math
+
+import numpy as np
+
+from course_lib.arrays.kernels import floats
+from course_lib.arrays.memory import check_cast
+from course_lib.autograd.grad_mode import no_grad
+from course_lib.engine.arguments import tensor_argument
+from course_lib.engine.build import rows
+from course_lib.engine.tensor import memory_of
+from course_lib.nn.functional.losses import broadcast
+from course_lib.surface import creation
+from course_lib.surface import functions as composites
+from course_lib.surface.parsing import asking_later
+
+
+@asking_later
+def batch_norm(
+    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
+):
+    """(input - mean) / sqrt(variance + eps) * weight + bias, channel by channel.
+
+    training: use the batch's own mean and (biased) variance, and move the running ones towards them. ValueError for
+    a batch with one value a channel, RuntimeError for running statistics of another length or missing.
+    """
+    channels = input.shape[composites.dimension(input, 1)] if training or input.dim() > 1 else sum(input.shape)
+    if training and math.prod((input.shape[0], *input.shape[2:])) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    vectors = dict(running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    for name, vector in vectors.items():
+        if vector is None and not training and name.startswith("running"):
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+        if vector is not None and vector.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
+    check_kinds("batch_norm", input, *vectors.values())
+    return rows.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+@asking_later
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+    """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions."""
+    shape = checked_shape("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    check_kinds("LayerNormKernelImpl", input, weight, bias)
+    return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
+
+
+@asking_later
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """The input divided by the root of the mean of its squares over the last dimensions, times weight."""
+    shape = checked_shape("rms_norm", input, normalized_shape, weight=weight)
+    check_kinds("rms_norm", input)
+    dims = tuple(range(-len(shape), 0))
+    eps = float(np.finfo(input.array.dtype).eps) if eps is None else eps
+    scaled = input * rows.rsqrt(rows.add_number(composites.mean(composites.pow(input, 2), dims, True), eps))
+    return scaled if weight is None else scaled * weight
+
+
+def checked_shape(function, input, normalized_shape, **vectors):
+    """The sizes to normalise over, which must be the input's last ones, and those of weight and bias."""
+    tensor_argument(function, "input", input)
+    if isinstance(normalized_shape, int):
+        raise TypeError(f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if tuple(input.shape)[-len(shape) :] != shape:
+        expected = ", ".join(["*", *map(str, shape)])
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of "
+            f"size{list(input.shape)}"
+        )
+    for name, vector in vectors.items():
+        if vector is not None and tuple(vector.shape) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(vector.shape)} and normalized_shape = {list(shape)}"
+            )
+    return shape
+
+
+def check_kinds(kernel, input, *others):
+    """NotImplementedError for an input of integers, RuntimeError unless all tensors are of one element type."""
+    floats(input.array, kernel)
+    for other in others:
+        if other is not None and other.array.dtype is not input.array.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.title} but found {other.dtype.title}")
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """Each element set to zero with chance p, the others divided by 1 - p. Does nothing unless training."""
+    tensor_argument("dropout", "input", input)
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not training or input.numel() == 0:
+        return input
+    check_cast(np.dtype(np.float32), input.array.dtype)
+    mask = creation.zeros_like(input.detach()) if p == 1 else kept_with_chance(1 - p, input) / (1 - p)
+    return rows.mul_(input, mask) if inplace else rows.mul(input, mask)
+
+
+def kept_with_chance(chance, input):
+    """Ones with the given chance, else zeros, in the shape and type of `input`."""
+    (draw, source), like = creation.source_of(), memory_of(input)
+    drawn = draw.in_memory_order(draw.fractions(source, like.size, np.float64), like, creation.layout(input))
+    return creation.finish((drawn < chance).astype(like.dtype))
+
+
+@asking_later
+def normalize(input, p=2.0, dim=1, eps=1e-12):
+    """input divided by its p-norm along dim (but at least eps)."""
+    length = rows.clamp_min(input.norm(p, dim, True), eps)
+    return input / composites.expand(length, input.shape)
+
+
+@asking_later
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The inner product of two tensors along dim, each scaled to length 1 first."""
+    kinds = [x.dtype for x in (x1, x2) if x.is_floating_point()]
+    if not kinds:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype.title}")
+    x1, x2 = (x if x.is_floating_point() else x.to(kinds[0]) for x in (x1, x2))
+    if x1.array.shape != x2.array.shape:
+        x1, x2 = broadcast(x1, x2)
+    lengths = [rows.clone(x.norm(2, dim, True)) for x in (x1, x2)]
+    with no_grad():
+        for length in lengths:
+            rows.clamp_min_(length, eps)
+    second = x2 / lengths[1]  # first, as in PyTorch: hooks on saved tensors see it
+    return composites.sum((x1 / lengths[0]) * second, dim)

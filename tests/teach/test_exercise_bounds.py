@@ -88,7 +88,7 @@ def test_the_line_is_named_when_the_alarm_rings_on_the_way_out():
 
 
 def test_what_a_check_prepares_is_no_time_of_the_learners():
-    """A check's `prepare` runs before the clock does: PyTorch's first optimizer imports for seconds."""
+    """A record's `prepare` runs before the clock does: PyTorch's first optimizer imports for seconds."""
 
     def check(answer, torch):
         return correct("prepared") if prepared == [None] else not_yet("not prepared")
@@ -97,8 +97,8 @@ def test_what_a_check_prepares_is_no_time_of_the_learners():
         time.sleep(0.3)
         prepared.append(torch)
 
-    prepared, check.prepare = [], prepare
-    result = judge(changed(DOUBLE, check=check), define(DOUBLE.solution, "double", None), None, 0.2)
+    prepared = []
+    result = judge(changed(DOUBLE, check=check, prepare=prepare), define(DOUBLE.solution, "double", None), None, 0.2)
 
     assert result.outcome == "correct"
 

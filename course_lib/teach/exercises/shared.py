@@ -55,6 +55,26 @@ def set_of_names(answer):
     return None if names is None else set(names)
 
 
+def names_among(*known):
+    """A reader of answers: the names as a set, None when there is any that is not known."""
+
+    def read(answer):
+        names = set_of_names(answer)
+        return None if names is None or not names <= set(known) else names
+
+    return read
+
+
+def some_numbers(count):
+    """A reader of answers: a list of so many numbers, None for anything else."""
+
+    def read(answer):
+        numbers = [as_number(each) for each in answer] if isinstance(answer, (list, tuple)) else []
+        return None if len(numbers) != count or None in numbers else numbers
+
+    return read
+
+
 def called(answer, *names):
     """Does the learner's function use one of these attributes? Only chooses between two sentences."""
     code = getattr(inspect.unwrap(answer), "__code__", None)

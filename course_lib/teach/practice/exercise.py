@@ -17,7 +17,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from course_lib.teach.practice import bounds, forms
@@ -84,7 +84,9 @@ class Mistake:
 
     name: str  # for an answer that the guard catches: "guard: " and one of guard.KINDS (and words that tell two apart)
     says: str  # "" for what the guard catches: it has a sentence of its own, and `says` only adds to it
-    answer: str  # source text that defines the exercise's `name`, as a learner would have written it
+    answer: Any  # source text that defines the exercise's `name`, as a learner would have written it; or its value
+    also: tuple = ()  # other values that are the same mistake (predict.py)
+    when: Callable[[Any, Any], bool] | None = None  # when(value, truth): recognises it where values do not (predict.py)
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,34 @@ class Exercise:
     check: Callable[[Any, Any], Verdict]  # check(answer, torch)
     puzzles: tuple[int, ...] = ()
     may_change: tuple[str, ...] = ()  # what right answers change: "W", "x.grad", "leaves.grad", or one of guard.KINDS
+    prepare: Callable[[Any], Any] | None = None  # prepare(torch): what a library does once, and for seconds
+
+    def __post_init__(self):
+        """Answers that are given as edits of the solution become source text."""
+        written = [replace(each, answer=edited(self.solution, each.answer)) for each in self.mistakes]
+        object.__setattr__(self, "mistakes", tuple(written))
+        if not isinstance(self.alternatives, str):  # a forgotten comma: prove.py says so
+            object.__setattr__(self, "alternatives", tuple(edited(self.solution, each) for each in self.alternatives))
+
+
+class Edit(tuple):
+    """An answer that is the solution with some of its text replaced: pairs (old, new)."""
+
+
+def edit(*texts):
+    """An answer as an edit of the solution: edit(old, new), or more such pairs, each done on what the last one left."""
+    return Edit(zip(texts[::2], texts[1::2], strict=True))
+
+
+def edited(solution, answer):
+    """The source text of an answer, whether it is given as text or as an Edit."""
+    if not isinstance(answer, Edit):
+        return answer
+    for old, new in answer:
+        if solution.count(old) != 1:
+            raise ValueError(f"{old!r} stands {solution.count(old)} times in the solution; an edit needs it once.")
+        solution = solution.replace(old, new)
+    return solution
 
 
 # ------------------------------------------------------------------------------------------- judging
@@ -159,9 +189,8 @@ def judge(exercise, answer, torch, seconds=bounds.SECONDS):
     """The Result for one answer, with `torch` (our engine or PyTorch) given to the check. Never raises."""
     calls = Calls()
     engines = loaded_engines(torch)
-    prepare = getattr(exercise.check, "prepare", None)
-    if prepare is not None:  # what a library does once, and for seconds, is no time of the learner's
-        prepare(torch)
+    if exercise.prepare is not None:
+        exercise.prepare(torch)  # no time of the learner's
     ran = bounds.run(lambda: verdict_of(exercise, answer, torch, calls), engines, seconds)
     if ran.error is None and is_correct(ran.value) and not calls.findings:
         bounds.run(lambda: look_for_swallowed_errors(exercise, answer, torch, calls), engines, seconds)

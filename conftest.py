@@ -3,11 +3,14 @@
 import collections
 import gc
 import importlib.util
+import itertools
 import os
 import sys
 import tempfile
 from pathlib import Path
 
+import jupyter_client
+import nbval.kernel
 import pytest
 
 ROOT = Path(__file__).resolve().parent
@@ -32,6 +35,22 @@ def pytest_configure(config):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     os.environ["COURSE_PROGRESS"] = os.path.join(_scratch.name, "progress.json")
+    if os.name == "posix":
+        reach_kernels_by_files(_scratch.name)
+
+
+def reach_kernels_by_files(folder):
+    """Let nbval talk to its kernels through socket files in `folder`, and not through ports.
+
+    Two test processes that look for free ports at one moment can find the same ones. One kernel in 400 then died, or
+    its notebook waited a minute for another's answers.
+    """
+    numbers = itertools.count()
+
+    def manager(**options):
+        return jupyter_client.KernelManager(transport="ipc", ip=os.path.join(folder, f"k{next(numbers)}"), **options)
+
+    nbval.kernel.KernelManager = manager
 
 
 def pytest_unconfigure(config):

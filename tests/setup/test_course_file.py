@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import nbval.kernel
 import pytest
 
 import course
@@ -111,6 +112,16 @@ def test_test_runs_everything_once_and_strictly(ran):
     assert ["tests", "notebooks"] == command[-2:]
     assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(command)
     assert "--nbval-lax" not in command
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no sockets in files")
+def test_nbval_finds_its_kernels_by_files_that_are_its_own():
+    """No port, which another process could have found free as well; and a path short enough for a socket."""
+    first, second = nbval.kernel.KernelManager(), nbval.kernel.KernelManager()
+
+    assert "ipc" == first.transport == second.transport
+    assert first.ip != second.ip
+    assert len(first.ip) < 95
 
 
 def test_test_passes_further_words_to_pytest(ran):

@@ -229,9 +229,131 @@ def restore_fences(part: str, markdown: str) -> str:
     return re.sub("\0(\\d+)\0", lambda m: blocks[int(m[1])], part)
 
 
+def is_rewritten(nb) -> bool:
+    """Does the lesson follow the template of questions as headings? The others wait for their turn."""
+    return ABILITIES in nb.cells[0].source
+
+
 def template(nb, number: int) -> list[str]:
-    """Where a lesson leaves the template."""
+    """Where a lesson leaves its template."""
+    if is_rewritten(nb):
+        return promise_problems(nb) + story_problems(nb) + look_problems(nb) + import_problems(code_cells(nb), number)
     return title_problems(nb) + order_problems(nb) + measure_problems(nb, number) + section_problems(nb)
+
+
+ABILITIES = "After this lesson you can"
+BUILD, EXERCISES, CLOSE, REST = "Build your own engine", "Exercises", "What you can now claim", "A rest"
+HOME = "home.ipynb"
+
+
+def promise_problems(nb) -> list[str]:
+    """The title cell: a question, three or four abilities, minutes, what it needs, links; and no claim."""
+    title = nb.cells[0].source
+    problems = []
+    if not re.match(r"# \d\d · .+\?$", title.splitlines()[0]):
+        problems.append("the first line is not `# NN · Name: the question?`")
+    abilities = re.findall(r"^- ", title.partition(ABILITIES)[2], flags=re.MULTILINE)
+    if not 3 <= len(abilities) <= 4:
+        problems.append(f"after '{ABILITIES}' the title cell lists {len(abilities)} abilities, not three or four")
+    if not re.search(r"\*\*Minutes\*\* \d+", title):
+        problems.append("the title cell does not say `**Minutes** 60`")
+    for word in ("needs", "out of scope"):
+        if word not in title.lower():
+            problems.append(f"the title cell does not say what the lesson {word!r}")
+    links = re.findall(r"\]\((\w+\.ipynb)\)", title)
+    if HOME not in links:
+        problems.append(f"the title cell has no link to {HOME}")
+    problems += [f"the title cell links to {name}, which is no notebook" for name in links if not linked(name)]
+    for heading, cells in sections(nb)[:-1]:
+        if any(CLAIM.search(cell.source) for _, cell in cells if cell.cell_type == "markdown"):
+            problems.append(f"claims stand under {heading or 'the title'!r}; their place is the last section")
+    return problems
+
+
+def linked(name: str) -> bool:
+    """Is there such a notebook, or will there be? The home page is made for each learner."""
+    return name == HOME or (NOTEBOOKS / name).exists()
+
+
+def story_problems(nb) -> list[str]:
+    """The headings tell the story: questions, then the learner's own engine, exercises, and what is proved."""
+    found = sections(nb)[1:]
+    headings = [heading for heading, _ in found]
+    problems = []
+    if headings[-1:] != [CLOSE]:
+        problems.append(f"the last section is {headings[-1:]}, not {CLOSE!r}")
+    if not any(heading.startswith(BUILD) for heading in headings):
+        problems.append(f"no section '{BUILD}: …'")
+    if sum(heading.endswith("?") for heading in headings) < 2:
+        problems.append("fewer than two headings are questions")
+    for heading, cells in found:
+        code = [cell for _, cell in cells if cell.cell_type == "code"]
+        source = "\n".join(cell.source for cell in code)
+        place = f"{heading} (cell {cells[0][0]})" if cells else heading
+        if not (heading.endswith("?") or heading == CLOSE or heading.startswith((BUILD, EXERCISES, REST))):
+            problems.append(f"{place}: a heading is a question, or begins with {BUILD!r}, {EXERCISES!r} or {REST!r}")
+        if "L.predict(" in source and not heading.endswith("?"):
+            problems.append(f"{place}: a prediction stands under the question that it answers")
+        if "L.predict(" in source and "L.predict(" in code[-1].source:
+            problems.append(f"{place}: nothing is run after the prediction")
+        if heading.startswith(EXERCISES) and "L.check(" not in source:
+            problems.append(f"{place}: no L.check")
+        if heading.startswith(BUILD) and "L.build(" not in source:
+            problems.append(f"{place}: no L.build")
+    for name in ("L.predict(", "L.check(", "expect_error("):
+        if not any(name in cell.source for _, cell in code_cells(nb)):
+            problems.append(f"no {name}…) in the whole lesson")
+    return problems
+
+
+def look_problems(nb) -> list[str]:
+    """Pictures are talked about; the engine is opened, a little of it."""
+    problems = []
+    if not any(has_picture(cell) for _, cell in code_cells(nb)):
+        problems.append("no picture in the whole lesson")
+    for index, cell in code_cells(nb):
+        following = nb.cells[index + 1 : index + 2]
+        if has_picture(cell) and [each.cell_type for each in following] != ["markdown"]:
+            problems.append(f"cell {index}: after its picture nothing says what was seen")
+        if "show(" in cell.source:
+            if (n := len(code_lines(printed(cell))) - cell.source.count("show(")) > LONGEST_LOOK:
+                problems.append(f"cell {index}: shows {n} lines of the engine, not {LONGEST_LOOK}")
+    engine, all_cells = sum("engine" in tags(cell) for _, cell in code_cells(nb)), len(code_cells(nb))
+    if not engine or 3 * engine > all_cells:
+        problems.append(f"{engine} of {all_cells} code cells are tagged engine: at least one, at most a third")
+    return problems
+
+
+def given_away(nb, exercises) -> list[str]:
+    """Predictions whose answer can be read above their cell. `reveals` in the record says which words would tell it.
+
+    Each of these words must stand below, where the answer is seen, so that the list cannot become hollow.
+    """
+    problems, records = [], {exercise.id: exercise for exercise in exercises}
+    texts = [readable(cell) for cell in nb.cells]
+    for index, cell in code_cells(nb):
+        for _, ident in ASKED.findall(cell.source):
+            record = records.get(ident)
+            if record is None or record.kind != "predict":
+                continue
+            if not record.reveals:
+                problems.append(f"cell {index}: the record of {ident} has no `reveals`: which words tell the answer?")
+            for phrase in record.reveals:
+                places = [i for i, text in enumerate(texts) if one_line(phrase).lower() in text]
+                if places and places[0] < index:
+                    problems.append(f"{phrase!r} answers {ident}, in cell {index}, and stands above it, in {places[0]}")
+                if not places or places[-1] <= index:
+                    problems.append(f"{phrase!r}, which is to answer {ident} in cell {index}, stands nowhere below it")
+    return problems
+
+
+def readable(cell) -> str:
+    """All that a reader sees of a cell, as one line in small letters."""
+    shown = [text for kind, text in output_texts(cell) if kind != "picture"] if cell.cell_type == "code" else []
+    return one_line("\n".join([cell.source, *shown])).lower()
+
+
+# --- the first template, for lessons that are not rewritten yet -------------------------------------
 
 
 def title_problems(nb) -> list[str]:
@@ -384,25 +506,26 @@ def claims(nb, number: int, test_source: str | None) -> list[str]:
     """Where title cell, tagged cells and tests of a lesson's claims disagree."""
     if test_source is None:
         return [f"tests/claims/test_claims_{number:02d}.py is missing"]
-    listed = CLAIM.findall(nb.cells[0].source)
+    place = "the last section" if is_rewritten(nb) else "the title cell"
+    closing = "\n".join(c.source for h, cells in sections(nb)[-1:] for _, c in cells)
+    listed = CLAIM.findall(closing if is_rewritten(nb) else nb.cells[0].source)
     stated = {claim: one_line(sentence) for claim, sentence in listed}
     tagged = {tag for _, cell in code_cells(nb) for tag in tags(cell) if tag.startswith("C")}
     tested, problems = tested_claims(test_source)
     wanted = [f"C{number:02d}.{k}" for k in range(1, len(listed) + 1)]
-    if not listed or [claim for claim, _ in listed] != wanted:
-        problems.append(f"the title cell lists {[c for c, _ in listed]}, wanted {wanted or 'some claims'}")
+    if not listed or sorted([claim for claim, _ in listed], key=lambda claim: int(claim[4:])) != wanted:
+        problems.append(f"{place} lists {[c for c, _ in listed]}, wanted {wanted or 'some claims'}")
     for claim in sorted(stated.keys() | tagged | tested.keys()):
-        places = {"the title cell": stated, "a cell's tags": tagged, "the claims tests": tested}
+        places = {place: stated, "a cell's tags": tagged, "the claims tests": tested}
         missing = [name for name, place in places.items() if claim not in place]
         problems += [f"{claim} is missing from {name}" for name in missing]
         if claim in stated and claim in tested and stated[claim] != tested[claim]:
-            problems.append(f"{claim}: title says {stated[claim]!r}, its test says {tested[claim]!r}")
+            problems.append(f"{claim}: {place} says {stated[claim]!r}, its test says {tested[claim]!r}")
     shown = {tag: cell for _, cell in code_cells(nb) for tag in tags(cell)}
     for claim in sorted(stated.keys() & tagged):
         cell = shown[claim]
         if not (printed(cell) or results(cell) or "assert " in cell.source):
             problems.append(f"{claim}: its cell neither prints nor asserts anything")
-    closing = "\n".join(c.source for h, cells in sections(nb)[-1:] for _, c in cells)
     problems += [f"{claim} is missing from the last section" for claim in stated if claim not in closing]
     return problems
 

@@ -3,7 +3,7 @@
 import importlib
 
 import build_notebooks
-from notebook_rules import NOTEBOOKS, every_lesson, every_notebook, load, report, starters
+from notebook_rules import NOTEBOOKS, every_lesson, every_notebook, given_away, is_rewritten, load, report, starters
 
 
 @every_notebook
@@ -22,3 +22,13 @@ def test_starters(stem):
 
     assert not problems, report(stem, problems)
     assert records, "no exercises, nothing compared"
+
+
+@every_lesson
+def test_no_prediction_is_given_away(stem):
+    """What answers a prediction stands below it, and not above."""
+    records = importlib.import_module(f"course_lib.teach.exercises.lesson_{stem[:2]}").EXERCISES
+    lesson = load(stem)
+    problems = given_away(lesson, records) if is_rewritten(lesson) else []
+
+    assert not problems, report(stem, problems)

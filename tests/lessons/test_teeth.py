@@ -16,7 +16,7 @@ import build_notebooks
 import jupytext
 import nbformat
 import pytest
-from notebook_rules import ROOT, claims, hygiene, starters, template
+from notebook_rules import ROOT, claims, given_away, hygiene, starters, template
 
 FILLER = "One plain sentence that says what we see here. "
 
@@ -95,13 +95,87 @@ L.check("07.1", answer)
 # C07.1, tested in tests/claims/test_claims_07.py. {FILLER}
 """
 
+REWRITTEN = """\
+# %% [markdown]
+# # 07 · Version counters: how does backward notice?
+# It hurts. After this lesson you can
+#
+# - read it;
+# - cure it;
+# - tell it.
+#
+# **Minutes** 30 · **Needs** lesson 06 · **Out of scope** views · [all](home.ipynb), [05](05_leaf_accumulation.ipynb)
+
+# %%
+import course_lib as torch
+from course_lib.teach import draw, expect_error, lesson
+
+L = lesson(7)
+
+# %% [markdown]
+# ## Who counts?
+# What will it print?
+
+# %%
+L.predict("07.p1", None)
+
+# %% [markdown]
+# Run it.
+
+# %% tags=["C07.1"]
+print(x._version)
+
+# %% [markdown]
+# And now the picture.
+
+# %%
+draw(x)
+
+# %% [markdown]
+# **Notice:** it grew by one.
+# ## Who compares?
+# Somebody does.
+
+# %%
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    y.backward()
+
+# %% [markdown]
+# This is how.
+
+# %% tags=["engine"]
+show("engine.version.bump")
+
+# %% [markdown]
+# ## Build your own engine: a counter
+# Now yours.
+
+# %%
+L.build("07")
+
+# %% [markdown]
+# ## Exercises
+# Easy ones first.
+
+# %%
+answer = None
+
+L.check("07.1", answer)
+
+# %% [markdown]
+# ## What you can now claim
+# - **C07.1** Every in-place operation adds one to the version counter.
+"""
+
 TESTS = '''
 def test_c07_1_in_place_adds_one(torch):
     """Every in-place operation adds one to the version counter."""
 '''
 
 RECORDS = [
-    SimpleNamespace(id="07.p1", kind="predict", starter="answer = None", name="answer"),
+    SimpleNamespace(
+        id="07.p1", kind="predict", starter="answer = None", name="answer", reveals=("grew by one", "version 1")
+    ),
     SimpleNamespace(id="07.1", kind="predict state", starter="answer = None\n", name="answer"),
 ]
 SVG = base64.b64encode(b"<svg>a picture</svg>").decode()
@@ -125,6 +199,21 @@ def healthy():
     return nb
 
 
+def rewritten():
+    """The same for the template of questions as headings."""
+    nb = build_notebooks.normalise(jupytext.reads(REWRITTEN, fmt="py:percent"), STEM)
+    v4 = nbformat.v4
+    for count, index in enumerate([i for i, each in enumerate(nb.cells) if each.cell_type == "code"], 1):
+        nb.cells[index].execution_count = count
+    for index, text in {3: "07.p1  not attempted\n", 5: "it is at version 1\n", 11: "# engine/version.py\nbump\n",
+                        15: "07.1  not attempted\n"}.items():  # fmt: skip
+        nb.cells[index].outputs.append(v4.new_output("stream", name="stdout", text=text))
+    html = f'<img alt="x" src="data:image/svg+xml;base64,{SVG}">'
+    data = {"text/plain": "x  value 1", "text/html": html}
+    nb.cells[7].outputs.append(v4.new_output("execute_result", data=data, execution_count=4))
+    return nb
+
+
 def cell(nb, name):
     return nb.cells[CODE[name]]
 
@@ -140,6 +229,11 @@ def all_problems(nb, tests=TESTS, records=RECORDS):
 def test_the_healthy_notebook():
     """Nothing is wrong with the notebook that the other tests break."""
     assert all_problems(healthy()) == []
+
+
+def test_the_rewritten_notebook():
+    """Nothing is wrong with the notebook of the new template either."""
+    assert all_problems(rewritten()) + given_away(rewritten(), RECORDS) == []
 
 
 # --- breaking it -----------------------------------------------------------------------------------
@@ -258,7 +352,7 @@ BREAKS = {
         (change(lambda nb: nb.cells.pop(CODE["engine"])), "not pairs"),
     ],
     "claims": [
-        (markdown("adds one to", "adds two to"), "title says"),
+        (markdown("adds one to", "adds two to"), "title cell says"),
         (tagged("proof"), "C07.1 is missing from a cell's tags"),
         (tagged("run", "C07.2"), "C07.2 is missing from the title cell"),
         (markdown(r"\*\*C07.1\*\*", "**C07.3**"), "wanted ['C07.1']"),
@@ -296,13 +390,55 @@ def test_each_break_is_noticed(rules, mutate, fragment):
     assert any(fragment in problem for problem in problems), problems
 
 
+def cells_with(index, **changes):
+    """A mutation: one cell, by its number, is changed."""
+    return lambda nb: nb.cells[index].update(**changes)
+
+
+BREAKS_OF_THE_REWRITTEN = [
+    (markdown(r"notice\?", "notice"), "the first line is not"),
+    (markdown("- tell it.", "tell it."), "2 abilities"),
+    (markdown(r"\*\*Minutes\*\* 30", ""), "**Minutes** 60"),
+    (markdown("Needs", "Wants"), "'needs'"),
+    (markdown(r"home\.ipynb", "house.ipynb"), "no link to home.ipynb"),
+    (markdown("05_leaf", "05_leave"), "which is no notebook"),
+    (markdown("It hurts.", "It hurts.\n\n- **C07.1** Early.\n\n"), "claims stand under"),
+    (markdown("## What you can now claim", "## The end"), "the last section is"),
+    (markdown("Build your own engine: a counter", "Your engine?"), "no section 'Build"),
+    (markdown("Who compares.", "It compares"), "fewer than two headings"),
+    (markdown("Who compares.", "It compares"), "a heading is a question"),
+    (markdown("Who counts.", "A rest"), "under the question that it answers"),
+    (cells_with(11, source='L.predict("07.p2", None)'), "nothing is run after"),
+    (cells_with(15, source="answer = None"), "no L.check"),
+    (cells_with(13, source="1"), "no L.build"),
+    (cells_with(9, source="y.backward()"), "no expect_error("),
+    (cells_with(7, outputs=[]), "no picture"),
+    (lambda nb: nb.cells.pop(8), "nothing says what was seen"),
+    (cells_with(11, metadata={}), "0 of 8 code cells are tagged engine"),
+    (cells_with(3, source="import math"), "an import outside"),
+    (markdown("It hurts.", "It grew  by one."), "stands above it, in 0"),
+    (markdown("grew by one", "grew"), "stands nowhere below it"),
+    (markdown(r"\*\*C07.1\*\*", "**C07.2**"), "wanted ['C07.1']"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mutate, fragment", BREAKS_OF_THE_REWRITTEN)
+def test_each_break_of_the_rewritten_is_noticed(mutate, fragment):
+    """Each rule of the new template has a notebook that it refuses."""
+    nb = rewritten()
+    mutate(nb)
+    problems = template(nb, 7) + given_away(nb, RECORDS) + claims(nb, 7, TESTS)
+
+    assert any(fragment in problem for problem in problems), problems
+
+
 @pytest.mark.parametrize(
     "tests, fragment",
     [
         (None, "test_claims_07.py is missing"),
         ("", "C07.1 is missing from the claims tests"),
         (TESTS.replace("(torch)", "()"), "its first argument is not `torch`"),
-        (TESTS.replace("in-place operation adds", "operation adds"), "title says"),
+        (TESTS.replace("in-place operation adds", "operation adds"), "title cell says"),
         (TESTS + TESTS.replace("_1_in", "_2_in"), "C07.2 is missing from the title cell"),
         (TESTS + TESTS, "a second test"),
         (TESTS + "def test_more(torch): pass", "named like"),

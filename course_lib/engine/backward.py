@@ -500,21 +500,13 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if grad_variables is not None:
         grad_tensors = renamed_gradients(grad_tensors, grad_variables)
     targets = set()
-    if inputs is not None:
-        inputs = as_list(inputs)
-        if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if inputs is not None and not (inputs := as_list(inputs)):
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots, seeds = begin(as_list(list(tensors) if isinstance(tensors, dict) else tensors), grad_tensors, create_graph)
-    if inputs is not None:
-        for tensor in inputs:
-            check_input(tensor)
-            if isinstance(tensor, Tensor):
-                if not requires_grad(tensor) or tensor.grad_fn is not None:
-                    tensor.retain_grad()
-                edge = gradient_edge(tensor)
-            else:
-                edge = tensor.node
-            targets.add(edge[0] if isinstance(edge, tuple) else edge)
+    for tensor in inputs or ():
+        if isinstance(tensor, Tensor) and (not requires_grad(tensor) or tensor.grad_fn is not None):
+            tensor.retain_grad()
+        targets.add(edge_of_input(tensor)[0])
     retain_graph = create_graph if retain_graph is None else retain_graph
     try:
         run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
@@ -565,17 +557,12 @@ def grad(
     return dict(zip(keys, results, strict=True)) if keys is not None else tuple(results)
 
 
-def check_input(tensor):
-    """RuntimeError for an input that no gradient can arrive at: it must be a tensor or a gradient edge."""
-    if not isinstance(tensor, Tensor) and not is_edge(tensor):
-        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
-
-
 def edge_of_input(tensor):
-    """(node, output number) at which a gradient for an input can be caught."""
-    check_input(tensor)
+    """(node, output number) at which the gradient for a tensor or a gradient edge can be caught, or RuntimeError."""
     if is_edge(tensor):
         return tensor.node, tensor.output_nr
+    if not isinstance(tensor, Tensor):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
     edge = gradient_edge(tensor) if requires_grad(tensor) else None
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")

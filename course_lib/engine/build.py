@@ -11,7 +11,8 @@ import types
 import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels
-from course_lib.engine import arguments, fit
+from course_lib.engine import arguments, fit, saved, views
+from course_lib.engine import tensor as tensors
 from course_lib.engine.graph import Node, next_sequence_nr
 from course_lib.engine.ops import (
     ROWS,
@@ -23,17 +24,8 @@ from course_lib.engine.ops import (
     write_node,
     write_operation,
 )
-from course_lib.engine.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
-from course_lib.engine.tensor import Tensor, allocate, memory_of, meta_of, new_tensor, strides_of
-from course_lib.engine.views import (
-    check_in_place,
-    gradient_edge,
-    make_view,
-    rebase_history,
-    requires_grad,
-    update,
-    write,
-)
+from course_lib.engine.saved import FREED, add_slot_properties
+from course_lib.engine.tensor import meta_of
 
 _built = {}
 
@@ -45,15 +37,18 @@ def build(name):
     source = name if name in ROWS else name.removesuffix("_")
     row = ROWS[source]
     namespace = node_namespace(row)
-    parts = [write_operation(row)] if row.in_place != "only" else []
-    if row.in_place:
-        parts.append(write_in_place(row))
-    compile_source(f"{row.name}", parts, namespace)
+    compile_source(row.name, write_functions(row), namespace)
     for made in (row.name, row.name + "_"):
         if made in namespace:
             _built[made] = namespace[made]
             namespace[made].__module__ = "course_lib"
     return _built[name]
+
+
+def write_functions(row):
+    """The sources of an operation and of its variant that overwrites self: those of the two that there are."""
+    parts = [write_operation(row)] if row.in_place != "only" else []
+    return parts + [write_in_place(row)] if row.in_place else parts
 
 
 class Rows:
@@ -144,20 +139,22 @@ def twin_of(function):
 
 def compile_source(name, parts, namespace):
     """Compile generated lines so that tracebacks and `??` can show them."""
-    text = "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
+    text = as_text(parts)
     file = f"<course_lib operation {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), namespace)
     return text
 
 
+def as_text(parts):
+    """Generated parts, each a list of lines, as one text."""
+    return "\n\n\n".join(map("\n".join, parts)) + "\n"
+
+
 def source_of(name):
     """The generated source of an operation and its node, as text."""
     row = ROWS[name.removesuffix("_") if name not in ROWS else name]
-    parts = [write_node(row)] if row.formulas else []
-    parts += [write_operation(row)] if row.in_place != "only" else []
-    parts += [write_in_place(row)] if row.in_place else []
-    return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
+    return as_text([write_node(row)] * bool(row.formulas) + write_functions(row))
 
 
 # --- what generated code sees --------------------------------------------------------------------------------
@@ -182,12 +179,9 @@ def mark_inference(*results):
 
 
 OPERATION_NAMES = {  # what generated operations see
-    **vars(arguments), "np": np, "kernels": kernels, "state": state, "F32": dtypes.F32, "BOOL": dtypes.BOOL,
-    "INFERENCE_SAVED": errors.INFERENCE_SAVED, "next_sequence_nr": next_sequence_nr, "allocate": allocate,
-    **{each.__name__: each for each in (
-        Tensor, SavedVariable, SavedOutput, new_tensor, memory_of, strides_of, requires_grad,
-        gradient_edge, check_in_place, write, update, rebase_history, make_view, form, copy_of, mark_inference,
-        instrument, pack_before_writing,
-    )},
+    **vars(arguments), **vars(tensors), **vars(saved), **vars(views), "np": np, "kernels": kernels, "state": state,
+    "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
+    "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of, "mark_inference": mark_inference,
+    "instrument": instrument, "pack_before_writing": pack_before_writing,
 }  # fmt: skip
 NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

@@ -42,7 +42,7 @@ row("pow_number(self, exponent)", "kernels.power(self, exponent)", node="PowBack
 
 # --- functions of one number -------------------------------------------------------------------------------
 # The Jacobian of a function that works element by element is diagonal: a gradient is a product, element by element.
-# At a kink the formula chooses: relu has slope 0 at 0, abs too, clamp has slope 1 on its limits. Second derivatives
+# At a kink the formula chooses: relu has slope 0 at 0. Second derivatives
 # come from the operations that a formula is made of. tanh_backward is a row of its own, so there it is one operation.
 
 # To check a formula by hand, write y for the result and differentiate: y = sqrt(x) means y * y = x, so 2 * y * dy = dx
@@ -64,18 +64,8 @@ row("tanh_backward(grad_output, output)", "grad_output * (1 - output * output)",
     elementwise=False, keeps=("grad_output",),
     grad_output="tanh_backward(grad, output)",
     output="grad * (mul_number(output, -2) * grad_output)")
-row("sigmoid(self)", "kernels.logistic(self)", floating=True,
-    self="sigmoid_backward(grad, result)")
-row("sigmoid_backward(grad_output, output)", "grad_output * ((1 - output) * output)",
-    node="SigmoidBackwardBackward0", elementwise=False, keeps=("grad_output",),
-    grad_output="sigmoid_backward(grad, output)",
-    output="grad * grad_output * add_number(mul_number(output, -2), 1)")
 row("relu(self)", "kernels.relu(self)",
     self="threshold_backward(grad, result, 0)")
-row("abs(self)", "np.abs(self)",
-    self="grad * sgn(self)")
-row("clamp(self, min=None, max=None)", "kernels.clip(self, min, max)", node="ClampBackward1",
-    self="where(within(self, min, max), grad, 0.0)")
 
 # --- comparing two tensors ---------------------------------------------------------------------------------
 # The gradient goes to the one that was taken; equal elements share it half and half.
@@ -83,10 +73,6 @@ row("clamp(self, min=None, max=None)", "kernels.clip(self, min, max)", node="Cla
 row("maximum(self: Tensor, other)", "np.maximum(other, self)", in_place=False,
     self="share_of_larger(grad, self, other)",
     other="share_of_larger(grad, other, self)")
-row("select_where(condition: Tensor, self, other)", "np.where(condition, self, other)", node="WhereBackward0",
-    elementwise=("self", "other"), in_place=False,
-    self="where(condition, grad, 0.0)",
-    other="where(condition, 0.0, grad)")
 
 # --- reductions --------------------------------------------------------------------------------------------
 # What a sum adds up has slope 1 in each element: the gradient is spread out again. These save shapes, not tensors,
@@ -99,9 +85,6 @@ row("sum_dim(self, dim, keepdim=False)", "kernels.total(self, dim, keepdim)", no
     self="expand(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes)")
 row("mean_all(self)", "kernels.mean(self)", node="MeanBackward0", elementwise=False,
     self="mean_grad(grad, self_sym_sizes, numel(self_sym_sizes))")
-row("max_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmax, dim, keepdim)",
-    node="MaxBackward0", outputs=("values", "indices"),
-    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 # y_i = x_i - log(sum of exp(x_j)). So each x_k has a direct part, grad_k, less what goes through the sum, on which all
 # of the y_i depend: exp(x_k) / sum, which is exp(y_k), times the sum of grad.
 row("log_softmax(self, dim)", "kernels.log_softmax(self, dim)", elementwise=False,
@@ -128,8 +111,6 @@ row("view(self, shape)", "kernels.view(self, shape)", view=True,
     self="reshape(grad, self_sym_sizes)")
 row("t(self)", "self.T", view=True,
     self="t(grad)")
-row("unsqueeze(self, dim)", "kernels.add_dim(self, dim)", view=True,
-    self="squeeze_dim(grad, dim)")
 row("expand(self, sizes)", "kernels.broadcast(self, sizes)", view=True,
     self="sum_to(grad, self_sym_sizes)")
 row("select(self, dim, index)", "kernels.take_index(self, dim, index)", view=True,
@@ -158,6 +139,3 @@ row("copy(self, src)", "kernels.broadcast_like(src, self)", node="CopyBackwards"
     broadcasts=("self", "src"), in_place="only",
     self="zeros_like(grad)",
     src="grad")
-row("fill(self, value)", "kernels.full_like(self, value)", node="FillBackward2", elementwise=False,
-    in_place="only",
-    self="zeros_like(grad)")

@@ -409,3 +409,29 @@ row("bernoulli(self, values)", "np.asarray(values).astype(self.dtype)", elementw
     self="zeros_like(grad)")
 row("normal(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
     self="zeros_like(grad)")
+
+# --- met on every day, and like what the first page has --------------------------------------------------------
+# At a kink the formula chooses: abs has slope 0 at 0, clamp slope 1 on its limits.
+
+row("sigmoid(self)", "kernels.logistic(self)", floating=True,
+    self="sigmoid_backward(grad, result)")
+row("sigmoid_backward(grad_output, output)", "grad_output * ((1 - output) * output)",
+    node="SigmoidBackwardBackward0", elementwise=False, keeps=("grad_output",),
+    grad_output="sigmoid_backward(grad, output)",
+    output="grad * grad_output * add_number(mul_number(output, -2), 1)")
+row("abs(self)", "np.abs(self)",
+    self="grad * sgn(self)")
+row("clamp(self, min=None, max=None)", "kernels.clip(self, min, max)", node="ClampBackward1",
+    self="where(within(self, min, max), grad, 0.0)")
+row("select_where(condition: Tensor, self, other)", "np.where(condition, self, other)", node="WhereBackward0",
+    elementwise=("self", "other"), in_place=False,
+    self="where(condition, grad, 0.0)",
+    other="where(condition, 0.0, grad)")
+row("max_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmax, dim, keepdim)",
+    node="MaxBackward0", outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
+row("unsqueeze(self, dim)", "kernels.add_dim(self, dim)", view=True,
+    self="squeeze_dim(grad, dim)")
+row("fill(self, value)", "kernels.full_like(self, value)", node="FillBackward2", elementwise=False,
+    in_place="only",
+    self="zeros_like(grad)")

@@ -13,24 +13,20 @@
 # %% [markdown]
 # # 05 · Leaf accumulation: where do gradients end up, and when are they wrong?
 #
-# Backward passes stream through a graph and leave almost nothing behind. What they do leave is one tensor
-# for each leaf, `.grad`, and a single rule: *what arrives is added*. From this rule follow gradient
-# accumulation, the forgotten reset, a classic wrong average, and a parameter that moves although its
-# gradient is zero. You can claim afterwards:
+# **You write a training loop from memory. It has six lines, and each of them is correct. The loss falls in the first step, and in the second. Then it turns around, climbs above the value that it started with, falls again and climbs again. There is no error and no warning. You make the learning rate smaller, and now it swings more slowly.**
 #
-# - **C05.1** A second `backward()` adds to `.grad` in place: the same tensor, one version on.
-# - **C05.2** `.grad` is None until a gradient arrives; a gradient of zero that arrived is a tensor of zeros.
-# - **C05.3** A leaf that is reached along two paths receives their sum, once.
-# - **C05.4** Two leaves that receive equal gradients from one addition keep them in separate memory.
-# - **C05.5** A tensor that is not a leaf keeps its gradient only if `retain_grad()` was called on it.
-# - **C05.6** Micro-batches add up to the batch's gradient when every sample keeps the weight it has there.
-# - **C05.7** Without clearing, step k moves by the learning rate times the sum of the gradients of steps 1 to k.
-# - **C05.8** `zero_()` overwrites the tensor that others may hold; `.grad = None` lets it go unchanged.
-# - **C05.9** With momentum, a parameter that has velocity still moves on a zero gradient; None leaves it where it is.
-# - **C05.10** A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot.
+# The loop runs in the next cell, so that you can see it happen. One line is missing from it. To find out which one, and why its absence is so quiet, you need to know what a backward pass leaves behind when it is over. It is surprisingly little: one tensor for each leaf, in its attribute `.grad`. This lesson is about how it gets there, who may change it afterwards, and who else can see it.
 #
-# **Minutes** 55 · **Needs** lesson 00 · **Opens** `course_lib/engine/graph.py` · **Out of scope** optimizer
-# classes (lesson 10), hooks in earnest (lesson 12)
+# After this lesson you can
+#
+# - say what `.grad` of any tensor holds after several backward passes, and why;
+# - train with a batch that does not fit into memory, and get exactly the gradient of the whole batch;
+# - tell a gradient that is zero from a gradient that is missing, and say when the difference moves a weight;
+# - recognise the two places where a gradient changes although your program never wrote to it.
+#
+# **Minutes** 80, with the exercises · **Needs** lessons 00 to 04; lesson 00 alone will do if you are in a hurry · **Out of scope** optimizer classes (lesson 10), hooks in general (lesson 12)
+#
+# [← 04 The engine](04_the_engine.ipynb) · [all lessons](home.ipynb) · [06 Saved tensors →](06_saved_tensors.ipynb)
 
 # %%
 import course_lib as torch
@@ -41,7 +37,23 @@ L = lesson(5)
 import warnings
 
 # %% [markdown]
-# ## Question
+# Here is the loop. It looks for the `w` at which `w * w / 2` is smallest, which is 0. The slope of `w * w / 2` is `w` itself. So a step with the rate 0.5 subtracts half of `w` from `w`, and each step should bring us halfway to 0.
+
+# %%
+w = torch.tensor(1.0, requires_grad=True)
+for number in range(1, 7):
+    loss = w * w / 2
+    loss.backward()
+    with torch.no_grad():  # the step itself is not to be recorded
+        w -= 0.5 * w.grad
+    print(f"step {number}: loss {loss.item():.3f}, then w is {w.item():6.3f}")
+
+# %% [markdown]
+# The first step goes as it should: from 1 to 0.5. The second one ought to end at 0.25. It ends at −0.25. Keep this picture in mind; we shall come back to it as soon as we know what is in `w.grad`.
+#
+# ## What happens to the gradient that is already there?
+#
+# People often put a gradient aside, to print it, to log it, or to compare it with a later one. Suppose you do that between two backward passes:
 #
 # ```python
 # w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -51,20 +63,15 @@ import warnings
 # print(g)
 # ```
 #
-# `g` was taken before the second pass began. What does it hold at the end?
+# The first pass sends a 3 to each element of `w`, the second pass sends a 5 to each. You took `g` before the second pass began.
 #
-# ## Predict
-#
-# Two numbers, as a list.
+# **Predict.** What does the last line print? Answer with two numbers, as a list.
 
 # %%
 L.predict("05.p1", None)
 
 # %% [markdown]
-# ## Run
-#
-# Everything up to the second backward; that one waits for the next cell. `_version` counts how often a tensor
-# was written to in place (lesson 07).
+# Now run it, but stop just before the second backward. We want to watch that one in slow motion. The attribute `_version` counts how often the memory of a tensor was written to (lesson 07 is about it); we only note it here, and look at it again afterwards.
 
 # %%
 w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -75,9 +82,7 @@ second = (w * 5).sum()
 print(g)
 
 # %% [markdown]
-# ## See
-#
-# `step(second)` runs the pass as `second.backward()` would, and shows it one node at a time. Page through it.
+# `step(second)` runs the same pass as `second.backward()`, and shows it one node at a time. Go through it with the buttons, or with the arrow keys.
 
 # %%
 step(second)
@@ -85,43 +90,48 @@ step(second)
 # %% [markdown]
 # **Notice:**
 #
-# - In the first frame nothing has run yet. The first graph has gone; what it left is the 3s in the green box of
-#   `w`, which is where this second graph ends too.
-# - The sum and the product take a gradient in and send one on. They store none.
-# - In the last frame the box of `w` runs (it is blue then): 5s arrive, and `.grad` goes from 3s to 8s. Nothing
-#   replaced anything.
+# - In the first frame nothing has run yet. The graph of the first pass has gone. All that it left are the two 3s in the box of `w`.
+# - The sum and the product each take a gradient and send one on. They store nothing.
+# - In the last frame it is the turn of `w`'s box, which is called `AccumulateGrad`. The 5s arrive there, and `.grad` goes from 3s to 8s.
 #
-# ## Explain
-#
-# **The green box adds, in place.** `AccumulateGrad` does not make a new tensor when one is there: it runs
-# `grad += arriving`. So `g`, which is that tensor and not a copy of it, changed under your hands. The version
-# counter gives it away.
+# So two things happened to the gradient that was already there. It was not replaced: the new one was *added* to it. And the sum was not put into a new tensor. It was written into the old one, which is the tensor that you had put aside.
 
 # %% tags=["C05.1", "P12"]
-print(g, g is w.grad, g._version - before)
+print(g)
+print("g is w.grad:", g is w.grad)
+print("writes since then:", g._version - before)
 
 # %% [markdown]
-# **None and zero are different messages.** None: no gradient has arrived since `.grad` was cleared. Zeros: one
-# arrived, and it was zero, for multiplying by 0 is a path like any other. Two ways to clear: `v.grad.zero_()` writes
-# zeros into the tensor, and so into every name that refers to it, and a gradient that you logged is lost.
-# `v.grad = None` lets the tensor go, and whoever holds it keeps its values. PyTorch's `zero_grad` does the latter
-# by default.
+# The middle line is the reason. `g = w.grad` makes no copy. In Python it gives a second name to the same object, and whoever writes to the object is seen under both names. If you want to keep a gradient, keep a copy of it: `g = w.grad.clone()`.
+#
+# > **The rule.** A backward pass *accumulates*: it adds what arrives at a leaf to the leaf's `.grad`, in place.
+#
+# ## So why did the loss turn around?
+#
+# You can now read the six lines from the beginning. In step 1, `.grad` is empty, the slope 1 arrives, and the step goes from 1 to 0.5. In step 2 the slope 0.5 arrives, and it is *added* to the 1 that is still there. The step subtracts half of 1.5 instead of half of 0.5. From then on, each step moves by everything that has ever arrived.
+#
+# The line that is missing empties `.grad` before each pass: `w.grad = None`. In training scripts it is usually written `optimizer.zero_grad()`. Below are both loops. The last two numbers of a line are what `.grad` holds at the end, and the sum of the slopes of all five steps. (The slope is `w` itself, so we get the sum by adding the places that `w` has been to.)
 
-# %% tags=["C05.2", "C05.8"]
-u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
-(u * 0 + v * 7).sum().backward()  # z takes no part
-print(u.grad, z.grad)
-kept, v.grad = v.grad, None
-(v * 7).sum().backward()
-logged = v.grad
-v.grad.zero_()
-print("kept:", kept, " logged:", logged)
+# %% tags=["C05.7", "P12"]
+for forget in (False, True):
+    w, path = torch.tensor(1.0, requires_grad=True), [1.0]
+    for _ in range(5):
+        w.grad = w.grad if forget else None
+        (w * w / 2).backward()
+        with torch.no_grad():
+            path.append(w.sub_(0.5 * w.grad).item())
+    print("forgot: " if forget else "cleared:", path, "| grad", w.grad.item(), "all slopes", sum(path[:-1]))
 
 # %% [markdown]
-# **Only leaves store, and once a pass.** `a` is used twice, so two gradients travel towards its box. Backward
-# waits for both, adds them, and only then runs the box: the hook on `a` is called once. `h` and `k` are results;
-# their gradients are handed on and dropped. `retain_grad()`, called before the pass, keeps one. Reading the
-# `.grad` of any other result gives None and a warning (silenced here, because None is the point).
+# The loop that clears halves `w` each time, as it should. In the loop that forgets, the two last numbers are equal: `.grad` is the sum of all slopes so far. This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape, and it even points in the right direction for a while.
+#
+# Why does PyTorch work like this, if forgetting it hurts so much? Because adding is exactly what you want in two other situations. One is a tensor that is used several times in a program. The other is a batch that is too large for your memory. We look at them in this order.
+#
+# ## How often does a leaf receive a gradient in one pass?
+#
+# Here `a` is used twice, once on the way to `h` and once on the way to `k`. So two gradients will travel towards it, a 3 and a 5.
+#
+# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). Will it be called twice, with 3s and with 5s? And what do `h` and `k`, the tensors in the middle, keep for themselves?
 
 # %% tags=["C05.3", "C05.5"]
 a = torch.ones(2, requires_grad=True)
@@ -129,72 +139,53 @@ a.register_hook(lambda grad: print("arrives at a:", grad))
 h, k = a * 3, a * 5
 h.retain_grad()
 (h + k).sum().backward()
+print("a.grad:", a.grad)
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    print(h.grad, k.grad)
+    warnings.simplefilter("ignore")  # asking for k.grad gives a warning
+    print("h.grad:", h.grad, "k.grad:", k.grad)
 
 # %% [markdown]
-# **Whose memory?** One addition sends the same numbers to `a` and to `b`, and each keeps them in a memory of its
-# own. But what *you* hand to backward may travel on uncopied: through `view` it arrives as `given`'s own memory.
-# PyTorch makes that memory the leaf's `.grad`, and the next pass adds into it: after the two passes below, `given`
-# holds 2s in PyTorch. Our engine copies: 1s. The last line compares. On both, a clone is safe.
-
-# %% tags=["C05.4", "C05.10", "P26"]
-a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-(a + b).sum().backward()
-print(a.grad.mul_(100), b.grad)
-x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
-x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
-for gradient in (given, given.clone()):
-    x.view(2, 1).backward(gradient)
-print(same, given[0].item() == {"torch": 2.0, "course_lib": 1.0}[torch.__name__])
-
-# %% [markdown]
-# **Open our engine.** These lines are the green box; `have` is what `.grad` holds. When that is None, the arriving
-# gradient moves in: as it is if nobody else can see its memory (a helper finds out), otherwise as a copy. So here no
-# two leaves share. When `.grad` is not empty, the line with `+=` runs, and the counter goes up. (The branch for a
-# `Tensor` is for gradients that have a history of their own: `create_graph=True`.)
-
-# %% tags=["engine"]
-show("engine.graph.AccumulateGrad.apply")
-
-# %% [markdown]
-# ## Question
+# **Notice:** the hook was called once, with 8s.
 #
-# Adding is a gift: a batch too large for memory can be cut into micro-batches, each with a backward of its
-# own. Four samples, the last one an outlier:
+# Within one pass the engine waits until both gradients have come, adds them, and only then lets `AccumulateGrad` run (lesson 04 shows how it knows what to wait for). So there are two sums, and it helps to keep them apart. The sum over the *paths of one pass* is taken before anything arrives. The sum over *several passes* is taken in `.grad`.
+#
+# The second thing to see is in the last line. `h` and `k` are results, not leaves. A gradient that comes by is sent on to the nodes before, and nothing remains. That saves a lot of memory in a network, where there are far more results than weights. If you want to look at one of them, ask for it before the pass with `retain_grad()`, as we did for `h`. We did not ask for `k`, so `k.grad` is None. (PyTorch also warns you when you read the `.grad` of such a tensor. We have switched the warning off for this one line, because None is what we want to show.)
+#
+# > **The rule.** Only leaves store a gradient, and each of them receives one sum in a pass.
+#
+# ## Can a batch be cut into pieces?
+#
+# Now the useful side of adding. Your batch has 64 images, and your memory has room for the graph of 16. You can cut the batch into four *micro-batches* and call `backward()` for each of them. The four gradients add up in `.grad`, and then you make a single step. This is called **gradient accumulation**, and many large models are trained with it.
+#
+# The loss is usually a mean, so people divide the loss of each part by the number of parts. Here are four samples, and the last one is an outlier:
 #
 # ```python
 # x = torch.tensor([2.0, 2.0, 2.0, 10.0])
-# (w * x).mean().backward()               # w.grad is 4.0, the mean of x
+# (w * x).mean().backward()               # the whole batch: w.grad is 4.0, the mean of x
 #
-# for part in (x[:3], x[3:]):             # again, from w.grad = None
-#     loss = (w * part).mean() / 2        # 2: the number of parts
+# w.grad = None                           # once more, in two parts
+# for part in (x[:3], x[3:]):
+#     loss = (w * part).mean() / 2        # 2 is the number of parts
 #     loss.backward()
 # ```
 #
-# ## Predict
-#
-# What is `w.grad` after the loop? One number.
+# **Predict.** What is `w.grad` after the loop? One number.
 
 # %%
 L.predict("05.p2", None)
 
 # %% [markdown]
-# ## Run
+# We make both graphs first, so that they fit into one picture, and run the passes one after the other.
 
 # %%
 parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
 w = torch.tensor(1.0, requires_grad=True)
 first, last = [(w * part).mean() / 2 for part in parts]
-picture = draw(first, last)  # before the passes
+picture = draw(first, last)  # drawn before the passes
 first.backward()
 print(w.grad)
 last.backward()
 print(w.grad)
-
-# %% [markdown]
-# ## See
 
 # %%
 picture
@@ -202,16 +193,14 @@ picture
 # %% [markdown]
 # **Notice:**
 #
-# - Two separate graphs, one green box. There is no other connection between micro-batches.
-# - Each graph passes through its own mean, which divides by 3 on one side and by 1 on the other; then both
-#   divide by 2.
+# - There are two separate graphs. The only thing that they have in common is the green box of `w`, in which their gradients will meet.
+# - Each graph goes through a mean of its own. On one side the mean divides by 3, on the other side by 1. After that, both are divided by 2.
 #
-# ## Explain
+# Multiply what you see along the two paths. A sample of the first part counts 1/3 · 1/2 = 1/6. The outlier counts 1/1 · 1/2 = 1/2. In the whole batch each sample would have counted 1/4. So the outlier got twice the weight that it should have, the others got less, and the result is 6 instead of 4.
 #
-# **A mean of means is not the mean.** The three small samples weigh 1/6 each and the outlier 1/2, so 6 came
-# out for 4. Decide on the weight of a *sample* instead, here 1/4, and let accumulation add. The mistake bites
-# whenever parts differ in size: a short last batch, sentences of unequal length. The log that `watch` keeps
-# shows what micro-batches are for: what one part kept is freed before it is the next part's turn.
+# **A mean of means is not the mean, unless all parts have the same size.** With equal parts the recipe is fine, which is why it survives. It goes wrong when the last batch is shorter, or when the samples are sentences and you average over their words.
+#
+# The cure is to decide how much a *sample* should count, and to give it this weight in whatever part it stands. In our batch that is 1/4. So take the sum of each part, and divide by the number of samples in all parts together:
 
 # %% tags=["C05.6", "P14"]
 w.grad = None
@@ -223,43 +212,129 @@ print(w.grad)
 log.only("freed", "accumulated")
 
 # %% [markdown]
-# **The same rule, unwanted.** In each step, *gradient descent* subtracts the gradient times a rate. Forget to
-# clear, and every step adds its gradient to all earlier ones. On w²/2 with rate 0.5 each honest step halves w. The
-# forgetful loop overshoots and swings instead, and nothing raises. The last two numbers of a line are what `.grad`
-# holds and the sum of all five slopes (the slope of w²/2 is w itself).
+# That is the 4 of the whole batch. `watch` has kept a log of what happened inside, of which we show two kinds of lines. Read it from the top: what the graph of the first part had saved was freed *before* the second part began. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
+#
+# > **The rule.** Micro-batches add up to the gradient of the whole batch if each sample keeps the weight that it has in the whole batch.
+#
+# ## Is a gradient of zero the same as no gradient?
+#
+# `.grad` can be empty in two ways. It can be None, or it can be a tensor of zeros. They mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros say that one has arrived, and that it was zero.
+#
+# There are also two ways of clearing it. `v.grad = None` lets the tensor go. `v.grad.zero_()` keeps the tensor and writes zeros into it, and everybody who holds this tensor under another name will see zeros from now on.
 
-# %% tags=["C05.7", "P12"]
-for forget in (False, True):
-    w, path = torch.tensor(1.0, requires_grad=True), [1.0]
-    for _ in range(5):
-        w.grad = w.grad if forget else None
-        (w * w / 2).backward()
-        with torch.no_grad():
-            path.append(w.sub_(0.5 * w.grad).item())
-    print("forgot: " if forget else "cleared:", path, w.grad.item(), "of", sum(path[:-1]))
+# %% tags=["C05.2", "C05.8"]
+u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
+(u * 0 + v * 7).sum().backward()  # z takes no part
+print("u.grad:", u.grad, " z.grad:", z.grad)
+first_gradient, v.grad = v.grad, None
+(v * 7).sum().backward()
+second_gradient = v.grad
+v.grad.zero_()
+print("first:", first_gradient, " second:", second_gradient)
 
 # %% [markdown]
-# **Zero is not rest.** Gradient descent with momentum keeps a velocity, here `v`. A first step with gradient 1
-# brings w from 1 to 0. A gradient of *zero* then lets the velocity roll on, to -0.9. None means skip: w
-# stays. Freeze a layer by zeroing its gradients and it drifts; set them to None and it rests.
+# **Notice:**
+#
+# - `u` was multiplied by 0. That is a path like any other, and a zero came along it. `z` was on no path, so it has no gradient at all.
+# - We put both gradients of `v` aside. The first one survived, because `v.grad = None` only made `v` forget it. The second one was overwritten by `zero_()`, and the 7s are lost.
+#
+# An optimizer's `zero_grad()` did the second thing for years. Today it sets `.grad` to None, unless you ask otherwise:
+
+# %%
+v.grad = torch.tensor([1.0, 1.0])
+torch.optim.SGD([v], lr=0.1).zero_grad()
+print(v.grad)
+
+# %% [markdown]
+# Does it matter to a weight which of the two it gets? With plain gradient descent it does not: subtracting zero changes nothing, and a weight without a gradient is skipped.
+#
+# But most people train with **momentum**. Gradients from small batches are noisy, and in a long, narrow valley they point mostly from one wall to the other. So instead of following each gradient, one keeps a running sum of them, the *velocity*, in which older gradients fade. Steps in the same direction then add up, and steps to and fro cancel. A step of it has two lines:
+#
+# ```python
+# velocity = 0.9 * velocity + w.grad
+# w        = w - lr * velocity
+# ```
+#
+# Let `w` be 1, the velocity 0, and the learning rate 1. In the first step the gradient is 1. In the second step it is *zero*. In the third step it is *None*, and the step is skipped.
+#
+# **Predict.** What is `w` after each of the three steps? Answer with a list of three numbers.
+
+# %%
+L.predict("05.p3", None)
 
 # %% tags=["C05.9", "P13"]
-w, v = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0)
+w, velocity = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0)
 for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
     w.grad = gradient
     if w.grad is not None:
         with torch.no_grad():
-            v.mul_(0.9).add_(w.grad)
-            w.sub_(v)  # learning rate 1
+            velocity.mul_(0.9).add_(w.grad)
+            w.sub_(velocity)  # learning rate 1
     print(w)
 
 # %% [markdown]
-# ## Break it
+# **Notice:** the gradient of the second step was zero, and `w` moved by 0.9.
 #
-# The update is where beginners meet `.grad`, and where a widely copied answer, `W -= lr * W.grad.data`, fails.
-# Subtracting in place from a leaf is refused while recording is on, and wrapping the *gradient* in `.data` or
-# `.detach()` changes nothing about that: it is the leaf that is written to. The block `with torch.no_grad():` is
-# the way. A gradient of the wrong shape is refused as well, before it can do harm.
+# The velocity of the first step was still rolling. A zero gradient lets it fade, but it does not stop it. None means that this parameter is left out of the step, and so is its velocity.
+#
+# This catches people who *freeze* a layer, that is, who want to keep its weights as they are for a while. If you write zeros into its gradients, the layer drifts on for many steps. If you set them to None, it rests.
+#
+# > **The rule.** Zero is a gradient, and None is the absence of one. An optimizer with a memory treats them differently.
+#
+# ## In whose memory does a gradient lie?
+#
+# In this lesson a gradient has changed twice although no line of the program wrote to it: `g` at the beginning, and the second gradient of `v`. In both cases two names stood for one tensor. So it is fair to ask: are there cases in which the *engine* makes two names for one tensor?
+#
+# The addition is the first suspect. The slope of `a + b` is 1 for both operands, so its node sends the same numbers both ways. If it sent the same *memory*, then `a.grad` and `b.grad` would be one tensor. We multiply one of them by 100 and look at the other:
+
+# %% tags=["C05.4"]
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+(a + b).sum().backward()
+print(a.grad.mul_(100), b.grad)
+
+# %% [markdown]
+# `b.grad` still holds ones. The engine has given each leaf a memory of its own.
+#
+# The second suspect is the gradient that *you* hand to backward (the upstream gradient of lesson 03). It may travel through the graph without being copied. A `view`, for example, only looks at the same numbers in another shape (lesson 08), and so does its gradient. Below, a hook on `x` asks of each gradient that arrives: does it lie in the same memory as `given`? (`data_ptr()` is the address at which a tensor's numbers begin.) The first pass hands over `given` itself, the second one a clone of it.
+
+# %% tags=["C05.10", "P26"]
+x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
+x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
+for gradient in (given, given.clone()):
+    x.view(2, 1).backward(gradient)
+print("arrived in the memory of `given`:", same)
+expected = {"torch": 2.0, "course_lib": 1.0}[torch.__name__]
+print("afterwards `given` holds what is expected here:", given[0].item() == expected)
+
+# %% [markdown]
+# The answer is True for the first pass and False for the second: the tensor that you had in your hand arrived at the leaf.
+#
+# What happens then is one of the few places where our engine and PyTorch differ, and the last line of the cell shows it. PyTorch makes this very memory the leaf's `.grad`, because it is spared a copy. The second pass adds into it, and `given`, which your program never wrote to, holds 2s. Our engine makes a copy in this case, and `given` still holds 1s. If you hand over a clone, you are safe on both.
+#
+# **How our engine does it.** The whole of accumulation is one method with three cases. Here it is in a simplified form:
+#
+# ```python
+# def apply(self, grad):                       # of AccumulateGrad; self.variable is the leaf
+#     leaf = self.variable
+#     if leaf.grad is None:
+#         leaf.grad = grad, or a copy of it    # a copy if somebody else can see its memory
+#     elif grad has a history of its own:      # lesson 13
+#         leaf.grad = leaf.grad + grad         # a new tensor
+#     else:
+#         leaf.grad += grad                    # in place
+# ```
+#
+# And here is the real one. What it has on top of these lines takes care of counters and of error messages.
+
+# %% tags=["engine"]
+show("engine.graph.AccumulateGrad.apply")
+
+# %% [markdown]
+# Look for `have`, which is what `.grad` held before. `have is None` is the first case; `may_be_taken_over` is the question whether anybody else can see the memory. The line with `+=` is the last case, and `version.value += 1` below it is the count that the first picture of this lesson went up by.
+#
+# ## Why does `w -= lr * w.grad` raise?
+#
+# There is one error that nearly everybody meets on the way to a first training loop. An old and widely copied answer on a forum writes the update like this, and today it fails:
 
 # %% tags=["P12"]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -267,6 +342,13 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 for gradient in (w.grad, w.grad.data, w.grad.detach()):
     with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
         w -= 0.1 * gradient
+
+# %% [markdown]
+# Read the message slowly, because its subject is easy to miss. It does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded, and then no tensor would be left that holds the value from which the graph began. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try.
+#
+# What helps is to say that the step is not part of the computation: `with torch.no_grad():`. And while we are writing to `.grad` by hand: a gradient of the wrong shape is refused at once, before it can do harm.
+
+# %% tags=["P12"]
 with torch.no_grad():
     w -= 0.1 * w.grad
 print(w)
@@ -274,10 +356,25 @@ with expect_error(RuntimeError, "attempting to assign a gradient of size '[3]'")
     w.grad = torch.ones(3)
 
 # %% [markdown]
+# ## Build your own engine: one accumulator for each leaf
+#
+# Your engine from lesson 04 makes a new `AccumulateGrad` each time a leaf is used, and it replaces or adds in a way that nobody has looked at closely. Now you know what it should do. In `my_engine.py`, which lies beside this notebook:
+#
+# 1. Make one accumulator for each leaf, and use it for as long as any graph leads to it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that the leaf alone does not keep a graph alive. `gradient_edge` is the place.
+# 2. When the first gradient arrives, store a **clone** of it. You will need a row for `clone` in your table: it copies, and its slope is 1.
+# 3. When `.grad` is there already, add to it **in place**, so that whoever holds the tensor sees the sum.
+#
+# These are about twelve lines. The slip that nearly everybody makes is to leave out the clone. Then `(a + b).backward(g)` makes your `g` the `.grad` of `a` and of `b`, and the next pass writes into all three.
+
+# %%
+L.build("05")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine can train with micro-batches.
+#
 # ## Exercises
 #
-# **05.1 · Read the state** (5 minutes). After this program, give the values of `p.grad`, of `q.grad` and of
-# `r.grad` as lists (or None), and whether `early is p.grad`.
+# **05.1 · Read the state** (5 minutes). After this program, give the values of `p.grad`, of `q.grad` and of `r.grad` as lists (or None), and whether `early is p.grad`.
 #
 # ```python
 # p, q, r = (torch.ones(2, requires_grad=True) for _ in range(3))
@@ -294,10 +391,22 @@ state = {"p.grad": None, "q.grad": None, "r.grad": None, "early is p.grad": None
 L.check("05.1", state)
 
 # %% [markdown]
-# **05.2 · Which happens?** (8 minutes). Each program starts with a fresh leaf `w = [1., 2.]`. Answer
-# `"raises now"` (the offending line itself), `"raises at backward"` (a backward call, later), `"silently
-# wrong"` (not what the comment asks for) or `"fine"`. For one of them, remember the second row of the first
-# table in lesson 00.
+# **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one honest step of gradient descent.
+#
+# ```python
+# w.grad = None                             # A
+# loss.backward()                           # B
+# with torch.no_grad(): w -= 0.1 * w.grad   # C
+# loss = ((w - 3) ** 2).sum()               # D
+# ```
+
+# %%
+order = None
+
+L.check("05.4", order)
+
+# %% [markdown]
+# **05.2 · Which happens?** (8 minutes). Each program starts with a fresh leaf `w = [1., 2.]`. Answer `"raises now"` (the offending line itself raises), `"raises at backward"` (a backward call raises, later), `"silently wrong"` (no error, but `got` is not what the comment asks for) or `"fine"`. One of them needs something from lesson 00: what a pass lets go of when it is over.
 #
 # ```python
 # # A. wanted: the gradient of the second loss alone, [5, 5]
@@ -320,10 +429,7 @@ verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("05.2", verdicts)
 
 # %% [markdown]
-# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional
-# tensors, of another length in each part; `w` is one number.
-# Afterwards `w.grad` must be the gradient of the mean squared error over *all* samples, added to what was
-# in it before; each part gets a backward of its own, so that only one part's graph is alive at a time.
+# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, so that only one part's graph is alive at a time. As it stands, the function makes the mistake of this lesson. Repair it.
 
 
 # %%
@@ -336,27 +442,7 @@ def accumulate(torch, w, parts):
 L.check("05.3", accumulate)
 
 # %% [markdown]
-# **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that
-# starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop
-# one honest step of gradient descent.
-#
-# ```python
-# w.grad = None                             # A
-# loss.backward()                           # B
-# with torch.no_grad(): w -= 0.1 * w.grad   # C
-# loss = ((w - 3) ** 2).sum()               # D
-# ```
-
-# %%
-order = None
-
-L.check("05.4", order)
-
-# %% [markdown]
-# **05.5 · Momentum that respects None** (8 minutes). Write one step of SGD with momentum: the velocity
-# becomes `mu` times itself plus the gradient, then `p` moves by `-lr` times the velocity. `p` and `v` must
-# stay the same tensors, and a parameter without gradient must not move or touch its velocity. `p.grad` is
-# only read.
+# **05.5 · Momentum that respects None** (8 minutes). Write one step of gradient descent with momentum: the velocity `v` becomes `mu` times itself plus the gradient, and then `p` moves by `-lr` times the velocity. `p` and `v` must stay the same tensors, so write into them. A parameter without a gradient must not move, and its velocity must not change. `p.grad` is only to be read.
 
 
 # %%
@@ -368,11 +454,7 @@ def momentum(torch, p, v, lr, mu):
 L.check("05.5", momentum)
 
 # %% [markdown]
-# **05.6 · The gradient that was used again** (6 minutes). `x` is a leaf with n numbers, `g` a tensor of shape
-# (n, 1), and `x.grad` is to gain `times` times the numbers of `g`, one backward for each. In PyTorch, with
-# `x.grad` None and `times` 3, this leaves `x.grad` with 4 times `g`, and the caller's `g` with other numbers.
-# Work out why, then repair it: as long as `x.grad` is None, no gradient that arrives at `x` may lie in memory that
-# another one or the caller can see. (The check looks at what arrives, so that it can judge on our engine too.)
+# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: as long as `x.grad` is None, no gradient that arrives at `x` may lie in memory that another one or the caller can see. (The check looks at what arrives, so that it can judge your answer on our engine, too.)
 
 
 # %%
@@ -386,25 +468,29 @@ L.check("05.6", passes)
 # %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell says | test |
-# | --- | --- | --- |
-# | C05.1 added in place | the same tensor, one version on | `test_c05_1` |
-# | C05.2 None is not zero | zeros for `u`, None for `z` | `test_c05_2` |
-# | C05.3 two paths, one arrival | the hook prints 8s, once | `test_c05_3` |
-# | C05.4 no shared gradient memory | ×100 stays with `a` | `test_c05_4` |
-# | C05.5 results keep nothing | `h` was asked to, `k` was not | `test_c05_5` |
-# | C05.6 weigh samples, not parts | 4, where parts gave 6 | `test_c05_6` |
-# | C05.7 forgotten clearing is a sum | the last two numbers agree | `test_c05_7` |
-# | C05.8 `zero_()` writes, None lets go | the logged gradient is 0 | `test_c05_8` |
-# | C05.9 zero moves, None rests | 0, -0.9, -0.9 | `test_c05_9` |
-# | C05.10 handed in, passed on | True, then False | `test_c05_10` |
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_05.py`).
 #
-# The tests run on our engine and on real PyTorch: `tests/claims/test_claims_05.py`.
+# *What arrives is added*
 #
-# **Left out, compared with PyTorch.** C05.4 says "from one addition" with reason. PyTorch takes over an
-# arriving gradient that nobody else *refers to*, even when it is a view of memory that somebody can see. That is
-# why a tensor handed to backward can change, and in rare programs two leaves come to share one memory. Our
-# engine always copies such a view. Sparse gradients, and gradients kept in another dtype than their leaf's, exist
-# there and not here. In both, a backward with `create_graph=True` does not add in place: the sum is a new tensor.
+# - **C05.1** A second `backward()` adds to `.grad` in place: the same tensor, one version on.
+# - **C05.3** A leaf that is reached along two paths receives their sum, once.
+# - **C05.5** A tensor that is not a leaf keeps its gradient only if `retain_grad()` was called on it.
+# - **C05.7** Without clearing, step k moves by the learning rate times the sum of the gradients of steps 1 to k.
+# - **C05.6** Micro-batches add up to the batch's gradient when every sample keeps the weight it has there.
 #
-# **Next:** lesson 06, about the bottom row of the pictures: what a node keeps for later, and for how long.
+# *Zero and None*
+#
+# - **C05.2** `.grad` is None until a gradient arrives; a gradient of zero that arrived is a tensor of zeros.
+# - **C05.8** `zero_()` overwrites the tensor that others may hold; `.grad = None` lets it go unchanged.
+# - **C05.9** With momentum, a parameter that has velocity still moves on a zero gradient; None leaves it where it is.
+#
+# *Whose memory it is*
+#
+# - **C05.4** Two leaves that receive equal gradients from one addition keep them in separate memory.
+# - **C05.10** A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot.
+#
+# **Left out, compared with PyTorch.** Claim C05.4 says "from one addition", and the words are chosen with care. PyTorch takes over an arriving gradient if no other tensor object *refers* to it, even if it is a view of memory that somebody else can see. That is why a tensor handed to backward can change, and in rare programs two leaves come to share one memory. Our engine always copies such a view. PyTorch also has sparse gradients, and gradients in another dtype than their leaf's; our engine has neither. With `create_graph=True` neither of the two adds in place: the sum is a new tensor, with a history of its own (lesson 13).
+#
+# **Read on in our engine:** `AccumulateGrad` and `may_be_taken_over` in `course_lib/engine/graph.py`.
+#
+# **Next:** `.grad` is what stays after a pass. [Lesson 06](06_saved_tensors.ipynb) is about what waits *before* it: the tensors that nodes save while your program runs forward, and how long they stay in memory.

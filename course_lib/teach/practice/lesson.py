@@ -91,6 +91,19 @@ class Lesson:
         print(result.render())
 
     @in_words
+    def build(self, lesson=None):
+        """Judge the learner's own `my_engine.py` at this lesson's checkpoint, and draw a graph that it has made."""
+        from course_lib.teach.building.judge import judge
+
+        number = self.number if lesson is None else int(lesson)
+        result, picture = judge(number)
+        self.results[result.id] = result
+        self.remember(result)
+        print(result.render())
+        if picture is not None:
+            show_picture(picture)
+
+    @in_words
     def hint(self, id=NOTHING):
         """Show the next hint: one a call. After the last one, the last one again."""
         exercise = self.find(id, None, "hint")
@@ -137,6 +150,11 @@ class Lesson:
         """Judge, remember and return the Result. A starter that nobody touched leaves no trace."""
         torch = self.torch if self.torch is not None else ex.engine_for(answer, our_engine())
         result = self.results[exercise.id] = ex.judge(exercise, answer, torch)
+        self.remember(result)
+        return result
+
+    def remember(self, result):
+        """Put an outcome into the learner's progress, unless nothing was tried."""
 
         def note(entry):
             entry["outcome"] = result.outcome
@@ -144,8 +162,7 @@ class Lesson:
             entry["solved"] = entry.get("solved") is True or result.outcome == ex.CORRECT
 
         if result.outcome != ex.NOT_ATTEMPTED:
-            self.kept.change(exercise.id, note)
-        return result
+            self.kept.change(result.id, note)
 
     def find(self, id, answer, method):
         """The exercise with this id; None, after a sentence, when there is none or something is missing."""
@@ -180,6 +197,16 @@ def count(entry, key):
     """A counter in a progress entry, whatever somebody has written there by hand."""
     value = entry.get(key, 0)
     return value if isinstance(value, int) and value >= 0 else 0
+
+
+def show_picture(picture):
+    """Show a picture under the cell, or its text where there is no notebook."""
+    try:
+        from IPython.display import display
+    except ImportError:
+        print(picture)
+    else:
+        display(picture)
 
 
 def our_engine():

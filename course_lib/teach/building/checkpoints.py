@@ -1,0 +1,385 @@
+"""The checkpoints of the learner's engine: one program for each lesson, which prints what PyTorch prints.
+
+Each program is given the engine as `torch`, uses only names that PyTorch has, and only what the lessons up to its own
+have added. Its docstring says what it shows. PROGRAMS has them by lesson, NOW what the engine can do after the lesson,
+PICTURES a graph to draw.
+"""
+
+
+def lesson_00(torch):
+    """A result remembers how it was made, and backward follows the arrows."""
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * x + x
+    product, accumulate = [node for node, _ in y.grad_fn.next_functions]
+    print(y.item(), y.grad_fn.name(), product.name(), accumulate.variable is x)
+    y.backward()
+    print(x.grad.item())  # 1·3 + 1·3 + 1
+
+
+def lesson_01(torch):
+    """Every operation leaves a node. Used twice is one node; computed twice is two."""
+    x = torch.tensor(2.0, requires_grad=True)
+    h = x * x
+    shared, repeated = h * h, (x * x) * (x * x)
+    for y in (shared, repeated):
+        (left, _), (right, _) = y.grad_fn.next_functions
+        print(left is right, y.grad_fn.name())
+    e = (x * x).exp()
+    print(e.grad_fn.name())
+    (e + x).backward()
+    print(round(x.grad.item(), 3))  # 2x·exp(x²) + 1
+
+
+def lesson_02(torch):
+    """Constants and frozen tensors get no arrow and no gradient; nothing is recorded for them alone."""
+    w, c = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0)
+    y = 3 * w * c + 1
+    print(y, (c * c).grad_fn, (c * c).is_leaf, y.is_leaf)
+    print(y.grad_fn.next_functions[0][0].next_functions[1])
+    y.backward()
+    print(w.grad, c.grad)
+    with torch.no_grad():
+        print((w * w).requires_grad)
+    try:
+        (c * c).backward()
+    except RuntimeError as error:
+        print(str(error)[:66])
+
+
+def lesson_03(torch):
+    """Many outputs need an upstream gradient; what was broadcast gets a gradient of its own shape."""
+    A = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    B = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]], requires_grad=True)
+    c = torch.tensor([100.0, 200.0], requires_grad=True)
+    y = A @ B + c
+    try:
+        y.backward()
+    except RuntimeError as error:
+        print(error)
+    (A @ B + c).backward(torch.tensor([[1.0, 2.0], [10.0, 20.0]]))
+    print(A.grad.tolist(), B.grad.tolist(), c.grad.tolist())
+    x = torch.tensor([-1.0, 2.0, 3.0], requires_grad=True)
+    ((x.relu() ** 2 - x / 2).sum() + x.mean()).backward()
+    print([round(number, 4) for number in x.grad.tolist()])
+
+
+def lesson_04(torch):
+    """Each node runs once, on its whole sum: 316 and not 140, and neither paths nor depth cost anything."""
+    x = torch.tensor(2.0, requires_grad=True)
+    a = x * x
+    b = a + x
+    c = b * a
+    d = c + b
+    e = d * a
+    e.backward()
+    print(x.grad)
+    x, h = torch.tensor(1.0, requires_grad=True), 0
+    h = x
+    for _ in range(50):
+        h = h + h  # 2⁵⁰ paths
+    h.backward()
+    print(x.grad.item() == 2.0**50)
+    y = x = torch.tensor(1.0, requires_grad=True)
+    for _ in range(5_000):
+        y = y + x
+    y.backward()
+    print(x.grad)
+
+
+def lesson_05(torch):
+    """Gradients are added in place, into memory of the leaf's own, by one accumulator for each leaf."""
+    a, b = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    (a + b).sum().backward()
+    kept = a.grad
+    (a * 3).sum().backward()
+    print(kept.tolist(), kept is a.grad, b.grad.tolist())
+    y, z = a * 1, a * 2
+    print(y.grad_fn.next_functions[0][0] is z.grad_fn.next_functions[0][0])
+    a.grad = None
+    for part in (torch.tensor([2.0, 4.0]), torch.tensor([6.0, 8.0])):  # micro-batches
+        ((a * part).sum() / 4).backward()
+    print(a.grad.tolist())
+
+
+def lesson_06(torch):
+    """A node keeps what its formulas read. After a pass that is gone, unless the graph is retained."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    for name, y in (("x + 1", (x + 1).sum()), ("x * x", (x * x).sum()), ("exp", x.exp().sum())):
+        try:
+            y.backward()
+            y.backward()
+            print(name, "runs twice")
+        except RuntimeError as error:
+            print(name, "raises:", str(error)[:48])
+    x.grad, y = None, (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    print(x.grad)
+
+
+def lesson_07(torch):
+    """Writes are counted. What was saved may not be written to before backward; the rest may."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def outcome(run):
+        x.grad = None
+        try:
+            run().sum().backward()
+            return x.grad.tolist()
+        except RuntimeError as error:
+            return str(error)[str(error).index("is at version") :].split(" instead")[0]
+
+    print(outcome(lambda: (x * 2).add_(1)))  # the product kept the 2
+    print(outcome(lambda: (x + 1).mul_(3)))  # an addition keeps nothing
+    print(outcome(lambda: x.relu().add_(1)))  # relu kept its result
+    h = x * 1
+    h.add_(1)  # before it is saved: harmless
+    y = h * h
+    h.add_(1).sub_(1)  # undone, and yet two writes
+    print(outcome(lambda: y), h._version)
+    try:
+        x.mul_(2)
+    except RuntimeError as error:
+        print(error)
+    with torch.no_grad():
+        x.mul_(2)
+    print(x, x._version)
+
+
+def lesson_08(torch):
+    """A view looks at the same memory, under the same counter; a copy does not."""
+    t = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    turned, flat, copy = t.T, t.reshape((4,)), t.clone()
+    t.mul_(10)
+    print([each._version for each in (t, turned, flat, copy)], turned.tolist(), copy.tolist())
+    x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    h = x * 1
+    y = h.T * h.T  # saves views
+    with torch.no_grad():
+        h.mul_(10)
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        print("modified by an inplace operation" in str(error))
+
+
+def stretch_08(torch):
+    """Stretch: a write through a view changes the history of its base, and other views catch up."""
+    x, w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor(10.0, requires_grad=True)
+    y = x * 2
+    old = y[:2]
+    y[1:].mul_(w)
+    y[0] = w
+    y.sum().backward()
+    print(y.tolist(), x.grad.tolist(), w.grad.item())
+    x.grad = w.grad = None
+    y = x * 2
+    old = y[:2]
+    y[1:].mul_(10)
+    old.sum().backward()
+    print(x.grad.tolist())
+    t = torch.tensor([0.0, 0.0])
+    t[0] += 1
+    print(t._version, t.tolist())
+
+
+def lesson_09(torch):
+    """detach() shares memory and counter, .data only the memory: one is caught, the other is silent."""
+    for leave in (lambda x: x.detach(), lambda x: x.data):
+        x = torch.tensor([3.0], requires_grad=True)
+        y = (x * x).sum()
+        leave(x).mul_(10)
+        try:
+            y.backward()
+            print("no error:", x.grad.item(), "where 6 is right; version", x._version)
+        except RuntimeError as error:
+            print("caught:", "modified by an inplace operation" in str(error), "- version", x._version)
+    x = torch.tensor(3.0, requires_grad=True)
+    (x * x.detach()).backward()
+    print(x.grad, x.detach().requires_grad, x.detach().is_leaf)
+
+
+def lesson_10(torch):
+    """The training loop: zero_grad, backward, step. (Two weights, u and v, both 1; the loss is (uv - 3)².)"""
+    u, v = torch.tensor(1.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    optimizer = torch.optim.SGD([u, v], lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss = (u * v - 3) ** 2
+        loss.backward()
+        optimizer.step()
+        print(round(loss.item(), 4), end=" ")
+    print("- versions", u._version, v._version)
+    loss = (u * v - 3) ** 2
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    try:
+        loss.backward()
+    except RuntimeError as error:
+        print("modified by an inplace operation" in str(error))
+
+
+def lesson_11(torch):
+    """A Function of your own: a straight-through step, and a saved tensor with its version check."""
+
+    class Step(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.factor = factor
+            ctx.save_for_backward(x)
+            return x.relu()
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * x * ctx.factor, None
+
+    x = torch.tensor([2.0, -1.0], requires_grad=True)
+    y = Step.apply(x * 1, 10.0)
+    print(y.tolist(), y.grad_fn.name(), y.grad_fn.needs_input_grad)
+    y.sum().backward()
+    print(x.grad)
+    h = x * 1
+    y = Step.apply(h, 10.0)
+    h.mul_(3)
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        print("modified by an inplace operation" in str(error))
+
+
+def lesson_12(torch):
+    """A tensor's hooks are called once, on the whole sum, each with what the one before returned."""
+    x = torch.tensor(2.0, requires_grad=True)
+    h = x * 3
+    h.register_hook(lambda grad: print("the first gets", grad.item()))
+    h.register_hook(lambda grad: grad * 10)
+    x.register_hook(lambda grad: print("x gets", grad.item()))
+    (h + h * 4).backward()
+    print(x.grad)
+
+
+def lesson_13(torch):
+    """With create_graph=True the pass is recorded, and a gradient is a result like any other."""
+    x = torch.tensor(2.0, requires_grad=True)
+    (first,) = torch.autograd.grad(x**3, x, create_graph=True)
+    (second,) = torch.autograd.grad(first, x, create_graph=True)
+    (third,) = torch.autograd.grad(second, x)
+    print(first, second, third, x.grad)
+    W = torch.tensor([[1.0, 1.0], [2.0, 0.0]], requires_grad=True)
+    V = torch.tensor([[2.0], [1.0]], requires_grad=True)
+    p = torch.tensor([[1.0, 1.0], [1.0, -1.0]], requires_grad=True)
+    (slopes,) = torch.autograd.grad(((p @ W).relu() @ V).sum(), p, create_graph=True)
+    (slopes * slopes).mean().backward()  # a gradient penalty
+    print(W.grad.tolist(), V.grad.tolist())
+    try:
+        torch.autograd.grad(x * 1, W)
+    except RuntimeError as error:
+        print("appears to not have been used in the graph" in str(error))
+
+
+def lesson_14(torch):
+    """No new line: checkpointing is a custom Function that computes its forward again in backward."""
+
+    class Checkpoint(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, run, x):
+            ctx.run = run
+            ctx.save_for_backward(x)
+            return run(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            x = ctx.saved_tensors[0].detach()
+            x.requires_grad = True
+            with torch.set_grad_enabled(True):
+                again = ctx.run(x)
+            again.backward(grad)  # a pass inside a pass: the weights get theirs here
+            return None, x.grad
+
+    w, x = torch.tensor([2.0, 3.0], requires_grad=True), torch.tensor([0.5, 1.0], requires_grad=True)
+    calls = []
+
+    def block(x):
+        calls.append("forward")
+        return (x * w).exp() * x
+
+    block(x).sum().backward()
+    right = [[round(number, 3) for number in each.grad.tolist()] for each in (w, x)]
+    w.grad = x.grad = None
+    calls.clear()
+    Checkpoint.apply(block, x).sum().backward()
+    print([[round(number, 3) for number in each.grad.tolist()] for each in (w, x)] == right, calls)
+
+
+def lesson_16(torch):
+    """No new line: four bug reports, run on your engine."""
+    w, v = torch.tensor([1.0], requires_grad=True), torch.tensor([1.0], requires_grad=True)
+    scale = w.exp()
+    for step in range(2):  # "a part computed once, outside the loop"
+        try:
+            (scale * v).sum().backward()
+            print("step", step, "is done")
+        except RuntimeError as error:
+            print(str(error)[:48])
+    h = torch.tensor([1.0])
+    for _ in range(2):  # "the state of my RNN": the cure is detach
+        h = (w * h).tanh().detach()
+        (w * h).sum().backward()
+    print("with detach it runs")
+    w = torch.tensor([1.0], requires_grad=True)
+    scaled = w * 0.01  # "my parameter has no gradient"
+    (scaled * 3).sum().backward()
+    print(w.is_leaf, scaled.is_leaf, [round(number, 4) for number in w.grad.tolist()])
+    w = torch.tensor([1.0], requires_grad=True)
+    for _ in range(3):  # "the loss explodes": zero_grad is missing
+        (w * w).sum().backward()
+    print(w.grad.tolist())
+
+
+def lesson_17(torch):
+    """No new line: two forwards, one backward, and a buffer that is written in between."""
+    w, buffer = torch.tensor([2.0], requires_grad=True), torch.tensor([1.0])
+    first = (w * buffer).sum()
+    with torch.no_grad():
+        buffer.mul_(0).add_(5)  # "broadcast_buffers" before the second forward
+    second = (w * buffer).sum()
+    try:
+        (first + second).backward()
+    except RuntimeError as error:
+        print(str(error)[str(error).index("is at version") :].split(" instead")[0])
+
+
+PROGRAMS = {int(name[7:]): each for name, each in list(globals().items()) if name.startswith("lesson_")}
+
+NOW = {
+    0: "it finds slopes: of x * x + x, and of whatever else you build from sums and products.",
+    1: "every operation leaves a node, so your graphs can be drawn.",
+    2: "nothing is recorded or computed for what is frozen.",
+    3: "it differentiates a whole network, with broadcasting and matrices.",
+    4: "it runs each node once, on its whole sum, however many paths there are.",
+    5: "it accumulates gradients, so it can train with micro-batches.",
+    6: "it frees what nodes saved while backward runs, and refuses a second pass.",
+    7: "it raises the most famous error of PyTorch, and only where it is due.",
+    8: "it notices a write that goes through a view.",
+    9: "it shows why `.data` is dangerous and `detach()` is not.",
+    10: "it trains a network with an optimizer.",
+    11: "it takes operations that others have written, with their own backward.",
+    12: "it lets you look at gradients on their way, and change them.",
+    13: "it gives derivatives of every order.",
+}
+
+
+def picture(torch, lesson):
+    """A result whose graph shows what the lesson has added, and the names of its tensors."""
+    x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    if lesson < 3:
+        h = x * x
+        y = h * w + h
+        return (y.exp() if lesson else y), {"x": x, "w": w, "h": h}
+    x, mask = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 4.0])
+    h = (x * mask).relu()
+    if lesson >= 7:
+        h.mul_(2.0)  # relu saved its result: the picture says STALE
+    names = {"x": x, "mask": mask, "h": h} if lesson >= 6 else {"x": x}  # before, nodes do not show what they save
+    return (h * h).mean(), names

@@ -1,0 +1,48 @@
+"""The reference engine as it is after each lesson, made from one text: engine_by_lesson.txt.
+
+In that text a line belongs to the lesson of the heading above it, unless it ends in a mark:
+
+    #07       there from lesson 07 on
+    #00-03    there in lessons 00 to 03; a later lesson replaces it
+    #13@04    there from lesson 13 on, though it stands under an earlier heading
+    #08v      there only with the stretch of lesson 08, writes through views; #08n: only without it
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+
+TEXT = Path(__file__).with_name("engine_by_lesson.txt")
+MARK = re.compile(r"  #(\d\d)(?:-(\d\d))?([vn]?)(?:@\d\d)?$")
+HEADING = re.compile(r"# ---- lesson (\d\d)")
+LAST = 13  # the last lesson that adds lines
+GIVEN_UP_TO = "class Node:"  # what stands before it is given to the learner
+
+
+@cache
+def lines():
+    """All lines of the text, as (words, first lesson, last lesson, variant)."""
+    found, lesson = [], 0
+    for raw in TEXT.read_text(encoding="utf-8").splitlines():
+        mark, words = MARK.search(raw), MARK.sub("", raw).rstrip()
+        if heading := HEADING.match(words):
+            lesson = int(heading[1])
+        first = int(mark[1]) if mark and not heading else lesson
+        found.append((words, first, int(mark[2]) if mark and mark[2] else LAST, mark[3] if mark else ""))
+    return found
+
+
+def stage(lesson, views=False):
+    """The text of `my_engine.py` after a lesson; `views`: with the stretch of lesson 08. ValueError for no lesson."""
+    if lesson not in range(LAST + 1):
+        raise ValueError(f"no stage {lesson!r}: the engine grows in lessons 00 to {LAST}")
+    left_out = "n" if views else "v"
+    kept = [words for words, first, last, variant in lines() if first <= lesson <= last and variant != left_out]
+    text = re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept))
+    text = re.sub(r"\n\n\n(?=    |import )", "\n\n", text)
+    return text.rstrip() + "\n"
+
+
+def start():
+    """The text that a learner begins with: a box around an array, and nothing that knows about gradients."""
+    return stage(0).partition(GIVEN_UP_TO)[0].rstrip() + "\n"

@@ -64,4 +64,5 @@ EXERCISE = Predict(
         Mistake("one node on", "-3 is what arrives at x, one node further: the node of h multiplies what it is given "
                 "by 2x.", (1, -3.0)),
     ),
+    reveals=("runs on tensor(-0.7500", "it runs on the sum", "0.25 − 1"),
 )  # fmt: skip

@@ -43,4 +43,5 @@ EXERCISE = Predict(
         Mistake("a itself", "74 is the gradient that a should have run on, 30 + 24 + 20. How much of it is there "
                 "when a runs?", 74.0),
     ),
+    reveals=("316 − 176", "'x': 140.0", "30 · 4 = 120"),
 )  # fmt: skip

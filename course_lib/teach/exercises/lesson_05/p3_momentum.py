@@ -35,16 +35,16 @@ EXERCISE = Predict(
     shown="the velocity of the first step still moves `w` when the gradient is zero; None leaves both alone.",
     otherwise="The program prints something else. Compute the velocity first, then the step, three times.",
     mistakes=(
-        Mistake("zero is rest", "You let `w` stop at 0. The gradient is 0 in the second step, but the velocity is not: it "
-                "is 0.9 times the old one.", [0, 0, 0]),
-        Mistake("None is zero", "In the third step you let the velocity roll on. A gradient of zero would do that; None "
-                "means that the step is skipped, velocity and all.", [0, -0.9, -1.71]),
+        Mistake("zero is rest", "You let `w` stop at 0. The gradient is 0 in the second step, but the velocity is not: "
+                "it is 0.9 times the old one.", [0, 0, 0]),
+        Mistake("None is zero", "In the third step you let the velocity roll on. A gradient of zero would do that; "
+                "None means that the step is skipped, velocity and all.", [0, -0.9, -1.71]),
         Mistake("nothing fades", "The old velocity is multiplied by 0.9 before it is used again.", [0, -1, -1]),
-        Mistake("nothing fades and None is zero", "Two things: the old velocity is multiplied by 0.9, and with None the "
-                "step is skipped.", [0, -1, -2]),
+        Mistake("nothing fades and None is zero", "Two things: the old velocity is multiplied by 0.9, and with None "
+                "the step is skipped.", [0, -1, -2]),
         Mistake("uphill", "The signs are the other way round: the step subtracts the velocity.", [2, 2.9, 2.9]),
-        Mistake("the gradient alone", "Your second step moves by a tenth: it has 0.1 times the velocity. What remains of "
-                "it is 0.9 times.", [0, -0.1, -0.1]),
+        Mistake("the gradient alone", "Your second step moves by a tenth: it has 0.1 times the velocity. What remains "
+                "of it is 0.9 times.", [0, -0.1, -0.1]),
     ),
     reveals=("-0.9000", "moved by 0.9"),
 )  # fmt: skip

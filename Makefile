@@ -5,7 +5,7 @@ L ?=
 NN ?=
 ARGS ?=
 
-.PHONY: help open reset test check test-browser fuzz mutants bench puzzles notebooks doctor setup
+.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -16,6 +16,10 @@ open:
 # One lesson afresh, your copy kept beside it: make reset L=07
 reset:
 	@"$(PYTHON)" course.py reset $(or $(L),$(NN)) $(ARGS)
+
+# The engine that you build, my_course/my_engine.py; with L=05 what the lessons up to 05 build: make my-engine L=05
+my-engine:
+	@"$(PYTHON)" course.py my-engine $(if $(or $(L),$(NN)),--catch-up $(or $(L),$(NN))) $(ARGS)
 
 test:
 	@"$(PYTHON)" course.py test $(ARGS)

@@ -858,7 +858,7 @@ class Copies:
         number = 1
         while True:
             mark = "" if number == 1 else "-{}".format(number)
-            kept = copy.with_name("{}.kept-{}{}.ipynb".format(copy.stem, today.isoformat(), mark))
+            kept = copy.with_name("{}.kept-{}{}{}".format(copy.stem, today.isoformat(), mark, copy.suffix))
             try:
                 write_new(kept, data)
                 return kept.name
@@ -896,6 +896,45 @@ def trust(environment, copies, names):
             say("  The lessons could not be marked as trusted. If a picture is missing in JupyterLab:\n"
                 "  View > Activate Command Palette > Trust Notebook. Why:")
             say(tail(done.stdout.decode("utf-8", "replace")))
+
+
+# --------------------------------------------------------------------------- the engine that learners build
+
+def stages():
+    """The module that knows what a learner's engine holds after each lesson; it needs no package."""
+    import importlib.util
+
+    place = ROOT / "course_lib" / "teach" / "building" / "stages.py"
+    found = importlib.util.spec_from_file_location("stages", str(place))
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def write_start(copies):
+    """Put the beginning of my_engine.py into the learner's folder. False: a file of that name is there, and stays."""
+    copies.make_folder()
+    try:
+        write_new(copies.mine / stages().NAME, stages().start().encode("utf-8"))
+    except FileExistsError:
+        return False
+    return True
+
+
+def catch_up(copies, lesson, today):
+    """Write the engine as it is after a lesson. Return what the file that was there is now called, or None."""
+    known = stages()
+    number = int(lesson) if re.match(r"[0-9]{1,2}\Z", lesson) else -1
+    if not 0 <= number <= known.LAST:
+        raise Problem("There is no lesson {!r} that ends with an engine. Lessons 00 to {:02d} do:  "
+                      "{} my-engine --catch-up 05".format(lesson, known.LAST, this_command()))
+    copies.make_folder()
+    path, kept = copies.mine / known.NAME, None
+    text = known.stage(number).encode("utf-8")
+    if path.exists() and path.read_bytes() not in (text, known.start().encode("utf-8")):
+        kept = copies.keep(path, today, path.read_bytes())
+    write_whole(path, text)
+    return kept
 
 
 # ---------------------------------------------------------------------------------------- the server
@@ -1298,6 +1337,7 @@ def interrupted(number, frame):
 
 def update_copies(environment, copies):
     news = copies.update()
+    write_start(copies)
     trust(environment, copies, news.written)
     return news
 
@@ -1413,6 +1453,22 @@ def command_reset(options):
     return 0
 
 
+def command_my_engine(options):
+    copies = learner_copies()
+    if options.lesson is None:
+        if write_start(copies):
+            say("my_course/my_engine.py is new: a box around an array. Lesson 00 says what to write into it.")
+        else:
+            say("my_course/my_engine.py is there already, and stays as it is. To write what you have missed:\n"
+                "    {} my-engine --catch-up 05".format(this_command()))
+        return 0
+    kept = catch_up(copies, options.lesson, datetime.date.today())
+    say("my_course/my_engine.py is now the engine as it is after lesson {:02d}.".format(int(options.lesson)))
+    if kept:
+        say("What you had is beside it: my_course/{}".format(kept))
+    return 0
+
+
 def command_help(options):
     parser().print_help(_out or sys.stdout)
     return 0
@@ -1436,6 +1492,9 @@ def parser():
     opening.add_argument("--port", type=int, help="on 127.0.0.1 (default: the first free one from 8888)")
     resetting = add("reset", command_reset, "start one lesson afresh, your copy kept beside it (make reset L=07)")
     resetting.add_argument("lesson", metavar="NN", nargs="?", help="the lesson's number, such as 07")
+    engine = add("my-engine", command_my_engine, "write the beginning of the engine that you build, my_engine.py")
+    engine.add_argument("--catch-up", dest="lesson", metavar="NN",
+                        help="write what lessons 00 to NN build; a file that is there is kept under another name")
     add("doctor", command_doctor, "say what is there, what is missing, and what to do about it")
     testing = add("test", command_test, "run every test and every notebook (further words go to pytest)")
     checking = add("check", command_check, "all of CI: lint, tests, and the proof of each exercise")

@@ -69,7 +69,7 @@ def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "target", ["open", "reset", "test", "check", "test-browser", "notebooks", "doctor", "help", "setup"]
+    "target", ["open", "reset", "my-engine", "test", "check", "test-browser", "notebooks", "doctor", "help", "setup"]
 )
 def test_each_make_target_is_a_command(target):
     """The Makefile only passes on: `make X` is `course.py X`."""

@@ -181,9 +181,11 @@ def opened(tmp_path):
     """`course.py open --no-browser` on a small course of its own: (process, base address, token)."""
     root = tmp_path / "course"
     (root / "notebooks").mkdir(parents=True)
-    for name in ("course.py", "pyproject.toml", "constraints.txt", "notebooks/00_start_here.ipynb"):
+    building = "course_lib/teach/building"
+    (root / building).mkdir(parents=True)
+    for name in ("course.py", "pyproject.toml", "constraints.txt", "notebooks/00_start_here.ipynb",
+                 f"{building}/stages.py", f"{building}/engine_by_lesson.txt"):  # fmt: skip
         shutil.copy(course.ROOT / name, root / name)
-    (root / "course_lib").mkdir()
     (root / "course_lib" / "__init__.py").write_text("")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

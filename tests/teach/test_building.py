@@ -122,7 +122,7 @@ def test_without_a_file_or_with_the_given_one_nothing_was_attempted(tmp_path):
     missing, _ = judge.judge(5, tmp_path / "my_engine.py")
 
     assert "not attempted" == missing.outcome
-    assert "python3 course.py my-engine" in missing.text
+    assert "python3 course.py my-engine --catch-up 04" in missing.render()
     assert "not attempted" == judged(tmp_path, 5, "")[0].outcome
     assert "not attempted" == judged(tmp_path, 0, stages.start())[0].outcome
 

@@ -18,14 +18,13 @@ from course_lib.teach.building.mistakes import MISTAKES
 from course_lib.teach.practice import bounds
 from course_lib.teach.practice import exercise as ex
 
-NAME = "my_engine.py"
+NAME = stages.NAME
 PROBE_SECONDS = 3.0  # for all questions to the engine about known mistakes
 MISSING = (
-    f"there is no {NAME} beside this notebook. `python3 course.py my-engine`, in a terminal in the course's folder, "
-    "writes its beginning there."
+    f"there is no {NAME} beside this notebook. One of these commands writes it, in a terminal in the course's folder:"
 )
+COMMAND = "python3 course.py my-engine"
 UNTOUCHED = f"{NAME} is as it was given to you. Open it beside this notebook, write the lines, and run this cell again."
-CATCH_UP = "`python3 course.py my-engine --catch-up {:02d}` writes the file as it is after that lesson; yours is kept."
 
 
 def judge(lesson, path=None):
@@ -35,7 +34,7 @@ def judge(lesson, path=None):
     try:
         source = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return ex.Result(ident, ex.NOT_ATTEMPTED, MISSING), None
+        return ex.Result(ident, ex.NOT_ATTEMPTED, MISSING, how_to_begin(lesson)), None
     except (OSError, UnicodeDecodeError) as error:
         return ex.Result(ident, ex.ERROR, f"{NAME} cannot be read: {ex.error_text(error)}"), None
     if source.strip() in ("", stages.start().strip()):
@@ -44,6 +43,24 @@ def judge(lesson, path=None):
     if loaded.error is not None:
         return result_of_error(ident, loaded.error, loaded.printed), None
     return judged(lesson, ident, source)
+
+
+def number_of(lesson):
+    """5, "5" and "05" mean the checkpoint of lesson 05; None for what means none."""
+    try:
+        number = int(lesson)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if number in range(stages.LAST + 1) else None
+
+
+def how_to_begin(lesson):
+    """The commands that write a file, one a line."""
+    commands = [f"    {COMMAND}                   its beginning"]
+    if lesson:
+        what = "lesson 00 builds" if lesson == 1 else f"lessons 00 to {lesson - 1:02d} build"
+        commands.append(f"    {COMMAND} --catch-up {lesson - 1:02d}     what {what}")
+    return commands
 
 
 def load(source):

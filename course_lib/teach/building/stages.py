@@ -4,8 +4,9 @@ In that text a line belongs to the lesson of the heading above it, unless it end
 
     #07       there from lesson 07 on
     #00-03    there in lessons 00 to 03; a later lesson replaces it
-    #13@04    there from lesson 13 on, though it stands under an earlier heading
     #08v      there only with the stretch of lesson 08, writes through views; #08n: only without it
+
+Only the standard library is needed here: `course.py` reads this file before anything is installed.
 """
 
 import re
@@ -13,10 +14,15 @@ from functools import cache
 from pathlib import Path
 
 TEXT = Path(__file__).with_name("engine_by_lesson.txt")
-MARK = re.compile(r"  #(\d\d)(?:-(\d\d))?([vn]?)(?:@\d\d)?$")
+MARK = re.compile(r"  #(\d\d)(?:-(\d\d))?([vn]?)$")
 HEADING = re.compile(r"# ---- lesson (\d\d)")
+NAME = "my_engine.py"  # what the learner's file is called
 LAST = 13  # the last lesson that adds lines
 GIVEN_UP_TO = "class Node:"  # what stands before it is given to the learner
+BEGIN_HERE = """
+
+# Your lines begin here. Lesson 00 says what to write, under "Build your own engine".
+"""
 
 
 @cache
@@ -45,4 +51,4 @@ def stage(lesson, views=False):
 
 def start():
     """The text that a learner begins with: a box around an array, and nothing that knows about gradients."""
-    return stage(0).partition(GIVEN_UP_TO)[0].rstrip() + "\n"
+    return stage(0).partition(GIVEN_UP_TO)[0].rstrip() + "\n" + BEGIN_HERE

@@ -93,9 +93,12 @@ class Lesson:
     @in_words
     def build(self, lesson=None):
         """Judge the learner's own `my_engine.py` at this lesson's checkpoint, and draw a graph that it has made."""
-        from course_lib.teach.building.judge import judge
+        from course_lib.teach.building.judge import judge, number_of
 
-        number = self.number if lesson is None else int(lesson)
+        number = self.number if lesson is None else number_of(lesson)
+        if number is None:
+            print(f'L.build: no checkpoint is called {ex.short(lesson)}. Write the number of a lesson: L.build("05").')
+            return
         result, picture = judge(number)
         self.results[result.id] = result
         self.remember(result)

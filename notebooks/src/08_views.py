@@ -13,26 +13,20 @@
 # %% [markdown]
 # # 08 · Views share memory: what does a write to a part do to the whole?
 #
-# **`v = y[1:]` copies nothing: `v` is a second way to look at the memory of `y`. Now write into `v`. The numbers of `y` have changed, so its history must change as well, although no line ever assigned to `y`. How does `y` learn of it? And why are some views refused when you write to them?**
+# **You simulate something: a population, a spring, a bank account. Each state follows from the one before, so you make a tensor for all of them and fill it in a loop, `out[t + 1] = out[t] * w`. The numbers are right. Then you ask how the result depends on `w`, and `backward()` stops. The message says that something was modified, and names an operation called `AsStrided`. You have never called anything of that name. And what was modified? You wrote into each place exactly once.**
 #
-# Three questions decide everything in this lesson. Is it a view or a copy? Who recorded the write? Who had saved that memory before? At the end you can read PyTorch's error messages about views, and you can claim, with a cell that proves it:
+# The program runs in the next cells. Nothing is wrong with its arithmetic. What makes it fail is that `out[t]` and `out[t + 1]` are not separate tensors. They are two windows onto one piece of memory, and PyTorch keeps *one* record of what happens there. Such windows are called *views*. They are everywhere: every slice is one, and every transpose.
 #
-# - **C08.1** Slices, single rows, transpose, unsqueeze, expand and unbind give views, which share memory and version counter with their base; clone, arithmetic, and indexing with a list or a mask give copies.
-# - **C08.2** reshape gives a view where strides can describe the result and a copy where they cannot; contiguous() gives back the tensor itself when it is contiguous already, and a copy when it is not.
-# - **C08.3** The `_base` of a view is the first tensor and never another view; a detach() shares the memory but has no base.
-# - **C08.4** An in-place operation on a copy, such as `y[[0]].mul_(10)`, raises nothing and leaves y as it was, but `y[[0]] *= 10` writes to y.
-# - **C08.5** A recorded write through a view puts CopySlices on top of the base's old node, and AsStridedBackward0, the view's new node, on top of CopySlices.
-# - **C08.6** The gradient through a write to a part is that of the same values built out of place.
-# - **C08.7** Assigning to a part sends the gradient to the value assigned and zero to what was replaced, and a plain buffer becomes part of the graph when something that requires grad is assigned to a part of it.
-# - **C08.8** A view that came alone from its call gets a new grad_fn when it is asked for one after a write to its base.
-# - **C08.9** Writing to a view of a leaf that requires grad raises, `x[0] = 5.0` too; under no_grad it is allowed and counted, and the leaf stays a leaf.
-# - **C08.10** While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed with after their base was written to; without a history both are allowed.
-# - **C08.11** An expanded tensor may not be written to with add_ or mul_, because several of its elements lie in one place.
-# - **C08.12** A view made under no_grad of a tensor with history may not be written to outside no_grad.
-# - **C08.13** A write to one part of a tensor makes a saved view of another part stale, though none of the saved numbers has changed.
-# - **C08.14** A module with a full backward hook hands out a result that requires grad as a view made by a custom Function, which may not be written to.
+# After this lesson you can
 #
-# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/engine/views.py` · **Out of scope** detach and no_grad as ways out of the graph (lesson 09), views made by custom Functions (lesson 11)
+# - look at an expression and say whether it copies or shares memory;
+# - say what happens to the history of a tensor when you write to a part of it;
+# - read PyTorch's messages about views, and choose the right cure for each;
+# - fill a tensor piece by piece without breaking its gradient.
+#
+# **Minutes** 90, in two sittings if you like: there is a rest in the middle · **Needs** lessons 00, 05, 06 and 07 · **Out of scope** `detach` and `no_grad` as ways out of the graph (lesson 09), views that custom Functions make (lesson 11)
+#
+# [← 07 Version counters](07_version_counters.ipynb) · [all lessons](home.ipynb) · [09 Ways out →](09_ways_out.ipynb)
 
 # %%
 import course_lib as torch
@@ -40,35 +34,43 @@ from course_lib.teach import compare, draw, expect_error, lesson, show
 
 L = lesson(8)
 
+# %%
+w = torch.tensor(0.5, requires_grad=True)
+out = torch.zeros(4)
+out[0] = 8.0
+for t in range(3):
+    out[t + 1] = out[t] * w
+print(out)
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    out.sum().backward()
+
 # %% [markdown]
-# ## Question
+# The last exercise of this lesson is to repair a program like this one. By then you will know what each word of the message means. We begin with the question on which everything else depends.
+#
+# ## Which of these share memory with `t`?
+#
+# Here are eight tensors that are made from a tensor `t` with two rows and three columns. Some of them look at the memory of `t`; others get a memory of their own, with copies of the numbers.
 #
 # ```python
-# a = t[0]        # each with t = torch.zeros(2, 3)
-# b = t.T         # rows become columns
+# a = t[0]             # each with t = torch.zeros(2, 3)
+# b = t.T              # rows become columns
 # c = t.reshape(6)
 # d = t.T.reshape(6)
-# e = t[[0]]      # a list of rows, with one row in it
+# e = t[[0]]           # a list of rows, with one row in it
 # f = t.clone()
 # g = t[:, 1:]
-# h = t[t == 0]
+# h = t[t == 0]        # a mask: those elements for which it is true
 # ```
 #
-# Eight tensors made from `t`. Now each is filled with sevens in place, `a.fill_(7)` and so on, every time with a fresh `t`.
+# You can find out without running anything. In memory, `t` is six numbers in a row. A tensor can look at somebody else's memory if three things are enough to describe it: its shape, the place at which it begins, and how far to walk for one step in each dimension. Steps must be even. So ask of each of the eight: can its elements be read from the six numbers in even steps?
 #
-# A *view* may begin anywhere in the memory of `t` and walk it in steady steps, of one length for each dimension. What cannot be read like that must be copied, and some operations always copy.
-#
-# ## Predict
-#
-# After which of the eight does `t` contain sevens? Answer with a list of letters.
+# **Predict.** Each of the eight is now filled with sevens in place, `a.fill_(7)` and so on, every time with a fresh `t`. After which of them does `t` contain sevens? Answer with a list of letters.
 
 # %%
 L.predict("08.p1", None)
 
 # %% [markdown]
-# ## Run
-#
-# The other way round is quicker to test: make them all, write to `t` once, and ask each whether it is a view. A shared counter says 1 now. `stride()` says how many places to walk in memory for one step in each dimension, and `storage_offset()` at which place to begin.
+# It is quicker to test the other way round. We make them all, write to `t` once, and then ask each of them whether it is a view. A tensor that shares the memory also shares the version counter, which says 1 now. `stride()` tells how many places to walk for one step in each dimension, and `storage_offset()` at which place to begin.
 
 # %% tags=["C08.1"]
 t = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -82,27 +84,15 @@ for name, m in made.items():
     print(f"{name:17} {kind}  version {m._version}  stride {m.stride()}  offset {m.storage_offset()}")
 
 # %% [markdown]
-# ## See
+# Read a few lines of the table. `t[:, 1:]` begins at place 1, walks 3 places to the next row and 1 place to the next column. `t.T` moves no number at all: it has the two strides of `t` in the other order. `t[0].expand(2, 3)` has the stride 0: for the next row it walks nowhere and reads the same row again.
 #
-# Two views, a view of a view, and a copy. This time the tensors have a history:
-
-# %%
-x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-y = x * 1
-row, turned, copy = y[0], y.T, y.clone()
-corner = turned[1, 1:]
-draw(row, corner, copy)
-
-# %% [markdown]
-# **Notice:**
+# A list or a mask may pick any places in any order. Even steps cannot describe that in general, so indexing with one always copies.
 #
-# - One dashed frame holds `y` and its views: one memory, one counter. The copy is outside.
-# - In the *graph* all are alike. Taking a view is an operation with a node, as copying is, and gradients flow through both. `.T` is recorded as `PermuteBackward0`; an index that is a number gives a `SelectBackward0`, a range such as `1:` a `SliceBackward0`.
-# - `corner` was cut out of `turned`, with a number and a range, so two nodes lead from it to `turned`'s. Yet it calls itself a view of `y`.
+# > **The rule.** A *view* is a recipe (shape, strides, offset) for reading the memory of another tensor, which is called its *base*. What such a recipe cannot describe has to be copied.
 #
-# ## Explain
+# ## When does `reshape` copy?
 #
-# **A view is a recipe:** shape, strides and offset, read against somebody else's memory. Transposing swaps two strides; no number moves. The rows of `t.T` end to end lie at the places 0 3 1 4 2 5: no steady step, so `view`, which never copies, refuses, and `reshape` copies without telling you. `contiguous()` wants the rows end to end in memory, and copies unless they are. A list or mask may pick any places, so indexing with one copies.
+# That depends, and it does not tell you. The rows of `t.T` end to end lie at the places 0, 3, 1, 4, 2, 5 of the memory, which are no even steps. `view` never copies, so it refuses. `reshape` gives a view when it can and a copy when it must. And `contiguous()` wants the rows end to end in memory: it copies unless they lie so already.
 
 # %% tags=["C08.2"]
 turned = t.T
@@ -114,20 +104,43 @@ assert t.contiguous() is t  # nothing to do: the tensor itself
 assert turned.contiguous().data_ptr() != t.data_ptr()  # a copy in the new order
 
 # %% [markdown]
-# **One base for all.** However often you cut, the `_base` of a view is the first tensor, not the view that it was cut from. A write to a copy is lost, silently. `y[[0]] *= 10` works all the same, because Python assigns the result back to `y[[0]]`. And `detach()` shares memory and counter, but has no base: add 1 to it, and the numbers of `y` change while its history does not (lesson 09).
+# In the next picture are two views, a view of a view, and a copy. This time the tensors have a history.
+
+# %%
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+y = x * 1
+row, turned, copy = y[0], y.T, y.clone()
+corner = turned[1, 1:]
+draw(row, corner, copy)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The dashed frame holds `y` and its views. That is one memory, with one counter. The copy is outside of it.
+# - In the *graph* all of them are alike. Taking a view is an operation with a node, just as copying is, and gradients flow through both. `.T` is recorded as `PermuteBackward0`, an index that is a number as `SelectBackward0`, and a range such as `1:` as `SliceBackward0`.
+# - `corner` was cut out of `turned`, first with a number and then with a range, so two nodes lead from it to the node of `turned`. Yet it calls itself a view of `y`. However often you cut, the base is the first tensor.
+#
+# ## Where does a write to a copy go?
+#
+# A write to a view arrives in the base. A write to a copy is lost, and there is no error: the numbers went into a tensor that the program never looks at again.
+#
+# There is one trap here, into which even experienced people fall. `y[[0]].mul_(10)` is lost, but `y[[0]] *= 10` works. Python turns the second line into two steps: multiply the copy, and then assign the result back, `y[[0]] = …`.
 
 # %% tags=["C08.3", "C08.4"]
-assert corner._base is y and row._base is y  # corner was made from turned
-print("corner begins", (corner.data_ptr() - y.data_ptr()) // 4, "places after y")  # 4 bytes each
+print("y is the base of corner:", corner._base is y, " and of row:", row._base is y)
 with torch.no_grad():
     y[[0]].mul_(10)
     print("lost:   ", y.tolist(), "version", y._version)
     y[[0]] *= 10
     print("written:", y.tolist(), "version", y._version)
-print("base of a detach():", y.detach().add_(1)._base, " numbers:", y.tolist(), y.grad_fn.name())
+print("base of a detach():", y.detach().add_(1)._base, " numbers:", y.tolist())
 
 # %% [markdown]
-# ## Question
+# The last line shows a relative. `detach()` shares the memory as well, so adding 1 to it changed the numbers of `y`. But it has no base. It stands outside of the graph on purpose (lesson 09).
+#
+# ## You write to a part: what is the gradient of the whole?
+#
+# Until now nothing had to be differentiated. Now the tensors have a history, and the write is recorded:
 #
 # ```python
 # x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -137,19 +150,15 @@ print("base of a detach():", y.detach().add_(1)._base, " numbers:", y.tolist(), 
 # y.sum().backward()
 # ```
 #
-# After the multiplication `y` holds `[2., 40., 60.]`. But the operation was done to `v`, and backward begins at `y`.
+# After the multiplication `y` holds `[2., 40., 60.]`. But the operation was done to `v`, and backward begins at `y`. Nothing was ever assigned to `y` after the second line.
 #
-# ## Predict
-#
-# What is `x.grad`? Answer with a list of three numbers, or with `"error"`.
+# **Predict.** What is `x.grad`? Answer with a list of three numbers, or with `"error"`.
 
 # %%
 L.predict("08.p2", None)
 
 # %% [markdown]
-# ## Run
-#
-# Look at the `grad_fn` of both, before the write and after it. The two asserts say where the new nodes lead.
+# Look at the `grad_fn` of both tensors, before the write and after it. The two asserts say where the new nodes lead.
 
 # %% tags=["C08.5"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -166,9 +175,7 @@ y.sum().backward()
 print("x.grad:", x.grad)
 
 # %% [markdown]
-# ## See
-#
-# A drawing is a snapshot. `compare` lays out two of them in the same places and marks what differs; these were taken just before the write and just after it.
+# `y` has learned of the write: its `grad_fn` is a node that was not there before. `compare` puts the two moments beside each other and marks what differs.
 
 # %%
 compare(before, after)
@@ -176,13 +183,13 @@ compare(before, after)
 # %% [markdown]
 # **Notice:**
 #
-# - Before, `v`'s node stood on `y`'s: the part was computed from the whole. Now `y` hangs on `CopySlices`, which stands on `y`'s old node.
-# - `SliceBackward0` is gone. `v` has a new node, `AsStridedBackward0`, above `CopySlices`: again the part is computed from the whole, and the whole is the written one.
-# - No node called `MulBackward0` was added for `mul_(10)`. It is packed inside `CopySlices`.
+# - Before the write, the node of `v` stood on the node of `y`: the part was computed from the whole. Now `y` hangs on a node called `CopySlices`, and this one stands on the old node of `y`.
+# - `SliceBackward0` is gone. `v` has a new node, `AsStridedBackward0`, which stands on `CopySlices`. So the part is again computed from the whole, but from the *written* whole. ("As strided" is PyTorch's name for "read it with these strides".)
+# - There is no new node called `MulBackward0` for `mul_(10)`. It is packed inside of `CopySlices`.
 #
-# ## Explain
+# `CopySlices` means "the old base, with one part replaced". On the way back it does three things. It copies the gradient that arrives. It sends the replaced part through the operation that wrote, here through the product with 10. The rest it leaves as it came. If the operation had a second operand, that one gets its gradient as well.
 #
-# **The base's history is rewritten.** `CopySlices` means "the old base, with one part replaced". Backward through it copies the incoming gradient, sends the replaced part through the operation that wrote (its node is packed inside), and leaves the rest as it came. If that operation had another operand, such as `w` here, that one gets its gradient too. To check such a rule, build the same numbers without writing: values and gradients must agree.
+# You can check such a rule without trusting anybody: build the same numbers without writing, and compare. Here `w` is the second operand, and `built` makes the same tensor with `cat`.
 
 # %% tags=["C08.6"]
 def built(x, w):
@@ -197,7 +204,13 @@ for y in (z, built(x, w)):
     print(y.tolist(), [g.tolist() for g in torch.autograd.grad((y * y).sum(), (x, w))])
 
 # %% [markdown]
-# **An assignment is a write too.** `y[0] = w` copies `w` into the view `y[0]`. What stood there before has no influence any more, so its gradient is zero; the gradient of the place goes to `w`. The target need not have had a history: a buffer of plain zeros gets a history with the first assigned value that requires grad, and from then on it is a computed tensor, not a leaf.
+# > **The rule.** A recorded write to a part rewrites the history of the whole: the base becomes "the old base, with this part replaced".
+#
+# ## And if the part is not changed, but replaced?
+#
+# `y[0] = w` is a write as well. It copies `w` into the view `y[0]`. What stood there before has no influence on anything that follows, so its gradient is zero. The gradient of that place goes to `w`.
+#
+# The tensor on the left need not have had a history. This is what happens in the loop of the beginning: `out` starts as a plain buffer of zeros, and no gradient is wanted for it. In the moment in which something with a history is assigned to a part of it, the whole buffer becomes a computed tensor.
 
 # %% tags=["C08.7"]
 y = x * 2
@@ -205,35 +218,54 @@ y[0] = w
 y.backward(torch.tensor([1.0, 1.0, 1.0]))
 print(x.grad, w.grad)
 buffer = torch.zeros(3)
+print(buffer, "leaf:", buffer.is_leaf)
 buffer[1] = w
 print(buffer, "leaf:", buffer.is_leaf)
 
 # %% [markdown]
-# **Old views catch up.** A view notes the version at which its `grad_fn` was right. When you ask for it later, the counter is compared; if the base was written to in between, the view gets a fresh `AsStridedBackward0` on top of whatever the base is now. So `old` below, made before the write, gives the gradient of what it shows now. It is the counter of lesson 07 again, used to repair instead of refusing.
+# ## What about views that were there before the write?
+#
+# `old` looks at the first two numbers of `y`. Then the last two numbers are multiplied through *another* view. The two overlap in one place. What does `old` know?
 
 # %% tags=["C08.8"]
 x.grad = None
 y = x * 2
 old = y[:2]
 print(old)
-y[1:].mul_(10)  # through another view, overlapping in one place
+y[1:].mul_(10)
 print(old)
 old.sum().backward()
 print(x.grad)
 
 # %% [markdown]
-# **Open our engine.** The first function runs after a recorded write. `node` belongs to the operation that wrote; a tensor that is no view simply gets it as its history. For a view, `gradient_edge(view.base)` is the base's old history, and `geometry` the recipe of the part within the base. The second answers backward for `CopySlices`: copy the gradient, cut out the part, let `fn`, the packed node, turn it, put it back. PyTorch's pair is in `variable.cpp` and `functions/tensor.cpp`.
+# Its numbers have changed, of course: it is the same memory. But its `grad_fn` has changed too, from `SliceBackward0` to `AsStridedBackward0`, and its gradient is right: 20 for the number that was multiplied.
+#
+# The way in which this works is simple. A view notes at which version its `grad_fn` was right. When you ask for the `grad_fn` later, the view compares the counter of the memory. If somebody has written in between, it takes itself anew from whatever the base is now. This is the version counter of lesson 07 again. There it was used to refuse. Here it is used to repair.
+#
+# **How our engine does it.** Two functions are enough to see the whole idea. The first one runs after a recorded write. `node` belongs to the operation that wrote. A tensor that is no view simply gets it as its new history. For a view, `gradient_edge(view.base)` is the base's old history, and `geometry` is the recipe of the part within the base. The second one answers backward for `CopySlices`: copy the gradient, cut out the part, let `fn`, the packed node, work on it, put the result back.
 
 # %% tags=["engine"]
 show("engine.views.rebase_history")
 show("engine.views.CopySlices.to_array")
 
 # %% [markdown]
-# ## Break it
+# ## A rest
 #
-# **A view of a leaf.** If a write through a view of a leaf were recorded, the leaf would get `CopySlices` as its history. It would be no leaf any more, and no `.grad` would be stored in it. So the write is refused at once. `x[0] = 5.0` is such a write, and so is the line `b[:, 4] += …` that raises the biases of a YOLO detector, `b` being a view of the bias. The cure says what you mean, that this write is no part of the computation: put it under `no_grad`.
+# You know now what a view is and what a write to it does. That is half of the lesson, and a good place for a cup of tea. The second half is about the writes that PyTorch refuses. You will meet some of them at work.
 #
-# **Many views from one call.** `unbind`, `split` and `chunk` make several views with a single node. Autograd does not take one of them out of the shared node to give it a history of its own; it refuses the write. `for row in y` calls `unbind` behind your back, and `a, b, c = y` does too. Index instead, `y[i]`, or work out of place. Writing to the base is allowed, but from then on the old outputs may not be computed with.
+# ## Which writes are refused, and why?
+#
+# There are five. In each of them PyTorch could not tell what you mean, or could not keep the graph right.
+#
+# | you write to | the message says | why | what to do |
+# | --- | --- | --- | --- |
+# | a view of a **leaf** that requires grad | "a view of a leaf Variable that requires grad" | the leaf would become a computed tensor, and no `.grad` would be stored in it any more | say that the write is not part of the computation: `with torch.no_grad():` |
+# | one of **several views from one call**: `unbind`, `split`, `chunk`, or `for row in y` | "is a view and is being modified inplace. This view is the output of a function that returns multiple views" | they share one node, and one of them cannot leave it | index instead, `y[i]`, or work out of place |
+# | an **expanded** tensor | "more than one element of the written-to tensor refers to a single memory location" | "add 1 to each" has no clear meaning if several elements are one place | `clone()` first |
+# | outside of `no_grad`, a view that was made **inside** | "A view was created in no_grad mode" | the two places disagree about whether the write is recorded | make view and write on the same side |
+# | the result of a **module with a backward hook**, with `ReLU(inplace=True)` | "Output 0 of BackwardHookFunction is a view" | the hook works through a custom Function, which hands out a view | use the ReLU that is not in place |
+#
+# The first row is by far the most frequent. It stops even `x[0] = 5.0`, and the line `b[:, 4] += …` that raises some biases of the YOLO detectors has met it thousands of times, because `b` is a view of the layer's bias:
 
 # %% tags=["C08.9", "P4"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -246,6 +278,9 @@ with expect_error(RuntimeError, "a view of a leaf Variable that requires grad is
 with torch.no_grad():
     x[0] = 5.0
 print(x, "leaf:", x.is_leaf, "version", x._version)
+
+# %% [markdown]
+# Now the second row. `for number in y` looks harmless, but it calls `unbind` behind your back, and so does `a, b, c = y`. Without a history there is nothing to protect, and the same loop is allowed. The cell also shows the other direction: you may write to the *base*, but from then on the old pieces may not be computed with.
 
 # %% tags=["C08.10", "P19"]
 y, plain = x * 2, torch.ones(3)
@@ -262,13 +297,7 @@ with expect_error(RuntimeError, "its base or another view of its base has been m
 print(y, plain)
 
 # %% [markdown]
-# **Elements that share a place.** `expand` repeats without copying: stride 0, the same place again and again. "Add one to each" would have no clear meaning there, and is refused. `clone()` first.
-#
-# **A view made inside, a write outside.** The view was made under `no_grad`, the write comes outside. Is the write to be recorded or not? The two places say different things, so PyTorch refuses and asks you to decide: make both inside the block, or both outside. (A view made outside may be written to inside. That is counted and not recorded.)
-#
-# **A relative: hooks and in-place ReLU.** A module (a layer, such as `nn.Linear`) with a full backward hook sends a result that requires grad through a custom Function, which hands out a view. An in-place ReLU behind it is refused in the same way. Use the ReLU that is not in place.
-#
-# **A stale view.** The nastiest one raises only at backward. `sin` saved `rest`; then somebody wrote to `first`, a *different* part. One counter serves the whole memory, so the saved view counts as changed. The message names a node that you never called, `AsStrided`: the one that a view gets after a write. When you read it, look for a write to any part of the tensor that the view was cut from. (If the whole was saved and a part written, it says `CopySlices`; under `no_grad`, the node that made the whole.) This is how a loop `out[t + 1] = out[t] * w` fails. Give the saved part memory of its own. In the picture, taken before the backward that fails, `rest` still holds 2 and 3, and yet the slot is STALE.
+# The remaining three rows:
 
 # %% tags=["C08.11", "C08.12", "C08.14", "P19"]
 e = torch.ones(1).expand(3)
@@ -284,7 +313,15 @@ layer.register_full_backward_hook(print)
 with expect_error(RuntimeError, "Output 0 of BackwardHookFunction is a view and is being modified inplace"):
     layer(x).relu_()
 
+# %% [markdown]
+# All of these raise at once, in the line that writes. That is unpleasant, but it is easy to find. The loop from the beginning is different: its writes are all allowed, and the error comes later.
+#
+# ## So what was modified in the loop?
+#
+# Here is the same situation with two views and nothing else. `sin` saves `rest`, because its slope is the cosine of it. Then we write to `first`, which is a *different* part. Not one of the saved numbers changes.
+
 # %% tags=["C08.13"]
+x = torch.tensor([5.0, 2.0, 3.0], requires_grad=True)
 y = x * 1
 first, rest = y[:1], y[1:]
 z, whole, cured = rest.sin(), y.sin(), rest.clone().sin()
@@ -296,9 +333,38 @@ with expect_error(RuntimeError, "output 0 of torch::autograd::CopySlices, is at 
     whole.sum().backward()
 cured.sum().backward()
 print(x.grad[1:], "is the cosine of", x.tolist()[1:])
+
+# %%
 failing
 
 # %% [markdown]
+# **Notice:** in the picture, which was taken before the backward that fails, `rest` still holds 2 and 3. And yet its slot is orange and says STALE.
+#
+# The reason is the counter. There is one for the whole memory, not one for each part. It counts that *somebody* wrote *somewhere*, and PyTorch cannot know whether the two parts overlap. So it refuses, to be safe.
+#
+# Now you can read the message. `AsStrided` is the node that a view gets after a write. So "output 0 of AsStrided" means: a *view* was saved, and later somebody wrote to the memory that it looks at. (If the whole was saved and then a part was written, the message says `CopySlices`. If the write was not recorded, it names the node that made the whole.) Look for a write to *any* part of the tensor from which the view was cut.
+#
+# In the loop, `out[t] * w` saves the view `out[t]`, because the gradient of `w` will need it. The assignment to `out[t + 1]` then writes into the same memory. Three steps, three stale slots. The way out is in the last line of the cell above: what is saved must have a memory of its own.
+#
+# > **The rule.** One memory has one counter. A write to one part makes saved views of all other parts stale.
+#
+# ## Build your own engine: views share the counter
+#
+# In `my_engine.py`, a result of `T`, `reshape` or `expand` may lie in the memory of its operand. NumPy knows: `np.may_share_memory(result.array, operand.array)`. Six lines are enough:
+#
+# 1. In `operation`, when the result shares memory with its first operand, let it share that operand's `version` too.
+# 2. A recorded write to a memory that has views would have to change the history of all of them. That is what `CopySlices` is for. Your engine may refuse it with a sentence: note on the `Version` that there are views, and raise a `NotImplementedError` in `in_place` if the write would be recorded.
+#
+# The usual slip is to treat every result as a view. `clone` has a memory of its own, so it needs a counter of its own.
+#
+# **If you enjoyed this lesson:** 24 more lines give your engine `CopySlices`, `y[0] = w` and views that catch up. Write one row, `CopySlices`, which replaces a part. Let a view remember its base and how it was taken, and take itself again when the counter has moved.
+
+# %%
+L.build("08")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine notices a write that goes through a view.
+#
 # ## Exercises
 #
 # **08.1 · Who saw it?** (5 minutes). What does `t` hold after the last line, as a list of two lists, and at which version are `t`, `a` and `d`?
@@ -391,25 +457,36 @@ L.check("08.6", simulate)
 # %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell says | test |
-# | --- | --- | --- |
-# | C08.1 views and copies | views at version 1, copies at 0 | `test_c08_1` |
-# | C08.2 reshape and contiguous | True, then False | `test_c08_2` |
-# | C08.3 one base for all | the base of `corner` is `y` | `test_c08_3` |
-# | C08.4 writes to copies are lost | lost, then written | `test_c08_4` |
-# | C08.5 the base's history is rewritten | CopySlices on the old node | `test_c08_5` |
-# | C08.6 the gradient is right | two equal lines | `test_c08_6` |
-# | C08.7 assignment | 0 for the replaced, 1 for `w` | `test_c08_7` |
-# | C08.8 old views catch up | Slice, then AsStrided | `test_c08_8` |
-# | C08.9 views of leaves | two errors; under `no_grad` version 1 | `test_c08_9` |
-# | C08.10 many views from one call | two errors | `test_c08_10` |
-# | C08.11 expanded tensors | stride 0, and an error | `test_c08_11` |
-# | C08.12 views made under `no_grad` | an error | `test_c08_12` |
-# | C08.13 stale views | two errors; `clone()` cures it | `test_c08_13` |
-# | C08.14 a hook and `relu_` | an error | `test_c08_14` |
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_08.py`).
 #
-# The tests are in `tests/claims/test_claims_08.py`. They run on our engine and on real PyTorch.
+# *View or copy?*
 #
-# **Left out, compared with PyTorch.** PyTorch has views of complex numbers (`view_as_complex`, `imag`), which we leave out with the complex numbers. Where a view cannot be described by strides it keeps a function that takes it again, and uses that in place of `AsStrided`. `fill_` and `zero_` are let through on an expanded tensor, because all elements get the same number. A write to memory shared through `detach()` or with NumPy is recorded by nobody. Lesson 09 shows what that costs.
+# - **C08.1** Slices, single rows, transpose, unsqueeze, expand and unbind give views, which share memory and version counter with their base; clone, arithmetic, and indexing with a list or a mask give copies.
+# - **C08.2** reshape gives a view where strides can describe the result and a copy where they cannot; contiguous() gives back the tensor itself when it is contiguous already, and a copy when it is not.
+# - **C08.3** The `_base` of a view is the first tensor and never another view; a detach() shares the memory but has no base.
+# - **C08.4** An in-place operation on a copy, such as `y[[0]].mul_(10)`, raises nothing and leaves y as it was, but `y[[0]] *= 10` writes to y.
 #
-# **Next:** lesson 09 puts `detach`, `.data`, `clone` and `no_grad` side by side: who shares memory, who shares the counter, who stays in the graph. To read on here: `grad_fn` in `course_lib/engine/views.py` is the 20 lines by which old views catch up.
+# *A recorded write to a part*
+#
+# - **C08.5** A recorded write through a view puts CopySlices on top of the base's old node, and AsStridedBackward0, the view's new node, on top of CopySlices.
+# - **C08.6** The gradient through a write to a part is that of the same values built out of place.
+# - **C08.7** Assigning to a part sends the gradient to the value assigned and zero to what was replaced, and a plain buffer becomes part of the graph when something that requires grad is assigned to a part of it.
+# - **C08.8** A view that came alone from its call gets a new grad_fn when it is asked for one after a write to its base.
+#
+# *What is refused at once*
+#
+# - **C08.9** Writing to a view of a leaf that requires grad raises, `x[0] = 5.0` too; under no_grad it is allowed and counted, and the leaf stays a leaf.
+# - **C08.10** While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed with after their base was written to; without a history both are allowed.
+# - **C08.11** An expanded tensor may not be written to with add_ or mul_, because several of its elements lie in one place.
+# - **C08.12** A view made under no_grad of a tensor with history may not be written to outside no_grad.
+# - **C08.14** A module with a full backward hook hands out a result that requires grad as a view made by a custom Function, which may not be written to.
+#
+# *What is refused at backward*
+#
+# - **C08.13** A write to one part of a tensor makes a saved view of another part stale, though none of the saved numbers has changed.
+#
+# **Left out, compared with PyTorch.** PyTorch has views of complex numbers (`view_as_complex`, `imag`), which our engine leaves out with the complex numbers. Where a view cannot be described by strides, PyTorch keeps a function that takes it again, and uses that in place of `AsStrided`. `fill_` and `zero_` are let through on an expanded tensor, because all elements get the same number. A write to memory that is shared through `detach()` or with NumPy is not recorded in any graph; lesson 09 shows what that costs.
+#
+# **Read on in our engine:** `grad_fn` in `course_lib/engine/views.py` is the 20 lines by which old views catch up.
+#
+# **Next:** [lesson 09](09_ways_out.ipynb) puts `detach`, `.data`, `clone` and `no_grad` side by side: which of them share the memory, which share the counter, and which stay in the graph.

@@ -110,6 +110,7 @@ class Exercise:
     puzzles: tuple[int, ...] = ()
     may_change: tuple[str, ...] = ()  # what right answers change: "W", "x.grad", "leaves.grad", or one of guard.KINDS
     prepare: Callable[[Any], Any] | None = None  # prepare(torch): what a library does once, and for seconds
+    reveals: tuple[str, ...] = ()  # of a prediction: words of the lesson that tell the answer; none may stand above it
 
     def __post_init__(self):
         """Answers that are given as edits of the solution become source text."""

@@ -29,7 +29,6 @@ class Predict(Exercise):
     shown: str  # said of a right answer
     otherwise: str | Callable[[Any, Any], str] = ""  # said of any other wrong answer: a text, or f(answer, truth)
     equal: Callable[[Any, Any], bool] = operator.eq
-    reveals: tuple[str, ...] = ()  # words of the lesson that tell the answer: a test looks that none stands above
 
     def __post_init__(self):
         """Make the check, and from each wrong value the source text that a learner would have written."""

@@ -13,24 +13,20 @@
 # %% [markdown]
 # # 09 · The ways out: which exit from the graph costs what?
 #
-# `detach`, `.data`, `clone`, `no_grad`, `inference_mode`, `item()` and `numpy()` are used as if they were
-# one thing. They differ in three questions: does the result share **memory** with its source, does it share
-# the **version counter**, and is it still in the **graph**? The answers decide between a right gradient, an
-# error, and a wrong number without an error.
+# **Your training runs for hours without trouble. Then you add a loop that measures the loss on the validation set. It has the same model, the same kind of data, and no backward pass at all. After a few hundred batches, the memory is full. You search for help, and the first three answers say: write `.detach()`; write `.data`; write `with torch.no_grad():`. They are given as if it were all the same.**
 #
-# - **C09.1** `detach()` shares memory and counter, so writing a kept value through it is caught at backward.
-# - **C09.2** `.data` shares memory but not the counter, so a write through it can spoil a gradient silently.
-# - **C09.3** `clone()` has its own memory and counter, and stays in the graph.
-# - **C09.4** `no_grad` records no graph, and it still counts in-place writes.
-# - **C09.5** An inference tensor has no version counter and may not be saved for backward.
-# - **C09.6** A write through `detach().numpy()` is not counted.
-# - **C09.7** A state carried over from an earlier backward must be detached: the pass would walk on into the earlier graph, whose slots have been freed.
-# - **C09.8** A total of attached losses keeps alive whatever their graphs saved; after backward it still keeps the nodes.
-# - **C09.9** `detach` cuts only the path it stands on; every other path carries its gradient as before.
-# - **C09.10** `eval()` changes what some layers compute, and switches off neither recording nor counting.
+# It is not. There are seven common ways to take a value out of the graph, and they differ in three questions. Does the result share its **memory** with the tensor that it comes from? Does it share the **version counter**, so that a write to it is noticed? And is it really outside of the **graph**? Depending on the answers, the same little program ends with the right gradient, with an error, or with a wrong number and no error.
 #
-# **Minutes** 60 · **Needs** lessons 00, 05, 06, 07 · **Opens** `course_lib/engine/tensor.py`, `course_lib/surface/autograd_methods.py` ·
-# **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
+# After this lesson you can
+#
+# - choose the right exit for a purpose, and say what it costs;
+# - predict what happens if somebody writes to the result;
+# - train a recurrent network step by step, and two networks against each other, without an error and without silencing one;
+# - keep a running loss that does not fill your memory.
+#
+# **Minutes** 90, with a rest in the middle · **Needs** lessons 00, 05, 06 and 07 · **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
+#
+# [← 08 Views share memory](08_views.ipynb) · [all lessons](home.ipynb) · [10 A training loop →](10_training_loop.ipynb)
 
 # %%
 import course_lib as torch
@@ -39,7 +35,31 @@ from course_lib.teach import compare, draw, expect_error, ledger, lesson, show, 
 L = lesson(9)
 
 # %% [markdown]
-# ## Question
+# Here are the two loops of the story, made small. Each batch has 1000 numbers of four bytes. `ledger` (lesson 02) counts the bytes that graphs are holding.
+
+
+# %%
+def bytes_held(train):
+    w, total, held_after = torch.ones(1000, requires_grad=True), 0.0, []
+    with ledger(leaves=False) as held:
+        for batch in (1.0, 2.0, 3.0):
+            loss = (w * batch).exp().sum()
+            if train:
+                loss.backward()
+            total = total + loss  # for the report at the end
+            held_after.append(held.now)
+    return held_after
+
+
+print("training:  ", bytes_held(train=True))
+print("validation:", bytes_held(train=False))
+
+# %% [markdown]
+# We come back to these two lines in the second half of the lesson. First we look at the exits themselves, one after the other.
+#
+# ## Three ways to write 30: which of them does backward notice?
+#
+# Somebody wants to change the value of `x` "outside of the graph", and tries three spellings.
 #
 # ```python
 # x = torch.tensor([3.0], requires_grad=True)
@@ -49,19 +69,15 @@ L = lesson(9)
 # print(x.grad)
 # ```
 #
-# Three ways to write 30 "outside the graph". When `y` was computed, `x` was 3 and the slope was 6.
+# When `y` was computed, `x` was 3, and the slope of `x * x` at 3 is 6.
 #
-# ## Predict
-#
-# What do you get with `detach`, with `.data`, with `clone`? A list of three: each a number, or `"error"`.
+# **Predict.** What do you get with `detach`, with `.data`, and with `clone`? Answer with a list of three. Each entry is a number, or `"error"`. Ask yourself two questions about each: did the write arrive in the memory of `x`? And whose version counter moved?
 
 # %%
 L.predict("09.p1", None)
 
 # %% [markdown]
-# ## Run
-#
-# All three, one after the other. Of an error, a few words are printed.
+# All three, one after the other. If there is an error, we print a few words of it.
 
 # %% tags=["C09.1", "C09.2", "P15"]
 def outcome(x, y, factor=1):
@@ -80,10 +96,7 @@ for name, leave in ways.items():
     print(f"{name}:", outcome(x, y))
 
 # %% [markdown]
-# ## See
-#
-# The second of the three, `.data`: the graph before the write and after it, and below it the list of what
-# changed.
+# Three spellings, three different results: an error, a wrong number, and the right number. Let us look at the wrong number, because it is the dangerous one. Below is the graph before the write and after it, and a list of what has changed.
 
 # %%
 x = torch.tensor([3.0], requires_grad=True)
@@ -95,33 +108,33 @@ compare(before, draw(y, alias))
 # %% [markdown]
 # **Notice:**
 #
-# - Nothing is marked as stale: what the product kept was saved at version 0, and `x` still says version 0.
-#   It holds 30.
-# - `alias` lies in the same memory: the short dashed line says so. The write was counted, but on a counter
-#   that belongs to `alias` alone.
+# - Nothing is marked as stale. The product saved `x` at version 0, and `x` still says version 0. But it holds 30.
+# - `alias` lies in the same memory; the short dashed line says so. Its write was counted, on a counter that belongs to `alias` alone.
 #
-# ## Explain
+# The check of lesson 07 compares counters, not values. `detach()` hands out the source's own counter, so its write was noticed: an error, before a wrong step could be taken. `.data` has a fresh counter. The memory changes, the counter of `x` does not, and backward multiplies by whatever lies in the memory now: 2 · 30 = 60. And `clone()` has a memory of its own, so the write never reached `x`.
 #
-# **`.data` and NumPy write unseen, `detach` does not.** The check of lesson 07 compares counters. `detach`
-# hands out the source's own, so its write was caught: an error, before a wrong step is taken. The others do
-# not move that counter, and backward multiplies by what lies in memory now: 60 for 6, and then, the other way
-# round, 6 for 60. PyTorch refuses `x.numpy()` and recommends a detour, which is just as unseen.
+# > **The rule.** A write through `detach()` is counted, and a write through `.data` is not. Both reach the tensor.
+#
+# ## What if the write comes from NumPy?
+#
+# `x.numpy()` gives you an array on the same memory. PyTorch refuses it for a tensor that requires a gradient, and its message recommends `x.detach().numpy()`. Nearly everybody follows this advice. What does the counter say if you write to that array? We do it the other way round this time: `x` is 30 in the forward pass, and then NumPy writes a 3.
 
 # %% tags=["C09.2", "C09.6"]
 y.backward()
-print(x.grad)  # x was 3 when y was computed
+print("after the write through .data:", x.grad)  # x was 3 when y was computed
 with expect_error(RuntimeError, "Can't call numpy() on Tensor that requires grad"):
     x.numpy()
 y, x.grad = (x * x).sum(), None  # now x is 30
 x.detach().numpy()[0] = 3.0
 y.backward()
-print(x.grad, x._version, x.detach().data_ptr() == x.data_ptr())
+print(x.grad, "version", x._version, " same memory:", x.detach().data_ptr() == x.data_ptr())
 
 # %% [markdown]
-# **`clone` is no way out.** It copies the memory, so nothing you do to the copy disturbs `y`; but the
-# copying itself is recorded, and gradients flow through it. To be free of both, use `detach().clone()`.
-# `item()` also copies, into a Python number with neither memory nor graph to share; it wants exactly one
-# element.
+# The gradient should be 60, and it is 6. `detach()` did share the counter, but NumPy knows nothing of counters. So the rule for arrays is the same as for `.data`: read as much as you like, and do not write between forward and backward.
+#
+# ## Is a clone outside of the graph?
+#
+# `clone()` copies the memory, so nothing that you do to the copy can disturb `y`. People therefore use it to "get out". But the copying itself is an operation. It is recorded, and gradients flow through it:
 
 # %% tags=["C09.3"]
 x = torch.tensor([3.0], requires_grad=True)
@@ -129,14 +142,18 @@ y, c = (x * x).sum(), x.clone()
 c.mul_(10)
 y.backward()
 (c * 1).sum().backward()
-print(x.grad, x._version, c)  # 6 through y, 10 through the copy
+print(x.grad, "version", x._version, c)
 with expect_error(RuntimeError, "a Tensor with 2 elements cannot be converted to Scalar"):
     torch.ones(2).item()
 
 # %% [markdown]
-# **`no_grad` stops the recording, not the counting.** What is computed inside has no history. What is
-# *written* inside changes the same memory under the same counter: that is how a weight can be updated at
-# all, and why updating it between forward and backward is caught.
+# The 16 are 6 through `y`, and 10 more through the copy. So `clone()` separates the memory and keeps the graph, and `detach()` does the opposite. If you want to be free of both, write `x.detach().clone()`.
+#
+# `item()` is the cleanest exit of all: it gives a Python number, which has neither memory nor graph to share. It wants exactly one element, as the last line of the cell shows.
+#
+# ## What does `no_grad` switch off?
+#
+# The other exits take *one tensor* out. `with torch.no_grad():` concerns *everything that is computed in the block*. It stops the recording. Does it stop the counting, too?
 
 # %% tags=["C09.4"]
 x = torch.tensor([3.0], requires_grad=True)
@@ -144,16 +161,18 @@ y = (x * x).sum()
 with torch.no_grad():
     z = x * x
     x.mul_(10)
-print(z.requires_grad, z.grad_fn, x._version)
+print("requires grad:", z.requires_grad, z.grad_fn, " version of x:", x._version)
 with expect_error(RuntimeError, "has been modified by an inplace operation"):
     y.backward()
 
 # %% [markdown]
-# **`inference_mode` drops the counter as well.** What is made inside has none. Nobody could notice a write to
-# such a tensor, so it may not be saved for backward. Addition saves nothing and accepts it; a product refuses. `clone()` outside the block
-# makes an ordinary tensor of it. So: `no_grad` for what may meet a graph again, `inference_mode` for what
-# never will. `eval()` is neither: it tells layers such as dropout to behave differently, and all is recorded
-# as before.
+# It does not. What is *computed* in the block has no history. What is *written* in the block changes the same memory, under the same counter. Both are good news: this is how a weight can be updated at all, and why an update that comes too early, between forward and backward, is caught.
+#
+# ## And `inference_mode`, and `eval()`?
+#
+# `inference_mode` goes one step further and drops the counter as well. A tensor that is made inside has none. Then nobody could notice a write to it, so it must never be saved for a backward pass. An addition saves nothing and accepts such a tensor; a product refuses it. `clone()` outside of the block makes an ordinary tensor of it.
+#
+# `eval()` is often mentioned together with these, and it is something else altogether. It tells layers such as dropout to behave as they do in use. Recording and counting go on as before.
 
 # %% tags=["C09.5", "C09.10", "P21"]
 with torch.inference_mode():
@@ -166,18 +185,24 @@ with expect_error(RuntimeError, "Inference tensors do not track version counter"
 print("under eval():", torch.nn.Dropout(0.5).eval()(x * x))
 
 # %% [markdown]
-# **Open our engine.** The whole difference between the two is which counter the new tensor is given:
-# `alias`, which `detach()` calls, hands over the source's own; `.data` makes a fresh one: `new_tensor` begins
-# at version 0. (The lines about inference are for tensors that have no counter.)
+# The last line still has a `grad_fn`. So a validation loop needs both: `eval()`, so that the layers behave, and `no_grad` or `inference_mode`, so that no graph is built.
+#
+# > **The rule.** Use `no_grad` for values that may meet a graph again, and `inference_mode` for values that never will.
+#
+# **How our engine does it.** The whole difference between `detach()` and `.data` is which counter the new tensor is given. `alias`, which `detach()` calls, hands over the source's own. `.data` makes a new tensor, which begins at version 0. (The lines about inference are for tensors that have no counter.)
 
 # %% tags=["engine"]
 show("engine.tensor.alias")
 show("Tensor.data")
 
 # %% [markdown]
-# ## Question
+# ## A rest
 #
-# A recurrent network carries its state from step to step, and learns at each step:
+# You have seen all the exits. The second half is about situations in which people need one: a state that is carried on, a running loss, a path to be cut, and two networks that play against each other.
+#
+# ## A recurrent network learns at every step: where does it raise?
+#
+# A *recurrent network* reads a sequence one element at a time and carries a state, here `h`, from step to step. This one learns at each step:
 #
 # ```python
 # w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
@@ -187,61 +212,53 @@ show("Tensor.data")
 #     loss.backward()
 # ```
 #
-# ## Predict
-#
-# In which step does the backward pass raise: 0, 1 or 2? Or `"never"`?
+# **Predict.** In which step does the backward pass raise: 0, 1 or 2? Or `"never"`?
 
 # %%
 L.predict("09.p2", None)
 
 # %% [markdown]
-# ## Run
-#
-# Step 0 with its backward, step 1 without.
+# We do step 0 with its backward pass, and step 1 without. Then we look at the graph on which the second backward pass would begin.
 
 # %%
 w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
 h = torch.tanh(w * h)
 ((h - 1) ** 2).backward()
 loss = (torch.tanh(w * h) - 1) ** 2
-print(loss)
-
-# %% [markdown]
-# ## See
-
-# %%
 draw(loss)
 
 # %% [markdown]
 # **Notice:**
 #
-# - The graph of step 1 reaches back, through `h`, into the graph of step 0.
-# - There the slots say FREED: the first backward released them as it went.
+# - The graph of step 1 does not end at `h`. Through `h` it reaches back into the graph of step 0.
+# - There the slots say FREED. The backward pass of step 0 released what its nodes had saved.
 # - `#4` and `#5` are values without a name: what the nodes 4 and 5 made.
 #
-# ## Explain
+# So the pass of step 1 walks into the graph of step 0 and finds it empty. That is the error "Trying to backward through the graph a second time".
 #
-# **Detach the state.** You mean that the state is a *number* by now: `h.detach()`. With the state
-# attached, the pass walks into step 0 and finds it emptied: page to the last frame. Where nothing was kept, as
-# in a sum, nothing raises: earlier steps count again. `retain_graph=True` would silence the error, but
-# then every pass walks through all earlier steps, memory grows, and as soon as `w` is updated in place between the
-# steps, a version error follows.
+# What you *mean* is that the state, by now, is just a number. So take it out of the graph between two steps, with `detach()`. Gradients then stop there, and each step learns from its own loss alone. This is called **truncated backpropagation through time**, TBPTT for short; usually one cuts every 20 or 50 steps and not after each.
+#
+# Two other "cures" are often recommended, and both are worse. If nothing was saved, as in a sum, then nothing raises at all, and earlier steps are counted again without a word: the second part of the cell shows it. And `retain_graph=True` does silence the error. But then every pass walks through all earlier steps, memory grows, and as soon as `w` is updated in place between the steps, a version error follows.
 
 # %% tags=["C09.7", "P7"]
 w.grad, state = None, h.detach()
 ((torch.tanh(w * state) - 1) ** 2).backward()
+print("with detach, this step's gradient alone:", w.grad)
 a, total = torch.tensor(1.0, requires_grad=True), 0.0
 for _ in range(3):
     total = total + a
     total.backward()
-print(w.grad, a.grad)  # this step's gradient alone; and 6, where the three steps' own add up to 3
+print("three steps of a sum, attached:", a.grad)
 step(loss)  # the loss from above, with the state attached
 
 # %% [markdown]
-# **A total can hold a whole epoch.** `total` holds the losses' nodes, and these hold what they saved: here
-# the result of `exp`, 4000 bytes a batch. In training, backward releases them, and only the nodes pile up; in
-# an evaluation that never calls backward, all that was saved does. `item()`, `detach()` or `no_grad` keep a running
-# loss harmless.
+# **Notice:** the three steps of the sum bring 6, where the three steps' own gradients, 1 each, add up to 3. In the picture, go to the last frame: the pass of step 1 has come to the nodes of step 0, and stops there.
+#
+# > **The rule.** A state that is carried over belongs to the past. Detach it, or the next pass walks back into graphs that are used up.
+#
+# ## Why does a running total fill the memory?
+#
+# Now we can explain the two loops from the beginning. `total = total + loss` makes a new tensor with a node, and this node leads to the node of `loss` and to everything behind it. As long as `total` lives, all of these graphs live. In training, each backward pass releases what its graph had saved, and only the nodes pile up. In validation nothing is ever released: each batch leaves its 4000 bytes behind.
 
 # %% tags=["C09.8", "P16"]
 w, total = torch.ones(1000, requires_grad=True), 0.0
@@ -254,15 +271,20 @@ print(held.now, "bytes, but the total still has its", total.grad_fn.name())
 held.plot()
 
 # %% [markdown]
-# **Cut one path, keep the other.** `x * x.detach()` has the value x² and the slope x: the second factor
-# counts as a constant. The same trick sends a gradient through a threshold, which has none: the values
-# below are those of `hard`, the gradient is that of `p`. Detached targets in reinforcement learning are
-# this idea again.
+# **Notice:** the bytes fall only when a backward pass runs through all three graphs, and a validation loop has none.
+#
+# A running loss is meant to be read, not to be differentiated. So make it a number: `total += loss.item()`, or compute everything under `no_grad`. In a loop that never calls `backward()`, do both.
+#
+# ## Can you cut one path and keep another?
+#
+# Sometimes a tensor is to count as a constant in one place, and not in another. `x * x.detach()` has the value x². But its slope is x, not 2x, because the second factor counts as a number. In papers this is called **stop-gradient**. The targets of reinforcement learning are detached in this way.
+#
+# With the same idea you can send a gradient through a threshold, which has none. Look at `through` below: its *values* are those of `hard`, since `p` cancels, and its *gradient* is that of `p`, since the bracket counts as a constant. This is a **straight-through estimator**. You will write one as a Function of your own in lesson 11.
 
 # %% tags=["C09.9", "P9"]
 x = torch.tensor(3.0, requires_grad=True)
 (x * x.detach()).backward()
-print(x.grad)  # 3, not 6
+print(x.grad)  # not 6
 p = torch.tensor([0.25, 0.75], requires_grad=True)
 hard = torch.where(p > 0.5, torch.ones(2), torch.zeros(2))
 through = p + (hard - p).detach()
@@ -270,13 +292,9 @@ through.sum().backward()
 print(through, p.grad)
 
 # %% [markdown]
-# ## Break it
+# ## Two players: where does the `detach` go?
 #
-# An adversarial game of two parameters: the generator `g` makes a fake, the discriminator `d` scores it. `d` steps in place between the score
-# and the generator's backward, and the score's kept `d` is stale. Now somebody adds a `detach` until the
-# error goes away. It goes, and so does the learning: `g` gets no gradient at all, and `d` gets one that was
-# not meant for it. The right cure is to score again after the step. In the picture, only one of the two
-# losses has a way to `g`, and brings minus `d`, times 5.
+# In an *adversarial* game (a GAN), a generator `g` makes a fake, and a discriminator `d` gives it a score. The discriminator wants a low score for fakes, the generator wants a high one. Usually the discriminator steps first. If the generator then uses the score from before this step, backward complains: the score saved `d`, and `d` has been overwritten.
 
 # %% tags=["P9"]
 g, d = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
@@ -286,13 +304,37 @@ with torch.no_grad():
     d -= 1.0  # the discriminator's step
 with expect_error(RuntimeError, "has been modified by an inplace operation"):
     (-score).backward()
+
+# %% [markdown]
+# Now somebody adds a `detach` here and a `detach` there until the error goes away. One of the places where this works is the fake. Compare it with the other repair, which computes the score again:
+
+# %% tags=["P9"]
 silenced, right = -(d * fake.detach()), -(d * fake)  # both score again: d is 2 now
 silenced.backward()
-print(g.grad, d.grad)
+print("silenced: g gets", g.grad, "and d gets", d.grad)
 right.backward()
+print("right:    g gets", g.grad)
 draw(silenced, right)
 
 # %% [markdown]
+# **Notice:** only one of the two losses has a way to `g`.
+#
+# With the fake detached, the error is gone, and so is the learning: `g` gets no gradient at all. And `d` gets one that was not meant for it, since this loss is the generator's. The right repair is to score again after the step. Then the loss is about the `d` that exists now, and the way to `g` is open.
+#
+# > **The rule.** An error about a stale tensor says that a computation is out of date. Compute it again. A `detach` takes the complaint away, and often the learning with it.
+#
+# ## Build your own engine: `.data`
+#
+# Your engine has `detach` since lesson 06. Add `.data`: a tensor on the same array, with no history, and with a counter of its own. It is one line in the class `Tensor`, a `property`.
+#
+# Then run the checkpoint, and explain both of its lines to somebody. The usual slip is to copy the array. Then a write through `.data` does not arrive, which would be kinder than what PyTorch does, and not the same.
+
+# %%
+L.build("09")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine shows why `.data` is dangerous and `detach()` is not.
+#
 # ## Exercises
 #
 # **09.1 · Fill the table** (6 minutes). For each result, three answers: does it share `x`'s memory, does a
@@ -412,30 +454,31 @@ for name, leave in ways.items():
 # %% [markdown]
 # ## What you can now claim
 #
-# The table above is the lesson in seven lines, every entry measured. *x \* it*: what a product with the
-# result leaves in `x.grad`, where 3 is the slope with a constant and 6 the full one. *written to*: what
-# `x * x` leaves there when 30 was written to the result before backward, where only 6 is right. Four errors
-# stand further up: `numpy()` without `detach`, `item()` of two elements, the version of an inference tensor, and
-# backward after a write to `x` itself under `no_grad`.
+# The table above is the lesson in seven lines, with every entry measured. *x \* it* is what a product with the result leaves in `x.grad`: 3 is the slope with a constant, 6 the full one. *written to* is what `x * x` leaves there when 30 was written to the result before backward; only 6 is right.
 #
-# | claim | its cell says | test |
-# | --- | --- | --- |
-# | C09.1 `detach` is counted | modified by an inplace operation | `test_c09_1` |
-# | C09.2 `.data` is not | 60 for 6 | `test_c09_2` |
-# | C09.3 `clone` stays in the graph | 6 + 10 | `test_c09_3` |
-# | C09.4 `no_grad` counts | version 1, no `grad_fn` | `test_c09_4` |
-# | C09.5 inference tensors | `+` works, `*` refuses | `test_c09_5` |
-# | C09.6 NumPy writes unseen | 6 where 60 was right, version 0 | `test_c09_6` |
-# | C09.7 detach the state | one step's gradient; attached, the pass fails, or counts 6 for 3 | `test_c09_7` |
-# | C09.8 totals hold graphs | 12000 bytes, then 0, and a node | `test_c09_8` |
-# | C09.9 one path is cut | 3, not 6 | `test_c09_9` |
-# | C09.10 `eval()` records | a `grad_fn` | `test_c09_10` |
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_09.py`).
 #
-# The tests run on our engine and on real PyTorch: `tests/claims/test_claims_09.py`.
+# *Taking one tensor out*
 #
-# **What PyTorch does differently, and what is left out.** `detach_()` cuts a tensor off in place, and
-# `x.data = other` gives it another memory; both make it hard to say who shares what with whom. Inference mode
-# is meant for speed, which an engine in Python cannot show.
+# - **C09.1** `detach()` shares memory and counter, so writing a kept value through it is caught at backward.
+# - **C09.2** `.data` shares memory but not the counter, so a write through it can spoil a gradient silently.
+# - **C09.6** A write through `detach().numpy()` is not counted.
+# - **C09.3** `clone()` has its own memory and counter, and stays in the graph.
+# - **C09.9** `detach` cuts only the path it stands on; every other path carries its gradient as before.
 #
-# **Next:** lesson 10, a training loop: which of its lines reads, which writes, and which order is an error or,
-# worse, none. `draw` the loss of a loop of your own before and after the step, and see what you can now read.
+# *Switching something off*
+#
+# - **C09.4** `no_grad` records no graph, and it still counts in-place writes.
+# - **C09.5** An inference tensor has no version counter and may not be saved for backward.
+# - **C09.10** `eval()` changes what some layers compute, and switches off neither recording nor counting.
+#
+# *What stays attached*
+#
+# - **C09.7** A state carried over from an earlier backward must be detached: the pass would walk on into the earlier graph, whose slots have been freed.
+# - **C09.8** A total of attached losses keeps alive whatever their graphs saved; after backward it still keeps the nodes.
+#
+# **What PyTorch does differently, and what is left out.** `detach_()` cuts a tensor off in place, and `x.data = other` gives it another memory; both make it hard to say who shares what with whom. Inference mode is meant for speed, which an engine in Python cannot show.
+#
+# **Read on in our engine:** `alias` in `course_lib/engine/tensor.py`, and `data` and `detach` in `course_lib/surface/autograd_methods.py`.
+#
+# **Next:** [lesson 10](10_training_loop.ipynb) is a training loop: which of its lines reads, which of them writes, and which order of them is an error or, worse, none.

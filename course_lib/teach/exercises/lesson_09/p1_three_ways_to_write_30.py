@@ -78,4 +78,5 @@ EXERCISE = Predict(
         Mistake("the other way round", "detach and .data are the other way round: detach is the one that shares the "
                 "counter.", [60, "error", 6]),
     ),
+    reveals=(".data: 60.0", "2 · 30 = 60"),
 )  # fmt: skip

@@ -44,4 +44,5 @@ EXERCISE = Predict(
         Mistake("never", "`h` is a new tensor in each step, but its grad_fn leads back to the step before.", "never"),
         Mistake("after the loop", "The loop has the steps 0, 1 and 2, and does not get to its end.", 3),
     ),
+    reveals=("FREED", "a second time", "walks into the graph of step 0"),
 )  # fmt: skip

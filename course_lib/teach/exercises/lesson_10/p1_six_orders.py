@@ -70,4 +70,5 @@ EXERCISE = Predict(
         Mistake("none", "An empty list: then no loop would ever train. The order of the question is a good one.", []),
     ),
     prepare=fresh,
+    reveals=("Two of them train", "nothing to read when `step` comes", "BSZ [4.0"),
 )  # fmt: skip

@@ -54,4 +54,5 @@ EXERCISE = Predict(
                 "copied onto themselves.", (1, "error"), when=lambda given, _: given == "error"),
     ),
     prepare=fresh,
+    reveals=("put back: 4.0", "lies in one memory with the weight", "copied the weights onto themselves"),
 )  # fmt: skip

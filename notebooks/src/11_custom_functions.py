@@ -11,29 +11,22 @@
 # ---
 
 # %% [markdown]
-# # 11 · Custom Functions: what must forward tell ctx, so that backward is right?
+# # 11 · Custom Functions: how do you give an operation a backward of your own?
 #
-# **You write the two halves of an operation yourself: `forward` computes, `backward` gives the gradients, and `ctx` carries things from one to the other. What must go through which method of `ctx`, and what happens if it does not?**
+# **Your network will run on a chip that knows only whole numbers, so you put one `round()` into the forward pass. The outputs look right. The loss is a sensible number. `backward()` runs without a complaint. You train overnight, and in the morning every weight in front of the `round()` is exactly where it was the evening before.**
 #
-# Forgetting a method seldom raises: it costs memory, or gives a wrong number. You can claim at the end, with a cell that proves it:
+# Nothing in this story is broken. A staircase is flat on every step, so its slope is zero. Autograd reports that zero faithfully, and zero times a learning rate moves nothing. What you need is a gradient that *you* choose, because you know something about your operation that autograd cannot know. PyTorch has a place where you can say it: a class called `torch.autograd.Function`.
 #
-# - **C11.1** The ctx of a custom Function is the graph node itself, and forward runs with recording off.
-# - **C11.2** Every call of save_for_backward replaces the call before; None is kept as None, and anything but a tensor or None is refused when apply records.
-# - **C11.3** save_for_backward only notes what to keep: inside forward saved_tensors is still empty.
-# - **C11.4** A tensor given to save_for_backward is checked for its version when it is read; the same tensor as an attribute of ctx gives a wrong gradient without an error.
-# - **C11.5** A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is freed with its last name.
-# - **C11.6** An intermediate that forward saved is a constant to the second derivative, which then lacks a term without any error.
-# - **C11.7** gradcheck passes a Function whose second derivative is wrong, and gradgradcheck does not.
-# - **C11.8** once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no history, the result has none either, and in a loss it is a constant, without an error.
-# - **C11.9** backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor nothing smaller than it.
-# - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
-# - **C11.11** Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it, argument and result are the same tensor.
-# - **C11.12** A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for it, a loss made of it trains nothing without an error.
-# - **C11.13** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).
-# - **C11.14** With setup_context, forward takes no ctx, and called on its own it is recorded like any other code.
-# - **C11.15** A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without an error.
+# After this lesson you can
 #
-# **Minutes** 60; exercises 11.5 to 11.7 are an optional second sitting of 35 · **Needs** lessons 03, 05, 06, 07, 09 · **Opens** `course_lib/engine/function.py` · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# - write an operation of your own, with its forward and its backward, and use it in a network like any other;
+# - decide where to keep what your backward will need, and say what each choice costs;
+# - test a Function until you trust it, including its second derivatives;
+# - read somebody else's Function and name the line that is missing.
+#
+# **Minutes** 85 for the first sitting, 80 for the second; there is a rest between them · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+#
+# [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
 # %%
 import course_lib as torch
@@ -41,74 +34,218 @@ import gc
 import warnings
 import weakref
 
+import numpy as np
+
 from course_lib.teach import compare, draw, expect_error, lesson, show
 
 L = lesson(11)
 
 # %% [markdown]
-# ## Question
+# ## Why would anyone write one?
 #
-# ```python
-# def forward(ctx, x):          # of a Function called Cube
-#     ctx.save_for_backward(x)  # one way to keep x
-#     ctx.mine = x              # another way
-#     return x**3
+# Most of the time you do not have to. The operations of PyTorch bring their own backward rules, and whatever you build out of them gets its gradient for free. But there are three situations in which that is not enough, and sooner or later you will meet one of them.
 #
-# h = x * 1
-# y = Cube.apply(h)
-# h.mul_(10)                    # somebody uses the memory again
-# ```
-#
-# Two ways to keep the same tensor for backward. Both keep it by reference, as in lesson 06. And before backward somebody writes into it.
-#
-# ## Predict
-#
-# `x` is 2, so `y` is 8 and the slope is 3 · 2² = 12. One backward reads `ctx.saved_tensors`, another one reads `ctx.mine`. What is `x.grad` afterwards? Answer with a list of two, slot first: each a number, or `"error"`.
+# **First situation: the true slope is useless.** This is the story above. Rounding is flat almost everywhere, and so is every threshold, for example the one at which an artificial neuron fires. Below are two weights. After rounding, each of them should be 2, and we train for ten steps:
+
 
 # %%
-L.predict("11.p1", None)
+def train(rounded):
+    w = torch.tensor([0.3, 1.4], requires_grad=True)
+    for _ in range(10):
+        w.grad = None
+        loss = ((rounded(w) - 2.0) ** 2).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+    print("loss", loss.item(), "- gradient", w.grad, "- weights", w)
+
+
+train(torch.round)
 
 # %% [markdown]
-# ## Run
+# The loss is 5, so there is plenty left to learn. The gradient is zero, and the weights have not moved in ten steps. They would not move in ten thousand.
 #
-# A Function is a class with two static methods, and you call `apply`, never `forward`. Whatever you pass to `apply` comes after `ctx`. `backward` gets the gradient of the result and returns the gradient of the argument. First without the edit, and then with it; `Stash` differs from `Cube` only in what its backward reads.
+# **Second situation: part of the computation happens outside PyTorch.** It may be a table that a manufacturer ships with a sensor, a solver written in Fortran, or a simulator. Autograd records only what goes through PyTorch's own operations, so such a call leaves no node. PyTorch notices the moment at which you step outside, and stops you. If you follow the advice in its message, the numbers are right and their history is gone:
+
+# %%
+volts, celsius = [0.0, 1.0, 2.0], [-20.0, 10.0, 60.0]  # how a temperature sensor was calibrated
+x = torch.tensor([0.5, 1.5], requires_grad=True)
+with expect_error(RuntimeError, "Can't call numpy() on Tensor that requires grad"):
+    np.interp(x.numpy(), volts, celsius)
+y = torch.from_numpy(np.interp(x.detach().numpy(), volts, celsius))
+print(y, "requires grad:", y.requires_grad)
+draw(y)
+
+# %% [markdown]
+# The picture is a short one: a value, and nothing behind it. Yet you know the slopes of this table, 30 degrees per volt on its first piece and 50 on the second. There was just no place where you could have said so.
+#
+# **Third situation: the recorded gradient is correct and still wrong for you.** The distance between two points is the square root of a sum of squares. Let the two points be the same, which happens as soon as one sample appears twice in a batch. The slope of the root at 0 is infinite, the slope of the square at 0 is 0, and the chain rule multiplies the two:
+
+# %%
+a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
+distance = ((a - b) ** 2).sum().sqrt()
+distance.backward()
+print("distance", distance.item(), "gradient", a.grad)
+
+# %% [markdown]
+# NaN stands for "not a number". It travels back to every weight in front of this line, and the next step writes it there. One pair of equal samples is enough. You may know better: for your loss, "do not move" would be a perfectly good answer at this point. (Memory is a relative of this situation. Sometimes you know how to compute the same gradient from fewer saved tensors.)
+#
+# ## What is the smallest Function?
+#
+# In all three situations you want to say two things: *this is what my operation computes*, and *that is what shall be sent back*. A Function is a class with one static method for each of them.
+#
+# - `forward(ctx, x)` computes the result. It runs at once.
+# - `backward(ctx, grad)` runs later, during the backward pass. It is handed the **upstream gradient**: how much the loss changes when the *result* of this operation changes a little (lesson 03). It returns how much the loss changes when the *input* changes a little.
+#
+# You do not call either of them yourself. You call `apply`. It runs `forward` and hangs a node on the result, and that node will call `backward` when its turn comes. Both methods are also given an object called `ctx`, short for *context*. We do not need it yet.
+#
+# Now the rounding. We choose to pretend, in backward only, that it was never there. Its slope is then 1, and the upstream gradient is handed on unchanged. People call this trick a **straight-through estimator**.
+
+
+# %%
+class RoundThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+train(RoundThrough.apply)
+w = torch.tensor([0.3, 1.4], requires_grad=True)
+draw(RoundThrough.apply(w))
+
+# %% [markdown]
+# **Notice:**
+#
+# - The loss is 0. The weights started at the same place as before and took the same number of steps. The class, seven lines long, is the only difference.
+# - In the picture your class has become a node like every other, and it is named after the class: `RoundThroughBackward`. The engine counts it, queues it and runs it as it would run `MulBackward0`.
+# - No white note hangs on the node. It keeps nothing, because its backward needs nothing.
+#
+# One thing deserves a pause. Your `backward` was never compared with your `forward`. It could not be, because the whole point was to return something other than the slope. Whatever you return is used, right or wrong. That is why a good part of this lesson is about testing.
+#
+# ## How does backward know what forward saw?
+#
+# Rounding was easy, because 1 is the answer everywhere. Most slopes depend on the input. The slope of t³ is 3t², so the backward of a cube must know t. Let us write what comes to mind first, and run it.
+
 
 # %%
 class Cube(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)  # a slot
-        ctx.mine = x  # an attribute
-        return x**3
+    def forward(ctx, t):
+        return t**3
 
     @staticmethod
     def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return 3 * x * x * grad
+        return 3 * t * t * grad
 
 
-x = torch.tensor([2.0], requires_grad=True)
-print("no edit:", torch.autograd.grad(Cube.apply(x), x))
+y = Cube.apply(torch.tensor([2.0], requires_grad=True))
+with expect_error(NameError, "name 't' is not defined"):
+    y.backward()
+
+# %% [markdown]
+# Python is right to complain. `t` was a local variable of `forward`, and `forward` returned long ago. (The error is even a lucky one. If this notebook had a global variable called `t`, Python would have used that, without a word.) So something has to carry `t` from one method to the other, and this is what `ctx` is for: **both methods are given the same `ctx`**.
+#
+# In forward you hand over what you will need: `ctx.save_for_backward(t)`. In backward you take it out again: `ctx.saved_tensors`. What comes out is always a tuple, even if you saved a single tensor. That explains the comma in `(t,) = …`.
+#
+# To see whether it is right, we compare with `x**3`, which brings its own rule:
 
 
-# %% tags=["C11.1", "C11.4", "P17"]
-class Stash(Cube):
+# %%
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t):
+        ctx.save_for_backward(t)
+        return t**3
+
+    @staticmethod
+    def backward(ctx, grad):
+        (t,) = ctx.saved_tensors
+        return 3 * t * t * grad
+
+
+x, upstream = torch.tensor([2.0, -1.0], requires_grad=True), torch.tensor([1.0, 10.0])
+print("ours:     ", torch.autograd.grad(Cube.apply(x), x, upstream))
+print("built in: ", torch.autograd.grad(x**3, x, upstream))
+
+# %% [markdown]
+# ## Exercises: an easy one already now
+#
+# **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. A unit outside the window is so far from switching that it had better be left alone.
+#
+# `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. You have seen everything you need in the last two cells; `x.abs()` gives the distance from 0.
+
+
+# %%
+class OnOff(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return (x > 0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        ...
+
+
+L.check("11.0", OnOff)
+
+# %% [markdown]
+# ## Does it matter where you keep a tensor?
+#
+# `ctx` is an ordinary Python object. So you can also write `ctx.mine = t` in forward, and read `ctx.mine` in backward. You will find this in a good deal of published code, and it has its place: numbers, shapes and settings belong there. Does it matter for tensors?
+#
+# Here is the cube once more, written with an attribute. The place in which `save_for_backward` puts a tensor is called a *slot* (lesson 06). So `Cube` keeps its input in a slot, and `Stash` keeps it in an attribute.
+
+
+# %%
+class Stash(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t):
+        ctx.mine = t
+        return t**3
+
     @staticmethod
     def backward(ctx, grad):
         return 3 * ctx.mine * ctx.mine * grad
 
 
+for function in (Cube, Stash):
+    print(function.__name__, torch.autograd.grad(function.apply(x * 1), x, upstream))
+
+# %% [markdown]
+# The answers are the same. It seems to be a matter of taste.
+#
+# But suppose that somebody writes into the input between forward and backward. This is not far-fetched: in-place activations do it, and so does every line like `h *= mask`.
+#
+# ```python
+# x = torch.tensor([2.0], requires_grad=True)
+# h = x * 1
+# y = Cube.apply(h)    # and then the same with Stash
+# h.mul_(10)           # somebody reuses the memory of h
+# y.backward()
+# print(x.grad)
+# ```
+#
+# When `y` was computed, `h` was 2, and the slope of the cube at 2 is 3 · 2² = 12.
+#
+# **Predict.** What is `x.grad` with `Cube`, which reads the slot, and what is it with `Stash`, which reads the attribute? Answer with a list of two, the slot first. Each entry is a number, or `"error"` if that backward raises. Before you commit, ask yourself two questions about each of the two: is what it keeps a copy? And is it checked when backward reads it?
+
+# %%
+L.predict("11.p1", None)
+
+# %% tags=["C11.1", "C11.4", "P17"]
+x = torch.tensor([2.0], requires_grad=True)
 h = x * 1
 slot, attribute = Cube.apply(h), Stash.apply(h)
 h.mul_(10)
-assert slot.grad_fn.mine is h  # what forward called ctx is now grad_fn
+assert attribute.grad_fn.mine is h  # what forward called ctx is now grad_fn
 attribute.backward()
 print("attribute:", x.grad)
 with expect_error(RuntimeError, "modified by an inplace operation"):
     slot.backward()
-
-# %% [markdown]
-# ## See
 
 # %% tags=["engine", "P17"]
 draw(slot, attribute)
@@ -116,13 +253,42 @@ draw(slot, attribute)
 # %% [markdown]
 # **Notice:**
 #
-# - Each of your classes has become a node, with an edge to the history of `h` and one slot, `tensors[0]`.
-# - Node 2 failed. Its slot noted version 0, and `h` is at version 1: STALE. That is the check of lesson 07, and you got it for one line.
-# - Node 3 ran. Its slot is FREED, as backward does with slots (lesson 06), although this backward never read it. But `ctx.mine` still holds `h`: no version is noted, nothing is released. So the right answer 12 became 1200, and nobody said a word.
+# - Each of your classes has become a node, with an arrow to the history of `h`.
+# - The node of `Cube` failed. Its slot noted version 0, and `h` is at version 1: STALE. This is the check of lesson 07, and you got it for one line.
+# - The node of `Stash` has nothing in a slot. It holds `h` as an attribute, and the picture says what that means: no version check. The right answer 12 became 1200, without a word.
 #
-# ## Explain
+# The assert in the cell tells you something else that is worth knowing: what `forward` calls `ctx` is the node itself, the later `y.grad_fn`.
 #
-# **`ctx` is the node.** What `forward` calls `ctx` is later `y.grad_fn`. `forward` runs with recording off. `save_for_backward` only notes *what* to keep; when `forward` has returned, `apply` packs it, so inside `forward` there is nothing to read yet. The documentation says to call it at most once. A second call is no error: it *replaces* the first. None is fine, for an optional tensor. Numbers, shapes and settings belong on `ctx`.
+# > **The rule.** Every tensor that backward reads goes into `save_for_backward`. Attributes of `ctx` are for everything else.
+#
+# ## What does an attribute cost in memory?
+#
+# A tensor in a slot is let go after the backward pass, like all saved tensors. A tensor on `ctx` stays for as long as the node does. And for a *result* it is worse. The result holds its node, as `grad_fn`, and the node now holds the result: a ring, which Python frees only when its garbage collector comes by. `save_for_backward` knows this case, and keeps a result without its history (lesson 06).
+#
+# `Exp` below keeps its result in one of the two ways. We let go of it at once and look whether it is gone.
+
+# %% tags=["C11.5", "P17"]
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, slot):
+        result = x.exp()
+        ctx.save_for_backward(result if slot else None)
+        ctx.result = None if slot else result
+        return result
+
+
+gc.disable()  # an automatic collection in between would find the ring
+held = [weakref.ref(Exp.apply(x, slot)) for slot in (True, False)]
+for when, then in (("nobody has a name for them:", gc.collect), ("after a collection:", gc.enable)):
+    print(when, ["alive" if result() is not None else "gone" for result in held])
+    then()
+
+# %% [markdown]
+# ## When is a tensor really saved?
+#
+# Not in the line in which you say so. `save_for_backward` only notes *what* is to be saved. `apply` packs it when `forward` has returned, because only then is it known which tensors are results. So inside of `forward` there is nothing to read yet.
+#
+# The documentation says to call it at most once. A second call is no error: it *replaces* the first one, silently. None is allowed, for an optional tensor.
 
 # %% tags=["C11.1", "C11.2", "C11.3"]
 class Keep(torch.autograd.Function):
@@ -137,31 +303,39 @@ class Keep(torch.autograd.Function):
 print("afterwards:", Keep.apply(x, None, x).grad_fn.saved_tensors)
 
 # %% [markdown]
-# ## Question
+# You can also see that `forward` runs with recording off: whatever it computes leaves no nodes. That is the point of a Function: the only node is yours.
+#
+# Here is what our `apply` does with your notes. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read. Everything else is kept as it is: for an input that includes its history, and what was computed inside of `forward` has none. (`SavedWritten` is for views. The RuntimeError is for `setup_context`, which you meet below.)
+
+# %% tags=["engine", "C11.2"]
+show("engine.function.pack_saved")
+with expect_error(TypeError, "can only save variables"):
+    Keep.apply(x, x, 3)
+
+# %% [markdown]
+# A plain number is refused, and the first line printed shows when: `forward` had ended already.
+#
+# ## Two ways to the same second derivative: will they agree?
+#
+# The next Function has the formula of the example in PyTorch's documentation of `save_for_backward`. `x` and `y` are tensors, and `z` is a plain number.
 #
 # ```python
-# def forward(ctx, x, y, z):  # tensors x and y, a plain number z
+# def forward(ctx, x, y, z):
 #     w = x * z               # neither an input nor an output
 #     ctx.save_for_backward(x, y, w)
 #     ctx.z = z
 #     return x * y + y * z + w * y
 # ```
 #
-# The formula is that of the example in PyTorch's documentation of `save_for_backward`. Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that, times what comes in.
+# Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that, times what arrives. With `create_graph=True` a backward pass is itself recorded (lesson 13), so a gradient can be differentiated once more. Calculus says that gx by y and gy by x are the same number: 1 + z.
 #
-# With `create_graph=True` a backward pass is itself recorded (lesson 13 is about that), so the gradients can be differentiated once more. Calculus says that gx by y and gy by x are the same number: 1 + z.
-#
-# ## Predict
-#
-# Let x = 2, y = 3, z = 4. What will the engine give for gx by y, and for gy by x? Answer with a pair, such as `(7, 7)`.
+# **Predict.** Let x = 2, y = 3, z = 4. What will the engine give for gx by y, and for gy by x? Answer with a pair, such as `(7, 7)`.
 
 # %%
 L.predict("11.p2", None)
 
 # %% [markdown]
-# ## Run
-#
-# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little and looks how the result moves. Give it `float64`: in `float32` the differences drown in rounding, and even a right backward fails.
+# We also ask a tester. `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (lesson 03). Give it `float64`. In `float32` the differences drown in rounding, and even a right backward fails.
 
 # %%
 class Mix(torch.autograd.Function):
@@ -190,9 +364,7 @@ print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
 print("gy by x:", torch.autograd.grad(gy, x, retain_graph=True)[0].item())
 
 # %% [markdown]
-# ## See
-#
-# The graph of the gradient gy, which is (x + z + w) times the incoming 1:
+# gx by y is 5 = 1 + z, as it should be, and gy by x is 1. One of them lacks something, although `gradcheck` was content. The graph of gy, which is (x + z + w) times the incoming 1, shows what:
 
 # %%
 draw(gy)
@@ -200,13 +372,13 @@ draw(gy)
 # %% [markdown]
 # **Notice:**
 #
-# - Node 1 is x + z, node 2 is "+ w". Node 2 has an arrow 0, to the first addition, and no arrow 1: there stood `w`, which came out of its slot without a history.
-# - Only one path leads to `x`. Along it the slope is 1; the path through w = x·z, with slope 4, is missing.
+# - Node 1 is x + z, and node 2 is "+ w". Node 2 has an arrow 0, to the first addition, but no arrow 1. There stood `w`, which came out of its slot without a history.
+# - Only one path leads to `x`. Along it the slope is 1. The path through w = x·z, with the slope 4, is missing.
 # - `x` came out of its slot *with* its history, because it is an input.
 #
-# ## Explain
+# So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. For a first derivative only the value of `w` is needed, and it is right. For a derivative of the gradient its history is needed.
 #
-# **Inputs and outputs have a history, intermediates have none**, since `forward` was not recorded. First derivatives need only the value of `w` and are right, so gradcheck is content. Derivatives of gradients need its history. Cure: save inputs, and compute `w` again in `backward`, which is recorded when anybody wants second derivatives. (Another cure stands under Break it.) `gradgradcheck` tells the two classes apart.
+# The cure: save the inputs only, and compute `w` again in `backward`, which is recorded when somebody wants second derivatives. And there is a tester for them, too:
 
 # %% tags=["C11.7"]
 class Again(Mix):
@@ -221,7 +393,13 @@ for fn in (Mix, Again):
     print(fn.__name__, "has the right second derivatives:", right)
 
 # %% [markdown]
-# **What `backward` owes.** One answer for each argument of `forward`, in order; None for what is no tensor. A gradient wider than its tensor is summed to its shape; a smaller one is refused. All this is checked at backward, not before. Before you compute (or keep!) something expensive, ask `ctx.needs_input_grad`, in either method: one flag for each argument. Where it says False, return None: a gradient would be thrown away.
+# > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
+#
+# ## What does backward owe?
+#
+# One answer for each argument of `forward`, in order, and None for what is no tensor. A gradient that is wider than its tensor is summed to the tensor's shape, as after a broadcast; a smaller one is refused. All of this is checked at backward, and not before.
+#
+# Some answers may not be needed. Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. A gradient would be thrown away.
 
 # %% tags=["C11.9", "C11.10"]
 two = torch.stack((x, x))
@@ -234,32 +412,9 @@ for backward in (short, number, small):
         Wrong.apply(two, y, 4.0).sum().backward()
 
 # %% [markdown]
-# **Now open our engine.** What `apply` does with what you noted, when `forward` is over. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read (lesson 06). Everything else is kept as it is: for an input that includes its history, for `w` there was none to keep. (`SavedWritten` is for views, the RuntimeError for `setup_context`, below.) The TypeError comes here, not in your line: the print shows that `forward` has ended.
-
-# %% tags=["engine", "C11.2"]
-show("engine.function.pack_saved")
-with expect_error(TypeError, "can only save variables"):
-    Keep.apply(x, x, 3)
-
-# %% [markdown]
-# ## Break it
+# ## May backward write into the gradient that arrives?
 #
-# Each method says one thing that the engine cannot see by itself. Here is what happens when it is left out:
-#
-# | you write | it says | left out |
-# | --- | --- | --- |
-# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
-# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
-# | `@once_differentiable` | do not differentiate this backward | a wrong second derivative |
-# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
-# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
-# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
-#
-# As with `save_for_backward`, a second call of a mark replaces the first: name all tensors in one call. (The last cell before the exercises does it.)
-#
-# **The gradient that comes in is not yours.** Other nodes and the caller may hold the same tensor: an addition, for example, sends one tensor to both of its operands. So never write into it, neither with `grad *= 2` nor with `grad.mul_(2)` nor with `grad[0] = 0`. Compute a new tensor. Below, `h + 2 * h` has the slope 3.
-#
-# **A result on `ctx`.** The result holds its node, and the node now holds the result: a ring, which only the garbage collector finds. An input on `ctx` makes no ring, it only outlives backward. A slot has neither trouble.
+# It would save memory: `grad.mul_(2)` in place of `grad * 2`. But the tensor that arrives is not yours alone. An addition, for example, sends one tensor to both of its operands. Below, `h + Double.apply(h)` is h + 2·h, and its slope is 3:
 
 # %% tags=["C11.15"]
 class Double(torch.autograd.Function):
@@ -272,26 +427,31 @@ h = pair * 1
 print("no error:", *torch.autograd.grad(h + Double.apply(h), pair, grad), "- the caller's ones:", grad)
 
 
-# %% tags=["C11.5", "P17"]
-class Exp(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, slot):
-        result = x.exp()
-        ctx.save_for_backward(result if slot else None)
-        ctx.result = None if slot else result
-        return result
-
-
-gc.disable()  # an automatic collection in between would find the ring
-held = [weakref.ref(Exp.apply(x, slot)) for slot in (True, False)]
-for when, then in (("nobody has a name for them:", gc.collect), ("after a collection:", gc.enable)):
-    print(when, ["alive" if result() is not None else "gone" for result in held])
-    then()
-
 # %% [markdown]
-# **Second derivatives, refused.** If your backward leaves the graph, through NumPy or through saved intermediates, say so: above `def backward` write `@once_differentiable`, above that `@staticmethod`. But look at the last line. With `** 2` behind it, the gradient that comes in depends on the result. Without, a plain 1 comes in, which has no history, and then your gradient has none either: in a loss that contains it (a gradient penalty) it is a constant, and nothing raises.
+# The gradient is 4 and not 3, there was no error, and even the caller's ones have become twos. The addition had sent the same tensor directly to `h`, and it was doubled there as well.
 #
-# **A write, announced.** `Triple` writes into its argument. `mark_dirty` says so; what it names must also be returned, or `apply` raises.
+# > **The rule.** Never write into the gradient that arrives, neither with `grad *= 2`, nor with `grad.mul_(2)`, nor with `grad[0] = 0`. Compute a new tensor.
+#
+# ## A rest
+#
+# You can now write a Function, save what it needs, and test it. The second sitting is about what else you may have to *tell* the engine, about modules, and about three Functions that people have posted.
+#
+# ## What can the engine not see by itself?
+#
+# It sees what goes into `apply` and what comes out. What happens in between it has to be told. Each method of `ctx` says one thing:
+#
+# | you write | it says | if you leave it out |
+# | --- | --- | --- |
+# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
+# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
+# | `@once_differentiable` | do not differentiate this backward | a wrong second derivative |
+# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
+# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
+# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
+#
+# You know the first two. The others follow, one by one.
+#
+# **Your backward cannot be differentiated.** Perhaps it goes through NumPy, or reads saved intermediates. Then write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. There is one hole, in the last line of the cell: if the gradient that arrives has no history, then yours has none either. In a loss that contains it (a gradient penalty), it is a constant, and nothing raises.
 
 # %% tags=["C11.8"]
 class Once(Mix):
@@ -305,6 +465,9 @@ with expect_error(RuntimeError, "marked with @once_differentiable"):
 gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
 print("a plain 1 came in, and gy has a history:", gy.requires_grad)
 
+
+# %% [markdown]
+# **Your forward writes into its argument.** `Triple` does. `mark_dirty` says so, and what it names must also be returned, or `apply` raises. We do it once without the mark and once with it, and ask for the slope of `h` *after* the write. `h` is 6 then, three times `x`.
 
 # %% tags=["C11.11"]
 class Triple(torch.autograd.Function):
@@ -324,11 +487,9 @@ for mark, h in ((False, x * 1), (True, x * 1)):
 compare(before, draw(h))
 
 # %% [markdown]
-# The value of `h` is 6, so its slope is 3. Unmarked, only the result knows that; `h` still hangs on `x * 1`, and the write is nowhere in its history. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (Version 2: `mul_` counted one, the mark another.)
+# **Notice:** unmarked, only the *result* knows of the write; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (It is at version 2 then: `mul_` counted one, and the mark another.)
 #
-# **An intermediate, returned.** The other cure for `Mix`: return `w` as a second output. Then it belongs to the node, and comes out of its slot with a history. `backward` gets a second gradient, and must use it.
-#
-# **Two methods instead of one.** With `setup_context(ctx, inputs, output)` the computing and the keeping are apart. `inputs` is the tuple of arguments, `output` what `forward` returned; intermediates are out of reach, which is the point. `forward` then takes no `ctx`, so you can also call it directly. The Function below has two results. Its second argument, `tell`, is a function that speaks to `ctx` about the second result: three programs, three ways to tell.
+# **Several results.** A Function may return a tuple. That gives you another cure for `Mix`: return `w` as a second output. Then it belongs to the node and comes out of its slot with a history. `backward` is given a second gradient, and must use it:
 
 # %%
 class Both(Mix):
@@ -346,6 +507,11 @@ class Both(Mix):
 
 print("second derivatives:", torch.autograd.gradgradcheck(lambda x, y: Both.apply(x, y, 4.0)[0], (x, y)))
 
+
+# %% [markdown]
+# **Two methods in place of one.** With `setup_context(ctx, inputs, output)` the computing and the saving are apart. `inputs` is the tuple of arguments, and `output` is what `forward` returned. Intermediates are out of reach, and that is the point. `forward` is then not given a `ctx`, so you can also call it directly.
+#
+# The Function below has two results, and one of them is made by `round`, whose slope is 0. Its second argument, `tell`, is a function that speaks to `ctx` about the second result. So we can run three programs: in one it says nothing, in one it marks the rounded result as non-differentiable, and in one it asks for None in place of zeros.
 
 # %%
 class Twin(torch.autograd.Function):
@@ -379,9 +545,108 @@ doubled, _ = Twin.apply(x, lambda ctx, rounded: ctx.set_materialize_grads(False)
 doubled.backward()
 
 # %% [markdown]
+# Read the lines from the top. Called on its own, `forward` is recorded like any other code: two results with ordinary nodes. When `tell` said nothing, a loss made of the rounded result trained nothing, and raised nothing. Marked, the same loss raises at once. A second call of a mark replaces the first one, as with `save_for_backward`: so name all tensors in one call. And the two lines that begin with "backward gets" show what backward is given for a result that was not used: a zero, or None.
+#
+# ## What does `apply` look at, and what not?
+#
+# Two surprises are left, and both are silent.
+#
+# `apply` looks at its own arguments. It does not look into lists. If you pass tensors in a list, they are not tracked: no arrow leads to them, and they get no gradient.
+#
+# And `backward` is a method with a meaning only in a *Function*. People write a method of this name on an `nn.Module` as well, often copied from an old tutorial that called it by hand. Autograd never calls it. The way to use a Function in a module is the other one: call its `apply` in the module's `forward`.
+
+# %% tags=["C11.16", "C11.17"]
+class Total(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, first, others):
+        return first + sum(others)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None  # for the list there is nothing to return but None
+
+
+a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+Total.apply(a, [b]).backward()
+print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.needs_input_grad)
+
+
+class Rounding(torch.nn.Module):
+    def forward(self, x):
+        return RoundThrough.apply(x)
+
+    def backward(self, grad):  # a fake: nothing ever calls it
+        print("you will not see this")
+        return grad * 1000
+
+
+w = torch.tensor([0.3, 1.4], requires_grad=True)
+Rounding()(w).sum().backward()
+print("through the module:", w.grad)
+
+# %% [markdown]
+# If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
+#
+# ## Three Functions from the web: what would you change?
+#
+# These three are among the most copied, and people keep asking what their lines mean. You can answer by now. Read each claim of the right column, and ask yourself how you would test it.
+#
+# | posted | what it does | what to say about it |
+# | --- | --- | --- |
+# | *superpixel pooling*: `out /= pool_size` at the end of forward | divides a fresh result in place | fine: nothing has saved it yet, and forward is not recorded |
+# | … `ctx.save_for_backward(pool_size, img, spx, K)` | saves the number of regions with the tensors | refused if `K` is a plain number; it belongs on `ctx` |
+# | … `return …, torch.zeros_like(spx)` for the labels | a gradient for integers | accepted and thrown away; None is right, and costs nothing |
+# | *QuickCumsum*: `kept[:-1] = ranks[1:] != ranks[:-1]`, saved | a mask of the last row of each cell | right: a tensor that backward reads, in a slot |
+# | … `ctx.mark_non_differentiable(geom_feats)` | says that coordinates have no gradient | right: otherwise they would require one, and train nothing |
+# | *srmConv*: stride, padding and groups wrapped into tensors, saved | settings in slots | works, and is a detour: plain attributes do it |
+# | … calls another Function's `forward` as a plain function | reuses its arithmetic | fine: it is a static method, and nothing is recorded |
+# | … `grad_inputs * inputs`, twelve values returned | one for each argument of forward | the count must match; None for the settings |
+#
+# The cell tests those rows that a few lines can test.
+
+# %% tags=["C11.2"]
+class Posted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, image, labels, stride):
+        ctx.save_for_backward(torch.tensor(stride), labels)  # a setting, wrapped and saved
+        out = Cube.forward(ctx, image) * 1.0  # somebody else's forward, as a plain function ...
+        ctx.save_for_backward(torch.tensor(stride), labels)  # ... which has saved something of its own
+        out /= 2  # in place, on a fresh result
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        stride, labels = ctx.saved_tensors
+        return grad * stride, torch.zeros_like(labels), None
+
+
+image, labels = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0, 1])
+Posted.apply(image, labels, 3).sum().backward()
+print(image.grad, labels.grad)
+
+# %% [markdown]
+# One line in it is a trap that you would only find by knowing it: the borrowed `forward` calls `save_for_backward` as well, on *your* ctx. Without the line after it, your own slots would hold the other Function's tensor.
+#
+# ## Build your own engine: operations of your own
+#
+# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in 17 lines:
+#
+# 1. Make a `Node` whose rule is `cls.backward`, with the arguments as inputs. Numbers become tensors that want no gradient, so their arrows lead to nothing. Note on it `needs_input_grad`.
+# 2. Run `cls.forward(ctx, …)` with recording off.
+# 3. If anything wants a gradient, hang the node on the result. If `forward` returned one of its inputs, hang it on a detached tensor, so that the input keeps its own history.
+# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s. Add `saved_tensors` to `Node`, and let a rule return a single gradient.
+#
+# The usual slip is to save inside of `save_for_backward`. There the result has no node yet, so it is taken for an input, and the ring is back.
+
+# %%
+L.build("11")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine takes operations from others, and gives them the version check for free.
+#
 # ## Exercises
 #
-# The checks run yours on random inputs, compare with finite differences in `float64`, and look at what is kept.
+# The checks run your Functions on random inputs, compare with finite differences in `float64`, and look at what is kept.
 #
 # **11.1 · Which happens?** (7 minutes). `Cube` and `Triple` are those of the lesson. `Exp` is too, and its backward multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
 #
@@ -391,8 +656,14 @@ doubled.backward()
 # | B | `y = Exp.apply(x, True); y.mul_(2)` | F | `h = x * 1; Triple.apply(h, False); y = h * 1` |
 # | C | `y = Exp.apply(x, False); y.mul_(2)` | G | `y = Triple.apply(x, True)` |
 # | D | `h = x * 1; y = Cube.apply(h); h.detach().mul_(10)` | H | `y = Times.apply(x, k)` |
-#
-# **11.2 · Diagnose** (5 minutes; the second cell below). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("11.1", happens)
+
+# %% [markdown]
+# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
 #
 # - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
 # - B "My layer returns the pooled values and, as floats, the places they came from. I trained on the places for a week. The loss never moved."
@@ -403,36 +674,12 @@ doubled.backward()
 # - G "After my layer people reuse their activation in place. Their gradients are wrong, and nobody gets an error. I would rather they did. My forward only reads the activation."
 
 # %%
-happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
-
-L.check("11.1", happens)
-
-# %%
 cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
 
 L.check("11.2", cures)
 
 # %% [markdown]
-# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly? Keep no more than you need, and nothing without a check.
-#
-# **11.4 · Two methods, and right twice** (6 minutes; the second cell below). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
-
-# %%
-class SuperpixelMean(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, image, labels):
-        member = (labels.reshape(-1, 1) == torch.arange(labels.max().item() + 1)).to(image.dtype)
-        size = member.sum(0)  # pixels in each region
-        ctx.save_for_backward(labels, size)
-        return image.reshape(*image.shape[:2], -1) @ member / size
-
-    @staticmethod
-    def backward(ctx, grad):
-        ...
-
-
-L.check("11.3", SuperpixelMean)
-
+# **11.4 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
 
 # %%
 class TwoMethods(torch.autograd.Function):
@@ -452,13 +699,29 @@ class TwoMethods(torch.autograd.Function):
 L.check("11.4", TwoMethods)
 
 # %% [markdown]
-# **A second sitting.** Three longer ones; come back for them when you like.
+# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly? Keep no more than you need, and nothing without a check.
+
+# %%
+class SuperpixelMean(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, image, labels):
+        member = (labels.reshape(-1, 1) == torch.arange(labels.max().item() + 1)).to(image.dtype)
+        size = member.sum(0)  # pixels in each region
+        ctx.save_for_backward(labels, size)
+        return image.reshape(*image.shape[:2], -1) @ member / size
+
+    @staticmethod
+    def backward(ctx, grad):
+        ...
+
+
+L.check("11.3", SuperpixelMean)
+
+
+# %% [markdown]
+# **Three longer ones.** Come back for them when you like.
 #
 # **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
-#
-# **11.6 · In place** (12 minutes; the second cell below). `Scale_.apply(h, k)` multiplies `h` in place by a tensor `k` of one element, of shape `()` or `(1,)`, and returns `h`. All first derivatives must be right, also those of code that goes on using `h`, and for `k` = 0. If `k` is overwritten before backward, that must raise. A copy of `h` may be kept only if somebody needs it: who does? And what must you say about second derivatives, since that copy is made in forward?
-#
-# **11.7 · A spiking neuron** (12 minutes; the third cell below). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
 
 # %%
 class SegmentSum(torch.autograd.Function):
@@ -477,6 +740,9 @@ class SegmentSum(torch.autograd.Function):
 
 L.check("11.5", SegmentSum)
 
+# %% [markdown]
+# **11.6 · In place** (12 minutes). `Scale_.apply(h, k)` multiplies `h` in place by a tensor `k` of one element, of shape `()` or `(1,)`, and returns `h`. All first derivatives must be right, also those of code that goes on using `h`, and for `k` = 0. If `k` is overwritten before backward, that must raise. A copy of `h` may be kept only if somebody needs it: who does? And what must you say about second derivatives, since that copy is made in forward?
+
 # %%
 class Scale_(torch.autograd.Function):
     @staticmethod
@@ -490,6 +756,9 @@ class Scale_(torch.autograd.Function):
 
 L.check("11.6", Scale_)
 
+
+# %% [markdown]
+# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
 
 # %%
 class Spikes(torch.autograd.Function):
@@ -510,28 +779,41 @@ L.check("11.7", Spikes)
 # %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell says | test |
-# | --- | --- | --- |
-# | C11.1 ctx is the node | `grad_fn.mine is h`; recording: False | `test_c11_1` |
-# | C11.2 the last call counts | None and x, not three x; 3 is refused | `test_c11_2` |
-# | C11.3 only noted | `()` inside forward | `test_c11_3` |
-# | C11.4 slot or attribute | an error, and 1200 for 12 | `test_c11_4` |
-# | C11.5 a result on ctx | gone, alive; gone, gone | `test_c11_5` |
-# | C11.6 intermediates are constants | 5 and 1 | `test_c11_6` |
-# | C11.7 gradgradcheck | Mix False, Again True | `test_c11_7` |
-# | C11.8 once_differentiable | the special error; False | `test_c11_8` |
-# | C11.9 what backward owes | three errors | `test_c11_9` |
-# | C11.10 needs_input_grad | True, False, False | `test_c11_10` |
-# | C11.11 mark_dirty | slope 1 for 3; True | `test_c11_11` |
-# | C11.12 mark_non_differentiable | a gradient of 0, then an error | `test_c11_12` |
-# | C11.13 set_materialize_grads | zeros, then None | `test_c11_13` |
-# | C11.14 setup_context | two results with ordinary nodes | `test_c11_14` |
-# | C11.15 the gradient that comes in | 4 for 3; the caller's ones are twos | `test_c11_15` |
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_11.py`).
 #
-# The tests are in `tests/claims/test_claims_11.py`. They run on our engine and on real PyTorch.
+# *What is kept*
 #
-# **A recipe.** Every tensor that backward reads goes into `save_for_backward`, in one call; numbers, shapes and settings go on `ctx`. In a slot, inputs and outputs keep their history, and intermediates have none: for second derivatives compute them again, return them, or say `@once_differentiable`. Ask `needs_input_grad`. Never write into the gradient that comes in. Then `gradcheck`, and `gradgradcheck` if second derivatives are allowed. Written in place? `mark_dirty`. Several outputs? Mark those without gradient.
+# - **C11.1** The ctx of a custom Function is the graph node itself, and forward runs with recording off.
+# - **C11.3** save_for_backward only notes what to keep: inside forward saved_tensors is still empty.
+# - **C11.2** Every call of save_for_backward replaces the call before; None is kept as None, and anything but a tensor or None is refused when apply records.
+# - **C11.4** A tensor given to save_for_backward is checked for its version when it is read; the same tensor as an attribute of ctx gives a wrong gradient without an error.
+# - **C11.5** A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is freed with its last name.
+#
+# *Second derivatives*
+#
+# - **C11.6** An intermediate that forward saved is a constant to the second derivative, which then lacks a term without any error.
+# - **C11.7** gradcheck passes a Function whose second derivative is wrong, and gradgradcheck does not.
+# - **C11.8** once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no history, the result has none either, and in a loss it is a constant, without an error.
+#
+# *What backward is given, and owes*
+#
+# - **C11.9** backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor nothing smaller than it.
+# - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
+# - **C11.15** A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without an error.
+# - **C11.13** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).
+#
+# *What the engine has to be told*
+#
+# - **C11.11** Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it, argument and result are the same tensor.
+# - **C11.12** A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for it, a loss made of it trains nothing without an error.
+# - **C11.14** With setup_context, forward takes no ctx, and called on its own it is recorded like any other code.
+# - **C11.16** A tensor inside of a list that is given to apply is not tracked: it gets no gradient, and nothing raises.
+# - **C11.17** A method called backward on an nn.Module is never called by autograd.
+#
+# **A recipe.** Every tensor that backward reads goes into `save_for_backward`, in one call; numbers, shapes and settings go on `ctx`. In a slot, inputs and outputs keep their history, and intermediates have none: for second derivatives compute them again, return them, or say `@once_differentiable`. Ask `needs_input_grad`. Never write into the gradient that arrives. Then `gradcheck`, and `gradgradcheck` if second derivatives are allowed. Written in place? `mark_dirty`. Several outputs? Mark those without a gradient.
 #
 # **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. What `pack_saved` does here stands there in `python_function.cpp`, what `apply` does with outputs in `custom_function.cpp`.
 #
-# **Read next in our engine:** `Function.apply` and `finish_apply` in `course_lib/engine/function.py`, some 40 lines together. **Next:** lesson 12, hooks, for looking into a backward pass that is not yours.
+# **Read on in our engine:** `Function.apply` and `finish_apply` in `course_lib/engine/function.py`, some 40 lines together.
+#
+# **Next:** [lesson 12](12_hooks.ipynb), hooks: how to look into a backward pass that is not yours.

@@ -458,3 +458,41 @@ def test_c11_15_the_gradient_that_comes_in(torch):
 
     wanted = [(4.0, 2.0), (1.0, 0.5), (1.0, 0.0), (3.0, 1.0)]
     assert found == [([slope] * 2, [left] * 2) for slope, left in wanted]
+
+
+def test_c11_16_tensors_in_lists(torch):
+    """A tensor inside of a list that is given to apply is not tracked: it gets no gradient, and nothing raises."""
+
+    class Total(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, first, others):
+            return first + sum(others)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    a, b = (torch.tensor(value, requires_grad=True) for value in (1.0, 2.0))
+    result = Total.apply(a, [b])
+    result.backward()
+    assert (a.grad.item(), b.grad) == (1.0, None)
+    assert result.grad_fn.needs_input_grad == (True, False)
+    assert len(result.grad_fn.next_functions) == 1
+    assert not Total.apply(torch.tensor(1.0), [b]).requires_grad
+
+
+def test_c11_17_a_fake_backward(torch):
+    """A method called backward on an nn.Module is never called by autograd."""
+    called = []
+
+    class Fake(torch.nn.Module):
+        def forward(self, x):
+            return x * 3
+
+        def backward(self, grad):
+            called.append(grad)
+            return grad * 1000
+
+    x = torch.tensor(2.0, requires_grad=True)
+    Fake()(x).backward()
+    assert (x.grad.item(), called) == (3.0, [])

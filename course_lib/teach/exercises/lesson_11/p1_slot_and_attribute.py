@@ -69,4 +69,5 @@ EXERCISE = Predict(
                 "as it is at backward into 3 · h · h, and remember that the slope of x * 1 is 1.",
                 ["error", 12000], when=lambda two, _: two[0] == "error"),
     ),
+    reveals=("1200", "attribute: tensor"),
 )  # fmt: skip

@@ -65,4 +65,5 @@ EXERCISE = Predict(
         Mistake("an error", "Both are numbers, and that is the trouble: a path that is missing in a graph is no "
                 "error.", (5, "error"), when=lambda two, _: any(isinstance(part, str) for part in two)),
     ),
+    reveals=("gx by y: 5.0", "gy by x: 1.0", "one of them lacks something"),
 )  # fmt: skip

@@ -13,25 +13,20 @@
 # %% [markdown]
 # # 12 · Hooks: who is called when, with what, and what does a return value change?
 #
-# **A hook is a function of yours that a backward pass, or a module, calls on its way. People use hooks to log gradients, to clip or mask them, to find where NaN begins, to step a weight as soon as its gradient is there. There are several kinds. When is each called, what is it given, and what happens to what it returns?**
+# **One branch of your network has gradients that explode. You add a hook that cuts them off, a single line, and the branch is quiet. But now the rest of the network has stopped learning as well, although your line never mentions it. You delete the line, and everything learns again. You write the same line once more, very carefully, and the rest of the network stops again.**
 #
-# At the end you know their order, and why the most common hook of all, a clip in one line, can spoil the gradient of a neighbour. You can claim, with a cell that proves it:
+# A *hook* is a function of yours that somebody else calls: the backward pass, or a module. Hooks are how people look into a training that they did not write. They log gradients, clip or mask them, find the place at which a NaN is born, or step a weight in the middle of a pass. There are several kinds, and three questions about each: when is it called, what is it given, and what happens to what it returns?
 #
-# - **C12.1** A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration; each gets what the one before returned, and None leaves the gradient as it is.
-# - **C12.2** A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a tensor of its own.
-# - **C12.3** A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad() moves along and keeps that of the new one.
-# - **C12.4** The order is: hooks of the tensor, retain_grad(), prehooks of its node, the node, hooks of the node; at a leaf: hooks of the tensor, prehooks of the accumulator, the accumulation, post-accumulate hooks, hooks of the accumulator.
-# - **C12.5** A node's prehook gets the gradients that came, as a tuple; its hook also gets those that go on, where an operation has None for an operand that needs none; a tuple that is returned takes the place of the first argument.
-# - **C12.6** A post-accumulate hook gets the parameter and not the gradient, after the gradient was added to `.grad`, and it may not return the gradient.
-# - **C12.7** A post-accumulate hook may step its parameter and clear `.grad` in the middle of a pass: the other gradients are those at the old parameters, and in a chain of layers only one parameter has a `.grad` at a time.
-# - **C12.8** autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no post-accumulate hooks.
-# - **C12.9** A module's forward hook is called for `m(x)` and not for `m.forward(x)`, and a tensor that it returns takes the output's place.
-# - **C12.10** A full backward hook gets the gradients of a module's inputs and outputs and none of its parameters'; when no input requires grad, it gets None for them.
-# - **C12.11** A hook that changes its gradient in place can change what another tensor receives, without any error.
-# - **C12.12** A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not at registration.
-# - **C12.13** A handle in a `with` statement takes its hook away at the end, also when the pass failed.
+# After this lesson you can
 #
-# **Minutes** 60; exercises 12.5 and 12.6 are an optional second sitting of 18 · **Needs** lessons 00, 04, 05, 07, 11 · **Opens** `course_lib/engine/backward.py` · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
+# - choose the right kind of hook for a purpose, and say when it will be called;
+# - change a gradient on its way without changing anybody else's;
+# - find the operation that made the first NaN;
+# - repair the hook in the story, and say what its author overlooked.
+#
+# **Minutes** 80, and an optional second sitting of 20 with exercises 12.5 and 12.6 · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
+#
+# [← 11 Custom Functions](11_custom_functions.ipynb) · [all lessons](home.ipynb) · [13 Double backward →](13_double_backward.ipynb)
 
 # %%
 import course_lib as torch
@@ -46,30 +41,28 @@ def tell(name):
     return lambda *given: print(f"{name}:", *given)  # a hook that prints its name and what it is given
 
 # %% [markdown]
-# ## Question
+# ## What does a hook on one branch do to the others?
+#
+# Here is the network of the story, made small. `f` is the branch, and the connection around it leads straight from `x` to `out`, as in every residual network.
 #
 # ```python
 # x = torch.tensor([1.0, 2.0], requires_grad=True)
 # f = x * 3      # a branch ...
-# out = x + f    # ... and a connection around it, as in every residual network
+# out = x + f    # ... and a connection around it
 # loss = (out * torch.tensor([1.0, 2.0])).sum()
 # f.register_hook(lambda grad: grad.clamp(-0.5, 0.5))
 # loss.backward()
 # ```
 #
-# Lessons 03 to 05 used hooks to look. This one returns something: the gradient, cut off at ±0.5. Somebody wants to tame the branch.
+# In lessons 03 to 05 hooks were used to look at a gradient. This one *returns* something: the gradient, cut off at ±0.5.
 #
-# ## Predict
-#
-# Without the hook, `x.grad` is `[4, 8]`. What is it with the hook? A list of two numbers.
+# **Predict.** Without the hook, `x.grad` is `[4, 8]`. What is it with the hook? Answer with a list of two numbers.
 
 # %%
 L.predict("12.p1", None)
 
 # %% [markdown]
-# ## Run
-#
-# The same as a function, so that the hook can be changed. The first hook prints, and `print` returns None.
+# We write it as a function, so that we can try different hooks. The first hook is `print` itself. It returns None, and None means: leave the gradient as it is.
 
 
 # %%
@@ -88,9 +81,7 @@ for hook in (print, lambda grad: grad.clamp(-0.5, 0.5)):
     print("x.grad is", x.grad)
 
 # %% [markdown]
-# ## See
-#
-# Once more, one node at a time. Hooks have no box in this picture; look for them in the words of step 4.
+# The branch's part was cut, and the connection's part was not: 1 + 1.5 and 2 + 1.5. Here is the same pass one node at a time. Hooks have no box of their own in this picture; look for them in the words of step 4.
 
 # %%
 x, f, loss = block(lambda grad: grad.clamp(-0.5, 0.5))
@@ -100,13 +91,15 @@ step(loss)
 # **Notice:**
 #
 # - Node 1 is the product, and its result is `f`. Node 2 is the addition.
-# - In step 3 the addition sends `[1, 2]` along both arrows. One leads past node 1 to `x`, where no hook waits.
+# - In step 3 the addition sends `[1, 2]` along both of its arrows. One of them leads past node 1 to `x`, and there is no hook on this way.
 # - In step 4 node 1 is about to run. First the hook of its result is called: it makes `[0.5, 0.5]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[1.5, 1.5]` in step 5.
 #
-# ## Explain
+# So this hook is right. It changes what its own branch sends on, and nothing else. The story must be about a different line, and we shall find it at the end of this half.
 #
-# **Once, with everything, one after the other.** `h` below is used twice, so two gradients come back to it. The pass adds them, as in lesson 04, and then calls the hooks of `h`, once. The first registered is the first called, and each is given what the one before returned. None means: leave it as it is. What remains at the end is what the node of `h` runs on.
+# ## A tensor is used twice: how often is its hook called?
+#
+# `h` below is used twice, so two gradients come back to it. And it has three hooks.
 
 # %% tags=["C12.1"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -118,7 +111,13 @@ h.register_hook(lambda grad: print("the third hook gets", grad))
 print("x.grad is", x.grad)
 
 # %% [markdown]
-# **It changes everything behind it.** *Gradient reversal*: two heads, the last parts of a network, read the features `h`. They should serve the first and mislead the second. (That is how a network learns not to see which camera took a picture.) The gradient from the second is turned round. A hook on `h` turns the sum of both, 5 + 3. A branch that is to be changed alone needs a tensor of its own; times one is enough.
+# Each hook was called once, with the sum 1 + 4 = 5. The engine adds up everything that arrives, as in lesson 04, and only then calls the hooks. The one that was registered first is called first, and each is given what the one before it returned. What remains at the end is what the node of `h` runs on: 50, and 3 times 50 reaches `x`.
+#
+# > **The rule.** A tensor's hooks see its whole gradient, once in a pass, one after the other. What a hook returns takes the gradient's place; None leaves it as it is.
+#
+# ## Can a hook change one of two branches?
+#
+# Suppose two *heads* (the last parts of a network) read the same features `h`. They should serve the first and mislead the second: that is how a network learns not to see which camera took a picture. The recipe is called **gradient reversal**. What comes back from the second head is turned round. Here the first head sends 5, and the second sends 3. We try it twice: once with a hook on `h` itself, and once with a hook on `h * 1`.
 
 # %% tags=["C12.2"]
 w = torch.tensor(1.0, requires_grad=True)
@@ -130,7 +129,11 @@ for own in (False, True):
     print("a tensor of its own:", own, "- w.grad is", w.grad)
 
 # %% [markdown]
-# **It stays with the value.** A hook on a result is kept by the node that made it. An in-place edit gives the tensor a new node (lesson 07), and the hook stays behind with the old one: it gets the gradient of the *old* value, which the ReLU below has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. A leaf keeps its hooks itself, for every pass.
+# A hook on `h` turns round the sum of both, −(5 + 3), times 2. The second head needs a tensor of its own to hang the hook on; times one is enough. Then 5 − 3 = 2 arrives at `h`.
+#
+# ## Does a hook follow its tensor through an in-place edit?
+#
+# A hook on a result is kept by the node that made the result. An in-place edit gives the tensor a new node (lesson 07). What becomes of the hook? And of `retain_grad()`?
 
 # %% tags=["C12.3"]
 x = torch.tensor([1.0, -1.0], requires_grad=True)
@@ -143,7 +146,11 @@ h.sum().backward()
 print("retain_grad kept: ", h.grad)
 
 # %% [markdown]
-# ## Question
+# The hook that was registered before stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. (A leaf keeps its hooks itself, for every pass.)
+#
+# ## Five hooks on one program: in which order are they called?
+#
+# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and a *hook* of the node just after. And a leaf takes one more kind, which is named after the moment at which it is called.
 #
 # ```python
 # w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)  # a parameter, and data
@@ -156,19 +163,13 @@ print("retain_grad kept: ", h.grad)
 # y.backward()
 # ```
 #
-# Nodes take hooks as well: a prehook is called just before the node runs, as in lesson 04, and a hook just after. And a leaf takes one more kind, named after the moment at which it is called.
-#
-# ## Predict
-#
-# In which order are they called? Five letters, such as `"ABCDE"`.
+# **Predict.** In which order are they called? Five letters, such as `"ABCDE"`.
 
 # %%
 L.predict("12.p2", None)
 
 # %% [markdown]
-# ## Run
-#
-# `tell`, at the top of this notebook, makes hooks that print their name and all that they are given. The accumulator of `w`, the green box of the pictures, is a node as well; it gets the two hooks of a node, too.
+# `tell`, from the first cell, makes hooks that print their name and everything that they are given. The accumulator of `w`, the green box of the pictures, is a node too, so we give it the two hooks of a node as well.
 
 # %% tags=["C12.4", "C12.6", "P20"]
 w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)
@@ -185,7 +186,15 @@ picture = draw(y)
 y.backward()
 
 # %% [markdown]
-# ## See
+# Read it as a time line, from left to right:
+#
+# ```
+#              at y and its node                          at w and its accumulator
+#  ──┬────────────┬─────────────┬──────────┬────────────┬──────────┬─────────────┬──────────────┬──────────┬──▶
+#    B            E          the node      C            D       prehook      .grad += …         A        hook
+#  hook of y   prehook of    runs       hook of      hook of w  of the       accumulation    post-       of the
+#              the node                 the node                box                          accumulate  box
+# ```
 
 # %%
 picture
@@ -193,13 +202,15 @@ picture
 # %% [markdown]
 # **Notice:**
 #
-# - Hooks of tensors stand on values, hooks of nodes on nodes. B and D were given one gradient, C and E tuples.
-# - At each place the tensor's own hooks come first, B and D: they decide what the gradient is. Then the node, or the accumulator, works on it, with a prehook before and a hook behind.
-# - A printed `tensor(3., requires_grad=True)`. That is `w`, and not its gradient, which was in `w.grad` by then.
+# - Hooks of tensors stand on values, and hooks of nodes stand on nodes. B and D were given one gradient, C and E were given tuples.
+# - At each of the two places the tensor's own hooks come first, B and D: they decide what the gradient is. Then the node, or the accumulator, works on it, with a prehook before and a hook behind.
+# - A printed `tensor(3., requires_grad=True)`. That is `w` itself, and not its gradient. The gradient was in `w.grad` by then.
 #
-# ## Explain
+# ## What is a node's hook given, and what may it return?
 #
-# **A node's hooks.** C is given two tuples: what goes on, one gradient for each arrow (None for `x`, which is data), and what came. A tuple from C takes the place of the first; one from E, that of what came. Below, the gradient 1 is doubled, kept by `retain_grad()`, multiplied by 10 and, behind the node, raised by a half. `autograd.grad` calls hooks on its way, also D, but not A: it fills no `.grad`. `backward(inputs=[w])` does.
+# C is given two tuples: what goes on, with one gradient for each arrow (None for `x`, which is data), and what came. A tuple that C returns takes the place of the first. E is given what came, and a tuple that E returns takes the place of that.
+#
+# In the cell below the gradient 1 is doubled by a hook of `y`, kept by `retain_grad()`, multiplied by 10 in a prehook, by 2 in the node (whose slope is `x`), and raised by a half behind the node. We ask for it with `autograd.grad`. Does `autograd.grad` call the hooks A and D of the parameter?
 
 # %% tags=["C12.4", "C12.5", "C12.8", "P20"]
 w.grad, y = None, w * x  # w still has its hooks, and the new y has none
@@ -211,7 +222,11 @@ print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 (w * x).backward(inputs=[w])
 
 # %% [markdown]
-# **A step in the middle of the pass.** A post-accumulate hook can step at once and let the gradient go. So no two layers of a chain hold a gradient at once: that saves nearly the weights' memory. Is the write too early (lesson 07)? A node that kept `w2`, as a factor, also sends a gradient to `w2`. That gradient was complete, so these nodes have run. (One that kept `w2.detach()` sends none; if it runs later, it raises.)
+# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It does not call A, because it fills no `.grad`. `backward(inputs=[w])` does both.
+#
+# ## May a weight be stepped while the pass is still running?
+#
+# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time, which saves nearly as much memory as the weights need. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07).
 
 # %% tags=["C12.7", "P20"]
 def step_now(p):
@@ -225,7 +240,13 @@ handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.value
 print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 
 # %% [markdown]
-# **Modules: forward hooks.** They are called around the call of a module: by `net(x)`, not by `net.forward(x)`. One is given the module, the tuple of arguments, and the output. So activations are read out of another's network; `detach()` what you keep, or it keeps its graph. What a hook returns takes the output's place, unless it is None. (`update` returns None. Does `setdefault`?) A *pre-hook* may replace the arguments. Registering gives a *handle*; `with` removes the hook at the end.
+# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. A node that saved `w2` as a factor also sends a gradient to `w2`. The hook was called when that gradient was complete. So all of these nodes have run already. (A node that saved `w2.detach()` sends none. If it runs later, it raises.)
+#
+# ## What can you hang on a module?
+#
+# **Forward hooks** are called around the call of a module: by `net(x)`, and not by `net.forward(x)`. Such a hook is given the module, the tuple of arguments, and the output. This is how activations are read out of somebody else's network. `detach()` what you keep, or it keeps its whole graph. What the hook returns takes the output's place, unless it is None. (`update` returns None. Does `setdefault`?) A *pre-hook* may replace the arguments.
+#
+# Registering any hook gives you a *handle*. In a `with` statement, the hook is removed at the end.
 
 # %% tags=["C12.9"]
 relu, x, seen = torch.nn.ReLU(), torch.tensor([[1.0, -2.0]], requires_grad=True), {}
@@ -238,7 +259,7 @@ with relu.register_forward_pre_hook(lambda m, args: -args[0]), relu.register_for
     print("both replaced:  ", relu(x))
 
 # %% [markdown]
-# **Modules: full backward hooks.** For these the module puts itself between two identities, custom Functions: nodes 1 and 4 below. There it picks up the gradients that go on to the inputs and those that came to the output. The weight's travels by another arrow (3, 2, `weight`); a hook of the parameter sees it. A tuple that is returned takes the place of `grad_input`. If no input requires grad, that holds None, with a warning.
+# **Full backward hooks** are given the gradients of a module's inputs and of its outputs. To get at them, the module is put between two identities, which are custom Functions (nodes 1 and 4 in the picture below). If no input requires a gradient, the hook is given None for them, and you are warned.
 
 # %% tags=["C12.10"]
 layer = torch.nn.Linear(2, 1, bias=False)
@@ -251,23 +272,30 @@ print("Warning:", str(said[0].message).split(". ")[0])
 draw(layer(x), names=layer)
 
 # %% [markdown]
-# **Now open our engine.** The end of every path: a leaf, and half of what you saw in Run. `variable` is the leaf, `meta.hooks` are its own hooks, `node.hooks` those of its accumulator. `is_needed` is false when `autograd.grad` wants just this gradient: then it is put aside (`capture`), and that is all. Other nodes with hooks go through `run_with_care`, above it in the same file; nodes without hooks do not pay for any of this.
-
-# %% tags=["engine"]
-show("engine.backward.run_leaf")
-
-# %% [markdown]
-# ## Break it
+# **Notice:** the gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the two identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
 #
-# **One character too many.** The block from the beginning, with `clamp` and with `clamp_`. The second writes into the gradient that it is given, and the addition had sent this very tensor along both arrows: what was meant for the branch is cut off for the connection as well. No error; 2.5 and 3.5 have become 2. The rule: a hook may return another gradient, and may not change the one it is given. (Right behind a `sum()` the write would be refused: that gradient is one number, repeated.)
+# ## So what was wrong in the story?
 #
-# **What is no gradient.** A lambda returns its last value, so a one-line logger may hand back a number without meaning to. It is found when the pass calls the hook. Before that, nothing is checked but this: a tensor that requires no grad takes no hook, for nobody would ever call it.
+# The block from the beginning once more, with two hooks that differ by a single character:
 
-# %% tags=["C12.11", "C12.12"]
+# %% tags=["C12.11"]
 for hook in (lambda grad: grad.clamp(-0.5, 0.5), lambda grad: grad.clamp_(-0.5, 0.5)):
     x, f, loss = block(hook)
     loss.backward()
     print("x.grad is", x.grad)
+
+# %% [markdown]
+# `clamp_` writes into the gradient that it is given. And the addition had sent this very tensor along *both* of its arrows. So what was meant for the branch was cut off for the connection as well: 2 in place of 2.5 and 3.5. There was no error.
+#
+# You know this rule from lesson 11, where it was about backward. It is the same here:
+#
+# > **The rule.** A hook may return another gradient. It may not change the one that it is given.
+#
+# ## When does a wrong hook raise?
+#
+# Late, usually. A lambda returns its last value, so a one-line logger may hand back a number without meaning to. That is found when the pass calls the hook, and not when you register it. Before that only one thing is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it. (The first error of the cell is a lucky one. Right behind a `sum()` the gradient is one number, repeated, and a write to it is refused.)
+
+# %% tags=["C12.12"]
 with x.register_hook(lambda grad: grad.mul_(2)), expect_error(RuntimeError, "more than one element of the written-to"):
     x.sum().backward()
 with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):
@@ -278,13 +306,13 @@ with expect_error(TypeError, "expected Variable, but hook returned 'float'"):
 explain(loss)
 
 # %% [markdown]
-# **Where does NaN begin?** The root is wanted of positive numbers only, `where` sees to that, and the values are fine. The gradient is not. A guard on each tensor raises at the first number that is not finite, and so stops the pass at the source: `root` got 1 and 0, `x` gets NaN. So the node between them made it: 0 / (2 · √0). The cure keeps the 0 away from the root.
+# **Notice:** the picture marks the node whose result had the hook.
 #
-# What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The hooks would stay, too. `handle.remove()` takes one away; in a `with` statement that happens at the end, error or not.
+# ## Where is a NaN born?
 #
-# **And the other kind.** The last hook takes its argument for a gradient and wants to return half of it. It was given the parameter, and there is nothing left to replace: the gradient has been added. It may write to `p.grad` and return nothing. (The parameter itself may come back, so `lambda p: p.sub_(0.1 * p.grad)` is let through.)
+# Here the root is wanted of positive numbers only. `where` sees to that, and the values are fine. But the gradient is NaN for the second number. In a large network you would see the NaN in a weight a thousand lines away.
 #
-# **Two surprises.** Behind a module with a full backward hook in-place edits are refused (lesson 08): its output is a view that a custom Function made. And a hook can be given None. `unbind` makes several results in one node. If that node runs, the hooks of all its results are called, also of one that nothing has used.
+# So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source:
 
 # %% tags=["C12.6", "C12.13", "P20"]
 def guard(name, tensor):
@@ -299,6 +327,13 @@ y = torch.where(x > 0, root, 0.0)
 with guard("y", y), guard("root", root), guard("x", x):
     with expect_error(FloatingPointError, "the gradient of x is [0.25, nan]"):
         y.sum().backward()
+
+# %% [markdown]
+# The gradients of `y` and of `root` passed their guards: they are 1 and 0 at the root. At `x` there is a NaN. So the node between them has made it: 0 / (2 · √0), zero times an infinite slope. The cure is to keep the 0 away from the root, before it is taken.
+#
+# What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The hooks would stay, too. `handle.remove()` takes one away, and in a `with` statement that happens at the end, with an error or without.
+#
+# The next cell shows this, and three more surprises. Behind a module with a full backward hook, in-place edits are refused, since its output is a view that a custom Function made (lesson 08). A hook can be given None: `unbind` makes several results in one node, and if that node runs, the hooks of all its results are called, also of one that was never used. And a post-accumulate hook must not return a gradient. It was given the parameter, the gradient has been added, and there is nothing left to replace. (The parameter itself may come back, so `lambda p: p.sub_(0.1 * p.grad)` is let through.)
 
 # %%
 torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
@@ -315,6 +350,29 @@ with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return
     x.sum().backward()
 
 # %% [markdown]
+# **How our engine does it.** This is the end of every path, and half of the time line above: what happens at a leaf. `variable` is the leaf, `meta.hooks` are its own hooks, and `node.hooks` are those of its accumulator. `is_needed` is false when `autograd.grad` wants just this gradient: then it is put aside (`capture`), and that is all.
+
+# %% tags=["engine"]
+show("engine.backward.run_leaf")
+
+# %% [markdown]
+# Other nodes that have hooks go through `run_with_care`, above it in the same file. Nodes without hooks do not pay for any of this.
+#
+# ## Build your own engine: hooks of tensors
+#
+# Seven lines. A tensor's hooks belong to the node that made it, and a leaf's hooks belong to its accumulator. In `my_engine.py`:
+#
+# 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook`.
+# 2. In the loop of `run_backward`, just before the node runs, call its hooks with the whole sum, one after the other. What a hook returns takes the gradient's place, unless it is None.
+#
+# The usual slip is to call the hooks when a gradient *arrives*. Then a tensor that is used twice has its hook called twice, each time with a part.
+
+# %%
+L.build("12")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine lets people look at gradients, clip them and mask them.
+#
 # ## Exercises
 #
 # **12.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)` and `c = torch.tensor([0.0, 1.0])`. At the end `y.sum().backward()` is called, and somebody wants `x.grad` to be as in the last column. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and another `x.grad`).
@@ -329,8 +387,14 @@ with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return
 # | F | `x.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(c)); y = x * 3` | `[0, 3]` |
 # | G | `with x.register_hook(lambda g: g * c): y = x * 3` | `[0, 3]` |
 # | H | `h = x * 3; r = h * 1; r.register_hook(lambda g: -g); y = h * 2 + r` | `[3, 3]` |
-#
-# **12.2 · Diagnose** (6 minutes; the second cell below). Six bug reports about hooks. Which change cures each? Choose from `"bind the name"`, `"detach what you keep"`, `"remove the handle"`, `"return a new tensor"`, `"return None"`, `"register it later"`, `"hook the parameter"`, `"call the module"`. Two are not needed.
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("12.1", happens)
+
+# %% [markdown]
+# **12.2 · Diagnose** (6 minutes). Six bug reports about hooks. Which change cures each? Choose from `"bind the name"`, `"detach what you keep"`, `"remove the handle"`, `"return a new tensor"`, `"return None"`, `"register it later"`, `"hook the parameter"`, `"call the module"`. Two are not needed.
 #
 # - A "I log all gradient norms: `for name, p in net.named_parameters(): p.register_hook(lambda g: norms.update({name: g.norm()}))`. The log has one line, that of the last parameter."
 # - B "I keep a layer's output of every batch with `lambda m, args, out: kept.append(out)`. Memory fills up, and by much more than these outputs."
@@ -340,19 +404,12 @@ with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return
 # - F "`h.register_hook(check)`, then `h.mul_(scale)`. What `check` sees is `scale` times too large."
 
 # %%
-happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
-
-L.check("12.1", happens)
-
-# %%
 cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 
 L.check("12.2", cures)
 
 # %% [markdown]
 # **12.3 · Repair the logger** (8 minutes). It should run the pass and return the norm of the gradient that *this pass* brings to each parameter: a dictionary, name to number, without those that no gradient reaches. Some parameters may be frozen, or have a `.grad` already. The gradients must be added to `.grad` as ever, and for everybody else the pass should be as `loss.backward()` alone. Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails; its error goes to the caller. (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
-#
-# **12.4 · Reverse one branch** (8 minutes; the second cell below). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; with `create_graph=True` that must be recorded like the rest. Whatever else is computed from `h`, or added to your tensor, must not notice. In evaluation `h` may require no grad.
 
 
 # %%
@@ -367,6 +424,10 @@ def gradient_norms(torch, model, loss):
 L.check("12.3", gradient_norms)
 
 
+# %% [markdown]
+# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; with `create_graph=True` that must be recorded like the rest. Whatever else is computed from `h`, or added to your tensor, must not notice. In evaluation `h` may require no grad.
+
+
 # %%
 def turn_round(torch, h, strength):
     ...
@@ -375,11 +436,9 @@ def turn_round(torch, h, strength):
 L.check("12.4", turn_round)
 
 # %% [markdown]
-# **A second sitting.** Two hooks that people take home.
+# **Two hooks that people take home** (optional).
 #
 # **12.5 · Freeze some rows** (8 minutes). Of an embedding's table, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the others what it always did. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the handle. The code below was posted as working.
-#
-# **12.6 · Step during backward** (10 minutes; the second cell below). After `step_in_backward(torch, parameters, lr)`, each pass moves every parameter that it reaches by `-lr` times its gradient, and leaves `.grad` None. The parameters stay the same tensors. A second pass over a graph of the old weights must raise, as in lesson 07. Return the handles in a list. (All `.grad` are None at the beginning.) The code below makes three mistakes.
 
 
 # %%
@@ -392,6 +451,10 @@ def freeze_rows(torch, weight, rows):
 
 
 L.check("12.5", freeze_rows)
+
+
+# %% [markdown]
+# **12.6 · Step during backward** (10 minutes). After `step_in_backward(torch, parameters, lr)`, each pass moves every parameter that it reaches by `-lr` times its gradient, and leaves `.grad` None. The parameters stay the same tensors. A second pass over a graph of the old weights must raise, as in lesson 07. Return the handles in a list. (All `.grad` are None at the beginning.) The code below makes three mistakes.
 
 
 # %%
@@ -407,26 +470,34 @@ L.check("12.6", step_in_backward)
 # %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell says | test |
-# | --- | --- | --- |
-# | C12.1 once, in order, each with what the last returned | 5, then 50, and 150 | `test_c12_1` |
-# | C12.2 everything behind, or one branch | -16, then 4 | `test_c12_2` |
-# | C12.3 it stays with the value | masked before, whole after | `test_c12_3` |
-# | C12.4 the order | B, E, C, D, A and three more | `test_c12_4` |
-# | C12.5 what nodes' hooks are given and return | 40.5, and 2 kept by y | `test_c12_5` |
-# | C12.6 the parameter, not the gradient | `requires_grad=True`; an error | `test_c12_6` |
-# | C12.7 a step in the pass | 1.7 and 0.4, one `.grad` at a time | `test_c12_7` |
-# | C12.8 `autograd.grad` | D was called, A was not | `test_c12_8` |
-# | C12.9 forward hooks | empty, kept, replaced | `test_c12_9` |
-# | C12.10 full backward hooks | 5 and 7 for the input, 1 for the output; then None | `test_c12_10` |
-# | C12.11 in place | 2 for 2.5 and 3.5 | `test_c12_11` |
-# | C12.12 what is no gradient | two errors, one at backward | `test_c12_12` |
-# | C12.13 handles | nobody stops the second pass | `test_c12_13` |
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_12.py`).
 #
-# The tests are in `tests/claims/test_claims_12.py`. They run on our engine and on real PyTorch.
+# *When, and in which order*
 #
-# **Which hook for what.** A gradient on its way, to log, clip, mask, turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks. A node whose result has no name: hooks of the node.
+# - **C12.1** A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration; each gets what the one before returned, and None leaves the gradient as it is.
+# - **C12.4** The order is: hooks of the tensor, retain_grad(), prehooks of its node, the node, hooks of the node; at a leaf: hooks of the tensor, prehooks of the accumulator, the accumulation, post-accumulate hooks, hooks of the accumulator.
+# - **C12.8** autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no post-accumulate hooks.
+# - **C12.3** A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad() moves along and keeps that of the new one.
+#
+# *What a hook is given, and what it may return*
+#
+# - **C12.5** A node's prehook gets the gradients that came, as a tuple; its hook also gets those that go on, where an operation has None for an operand that needs none; a tuple that is returned takes the place of the first argument.
+# - **C12.6** A post-accumulate hook gets the parameter and not the gradient, after the gradient was added to `.grad`, and it may not return the gradient.
+# - **C12.12** A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not at registration.
+# - **C12.11** A hook that changes its gradient in place can change what another tensor receives, without any error.
+# - **C12.2** A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a tensor of its own.
+# - **C12.7** A post-accumulate hook may step its parameter and clear `.grad` in the middle of a pass: the other gradients are those at the old parameters, and in a chain of layers only one parameter has a `.grad` at a time.
+#
+# *Modules and handles*
+#
+# - **C12.9** A module's forward hook is called for `m(x)` and not for `m.forward(x)`, and a tensor that it returns takes the output's place.
+# - **C12.10** A full backward hook gets the gradients of a module's inputs and outputs and none of its parameters'; when no input requires grad, it gets None for them.
+# - **C12.13** A handle in a `with` statement takes its hook away at the end, also when the pass failed.
+#
+# **Which hook for what.** A gradient on its way, to log, clip, mask or turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks. A node whose result has no name: hooks of the node.
 #
 # **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and for something behind it gives the gradient of `h` from *before* its hooks. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #
-# **Read next in our engine:** `course_lib/engine/hooks.py`, a page, and `run_with_care` in `backward.py`. **Next:** lesson 13, gradients of gradients. In a pass with `create_graph=True` what a hook does is recorded like the rest.
+# **Read on in our engine:** `course_lib/engine/hooks.py`, a page, and `run_with_care` in `backward.py`.
+#
+# **Next:** [lesson 13](13_double_backward.ipynb), gradients of gradients. In a pass with `create_graph=True`, what a hook does is recorded like the rest.

@@ -52,4 +52,5 @@ EXERCISE = Predict(
         Mistake("ones for the loss", "The loss weighs the two numbers of out with 1 and 2, so [1, 2] comes back to "
                 "it, not [1, 1].", [2.5, 2.5]),
     ),
+    reveals=("[2.5000, 3.5000]", "1 + 1.5 and 2 + 1.5"),
 )  # fmt: skip

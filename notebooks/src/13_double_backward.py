@@ -13,24 +13,20 @@
 # %% [markdown]
 # # 13 · Double backward: how do you train on a gradient?
 #
-# **A penalty on slopes, a step that is itself learned, a Hessian times a vector: in each of them a gradient is one step of a longer computation, and is differentiated again. What must the first backward pass leave behind for that, and how does it get lost?**
+# **Your training runs, and the loss falls. In it stands a penalty on the slopes of your network, because a paper says that without it the training goes astray. You print the penalty: 8.0, 8.8, 9.7. It should fall. So you weigh it with 10, with 100, with 1000. It makes no difference at all. There is no error, and every number that you print is correct.**
 #
-# It gets lost in silence: the loss falls, the penalty stands in it, and it teaches nothing. At the end you can claim, with a cell that proves it:
+# The penalty is made of a *gradient*. To train on it, you need the gradient of a gradient: how do the slopes change when a weight changes? The same is needed when a step of training is itself to be learned, or when you want to know how curved a function is. In all of these the first backward pass is one step of a longer computation, and it has to leave something behind for the second. If it does not, the penalty is just a number, and a number teaches nothing.
 #
-# - **C13.1** With create_graph=True the formulas of the backward pass are recorded as operations, so a gradient whose formula reads something that requires grad has a grad_fn; its value is the same as without.
-# - **C13.2** create_graph=True also retains the graph, unless retain_graph=False is said; retain_graph=True alone gives a gradient that cannot be differentiated.
-# - **C13.3** A second derivative that is zero comes as zeros for relu(x), as an unused input for `w * x`, and as an error about a missing grad_fn for `3 * x`.
-# - **C13.4** The Hessian times v is the gradient of (g * v).sum(), or of g with the weights v: two passes, however large the Hessian is.
-# - **C13.5** A penalty on the slopes of `relu(x @ W1 + b1) @ W2 + b2` for x gives gradients to W1 and W2, zeros to b1 and nothing to b2.
-# - **C13.6** With create_graph=True the first pass releases nothing, and the operations that it records save further tensors.
-# - **C13.7** Without create_graph, or after detach() or `.data`, the penalty is a constant: a loss that contains it runs without an error and trains as if it were not there.
-# - **C13.8** backward(create_graph=True) adds the inner gradient to the `.grad` of every parameter that it reaches as well, and the second pass adds to that.
-# - **C13.9** backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, if the gradient's history leads to the parameter; the ring outlives the last name, and autograd.grad closes none.
-# - **C13.10** Through `w - lr * g` the outer gradient takes in how g depends on w; with a g that has no history, or an update under no_grad, it is another number and there is no error.
-# - **C13.11** A write in place between the two passes makes the second one raise, if the graph of the gradient has saved what was overwritten.
-# - **C13.12** A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps it, and gradgradcheck tells the two apart.
+# After this lesson you can
 #
-# **Minutes** 60; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03 to 07, 09, 11 · **Opens** `course_lib/engine/backward.py` and the generated code of one operation · **Out of scope** forward-mode derivatives, `torch.func`
+# - take derivatives of derivatives, and say which pass has to be recorded;
+# - write a gradient penalty that works, and test in one line whether it does;
+# - multiply with a Hessian that is too large to write down;
+# - say what the second derivative costs in memory, and which way of asking for it leaks.
+#
+# **Minutes** 90, with a rest in the middle; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03 to 07, 09 and 11 · **Out of scope** forward-mode derivatives, `torch.func`
+#
+# [← 12 Hooks](12_hooks.ipynb) · [all lessons](home.ipynb)
 
 # %%
 import course_lib as torch
@@ -44,7 +40,9 @@ from course_lib.teach import draw, expect_error, explain, ledger, lesson, show
 L = lesson(13)
 
 # %% [markdown]
-# ## Question
+# ## Three derivatives in a row: which passes must be recorded?
+#
+# We begin with a function whose derivatives you know. Those of x³ are 3x², 6x and 6. At 2 they are 12, 12 and 6.
 #
 # ```python
 # x = torch.tensor(2.0, requires_grad=True)
@@ -54,19 +52,15 @@ L = lesson(13)
 # (third,) = torch.autograd.grad(second, x)
 # ```
 #
-# The derivatives of x³ are 3x², 6x and 6. At 2 they are 12, 12 and 6. As it stands, the program stops with an error. Lesson 11 has shown the word that is missing: with `create_graph=True` a backward pass is itself recorded.
+# As it stands, the program stops with an error. Lesson 11 has used the word that is missing: with `create_graph=True`, a backward pass is itself recorded.
 #
-# ## Predict
-#
-# Call the three calls of `grad` 1, 2 and 3. Which of them need `create_graph=True`? Answer with a list of numbers, such as `[3]`, and with no more of them than needed.
+# **Predict.** Call the three calls of `grad` 1, 2 and 3. Which of them need `create_graph=True`? Answer with a list of numbers, such as `[3]`, and with no more of them than needed.
 
 # %%
 L.predict("13.p1", None)
 
 # %% [markdown]
-# ## Run
-#
-# First without, although the graph is retained. Then with:
+# First we try it without, although we retain the graph. Then with:
 
 # %% tags=["C13.1", "C13.2"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -81,9 +75,7 @@ for derivative in (plain, first, second, third):
     print(derivative)
 
 # %% [markdown]
-# ## See
-#
-# The graph behind `y`, and behind its first derivative:
+# The first two lines printed show the same value, 12. But only the second 12 has a `grad_fn`, and so it can be differentiated again. The last derivative needs no history, because nobody differentiates it further. Here is the graph behind `y`, and behind its first derivative:
 
 # %%
 draw(y, first)
@@ -92,13 +84,16 @@ draw(y, first)
 # **Notice:**
 #
 # - Node 1 belongs to `y`. It has run, and it still has what it saved.
-# - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that came in, which was 1 (node 4).
-# - So `first` is an ordinary result. Its history leads to `x` over arrows of its own and a slot of its own. The 1 has no history: node 4 has no arrow 0.
-# - `third` is what nobody differentiates further. Its pass had no need to be recorded.
+# - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that arrived, which was 1 (node 4).
+# - So `first` is an ordinary result. Its history leads to `x`, over arrows of its own and with a slot of its own. The 1 has no history: node 4 has no arrow 0.
 #
-# ## Explain
+# > **The rule.** With `create_graph=True` the formulas of a backward pass are recorded like any other arithmetic. A gradient is then a result with a history.
 #
-# **Two flags, two jobs.** `retain_graph` lets nodes keep what they saved. `create_graph` computes with recorded tensors. Without the second, a gradient is a number with no past, however long the graph of `y` lives. With it, retaining is switched on as well, because the new graph may lead on into the old one (a picture further down shows it). `ledger` counts the bytes that are kept: `x` has 4, the incoming 1 another 4.
+# ## Is `retain_graph` not enough?
+#
+# The two flags are often confused, because the error messages suggest one when the other is needed. `retain_graph` lets nodes keep what they saved. `create_graph` computes with recorded tensors. Without the second, a gradient is a number with no past, however long the graph of `y` lives.
+#
+# With `create_graph`, retaining is switched on as well, since the new graph may lead on into the old one. `ledger` counts the bytes that are held after the pass. (`x` has 4 bytes, and the 1 that arrives another 4.)
 
 # %% tags=["C13.1", "C13.2"]
 for flags in ({}, {"retain_graph": True}, {"create_graph": True}):
@@ -108,7 +103,9 @@ for flags in ({}, {"retain_graph": True}, {"create_graph": True}):
         print(flags, "- kept:", held.now, "bytes - the gradient:", g)
 
 # %% [markdown]
-# **Where calculus says zero**, the graph says one of three things. `relu` reads its own result in backward, and that leads to `x`: a path, and zeros come along it. The gradient of `w * x` is `w`: a history, which does not lead to `x`. The gradient of `3 * x` is 3: no history at all. `materialize_grads=True` (lesson 03) makes zeros in the second case. For the third, look at `g.requires_grad` before you ask.
+# ## What comes out where calculus says zero?
+#
+# Three functions whose second derivative is zero, or which do not depend on `x` any more after one derivative. You might expect three zeros:
 
 # %% tags=["C13.3"]
 w = torch.tensor(5.0, requires_grad=True)
@@ -120,7 +117,15 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
         print(g, "->", str(error).split(". ")[0])
 
 # %% [markdown]
-# **A Hessian, times a vector.** The second derivatives of `f` form a table, the *Hessian*: row i says how slope i moves with `x`. For a million weights it has 10¹² entries; most methods need only the table times a vector `v`. Weigh the slopes with `v`, add, differentiate: a second pass, no table. Or hand `v` to `grad` as weights (lesson 03). The last line measures it: slopes half a `v` ahead, minus those half a `v` behind.
+# You get one of three answers, depending on what the graph knows. The backward of `relu` reads its own result, and that leads to `x`: there is a path, and zeros come along it. The gradient of `w * x` is `w`: it has a history, but the history does not lead to `x`. The gradient of `3 * x` is 3, which has no history at all.
+#
+# `materialize_grads=True` (lesson 03) makes zeros in the second case. For the third, ask `g.requires_grad` before you go on.
+#
+# ## How do you use a table of a million times a million numbers?
+#
+# The second derivatives of a function `f` form a table, the *Hessian*: row i says how slope i changes with each input. For a million weights it has 10¹² entries. But most methods that use it need only the table times a vector `v`.
+#
+# And for that no table is needed. Take the gradient `g`, recorded. Weigh its elements with `v` and add them up: that is one number. Differentiate this number. Or hand `v` to `grad` as the upstream gradient, which does the same (lesson 03). The last line of the cell measures the answer without any second derivative: the slopes half a `v` ahead, minus the slopes half a `v` behind.
 
 
 # %% tags=["C13.4"]
@@ -136,14 +141,22 @@ ahead, behind = (torch.autograd.grad(f(p), p)[0] for p in (x + v / 2, x - v / 2)
 print(ahead - behind)
 
 # %% [markdown]
-# **Now open our engine.** Each formula of the table of derivatives is written out twice. `apply` unwraps arrays and calls NumPy: quick, and nothing is left. `apply_to_tensors` says the same with tensors, whose operations are recorded; a saved tensor comes out with its history. One line of the engine chooses, and `run` switches grad mode to `create_graph` for the whole pass. PyTorch has one form, on tensors, and only the switch.
+# Five ways, one answer. The first two needed two passes each, and would need two passes for a million weights as well.
+#
+# **How our engine does it.** Each formula of the table of derivatives is written out twice. `apply` unwraps arrays and calls NumPy: that is quick, and leaves nothing behind. `apply_to_tensors` says the same with tensors, whose operations are recorded; a saved tensor comes out with its history. One line of the engine chooses between the two. (PyTorch has one form, on tensors, and switches recording on or off for the whole pass.)
 
 # %% tags=["engine"]
 show(type(x.sin().grad_fn))
 show("engine.backward.GraphTask.apply", max_lines=3)
 
 # %% [markdown]
-# ## Question
+# ## A rest
+#
+# That was the mechanism. The second half is about what people build with it: penalties, and steps that are learned.
+#
+# ## A penalty on slopes: which weights does it reach?
+#
+# This is how most people meet double backward: the *gradient penalty* of a Wasserstein GAN. A critic gives high scores to real samples and low scores to faked ones. So that its scores do not climb without bounds, the length of its slopes is pulled towards 1, at points `x` between the two kinds.
 #
 # ```python
 # x = (mix * real + (1 - mix) * fake).requires_grad_()
@@ -153,20 +166,14 @@ show("engine.backward.GraphTask.apply", max_lines=3)
 # loss.backward()
 # ```
 #
-# This is how most people meet double backward: the *gradient penalty* of a Wasserstein GAN. A critic gives high scores to real samples and low ones to faked samples. So that its scores do not climb without bounds, the length of its slopes is pulled towards 1, at points `x` between the two kinds. The slopes are derivatives for the *input*. How the penalty changes with the *weights* is a second derivative.
+# The slopes `g` are derivatives for the *input*. How the penalty changes with the *weights* is a second derivative. (Why `.sum()`: the score of a sample depends on that sample alone, so row i of `g` holds the slopes of score i.)
 #
-# (Why `.sum()`: the score of a sample depends on that sample alone, so row i of `g` holds the slopes of score i.)
-#
-# ## Predict
-#
-# Let `critic(x)` be `torch.relu(x @ W1 + b1) @ W2 + b2`, and call `penalty.backward()` alone. What is in `.grad` of `W1`, `b1`, `W2`, `b2`? Answer with a list of four: `"numbers"`, `"zeros"` or `"None"`.
+# **Predict.** Let `critic(x)` be `torch.relu(x @ W1 + b1) @ W2 + b2`, and call `penalty.backward()` alone. What is in `.grad` of `W1`, `b1`, `W2` and `b2`? Answer with a list of four: `"numbers"`, `"zeros"` or `"None"`.
 
 # %%
 L.predict("13.p2", None)
 
 # %% [markdown]
-# ## Run
-#
 # Two samples, two hidden units, and numbers that can be checked by hand:
 
 # %% tags=["C13.5"]
@@ -190,7 +197,21 @@ penalty_of(g).backward()
 print(W1.grad, b1.grad, W2.grad, b2.grad, sep="\n")
 
 # %% [markdown]
-# ## See
+# Both weights have a gradient, `b1` has zeros, and `b2` has nothing. To see why, write down what the first backward pass computes, step by step. Forward, the critic is
+#
+# ```
+# z = x @ W1 + b1          r = relu(z)          score = r @ W2 + b2
+# ```
+#
+# Backward, beginning with a 1 for each score, each step is a matrix product with the transposed weight (lesson 03):
+#
+# ```
+# for r:   1 @ W2.T                         each row is W2
+# for z:   … · (z > 0)                      what relu lets pass
+# for x:   … @ W1.T                         that is g
+# ```
+#
+# So g = (W2 where relu lets it pass) @ W1.T. `W1` and `W2` stand in this formula, and `b2` does not: adding a constant to all scores changes no slope. `b1` stands in it only through `z > 0`, which is a step and has the slope zero. The picture says the same:
 
 # %%
 draw(g, detail=0)
@@ -199,14 +220,15 @@ draw(g, detail=0)
 # **Notice:**
 #
 # - `penalty.backward()` has run: hence the sentence on top, and the numbers in the green boxes.
-# - Nodes 1 to 3 are the critic as far as `relu`. Nodes 4 to 8 are its backward pass, recorded. Read it upwards from `g`: a product (node 8) of `W1` (transposed, node 7) and of what passed through `relu`'s backward (node 6), which is `W2` (nodes 5 and 4). In words: slopes = W2, where `relu` lets it pass, times W1. So both weights get a gradient.
-# - Arrow 1 of node 6 leads to `relu` itself, in the first graph, and on to `b1`. Only zeros travel there: where `relu` is straight, its slope does not move.
-# - `b2` has no box. Adding a constant to all scores changes no slope, so nothing leads to it.
-# - By hand: the first sample's slopes (3, 4) have length 5, which is 4 too long. The mean over two samples pulls with 2 · 4 / 2 = 4 along (0.6, 0.8). Times `W2` = (2, 1), that is `W1.grad`.
+# - Nodes 1 to 3 are the critic as far as `relu`. Nodes 4 to 8 are its backward pass, recorded. Read it upwards from `g`: a product (node 8) of `W1` (transposed, node 7) and of what passed through the backward of `relu` (node 6), which is `W2` (nodes 5 and 4).
+# - Arrow 1 of node 6 leads to `relu` itself, in the first graph, and on to `b1`. Only zeros travel there.
+# - `b2` has no box.
 #
-# ## Explain
+# And the numbers, by hand: the first sample's slopes (3, 4) have the length 5, which is 4 too long. The mean over two samples pulls with 2 · 4 / 2 = 4 along (0.6, 0.8). Times `W2` = (2, 1), that is `W1.grad`.
 #
-# **What it costs.** Lesson 06: memory climbs in forward and falls in backward. A recorded pass does not let it fall, and its own operations save tensors, too: the curve climbs on. Only the second pass lets go, and only of nodes that it runs. The last product of the critic is not among them (`b2` had no box, either): what it kept waits until `scores` is gone.
+# ## What does it cost?
+#
+# In lesson 06 memory climbed in the forward pass and fell in the backward pass. A recorded pass does not let it fall, and its own operations save tensors, too. So the curve climbs on:
 
 # %% tags=["C13.6"]
 X, A, B = (torch.ones(shape, requires_grad=True) for shape in ((100, 20), (20, 30), (30, 1)))
@@ -219,9 +241,13 @@ with ledger() as held:
 held.plot()
 
 # %% [markdown]
-# ## Break it
+# **Notice:** only the second pass lets go, and only of nodes that it runs. The last product of the critic is not among them (`b2` had no box, either). What it saved waits until `scores` is gone.
 #
-# **The penalty that teaches nothing.** Leave `create_graph` out, or put a `detach()`, a `.data` or an `.item()` between `g` and the loss. The loss still requires grad, because the scores in it do; so nothing raises, and the printed penalty is right. It is only a constant. Watch the lengths of the slopes over four steps. They should be pulled to 1; without the pull they grow, for a steeper critic tells real from fake with a lower loss. A penalty *alone* would have raised: test yours alone.
+# ## So why did the penalty of the story teach nothing?
+#
+# Because it was a constant. It is enough to leave out `create_graph`, or to put a `detach()`, a `.data` or an `.item()` between `g` and the loss. The loss still requires a gradient, because the scores in it do. So nothing raises, and the printed penalty is right.
+#
+# Below, the critic is trained for four steps in three ways. Watch the lengths of its slopes. They should be pulled towards 1. Without the pull they grow, for a steeper critic tells real from fake with a lower loss.
 
 # %% tags=["C13.7"]
 def lengths_after_training(slopes):
@@ -247,9 +273,17 @@ with expect_error(RuntimeError, "does not require grad"):
 explain(penalty)
 
 # %% [markdown]
-# **backward() is the wrong tool here.** It has the same flag, so people write `critic(x).sum().backward(create_graph=True)` and go on with `x.grad`. Two things go wrong. First, `backward` fills *every* leaf: the gradients of the scores are now in `W1.grad`, `b1.grad` and the rest, and the second pass adds to them (lesson 05). Above, `W1.grad` was [[4.8, 2.4], [6.4, 3.2]].
+# With `create_graph` the lengths go down. The other two lines are equal to each other: detaching is the same as not recording.
 #
-# Second, a ring. `W1.grad` has a history now, that history leads back to `W1`, and `W1` holds its `.grad`. PyTorch warns of it, once a session. Every step leaves such a ring behind, with all that its graph has saved, unless somebody says `.grad = None`. The picture shows a small one: from `w.grad` over its nodes to the green box, whose `.grad` it is.
+# The last part of the cell is the test that would have told you at once. A penalty *alone* raises if it is a constant. So before you add a penalty to a loss, call `backward()` on the penalty by itself, once.
+#
+# > **The rule.** A term that does not require a gradient is silent in a sum. Test each term of your loss alone.
+#
+# ## May I use `backward()` instead of `autograd.grad`?
+#
+# It has the same flag, so people write `critic(x).sum().backward(create_graph=True)` and go on with `x.grad`. Two things go wrong with it.
+#
+# First, `backward` fills *every* leaf. The gradients of the scores are now in `W1.grad`, `b1.grad` and the rest, and the second pass adds to them (lesson 05). Above, `W1.grad` was [[4.8, 2.4], [6.4, 3.2]]. Look at it now:
 
 # %% tags=["C13.8", "P18"]
 for p in (W1, b1, W2, b2):
@@ -264,6 +298,9 @@ for p in (W1, b1, W2, b2, x):
     p.grad = None  # this opens the rings
 warnings.filterwarnings("ignore", "Using backward")  # it has been said
 
+
+# %% [markdown]
+# Second, PyTorch has printed a warning, once a session, and it is about memory. `W1.grad` has a history now. This history leads back to `W1`, and `W1` holds its `.grad`. That is a ring. Python's reference counting never frees a ring, so every step leaves one behind, with everything that its graph has saved, unless somebody says `.grad = None`.
 
 # %% tags=["C13.9", "P18"]
 def forget(first_pass):
@@ -282,9 +319,15 @@ gc.enable()
 draw(found.grad, names={"w": found, "w.grad": found.grad})
 
 # %% [markdown]
-# **A step that is learned.** In meta-learning (MAML) the loss is taken *after* a step, and its gradient goes *through* the step, to the weights before it and, if wanted, to the learning rate. Let w = 2, the inner loss (w − 5)², lr = 0.125. Then g = −6, the new w is 2.75, and the outer loss is its square. Its slope for the old w is 2 · 2.75 · (1 − 2 · 0.125) = 4.125: in brackets, how g depends on w. Miss that, and you get 5.5; it is cheaper, and some do it on purpose. An update in place under `no_grad` misses it too, and `lr` learns nothing at all.
+# **Notice:** in the picture, begin at `w.grad`, follow its nodes to the green box of `w`, and read what the box holds: `w.grad` again.
 #
-# **Written over.** With recording on, `fast -= …` is recorded. But it writes into `fast`, and if the inner loss needs the old `fast` (as fast³ does), the graph of `g` has saved it: lesson 07, in the second pass. The cure is the same in both cases, a new tensor: `fast = fast - 0.125 * g`.
+# > **The rule.** For derivatives of derivatives use `autograd.grad`. It fills no leaf, and closes no ring.
+#
+# ## Can a step of training be learned?
+#
+# In meta-learning (MAML is the best known method), the loss is taken *after* a step, and its gradient goes *through* the step: to the weights before it, and if you like to the learning rate.
+#
+# Let w = 2, the inner loss (w − 5)², and lr = 0.125. Then g = −6, the new w is 2.75, and the outer loss is its square. The slope of the outer loss for the old w is 2 · 2.75 · (1 − 2 · 0.125) = 4.125. The bracket says how g depends on w. If you take g for a constant, the bracket is 1 and you get 5.5. That is cheaper, and some do it on purpose, under the name **first-order MAML**. An update in place under `no_grad` misses the bracket too, and `lr` learns nothing at all.
 
 # %% tags=["C13.10", "C13.11"]
 w, lr = torch.tensor(2.0, requires_grad=True), torch.tensor(0.125, requires_grad=True)
@@ -301,7 +344,13 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     (fast**2).backward()
 
 # %% [markdown]
-# **Your own Functions.** With `create_graph=True` your `backward` is recorded like any code. If it is made of tensor operations, it can be differentiated. If it asks a library that knows only arrays, the result has the history of `grad` at most. Lesson 11 could only refuse (`@once_differentiable`). The cure is to let `backward` apply a Function, too. Here that is the Function itself, because cos(x) = sin(x + π/2); in general it is a second one, with a backward of its own.
+# The last part of the cell is lesson 07 again. With recording on, `fast -= …` is recorded. But it writes into `fast`. If the inner loss needs the old `fast` (as fast³ does), then the graph of `g` has saved it, and the second pass finds it changed. The cure is the same in both cases: make a new tensor, `fast = fast - 0.125 * g`.
+#
+# ## Can your own Function be differentiated twice?
+#
+# With `create_graph=True` your `backward` is recorded like any code. If it is made of tensor operations, then yes. If it asks a library that knows only arrays, the history of its result is cut: it has the history of the upstream gradient at most.
+#
+# Lesson 11 could only refuse (`@once_differentiable`). Now there is a cure: let `backward` apply a Function, too. Here it is the Function itself, because cos(x) = sin(x + π/2). In general it is a second one, with a backward of its own.
 
 # %% tags=["C13.12"]
 class Sine(torch.autograd.Function):  # as if from a library that knows only arrays
@@ -329,6 +378,22 @@ for fn in (Sine, Again):
 print("  wanted, 2 cos² - 2 sin²:  ", 2 * x.detach().cos() ** 2 - 2 * x.detach().sin() ** 2)
 
 # %% [markdown]
+# ## Build your own engine: gradients of gradients
+#
+# Your gradients are tensors already, and your formulas are ordinary operations. So recording a pass needs a single argument: run it under `set_grad_enabled(create_graph)`. Three things follow from it, and each of them is two or three lines:
+#
+# 1. A saved *result* was saved without its history. When the slot is read, give the history back: the node that is reading made it.
+# 2. `AccumulateGrad` must not add in place to a gradient that has a history. With recording on, make a new sum.
+# 3. Write `grad(output, inputs, …)`, which hands gradients back and stores none. Let `run_backward` take a dictionary of the nodes at which gradients are to be caught, and let `autograd = SimpleNamespace(grad=grad, Function=Function)`. For an input that the output does not depend on, raise an error.
+#
+# The usual slip is to forget the first. Then x³ is fine, and exp has a wrong second derivative.
+
+# %%
+L.build("13")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine gives derivatives of every order. It began as a box around an array.
+#
 # ## Exercises
 #
 # The checks use random functions and samples, and compare with finite differences or with the formula.
@@ -352,9 +417,18 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("13.1", happens)
 
 # %% [markdown]
+# **13.3 · A Hessian times a vector** (6 minutes). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching any `.grad`. If all second derivatives are zero, because `f` is straight, return zeros. An error in `f`, or in a pass, must come out.
+
+
+# %%
+def hessian_times(torch, f, x, v):
+    return v
+
+
+L.check("13.3", hessian_times)
+
+# %% [markdown]
 # **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: at the real samples, the squared length of each sample's slopes, and the mean of these. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and leaves no ring behind.
-#
-# **13.3 · A Hessian times a vector** (6 minutes; the second cell below). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching any `.grad`. If all second derivatives are zero, because `f` is straight, return zeros. An error in `f`, or in a pass, must come out.
 
 
 # %%
@@ -369,13 +443,6 @@ def critic_loss(torch, critic, real, fake, weight):
 L.check("13.2", critic_loss)
 
 
-# %%
-def hessian_times(torch, f, x, v):
-    return v
-
-
-L.check("13.3", hessian_times)
-
 # %% [markdown]
 # **13.4 · Diagnose** (5 minutes). Six reports. Which change cures each? Choose from `"create_graph=True"`, `"retain_graph=True"`, `"autograd.grad"` (instead of `backward`), `"materialize_grads=True"`, `"a new tensor"` (instead of a write in place) and `"a Function"` (applied in `backward`).
 #
@@ -385,15 +452,15 @@ L.check("13.3", hessian_times)
 # - D "I sum the squares of second derivatives over all pairs of weights. Some pairs say 'appears to not have been used in the graph'. Zero would be right."
 # - E "Our layer calls a C library. gradcheck is content. With a penalty behind the layer, training goes wrong, without an error."
 # - F "I need the slopes of one score for `x`, and in a later line for `W`, as plain numbers. The second line says 'backward through the graph a second time'. Memory is short."
-#
-# **13.5 · Learn the learning rate** (8 minutes; the second cell below). The function takes some steps on `inner` and returns the loss `outer` of what they lead to; both map a tensor to one number. Posted with "`lr.grad` is None". Repair it so that the result has the right gradients for the caller's `w` (a leaf) and `lr` (a tensor, one number), and the caller's `w` keeps its values.
-#
-# **13.6 · Arrays inside** (8 minutes, optional; the third cell). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. Writing into the input must not give a wrong gradient without an error, either.
 
 # %%
 cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 
 L.check("13.4", cures)
+
+
+# %% [markdown]
+# **13.5 · Learn the learning rate** (8 minutes). The function takes some steps on `inner` and returns the loss `outer` of what they lead to; both map a tensor to one number. Posted with "`lr.grad` is None". Repair it so that the result has the right gradients for the caller's `w` (a leaf) and `lr` (a tensor, one number), and the caller's `w` keeps its values.
 
 
 # %%
@@ -406,6 +473,10 @@ def after_training(torch, w, lr, inner, outer, steps):
 
 
 L.check("13.5", after_training)
+
+
+# %% [markdown]
+# **13.6 · Arrays inside** (8 minutes, optional). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. Writing into the input must not give a wrong gradient without an error, either.
 
 
 # %%
@@ -425,25 +496,33 @@ L.check("13.6", Reciprocal)
 # %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell says | test |
-# | --- | --- | --- |
-# | C13.1 formulas are recorded | 12 without, 12 with `MulBackward0` | `test_c13_1` |
-# | C13.2 two flags, two jobs | 0, 4 and 8 bytes; the error in Run | `test_c13_2` |
-# | C13.3 three kinds of zero | zeros, not used, no grad_fn | `test_c13_3` |
-# | C13.4 Hessian times v | 6, 1, −18, five times | `test_c13_4` |
-# | C13.5 who feels the penalty | numbers, zeros, numbers, None | `test_c13_5` |
-# | C13.6 nothing is released | 22520 climbs to 46524 | `test_c13_6` |
-# | C13.7 a constant penalty | 1.5 with, 5.64 without; an error alone | `test_c13_7` |
-# | C13.8 the inner gradient is added | 6.8 for 4.8 | `test_c13_8` |
-# | C13.9 the ring | gone; alive | `test_c13_9` |
-# | C13.10 through the step | 4.125; 5.5 twice; None | `test_c13_10` |
-# | C13.11 written over in between | version 1 for 0 | `test_c13_11` |
-# | C13.12 arrays cut the history | False, then True | `test_c13_12` |
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_13.py`).
 #
-# The tests are in `tests/claims/test_claims_13.py`. They run on our engine and on real PyTorch.
+# *How it works*
+#
+# - **C13.1** With create_graph=True the formulas of the backward pass are recorded as operations, so a gradient whose formula reads something that requires grad has a grad_fn; its value is the same as without.
+# - **C13.2** create_graph=True also retains the graph, unless retain_graph=False is said; retain_graph=True alone gives a gradient that cannot be differentiated.
+# - **C13.3** A second derivative that is zero comes as zeros for relu(x), as an unused input for `w * x`, and as an error about a missing grad_fn for `3 * x`.
+# - **C13.6** With create_graph=True the first pass releases nothing, and the operations that it records save further tensors.
+#
+# *What it is good for*
+#
+# - **C13.4** The Hessian times v is the gradient of (g * v).sum(), or of g with the weights v: two passes, however large the Hessian is.
+# - **C13.5** A penalty on the slopes of `relu(x @ W1 + b1) @ W2 + b2` for x gives gradients to W1 and W2, zeros to b1 and nothing to b2.
+# - **C13.10** Through `w - lr * g` the outer gradient takes in how g depends on w; with a g that has no history, or an update under no_grad, it is another number and there is no error.
+#
+# *How it gets lost*
+#
+# - **C13.7** Without create_graph, or after detach() or `.data`, the penalty is a constant: a loss that contains it runs without an error and trains as if it were not there.
+# - **C13.8** backward(create_graph=True) adds the inner gradient to the `.grad` of every parameter that it reaches as well, and the second pass adds to that.
+# - **C13.9** backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, if the gradient's history leads to the parameter; the ring outlives the last name, and autograd.grad closes none.
+# - **C13.11** A write in place between the two passes makes the second one raise, if the graph of the gradient has saved what was overwritten.
+# - **C13.12** A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps it, and gradgradcheck tells the two apart.
 #
 # **A habit.** Ask `g.requires_grad` before you build on `g`, take `autograd.grad` and not `backward`, and try the penalty alone.
 #
 # **Different, or left out, compared with PyTorch.** Our garbage collector finds the ring of C13.9. PyTorch's graph is made in C++, where Python's collector does not look: there it is a leak. PyTorch can also push derivatives forward (`torch.func.jvp`), which gives a Hessian times a vector without a second pass backward, and `torch.func.grad` may be nested without a flag. If a layer mixes samples, as batch normalisation does, row i of `g` is no longer the slopes of score i alone.
 #
-# **Read next in our engine:** Note [What flows along the edges] in `course_lib/engine/backward.py`. **Next lesson:** what to do when the bytes of this one are too many: checkpointing.
+# **Read on in our engine:** Note [What flows along the edges] in `course_lib/engine/backward.py`.
+#
+# **Next:** a lesson about what to do when the bytes of this one are too many, checkpointing, is to come.

@@ -70,4 +70,5 @@ EXERCISE = Predict(
         Mistake("the other way round", "b1 and b2 are exchanged: which of the two went into something that a "
                 "backward formula reads?", ["numbers", "None", "numbers", "zeros"]),
     ),
+    reveals=("`b1` has zeros", "`b2` has no box"),
 )  # fmt: skip

@@ -2,8 +2,28 @@
 
 Each program is given the engine as `torch`, uses only names that PyTorch has, and only what the lessons up to its own
 have added. Its docstring says what it shows. PROGRAMS has them by lesson, NOW what the engine can do after the lesson,
-PICTURES a graph to draw.
+`picture` a graph to draw.
 """
+
+import contextlib
+
+written = None  # while a program runs under `printing`: the texts that it has printed
+
+
+@contextlib.contextmanager
+def printing():
+    """Gather what the programs print. What an engine prints itself, to find a mistake, is not among it."""
+    global written
+    before, written = written, []
+    try:
+        yield written
+    finally:
+        written = before
+
+
+def print(*words, end="\n"):
+    """What the programs print with."""
+    written.append(" ".join(map(str, words)) + end)
 
 
 def lesson_00(torch):
@@ -353,20 +373,23 @@ def lesson_17(torch):
 PROGRAMS = {int(name[7:]): each for name, each in list(globals().items()) if name.startswith("lesson_")}
 
 NOW = {
-    0: "it finds slopes: of x * x + x, and of whatever else you build from sums and products.",
-    1: "every operation leaves a node, so your graphs can be drawn.",
-    2: "nothing is recorded or computed for what is frozen.",
-    3: "it differentiates a whole network, with broadcasting and matrices.",
-    4: "it runs each node once, on its whole sum, however many paths there are.",
-    5: "it accumulates gradients, so it can train with micro-batches.",
-    6: "it frees what nodes saved while backward runs, and refuses a second pass.",
-    7: "it raises the most famous error of PyTorch, and only where it is due.",
-    8: "it notices a write that goes through a view.",
-    9: "it shows why `.data` is dangerous and `detach()` is not.",
-    10: "it trains a network with an optimizer.",
-    11: "it takes operations that others have written, with their own backward.",
-    12: "it lets you look at gradients on their way, and change them.",
-    13: "it gives derivatives of every order.",
+    0: "From now on it finds slopes: of x * x + x, and of whatever else you build from sums and products.",
+    1: "From now on every operation leaves a node, and a new operation takes one line.",
+    2: "From now on nothing is recorded or computed for what is frozen.",
+    3: "From now on it differentiates a whole network, with broadcasting and matrices.",
+    4: "From now on it runs each node once, on its whole sum, however many paths there are.",
+    5: "From now on it accumulates gradients, so it can train with micro-batches.",
+    6: "From now on it frees what nodes saved while backward runs, and refuses a second pass.",
+    7: "From now on it raises the most famous error of PyTorch, and only where it is due.",
+    8: "From now on it notices a write that goes through a view.",
+    9: "From now on it shows why `.data` is dangerous and `detach()` is not.",
+    10: "From now on it trains a network with an optimizer.",
+    11: "From now on it takes operations that others have written, with their own backward.",
+    12: "From now on it lets you look at gradients on their way, and change them.",
+    13: "From now on it gives derivatives of every order.",
+    14: "Without a new line it trades computing for memory: it runs a block again in backward.",
+    16: "Without a new line it gives the same answers to bug reports as PyTorch.",
+    17: "Without a new line it shows what two forwards and a buffer do to each other.",
 }
 
 
@@ -376,10 +399,36 @@ def picture(torch, lesson):
     if lesson < 3:
         h = x * x
         y = h * w + h
-        return (y.exp() if lesson else y), {"x": x, "w": w, "h": h}
+        return (y.exp() if lesson else y), {"x": x, "w": w}
+    if lesson == 13:
+        (slope,) = torch.autograd.grad(x * x.exp(), x, create_graph=True)
+        return slope, {"x": x, "slope": slope}
     x, mask = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 4.0])
-    h = (x * mask).relu()
-    if lesson >= 7:
+    if lesson == 11:
+        h = straight_through(torch).apply(x * mask)
+    elif lesson == 8:
+        h = (x * mask).reshape((2, 1)).T.exp()
+    else:
+        h = (x * mask).relu()
+    if lesson == 12:
+        h.register_hook(lambda grad: grad * 2.0)
+    if lesson == 7:
         h.mul_(2.0)  # relu saved its result: the picture says STALE
     names = {"x": x, "mask": mask, "h": h} if lesson >= 6 else {"x": x}  # before, nodes do not show what they save
     return (h * h).mean(), names
+
+
+def straight_through(torch):
+    """A custom Function: forward keeps what is positive, backward pretends that it kept everything."""
+
+    class StraightThrough(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.relu()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return StraightThrough

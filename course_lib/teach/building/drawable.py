@@ -1,8 +1,12 @@
-"""`drawable(engine)`: after this, `draw` shows the graphs of a learner's engine.
+"""`drawable(engine)` and `show_slots(engine, root)`: after these, `draw` shows the graphs of a learner's engine.
 
 It belongs to the course, not to the learner: the instruments ask tensors and nodes for a few names of PyTorch's
 that the engine itself has no use for.
 """
+
+import functools
+import itertools
+import math
 
 
 class Storage:
@@ -22,18 +26,24 @@ class Slot:
 
     unpack_hook = None
 
-    def __init__(self, kept, node):
-        self.data, self.is_freed = kept.tensor, kept.tensor is None
-        self.unpack = lambda: kept.unpack(node)
+    def __init__(self, saved, node):
+        self.data, self.is_freed = saved.tensor, saved.tensor is None
+        self.unpack = lambda: saved.unpack(node)
+
+
+def slot_names(node):
+    """{what a slot is called in a picture: under what the node has saved it}; a custom Function's have numbers."""
+    return {f"saved_tensors[{key}]" if isinstance(key, int) else str(key): key for key in getattr(node, "saved", ())}
 
 
 def slot_of(node, name):
     """The slot of this name, or None if the node had no use for it."""
-    return Slot(node.saved[name], node) if name in node.saved else None
+    names = slot_names(node)
+    return Slot(node.saved[names[name]], node) if name in names else None
 
 
 def drawable(engine):
-    """Teach the classes of an engine the names that a picture asks for. Returns the engine."""
+    """Teach an engine, which has made no node yet, the names that a picture asks for. Returns the engine."""
     tensor, node = engine.Tensor, engine.Node
     tensor.grad_fn = tensor.version = None  # for the class; every tensor sets its own
     tensor.requires_grad = tensor.retains_grad = False
@@ -48,10 +58,31 @@ def drawable(engine):
     tensor.storage_offset = lambda self: (
         (self.array.__array_interface__["data"][0] - Storage(self.array).data_ptr()) // self.array.itemsize
     )
-    tensor._backward_hooks = property(lambda self: getattr(self, "hooks", ()) if self.grad_fn is None else ())
-    node._sequence_nr = lambda self: self.number
-    saved = getattr(engine, "SavedVariable", None)
-    for name in ("a", "b", "result") if saved else ():
-        setattr(node, "_raw_saved_" + name, property(lambda self, name=name: slot_of(self, name)))
-        setattr(node, "_saved_" + name, property(lambda self, name=name: self.read(name)))
+    tensor._backward_hooks = property(lambda self: getattr(self.grad_fn or self, "hooks", ()))
+    count_nodes(node)
     return engine
+
+
+def count_nodes(node):
+    """Have each node know the order in which it was made, whatever name, or none, the learner has given to that."""
+    begin, numbers = node.__init__, itertools.count()
+
+    @functools.wraps(begin)
+    def counting(self, *args, **kwargs):
+        self.made_as = next(numbers)
+        begin(self, *args, **kwargs)
+
+    node.__init__ = counting
+    node._sequence_nr = lambda self: math.inf if hasattr(self, "variable") else self.made_as
+
+
+def show_slots(engine, root):
+    """Name the slots of the nodes behind a tensor, where the engine wraps what it saves (from lesson 06 on)."""
+    nodes, names = [root.grad_fn], set()
+    for node in nodes:  # the list grows while we walk along it
+        if getattr(engine, "SavedVariable", None):
+            names.update(slot_names(node))
+        nodes += [to for to, _ in node.next_functions if to is not None and to not in nodes]
+    for name in names:
+        setattr(engine.Node, "_raw_saved_" + name, property(lambda self, name=name: slot_of(self, name)))
+        setattr(engine.Node, "_saved_" + name, property(lambda self, name=name: self.read(slot_names(self)[name])))

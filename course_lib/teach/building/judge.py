@@ -1,48 +1,73 @@
 """`L.build("05")`: the learner's own `my_engine.py`, loaded afresh and judged at the checkpoint of a lesson.
 
 A checkpoint is passed when the engine prints what PyTorch prints, in the lesson's program and in those of all lessons
-before. (Our engine answers in PyTorch's place: it prints the same, which tests prove, and is there for everybody.)
+before, and shows none of the mistakes of mistakes.py. (Our engine answers in PyTorch's place: it prints the same, which
+is proved, and is there for everybody.)
 """
 
+import ast
 import contextlib
 import functools
+import hashlib
 import importlib
-import io
 import linecache
+import sys
 import types
+from collections import namedtuple
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from course_lib.teach.building import checkpoints, stages
-from course_lib.teach.building.drawable import drawable
+from course_lib.teach.building.drawable import drawable, show_slots
 from course_lib.teach.building.mistakes import MISTAKES
 from course_lib.teach.practice import bounds
 from course_lib.teach.practice import exercise as ex
 
 NAME = stages.NAME
-PROBE_SECONDS = 3.0  # for all questions to the engine about known mistakes
+FILE = f"<{NAME}>"  # as tracebacks call it
+COMMAND = "python3 course.py my-engine"
+LOOK_SECONDS, DRAW_SECONDS = 4.0, 1.0  # for all that one `L.build` asks of an engine; for its picture
 MISSING = (
     f"there is no {NAME} beside this notebook. One of these commands writes it, in a terminal in the course's folder:"
 )
-COMMAND = "python3 course.py my-engine"
 UNTOUCHED = f"{NAME} is as it was given to you. Open it beside this notebook, write the lines, and run this cell again."
 
+Judged = namedtuple("Judged", "result picture digest")  # a Result; a Picture or None; by what the file is known
 
-def judge(lesson, path=None):
-    """The Result for the file at the checkpoint of a lesson, and the learner's picture or None. Never raises."""
-    path = Path(NAME) if path is None else Path(path)
-    ident = f"{lesson:02d}.b"
+
+@dataclass
+class Look:
+    """What is known of an engine: whatever stops the look, this stands."""
+
+    doing: str = f"{NAME} was still being read"
+    differs: dict = field(default_factory=dict)  # lesson -> the Ran of its program, where that is not as it should be
+    mistake: object = None
+
+
+def judge(lesson, path=None, torch=None, passed=None):
+    """Judged for the file at the checkpoint of a lesson; raises nothing, and always ends within seconds.
+
+    torch: the engine that says what is right. passed: {lesson: digest of the file that passed its checkpoint}.
+    """
+    ident, passed = f"{lesson:02d}.b", passed or {}
+    torch = importlib.import_module("course_lib") if torch is None else torch
     try:
-        source = path.read_text(encoding="utf-8")
+        source = (Path(NAME) if path is None else Path(path)).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        return ex.Result(ident, ex.NOT_ATTEMPTED, MISSING, how_to_begin(lesson)), None
+        return Judged(ex.Result(ident, ex.NOT_ATTEMPTED, MISSING, how_to_begin(lesson)), None, "")
     except (OSError, UnicodeDecodeError) as error:
-        return ex.Result(ident, ex.ERROR, f"{NAME} cannot be read: {ex.error_text(error)}"), None
-    if source.strip() in ("", stages.start().strip()):
-        return ex.Result(ident, ex.NOT_ATTEMPTED, UNTOUCHED), None
-    loaded = bounds.run(lambda: load(source))
-    if loaded.error is not None:
-        return result_of_error(ident, loaded.error, loaded.printed), None
-    return judged(lesson, ident, source)
+        return Judged(ex.Result(ident, ex.ERROR, f"{NAME} cannot be read: {ex.error_text(error)}"), None, "")
+    digest = digest_of(source)
+    if not source.strip() or digest == digest_of(stages.start()):
+        return Judged(ex.Result(ident, ex.NOT_ATTEMPTED, UNTOUCHED), None, digest)
+    learn_what_is_right(lesson, torch)
+    look = Look()
+    ran = bounds.run(lambda: look_at(source, lesson, torch, passed, look), seconds=LOOK_SECONDS)
+    described = bounds.run(lambda: result_of(ident, lesson, look, ran, torch, passed, digest))
+    result = described.value or ex.Result(ident, ex.ERROR, "what your engine gave cannot be put into words.")
+    result.printed = ex.without_addresses(ran.printed)
+    picture = picture_of(lesson, source, result) if result.outcome == ex.CORRECT else None
+    return Judged(result, picture, digest)
 
 
 def number_of(lesson):
@@ -51,122 +76,216 @@ def number_of(lesson):
         number = int(lesson)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if number in range(stages.LAST + 1) else None
+    return number if number in checkpoints.PROGRAMS else None
+
+
+def lessons_up_to(lesson):
+    return [number for number in checkpoints.PROGRAMS if number <= lesson]
 
 
 def how_to_begin(lesson):
     """The commands that write a file, one a line."""
-    commands = [f"    {COMMAND}                   its beginning"]
-    if lesson:
-        what = "lesson 00 builds" if lesson == 1 else f"lessons 00 to {lesson - 1:02d} build"
-        commands.append(f"    {COMMAND} --catch-up {lesson - 1:02d}     what {what}")
-    return commands
+    return [f"    {COMMAND}                   its beginning"] + catch_up(lesson)
+
+
+def catch_up(lesson):
+    """The command that writes what comes before a lesson; [] before lesson 01."""
+    before = min(lesson - 1, stages.LAST)
+    what = "lesson 00 builds" if before == 0 else f"lessons 00 to {before:02d} build"
+    return [f"    {COMMAND} --catch-up {before:02d}     what {what}"] if before >= 0 else []
+
+
+# ------------------------------------------------------------------------------------------ looking
+
+
+@functools.lru_cache(maxsize=4)
+def digest_of(source):
+    """By what a file is known: its code, whatever its comments and blank lines are; its text where it is no code."""
+    try:
+        text = ast.dump(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        text = source
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+@functools.lru_cache(maxsize=1)
+def compiled(source):
+    linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
+    return compile(source, FILE, "exec", dont_inherit=True)
 
 
 def load(source):
-    """The engine as a module of its own, its lines known to tracebacks."""
-    file = f"<{NAME}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    module = types.ModuleType("my_engine")
-    exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
+    """The engine as a module of its own. (While it is read it can be found by its name, which dataclasses do.)"""
+    module, before = types.ModuleType("my_engine"), sys.modules.get("my_engine")
+    sys.modules["my_engine"] = module
+    try:
+        exec(compiled(source), module.__dict__)
+    finally:
+        if before is None:
+            sys.modules.pop("my_engine", None)
+        else:
+            sys.modules["my_engine"] = before
     return module
 
 
-def judged(lesson, ident, source):
-    """Run the checkpoints up to this lesson, newest first: what the learner has just written is asked for first."""
-    difference = None
-    for number in (lesson, *range(lesson)):
-        program, engine = checkpoints.PROGRAMS[number], load(source)
-        got = bounds.run(lambda program=program, engine=engine: printed(program, engine))
-        if isinstance(got.error, bounds.TimeUp):
-            text = f"the program of lesson {number:02d} still ran after {bounds.SECONDS:g} seconds and was stopped."
-            return ex.Result(
-                ident, ex.ERROR, text, ["Does your engine walk along a part of the graph many times?"]
-            ), None
-        if got.error is not None or got.value.error is not None or got.value.value != wanted(number):
-            difference = number, got
-            break
-    found = bounds.run(lambda: mistake_in(source, lesson), seconds=PROBE_SECONDS).value
-    if found is not None:
-        return ex.Result(ident, ex.ALMOST, found.says, mistake=found.seen.__name__), None
-    if difference is not None:
-        return result_of_difference(ident, lesson, *difference), None
-    text = f"your engine prints what PyTorch prints. From now on {checkpoints.NOW[lesson]}"
-    return ex.Result(ident, ex.CORRECT, text), picture_of(lesson, load(source))
-
-
 @functools.cache
-def wanted(number):
-    """What PyTorch prints for the program of a lesson."""
-    return printed(checkpoints.PROGRAMS[number], importlib.import_module("course_lib")).value
+def wanted(number, torch):
+    """What is right for the program of a lesson."""
+    return printed(checkpoints.PROGRAMS[number], torch).value
 
 
-def mistake_in(source, lesson):
-    """The first Mistake that the engine shows, of this lesson or of those before. Each is asked of a fresh engine."""
-    for each in sorted(MISTAKES, key=lambda each: -each.lesson):
-        with contextlib.suppress(Exception):  # an engine that cannot be asked does not show it
-            if each.lesson <= lesson and each.seen(load(source)):
-                return each
-    return None
+def learn_what_is_right(lesson, torch):
+    """Have all answers before the clock runs; whatever the learner has switched off in this engine, it is on here."""
+    bounds.run(lambda: [wanted(number, torch) for number in lessons_up_to(lesson)], [torch], seconds=60.0)
 
 
 def printed(program, torch):
-    """A Ran whose value is what the program printed; its error, if it raised one."""
-    ran, out = bounds.Ran(), io.StringIO()
-    with contextlib.redirect_stdout(out):
+    """A Ran whose value is what the program printed (not the engine itself); its error, if it raised one."""
+    ran = bounds.Ran()
+    with checkpoints.printing() as lines:
         try:
             program(torch)
         except Exception as error:
             ran.error = error
-    ran.value = out.getvalue()
+    ran.value = "".join(lines)
     return ran
 
 
-def result_of_difference(ident, lesson, number, got):
-    """An error with its line, or the learner's output beside PyTorch's."""
-    if error := got.error or got.value.error:
-        return result_of_error(ident, error, "")
-    where = "" if number == lesson else f" in the program of lesson {number:02d}"
-    details = ["PyTorch prints:", *lines_of(wanted(number)), "your engine prints:", *lines_of(got.value.value)]
-    text = f"your engine does not print what PyTorch prints{where}. {program_said(number)}"
-    return ex.Result(ident, ex.NOT_YET, text, details)
+def look_at(source, lesson, torch, passed, look):
+    """Ask for the mistake that would never end, run all programs, then ask for the other mistakes, newest first."""
+    load(source)
+    ask(source, lesson, look, [each for each in MISTAKES if each.first])
+    if look.mistake:
+        return
+    for number in lessons_up_to(lesson):
+        look.doing = f"the program of lesson {number:02d} still ran"
+        program, engine = checkpoints.PROGRAMS[number], load(source)
+        got = printed(program, engine)
+        if got.error is not None or got.value != wanted(number, torch):
+            look.differs[number] = got
+    look.doing = "a small question to your engine was not answered"
+    ask(source, comes_first(lesson, look, passed), look, MISTAKES)
 
 
-def program_said(number):
-    return "It is this: " + " ".join(checkpoints.PROGRAMS[number].__doc__.split())
+def ask(source, lesson, look, mistakes):
+    """Note the first mistake that the engine shows, of this lesson or one before. Each is asked of a fresh engine."""
+    for each in sorted(mistakes, key=lambda each: -each.lesson):
+        with contextlib.suppress(Exception):  # an engine that cannot be asked does not show it
+            if each.lesson <= lesson and each.seen(load(source)):
+                look.mistake = each
+                return
+
+
+def comes_first(lesson, look, passed):
+    """The lesson to speak about: one before this whose checkpoint was never passed, or else this one."""
+    return min([number for number in look.differs if number not in passed] + [lesson])
+
+
+# --------------------------------------------------------------------------------------- in words
+
+
+def result_of(ident, lesson, look, ran, torch, passed, digest):
+    """From what was seen to a Result."""
+    if ran.error is None and not look.mistake and not look.differs:
+        return ex.Result(ident, ex.CORRECT, f"your engine prints what PyTorch prints. {checkpoints.NOW[lesson]}")
+    if (done := lesson_of(digest, lesson, passed)) is not None:
+        return unchanged(ident, lesson, done)
+    if isinstance(ran.error, bounds.TimeUp):
+        text = f"{look.doing} after {LOOK_SECONDS:g} seconds and was stopped."
+        advice = "Is there a loop that never ends, or a part of the graph that is walked again and again?"
+        return ex.Result(ident, ex.ERROR, text, [*place_of(ran.error), advice])
+    if ran.error is not None:
+        return ex.Result(ident, ex.ERROR, ex.error_text(ran.error), details_of_error(ran.error))
+    if look.mistake:
+        lead, more = lead_and_more(look.mistake.lesson, lesson, passed)
+        return ex.Result(ident, ex.ALMOST, lead + look.mistake.says, more, mistake=look.mistake.name)
+    number = comes_first(lesson, look, passed)
+    number = number if number in look.differs else max(look.differs)
+    return result_of_difference(ident, lesson, number, look.differs[number], torch, passed)
+
+
+def lesson_of(digest, lesson, passed):
+    """The lesson after which the file was just as it is now; None when it is nobody's known file."""
+    before = range(min(lesson, stages.LAST + 1))
+    known = [number for number in before if passed.get(number) == digest]
+    known += [number for number in before if digest == digest_of(stages.stage(number))]
+    return max(known, default=None)
+
+
+def unchanged(ident, lesson, done):
+    """Nothing was written since an earlier lesson."""
+    text = f"{NAME} is as it was after lesson {done:02d}. "
+    if done == lesson - 1:
+        return ex.Result(ident, ex.NOT_ATTEMPTED, text + "Write this lesson's lines into it, and run this cell again.")
+    text += f"Lesson {done + 1:02d} comes next. If you want to go on here, this writes what lies between:"
+    return ex.Result(ident, ex.NOT_ATTEMPTED, text, catch_up(lesson))
+
+
+def lead_and_more(number, lesson, passed):
+    """The words before a sentence about another lesson than this one, and the way to skip that lesson."""
+    if number == lesson:
+        return "", []
+    if number in passed:
+        return f"what lesson {number:02d} asked for worked before, and does not now. ", []
+    return f"something from lesson {number:02d} comes first. ", ["To skip it:", *catch_up(lesson)]
+
+
+def result_of_difference(ident, lesson, number, got, torch, passed):
+    """What the program could not use, an error with its line, or the learner's output beside PyTorch's."""
+    lead, more = lead_and_more(number, lesson, passed)
+    if got.error is not None:
+        place = place_of(got.error)
+        if not place:  # it was raised by the program's own line, about something that is not there
+            text = f"{lead}the program of lesson {number:02d} stops: {ex.error_text(got.error)}."
+            return ex.Result(ident, ex.NOT_YET, text, [*line_of(got.error, checkpoints.__file__), *more])
+        return ex.Result(ident, ex.ERROR, lead + ex.error_text(got.error), details_of_error(got.error) + more)
+    details = ["PyTorch prints:", *lines_of(wanted(number, torch)), "your engine prints:", *lines_of(got.value)]
+    text = f"{lead}the program of lesson {number:02d} does not print what PyTorch prints. It shows this: "
+    text += " ".join(checkpoints.PROGRAMS[number].__doc__.split())
+    return ex.Result(ident, ex.NOT_YET, text, details + more)
 
 
 def lines_of(text, most=8):
-    lines = text.splitlines()
+    lines = text.splitlines() or ["(nothing)"]
     return ["  " + line[: ex.WIDTH] for line in lines[:most]] + ["  …"] * (len(lines) > most)
 
 
-def result_of_error(ident, error, output):
-    """From what the learner's file raised to a Result with the line of the file."""
-    if isinstance(error, bounds.TimeUp):
-        text = f"{NAME} was still being read after {bounds.SECONDS:g} seconds: a loop at its top level never ends."
-        return ex.Result(ident, ex.ERROR, text)
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    step = error.__traceback__
-    while step is not None:
-        if step.tb_frame.f_code.co_filename == f"<{NAME}>":
-            line = step.tb_lineno
-        step = step.tb_next
-    place = [f"line {line} of {NAME}:  {linecache.getline(f'<{NAME}>', line).strip()[: ex.WIDTH]}"] if line else []
-    result = ex.Result(ident, ex.ERROR, ex.error_text(error), place)
-    result.printed = output
-    return result
+def details_of_error(error):
+    """The line of the learner's file, and what usually helps."""
+    with contextlib.suppress(Exception):
+        for kind, fragment, sentence in ex.HELP:
+            if isinstance(error, kind) and fragment in str(error) and kind is not RuntimeError:
+                return [*place_of(error), sentence]
+    return place_of(error)
 
 
-def picture_of(lesson, engine):
-    """The learner's own graph, drawn; None when the instruments cannot read it."""
+def place_of(error):
+    """[] or one line: where in the learner's file the error was raised."""
+    line = error.lineno if isinstance(error, SyntaxError) and error.filename == FILE else None
+    for step in ex.steps(error):
+        line = step.tb_lineno if step.tb_frame.f_code.co_filename == FILE else line
+    return [f"line {line} of {NAME}:  {linecache.getline(FILE, line).strip()[: ex.WIDTH]}"] if line else []
+
+
+def line_of(error, file):
+    """[] or one line: the last line of a file of ours that the error came through."""
+    found = [step.tb_lineno for step in ex.steps(error) if step.tb_frame.f_code.co_filename == file]
+    return [f"in this line:  {linecache.getline(file, found[-1]).strip()[: ex.WIDTH]}"] if found else []
+
+
+def picture_of(lesson, source, result):
+    """The learner's own graph, drawn; or None, and a sentence among the result's details."""
     from course_lib.teach.pictures.draw import draw
 
     def drawn():
-        result, names = checkpoints.picture(engine, lesson)
-        drawable(engine)
-        picture = draw(result, names=names)
-        str(picture)
+        engine = drawable(load(source))
+        root, names = checkpoints.picture(engine, lesson)
+        show_slots(engine, root)
+        picture = draw(root, names=names)
+        str(picture), picture.svg  # noqa: B018  both are made here, within bounds
         return picture
 
-    return bounds.run(drawn).value
+    ran = bounds.run(drawn, seconds=DRAW_SECONDS)
+    if ran.error is not None:
+        result.details.append(f"A picture of your graph could not be drawn ({ex.error_text(ran.error)}).")
+    return ran.value

@@ -23,16 +23,21 @@ class Mistake:
     says: str
     seen: Callable[[Any], bool]
     edits: tuple[tuple[str, str], ...]  # pairs (old, new): each text stands once in the stage of that lesson
+    first: bool = False  # to be asked before the programs run, since with it they would not end
+
+    @property
+    def name(self):
+        return self.seen.__name__
 
 
 MISTAKES = []
 
 
-def mistake(lesson, says, *edits):
+def mistake(lesson, says, *edits, first=False):
     """Record the function below as the sign of a mistake."""
 
     def record(seen):
-        MISTAKES.append(Mistake(lesson, " ".join(says.split()), seen, edits))
+        MISTAKES.append(Mistake(lesson, " ".join(says.split()), seen, edits, first))
         return seen
 
     return record

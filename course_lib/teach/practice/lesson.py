@@ -99,12 +99,15 @@ class Lesson:
         if number is None:
             print(f'L.build: no checkpoint is called {ex.short(lesson)}. Write the number of a lesson: L.build("05").')
             return
-        result, picture = judge(number)
-        self.results[result.id] = result
+        passed = {n: self.kept.entry(f"{n:02d}.b").get("file") for n in range(number)}
+        judged = judge(number, torch=self.torch, passed={n: file for n, file in passed.items() if file})
+        result = self.results[judged.result.id] = judged.result
         self.remember(result)
+        if result.outcome == ex.CORRECT:
+            self.kept.change(result.id, lambda entry: entry.update(file=judged.digest))
         print(result.render())
-        if picture is not None:
-            show_picture(picture)
+        if judged.picture is not None:
+            show_picture(judged.picture)
 
     @in_words
     def hint(self, id=NOTHING):

@@ -122,7 +122,7 @@ def lesson_05(torch):
 
 
 def lesson_06(torch):
-    """A node keeps what its formulas read. After a pass that is gone, unless the graph is retained."""
+    """A node saves what its formulas read. After a pass that is gone, unless the graph is retained."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     for name, y in (("x + 1", (x + 1).sum()), ("x * x", (x * x).sum()), ("exp", x.exp().sum())):
         try:
@@ -149,9 +149,9 @@ def lesson_07(torch):
         except RuntimeError as error:
             return str(error)[str(error).index("is at version") :].split(" instead")[0]
 
-    print(outcome(lambda: (x * 2).add_(1)))  # the product kept the 2
-    print(outcome(lambda: (x + 1).mul_(3)))  # an addition keeps nothing
-    print(outcome(lambda: x.relu().add_(1)))  # relu kept its result
+    print(outcome(lambda: (x * 2).add_(1)))  # the product saved the 2
+    print(outcome(lambda: (x + 1).mul_(3)))  # an addition saves nothing
+    print(outcome(lambda: x.relu().add_(1)))  # relu saved its result
     h = x * 1
     h.add_(1)  # before it is saved: harmless
     y = h * h

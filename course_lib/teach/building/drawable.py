@@ -22,7 +22,7 @@ class Storage:
 
 
 class Slot:
-    """What a node keeps under one name: to be looked at without the check, or with it."""
+    """What a node saves under one name: to be looked at without the check, or with it."""
 
     unpack_hook = None
 
@@ -77,11 +77,17 @@ def count_nodes(node):
 
 
 def show_slots(engine, root):
-    """Name the slots of the nodes behind a tensor, where the engine wraps what it saves (from lesson 06 on)."""
-    nodes, names = [root.grad_fn], set()
+    """Name the slots of the nodes behind a tensor, where the engine wraps what it saves (from lesson 06 on).
+
+    A picture has one box for a leaf. Before lesson 05 a leaf gets an accumulator for each use; they are drawn as one.
+    """
+    nodes, names, ends = [root.grad_fn], set(), {}
     for node in nodes:  # the list grows while we walk along it
         if getattr(engine, "SavedVariable", None):
             names.update(slot_names(node))
+        one = [(ends.setdefault(id(getattr(to, "variable", to)), to), place) for to, place in node.next_functions]
+        if [to for to, _ in one] != [to for to, _ in node.next_functions]:
+            node.next_functions = tuple(one)
         nodes += [to for to, _ in node.next_functions if to is not None and to not in nodes]
     for name in names:
         setattr(engine.Node, "_raw_saved_" + name, property(lambda self, name=name: slot_of(self, name)))

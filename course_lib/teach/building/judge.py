@@ -19,7 +19,7 @@ from pathlib import Path
 
 from course_lib.teach.building import checkpoints, stages
 from course_lib.teach.building.drawable import drawable, show_slots
-from course_lib.teach.building.mistakes import MISTAKES
+from course_lib.teach.building.mistakes import known
 from course_lib.teach.practice import bounds
 from course_lib.teach.practice import exercise as ex
 
@@ -154,7 +154,7 @@ def printed(program, torch):
 def look_at(source, lesson, torch, passed, look):
     """Ask for the mistake that would never end, run all programs, then ask for the other mistakes, newest first."""
     load(source)
-    ask(source, lesson, look, [each for each in MISTAKES if each.first])
+    ask(source, lesson, look, [each for each in known() if each.first])
     if look.mistake:
         return
     for number in lessons_up_to(lesson):
@@ -164,12 +164,13 @@ def look_at(source, lesson, torch, passed, look):
         if got.error is not None or got.value != wanted(number, torch):
             look.differs[number] = got
     look.doing = "a small question to your engine was not answered"
-    ask(source, comes_first(lesson, look, passed), look, MISTAKES)
+    first = comes_first(lesson, look, passed)
+    ask(source, lesson, look, [each for each in known() if each.lesson == first] + list(known()))
 
 
 def ask(source, lesson, look, mistakes):
     """Note the first mistake that the engine shows, of this lesson or one before. Each is asked of a fresh engine."""
-    for each in sorted(mistakes, key=lambda each: -each.lesson):
+    for each in mistakes:
         with contextlib.suppress(Exception):  # an engine that cannot be asked does not show it
             if each.lesson <= lesson and each.seen(load(source)):
                 look.mistake = each
@@ -226,8 +227,8 @@ def lead_and_more(number, lesson, passed):
     if number == lesson:
         return "", []
     if number in passed:
-        return f"what lesson {number:02d} asked for worked before, and does not now. ", []
-    return f"something from lesson {number:02d} comes first. ", ["To skip it:", *catch_up(lesson)]
+        return f"what lesson {number:02d} asked for worked before, and does not now: ", []
+    return f"something from lesson {number:02d} comes first: ", ["To skip it:", *catch_up(lesson)]
 
 
 def result_of_difference(ident, lesson, number, got, torch, passed):

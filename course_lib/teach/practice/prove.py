@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from course_lib.teach import exercises as records
+from course_lib.teach.building import proving
 from course_lib.teach.practice import bounds, guard
 from course_lib.teach.practice import exercise as ex
 from course_lib.teach.practice.lesson import Lesson, lesson_numbers
@@ -400,6 +401,7 @@ def counts(numbers, sources=None):
     """The numbers that `--json` prints."""
     lessons = [exercises_of(number) for number in numbers]
     all_exercises = [exercise for lesson in lessons for exercise in lesson]
+    built = [number for number in numbers if number in proving.LESSONS and sources is None]
     puzzles = sorted({puzzle for exercise in all_exercises for puzzle in exercise.puzzles})
     found = sorted((sources or SOURCES).glob("[0-9][0-9]_*.py"))
     notebooks = [path for path in found if int(path.name[:2]) in numbers or path.name < "90"]  # not the appendices
@@ -417,6 +419,9 @@ def counts(numbers, sources=None):
         "wrong_answers": sum(len(exercise.mistakes) for exercise in all_exercises),
         "right_answers": sum(1 + len(exercise.alternatives) for exercise in all_exercises),
         "hints": sum(len(exercise.hints) for exercise in all_exercises),
+        "checkpoints": len(built),
+        "wrong_engines": sum(len(proving.wrong_engines(number)) for number in built),
+        "right_engines": sum(1 + len(proving.others(number)) for number in built),
         "puzzles_answered": len(puzzles),
         "puzzles": puzzles,
         "kinds": dict(sorted(Counter(exercise.kind for exercise in all_exercises).items())),
@@ -441,6 +446,8 @@ def prove_all(numbers, modules, say, sources=None):
             line = f"{exercise.id:9} {exercise.kind:17} {len(exercise.mistakes):5} {right:5}  {row:7} "
             say(line + "  ".join(f"{cell:10}" for cell in cells))
         report.add(f"lesson {number:02d}", lesson_complaints(number, exercises))
+        if number in proving.LESSONS and sources is None:
+            prove_checkpoint(number, modules, report, say)
         path = notebook_of(number, sources)
         if path is None:
             report.add(f"lesson {number:02d}", ["notebooks/src has no source for it. Write it."])
@@ -458,6 +465,16 @@ def prove_all(numbers, modules, say, sources=None):
         line = f"{f'notebook {number:02d}, all solved':39} {row:7} "
         say(line + "  ".join(f"{cell:10}" for cell in cells))
     return report
+
+
+def prove_checkpoint(number, modules, report, say):
+    """The learner's own engine after a lesson: one more line of the table."""
+    where = f"{number:02d}.b"
+    row = report.add(where, proving.record_complaints(number))
+    cells = [report.add(f"{where} on {each.__name__}", proving.engine_complaints(number, each)) for each in modules]
+    wrong, right = len(proving.wrong_engines(number)), 1 + len(proving.others(number))
+    line = f"{where:9} {'build an engine':17} {wrong:5} {right:5}  {row:7} "
+    say(line + "  ".join(f"{cell:10}" for cell in cells))
 
 
 def main(arguments=None):
@@ -496,7 +513,8 @@ def main(arguments=None):
     seconds = time.monotonic() - begun
     say(
         f"{total['exercises']} exercises, {total['wrong_answers']} wrong and {total['right_answers']} right "
-        f"answers, on {' and '.join(total['engines']) or 'no engine'}: "
+        f"answers, {total['wrong_engines']} wrong and {total['right_engines']} right engines of learners, "
+        f"on {' and '.join(total['engines']) or 'no engine'}: "
         f"{len(report.failures) or 'no'} failure{'s' * (len(report.failures) != 1)} ({seconds:.1f} s)."
     )
     if options.json:

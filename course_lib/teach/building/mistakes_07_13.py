@@ -1,0 +1,360 @@
+"""What often goes wrong in lessons 07 to 13: versions, views, ways out, SGD, Functions, hooks, second derivatives."""
+
+import numpy as np
+
+from course_lib.teach.building.mistakes import leaf, mistake, outlives, raises
+
+# --- 07: versions ------------------------------------------------------------------------------------------
+
+
+def overwritten(torch):
+    """backward after `h * h` has saved h and h was overwritten."""
+    h = leaf(torch, [1.0, 2.0]) * 1.0
+    y = (h * h).sum()
+    h.mul_(10.0)
+    y.backward()
+
+
+@mistake(7, "A saved tensor was overwritten, and backward noticed nothing. Note the version when you save, in "
+         "`SavedVariable.__init__`; compare it when you read, in `unpack`.",
+         ("        if tensor._version != self.version:\n", "        if False:\n"))  # fmt: skip
+def not_compared(torch):
+    return not noted_when_read(torch) and not raises("modified by an inplace operation", lambda: overwritten(torch))
+
+
+@mistake(7, "`x.mul_(2)` on a leaf that requires a gradient was allowed while recording is on. It has to be "
+         "refused: the graph would lose the value that it begins with.",
+         ("        if recording and self.requires_grad and self.is_leaf:\n", "        if False:\n"))  # fmt: skip
+def leaf_overwritten(torch):
+    x = leaf(torch)
+    return not raises("leaf", lambda: x.mul_(2.0))
+
+
+@mistake(7, "An in-place operation has changed the values, but not the history: the gradient of `(x * 1).mul_(3)` "
+         "should be 3.",
+         ("            self.grad_fn, self.requires_grad = after.grad_fn, True\n", "            pass\n"))  # fmt: skip
+def history_lost(torch):
+    x = leaf(torch)
+    h = x * 1.0
+    h.mul_(3.0)
+    h.backward()
+    return x.grad is not None and x.grad.item() == 1
+
+
+@mistake(7, "Writing the old value back made the error go away. Count writes; do not compare values: 1 was added "
+         "and then subtracted, and that is two writes.",
+         ("        self.array[...] = after.array\n        self.version.count += 1\n",
+          "        self.version.count += 1 if (after.array > self.array).any() else -1\n"
+          "        self.array[...] = after.array\n"))  # fmt: skip
+def values_compared(torch):
+    h = leaf(torch, [1.0, 2.0]) * 1.0
+    before = h._version
+    h.add_(1.0).sub_(1.0)
+    return h._version == before
+
+
+@mistake(7, "A detached tensor was written to, and its original does not know: `detach` shares the memory, so it "
+         "has to share the counter.",
+         ("return Tensor(self.array, version=self.version)", "return Tensor(self.array)"))  # fmt: skip
+def detach_counts_alone(torch):
+    x = torch.tensor([1.0, 2.0])
+    x.detach().mul_(2.0)
+    return x._version == 0
+
+
+@mistake(7, "A slot notes the version when it is first read, and not when the tensor is saved. What was written "
+         "between the two goes unnoticed. Note it in `SavedVariable.__init__`.",
+         ("        self.version = tensor._version\n", "        self.version = None\n"),
+         ("        if tensor._version != self.version:\n",
+          "        self.version = tensor._version if self.version is None else self.version\n"
+          "        if tensor._version != self.version:\n"))  # fmt: skip
+def noted_when_read(torch):
+    h = leaf(torch, [1.0, 2.0]) * 1.0
+    y = (h * h).sum()
+    h.mul_(10.0)
+    try:
+        y.backward(retain_graph=True)
+    except RuntimeError:
+        return False
+    h.mul_(10.0)
+    return raises("modified by an inplace operation", lambda: y.backward())
+
+
+# --- 08: views ---------------------------------------------------------------------------------------------
+
+
+@mistake(8, "A view has a counter of its own. It lies in the memory of its base, so the two have to share one.",
+         ("            result.version = operands[0].version\n", ""))  # fmt: skip
+def views_count_alone(torch):
+    t = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    turned = t.T
+    t.mul_(10.0)
+    return turned._version == 0
+
+
+@mistake(8, "A clone shares the counter of its original, though it has a memory of its own. Ask `np.may_share_memory`.",
+         ("if np.may_share_memory(result.array, operands[0].array):",
+          'if name in ("Permute", "View", "Clone"):'))  # fmt: skip
+def clone_counts_too(torch):
+    t = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    copy = t.clone()
+    t.mul_(10.0)
+    return copy._version != 0
+
+
+@mistake(8, "A recorded write to memory that has views was done, and the views' histories are now wrong without a "
+         "word. Refuse it with a sentence (or follow the stretch of this lesson).",
+         ("        if after.grad_fn and self.version.has_views:\n", "        if False:\n"))  # fmt: skip
+def silent_views(torch):
+    x, w = leaf(torch, [[1.0, 2.0]]), leaf(torch, 10.0)
+    y = x * 2.0
+    turned = y.T
+    try:
+        y.mul_(w)
+        turned.sum().backward()
+    except (RuntimeError, NotImplementedError):
+        return False
+    return x.grad is None or x.grad.tolist() != [[20.0, 20.0]]
+
+
+# --- 09: ways out ------------------------------------------------------------------------------------------
+
+
+@mistake(9, "A write through `.data` was counted. `.data` shares the memory, but not the counter: that is what "
+         "makes it dangerous.",
+         ("property(lambda self: Tensor(self.array))", "property(lambda self: self.detach())"))  # fmt: skip
+def data_is_counted(torch):
+    x = leaf(torch)
+    x.data.mul_(3.0)
+    return x._version != 0
+
+
+@mistake(9, "A write through `.data` did not reach the tensor: it lies in another memory. `.data` looks at the same "
+         "numbers.",
+         ("property(lambda self: Tensor(self.array))", "property(lambda self: Tensor(self.array.copy()))"))  # fmt: skip
+def data_is_a_copy(torch):
+    x = leaf(torch)
+    x.data.mul_(3.0)
+    return x.item() == 2
+
+
+@mistake(9, "`.data` requires a gradient. It stands outside of the graph, as `detach()` does.",
+         ("property(lambda self: Tensor(self.array))", "property(lambda self: Tensor(self.array, True))"))  # fmt: skip
+def data_requires_grad(torch):
+    return leaf(torch).data.requires_grad
+
+
+# --- 10: an optimizer --------------------------------------------------------------------------------------
+
+
+def stepped(torch):
+    """A parameter 2 with the gradient 4, after a step with rate 0.5 that should bring it to 0."""
+    p, other = leaf(torch), leaf(torch)
+    (p * p).backward()
+    torch.optim.SGD([p, other], lr=0.5).step()
+    return p
+
+
+@mistake(10, "`step` adds the gradient. The loss falls in the other direction: subtract it.",
+         ("p.sub_(p.grad * self.lr)", "p.add_(p.grad * self.lr)"))  # fmt: skip
+def uphill(torch):
+    return stepped(torch).item() == 4
+
+
+@mistake(10, "After `step` the parameter has its old value. A new tensor was made, and the old one, which everybody "
+         "else holds, was left as it was. Write into it, in place.",
+         ("p.sub_(p.grad * self.lr)", "p = p - p.grad * self.lr"))  # fmt: skip
+def rebound(torch):
+    return stepped(torch).item() == 2
+
+
+@mistake(10, "`step` forgets the learning rate.", ("p.sub_(p.grad * self.lr)", "p.sub_(p.grad)"))
+def no_rate(torch):
+    return stepped(torch).item() == -2
+
+
+@mistake(10, "After `zero_grad` there is still a gradient. Set `.grad` of each parameter to None.",
+         ("            p.grad = None\n", "            pass\n"))  # fmt: skip
+def not_cleared(torch):
+    p = leaf(torch)
+    (p * p).backward()
+    torch.optim.SGD([p], lr=0.5).zero_grad()
+    return p.grad is not None
+
+
+@mistake(10, "`step` writes into the array behind the engine's back: no version was counted, so a graph that has saved "
+         "the old weights would give wrong gradients in silence. Use `sub_`, with recording off.",
+         ("p.sub_(p.grad * self.lr)", "p.array -= p.grad.array * self.lr"))  # fmt: skip
+def step_is_not_counted(torch):
+    p = stepped(torch)
+    return p.item() == 0 and p._version == 0
+
+
+@mistake(10, "`step` stops at a parameter whose `.grad` is None. It took no part in this loss: skip it.",
+         ("                if p.grad is not None:\n    ", ""))  # fmt: skip
+def none_is_not_skipped(torch):
+    p, other = leaf(torch), leaf(torch)
+    (p * p).backward()
+    torch.optim.SGD([p], lr=0.5).step()
+    try:
+        torch.optim.SGD([other], lr=0.5).step()
+    except (AttributeError, TypeError):
+        return True
+    return False
+
+
+# --- 11: operations of your own ----------------------------------------------------------------------------
+
+
+def cube(torch):
+    """A Function that saves its input, and one that saves its result."""
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * x * x * 3.0
+
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            result = x.exp()
+            ctx.save_for_backward(result)
+            return result
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0]
+
+    return Cube, Exp
+
+
+@mistake(11, "What `forward` computes was recorded: the result's node is not the Function's own. Run `forward` with "
+         "recording off.",
+         ("        with no_grad():\n            result = cls.forward(ctx, *args)\n",
+          "        result = cls.forward(ctx, *args)\n"),
+         ("            result.grad_fn, result.requires_grad = ctx, True\n",
+          "            result.grad_fn, result.requires_grad = result.grad_fn or ctx, True\n"))  # fmt: skip
+def forward_recorded(torch):
+    y = cube(torch)[0].apply(leaf(torch))
+    return y.grad_fn is not None and y.grad_fn.name() != "CubeBackward"
+
+
+@mistake(11, "A tensor that `save_for_backward` was given was overwritten, and backward noticed nothing. Put it into a "
+         "`SavedVariable`, as operations do.",
+         ("SavedVariable(each, ctx) for i", "Bare(each) for i"),
+         ("class Function:\n", "class Bare:\n    def __init__(self, tensor):\n        self.tensor = tensor\n\n"
+          "    def unpack(self, node):\n        return self.tensor\n\n\nclass Function:\n"))  # fmt: skip
+def saved_unchecked(torch):
+    h = leaf(torch, [2.0]) * 1.0
+    y = cube(torch)[0].apply(h).sum()
+    h.mul_(3.0)
+    return not raises("modified by an inplace operation", lambda: y.backward())
+
+
+@mistake(11, "A Function that saves its result makes a ring: the result holds its node, and the node holds the result. "
+         "Save only when `forward` is over and the result has its node, so that it is known as a result.",
+         ("        self.to_save = tensors  # saved when forward is over: only then is an output known as one\n",
+          "        self.saved = {i: SavedVariable(each, self) for i, each in enumerate(tensors)}\n"),
+         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
+          'enumerate(ctx.__dict__.pop("to_save", ()))}\n', ""))  # fmt: skip
+def ring_of_function(torch):
+    return outlives(lambda: cube(torch)[1].apply(leaf(torch)))
+
+
+# --- 12: hooks ---------------------------------------------------------------------------------------------
+
+
+def seen_by_hooks(torch):
+    """What two hooks of h = 3x see when h sends 1 and 4 back, and what arrives at x."""
+    x, seen = leaf(torch), []
+    h = x * 3.0
+    h.register_hook(lambda grad: seen.append(grad.item()))
+    h.register_hook(lambda grad: grad * 10.0)
+    h.register_hook(lambda grad: seen.append(grad.item()))
+    (h + h * 4.0).backward()
+    return seen, x.grad.item()
+
+
+@mistake(12, "A hook was called with a part of the gradient. Call it when the node's sum is complete: just before "
+         "the node runs.",
+         ("            for hook in node.hooks:\n                grad = hook(grad) or grad\n", ""),
+         ("                if to:\n                    buffers[to] =",
+          "                if to:\n                    for hook in to.hooks:\n"
+          "                        sent = hook(sent) or sent\n                    buffers[to] ="))  # fmt: skip
+def parts(torch):
+    return len(seen_by_hooks(torch)[0]) > 2
+
+
+@mistake(12, "What a hook returns was ignored. It takes the gradient's place, for the hooks after it and for the node.",
+         ("                grad = hook(grad) or grad\n", "                hook(grad)\n"))  # fmt: skip
+def ignored(torch):
+    return seen_by_hooks(torch) == ([5.0, 5.0], 15.0)
+
+
+@mistake(12, "The hook of a leaf was never called. A leaf has no node of its own; its hooks belong to its accumulator.",
+         ("        self.hooks = variable.hooks", "        self.hooks = []"))  # fmt: skip
+def leaf_hooks(torch):
+    x, seen = leaf(torch), []
+    x.register_hook(seen.append)
+    (x * 3.0).backward()
+    return not seen
+
+
+# --- 13: gradients of gradients ----------------------------------------------------------------------------
+
+
+@mistake(13, "With `create_graph=True` the gradient has no history. Let the pass record what it computes: run it under "
+         "`set_grad_enabled(create_graph)`.",
+         ("    with set_grad_enabled(create_graph):\n", "    with no_grad():\n"))  # fmt: skip
+def no_history(torch):
+    x = leaf(torch)
+    (slope,) = torch.autograd.grad(x * x, x, create_graph=True)
+    return slope.grad_fn is None
+
+
+@mistake(13, "`autograd.grad` has stored a gradient in `.grad`. It hands gradients back, and stores none.",
+         ("            if captured and isinstance(node, AccumulateGrad):  # grad() stores nothing\n"
+          "                continue\n", ""))  # fmt: skip
+def stored(torch):
+    x = leaf(torch)
+    torch.autograd.grad(x * x, x)
+    return x.grad is not None
+
+
+@mistake(13, "An input that the output does not depend on got an answer. There is no gradient for it: raise an error.",
+         ("    if None in captured.values():\n", "    if False:\n"))  # fmt: skip
+def unused(torch):
+    x, other = leaf(torch), leaf(torch)
+    return not raises("not have been used", lambda: torch.autograd.grad(x * x, other))
+
+
+@mistake(13, "The second derivative of `exp` is wrong: a saved result has lost its history. Give it back when the "
+         "slot is read.",
+         ("return Tensor(tensor.array, False, node, tensor.version) if self.is_output else tensor",
+          "return tensor"))  # fmt: skip
+def result_without_history(torch):
+    x = leaf(torch, 0.0)
+    (slope,) = torch.autograd.grad(x.exp(), x, create_graph=True)
+    try:
+        (second,) = torch.autograd.grad(slope, x)
+    except RuntimeError:
+        return True
+    return not np.isclose(second.item(), 1.0)
+
+
+@mistake(13, "The second pass was added in place to a gradient that has a history: what was computed from it now "
+         "stands on numbers that have changed. While recording is on, put a new tensor, the sum, into `.grad`.",
+         ("        elif recording:\n            leaf.grad = leaf.grad + grad  # a new tensor, with a history\n", "")
+         )  # fmt: skip
+def history_overwritten(torch):
+    x = leaf(torch)
+    (x * x * x).backward(create_graph=True)
+    first = x.grad
+    (x * x * x).backward(create_graph=True)
+    return x.grad is first and first.grad_fn is not None

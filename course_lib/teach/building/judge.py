@@ -98,7 +98,7 @@ def catch_up(lesson):
 # ------------------------------------------------------------------------------------------ looking
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=32)
 def digest_of(source):
     """By what a file is known: its code, whatever its comments and blank lines are; its text where it is no code."""
     try:
@@ -154,6 +154,7 @@ def printed(program, torch):
 def look_at(source, lesson, torch, passed, look):
     """Ask for the mistake that would never end, run all programs, then ask for the other mistakes, newest first."""
     load(source)
+    look.doing = "a small program still ran"
     ask(source, lesson, look, [each for each in known() if each.first])
     if look.mistake:
         return
@@ -163,7 +164,7 @@ def look_at(source, lesson, torch, passed, look):
         got = printed(program, engine)
         if got.error is not None or got.value != wanted(number, torch):
             look.differs[number] = got
-    look.doing = "a small question to your engine was not answered"
+    look.doing = "a small program still ran"
     first = comes_first(lesson, look, passed)
     ask(source, lesson, look, [each for each in known() if each.lesson == first] + list(known()))
 

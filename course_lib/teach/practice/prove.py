@@ -471,7 +471,10 @@ def prove_checkpoint(number, modules, report, say):
     """The learner's own engine after a lesson: one more line of the table."""
     where = f"{number:02d}.b"
     row = report.add(where, proving.record_complaints(number))
-    cells = [report.add(f"{where} on {each.__name__}", proving.engine_complaints(number, each)) for each in modules]
+    cells = []
+    for place, module in enumerate(modules):
+        said = proving.engine_complaints(number, module, modules[0] if place else None)
+        cells.append(report.add(f"{where} on {module.__name__}", said))
     wrong, right = len(proving.wrong_engines(number)), 1 + len(proving.others(number))
     line = f"{where:9} {'build an engine':17} {wrong:5} {right:5}  {row:7} "
     say(line + "  ".join(f"{cell:10}" for cell in cells))

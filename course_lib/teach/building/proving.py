@@ -46,8 +46,8 @@ def engine_complaints(number, torch, like=None):
     like: an engine on which this was proved; then it is enough that both say the same of what is right.
     """
     if like is not None:
-        same = wanted(number, torch) == wanted(number, like)
-        return [] if same else [f"its program prints something else than on {like.__name__}: {wanted(number, torch)!r}."]
+        one, other = wanted(number, torch), wanted(number, like)
+        return [] if one == other else [f"its program prints {one!r}, and {other!r} on {like.__name__}."]
     said = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / NAME

@@ -514,10 +514,11 @@ def main(arguments=None):
     for line in total["failures"]:
         say(f"✗ {line}")
     seconds = time.monotonic() - begun
+    built = total["wrong_engines"], total["right_engines"]
+    engines_proved = "{} wrong and {} right engines of learners, ".format(*built) if any(built) else ""
     say(
         f"{total['exercises']} exercises, {total['wrong_answers']} wrong and {total['right_answers']} right "
-        f"answers, {total['wrong_engines']} wrong and {total['right_engines']} right engines of learners, "
-        f"on {' and '.join(total['engines']) or 'no engine'}: "
+        f"answers, {engines_proved}on {' and '.join(total['engines']) or 'no engine'}: "
         f"{len(report.failures) or 'no'} failure{'s' * (len(report.failures) != 1)} ({seconds:.1f} s)."
     )
     if options.json:

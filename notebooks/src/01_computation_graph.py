@@ -13,24 +13,20 @@
 # %% [markdown]
 # # 01 · A computation is a graph: what points to what, and for how long?
 #
-# **Lesson 00 showed that a result remembers how it was made. But which arrows are in memory, and which
-# only in your head? What happens to the graph when you use a name again? And who throws it away?** You can
-# claim afterwards:
+# **Your training works. You would like to print the average loss at the end, so you add one line, `total = total + loss`. From now on each step takes a little longer than the one before, and a little more memory. After a night the machine is full. You remove the line, and everything is well again. What can a sum of numbers possibly keep?**
 #
-# - **C01.1** Arrows lead from a result back to every leaf that requires grad and went into it through recorded operations; from a leaf they lead nowhere.
-# - **C01.2** An operation none of whose operands requires grad leaves no node; where a recorded operation could have a slope for its result, an arrow leads to nothing.
-# - **C01.3** The digit in a node's name tells forms of one operation apart: `x ** 2` leaves PowBackward0, `x ** x` PowBackward1, `2 ** x` PowBackward2.
-# - **C01.4** One call leaves a node for each recorded operation that runs in it: `x.float()` of a float32 tensor none, `x.std()` one, `cross_entropy` two.
-# - **C01.5** A result that is used twice is one node with two arrows into it; a result that is computed twice is two nodes.
-# - **C01.6** An operation with several results leaves one node, and the second half of an arrow says which result is meant.
-# - **C01.7** Names are not in the graph: giving a name to another tensor, or deleting it, changes no arrow.
-# - **C01.8** An arrow leads to nothing, to a leaf, or to an operation that ran earlier, so no graph has a cycle.
-# - **C01.9** A result keeps the nodes behind it and their leaves alive, but not a tensor in between, unless a node kept it or the result is a view of it.
-# - **C01.10** When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage collector.
-# - **C01.11** A number taken out with `item()` is outside the graph: no arrow leads back through it.
+# In lesson 00 you saw that a result remembers how it was made. This lesson is about what that means for the memory of your program: which arrows really exist, what they hold on to, and when all of it goes away.
 #
-# **Minutes** 60 · **Needs** lesson 00 · **Opens** the code that runs when you call `exp` · **Out of scope** what
-# nodes keep for later (lesson 06), the order of the backward pass (04)
+# After this lesson you can
+#
+# - draw the graph that a program leaves behind, without running it;
+# - say which tensors stay alive when a function returns, and why;
+# - explain what happens to the graph when a name is used again;
+# - find the line that keeps a whole training in memory.
+#
+# **Minutes** 80 · **Needs** lesson 00 · **Out of scope** what nodes save for later (lesson 06), the order of the backward pass (lesson 04)
+#
+# [← 00 Start here](00_start_here.ipynb) · [all lessons](home.ipynb) · [02 Leaves →](02_leaves.ipynb)
 
 # %%
 import course_lib as torch
@@ -44,7 +40,29 @@ import gc
 import weakref
 
 # %% [markdown]
-# ## Question
+# Here is the loop of the story, with four batches. `behind` counts the nodes that you can reach from a result by following arrows, as you did by hand in lesson 00.
+
+
+# %%
+def behind(result):
+    found = [result.grad_fn]
+    for node in found:  # the list grows while we walk along it
+        found += [to for to, _ in node.next_functions if to is not None and to not in found]
+    return len(found)
+
+
+w, total = torch.tensor(1.0, requires_grad=True), 0.0
+for batch in (1.0, 2.0, 3.0, 4.0):
+    loss = (w * batch) ** 2
+    total = total + loss
+    print("total", total.item(), "- nodes behind it:", behind(total))
+
+# %% [markdown]
+# Each batch adds three nodes, and none of them ever goes away. To see why, we first need to know exactly what is in memory.
+#
+# ## How much of your drawing is in memory?
+#
+# Here are five lines. On paper you would draw two values, four operations and one result, with arrows between them.
 #
 # ```python
 # w = torch.tensor(2.0, requires_grad=True)
@@ -54,25 +72,15 @@ import weakref
 # y = p * p + q
 # ```
 #
-# On paper you would draw two values, four operations, one result. How much of that
-# drawing is in memory?
+# **Predict**, first: how many backward nodes are behind `y`? Count one for each operation that was recorded, and one for each leaf that requires grad.
 #
-# ## Predict
-#
-# First: how many backward nodes are behind `y`? Count one for each recorded operation, and
-# one for each leaf that requires grad.
-#
-# Second: you hold one of the tensors `w`, `x`, `p`, `q`, `y` and follow arrows, starting at its `grad_fn`.
-# From which of the five do you get to the accumulator of `w`? Answer with a list of names.
+# **Predict**, second: you hold one of the tensors `w`, `x`, `p`, `q`, `y` and follow arrows, beginning at its `grad_fn`. From which of the five do you get to the accumulator of `w`? Answer with a list of names.
 
 # %%
 L.predict("01.p1", None)
 
 # %%
 L.predict("01.p2", None)
-
-# %% [markdown]
-# ## Run
 
 # %%
 w = torch.tensor(2.0, requires_grad=True)
@@ -82,27 +90,20 @@ q = x + 1
 y = p * p + q
 print(y, q)
 
-# %% [markdown]
-# ## See
-#
-# `detail=0` leaves out contents and the row of what nodes keep. What remains is the graph.
-
 # %%
-draw(y, detail=0)
+draw(y, detail=0)  # detail=0 leaves out contents, and what nodes save
 
 # %% [markdown]
 # **Notice:**
 #
-# - The blue arrows are the drawing on paper, put in for you: nothing in memory corresponds to them. The black
-#   ones exist, and run the other way. So do the dotted (a result's `grad_fn`) and the green (`variable`).
-# - `p` is used twice: two black arrows, 0 and 1, run into one box.
-# - `q` is not there. Of the addition's two arrows you see number 0; number 1 leads to nothing.
+# - The thin blue arrows are the drawing on your paper. They were put in for you, and nothing in memory corresponds to them. The black arrows exist, and they run the other way. The dotted arrows (a result's `grad_fn`) and the green one (the accumulator's `variable`) exist, too.
+# - There are four boxes of nodes: three operations and the accumulator of `w`.
+# - `p` is used twice. Two black arrows, 0 and 1, run into one box.
+# - `q` is not there at all. Of the last addition's two arrows you see number 0, and number 1 leads to nothing.
 #
-# ## Explain
+# ## Why do the arrows run backwards?
 #
-# **One direction only.** Slopes travel from the result to the leaves, so these are the arrows that get
-# built. A leaf does not know what was made of it: you cannot ask `w`
-# which losses depend on it.
+# Because gradients do. They travel from the result to the leaves, so these are the arrows that get built. A leaf does not know what was made of it. You cannot ask `w` which losses depend on it; you can only ask a loss whether it depends on `w`.
 
 # %% tags=["C01.1"]
 add = y.grad_fn
@@ -113,10 +114,13 @@ assert accumulate.variable is w  # four steps from y
 print(accumulate.next_functions, w.grad_fn)  # and no step from w
 
 # %% [markdown]
-# **Recorded if somebody will ask.** `x + 1` has no operand that requires grad. No slope will ever be wanted
-# on that side, so the operation leaves no node, and `q` is as plain as `x`. Where `q` is used, its place in
-# the row of arrows is kept free: `(None, 0)`, an arrow to nothing. So the second arrow still belongs to the
-# second operand.
+# Four steps from `y` lead to the accumulator of `w`. From there, no step leads on, and `w` itself has no `grad_fn`.
+#
+# ## Why is `x + 1` not in the graph?
+#
+# An operation is recorded only if one of its operands requires grad. `x` does not, and 1 is a plain number. No gradient will ever be wanted on that side. So the operation leaves no node, and its result `q` is as plain as `x`.
+#
+# Where `q` is used, its place in the row of arrows is kept free, with `(None, 0)`, an arrow to nothing. So the second arrow still belongs to the second operand.
 
 # %% tags=["C01.2"]
 print(q.grad_fn)
@@ -124,10 +128,13 @@ print(add.next_functions[1])  # where q was used
 print(product.next_functions[1])  # where x was used
 
 # %% [markdown]
-# **Names of nodes.** A node is called after the operation that ran, not after what you typed. One call may run
-# several operations (`cross_entropy`, a loss for classification), or none: `float()` makes float32, and hands back
-# what is float32 already. And an operation may have several forms, each with its own rule; the digit tells them
-# apart. It counts nothing. (`Rsub` is subtraction with the operands reversed.)
+# > **The rule.** Each recorded operation leaves one node. Its arrows lead to the nodes of its operands, in order, and to nothing for an operand that needs no gradient.
+#
+# ## What is a node called?
+#
+# A node is called after the operation that *ran*, which need not be what you typed. One call may run several operations (`cross_entropy`, a loss for classification, runs two) or none: `float()` makes float32, and hands back what is float32 already.
+#
+# Some operations have several forms, each with its own rule for gradients. A digit at the end tells them apart; it counts nothing. (`Rsub` is subtraction with the operands reversed.)
 
 # %% tags=["C01.3", "C01.4"]
 v = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
@@ -139,10 +146,9 @@ print("\n" + loss.grad_fn.name(), loss.grad_fn.next_functions[0][0].name())
 print(v.float() is v)
 
 # %% [markdown]
-# **Used twice, computed twice.** The value is the same, the graph is not. In `shared`, both arrows run into
-# one node; in `repeated`, into two nodes that know nothing of each other. The other way round, some
-# operations have several results: `unbind` takes a tensor apart. It leaves *one* node for all of them, and
-# now the second half of an arrow matters: it says which result is meant.
+# ## Used twice or computed twice: does it matter?
+#
+# For the value it does not. For the graph it does. In `shared` a product is computed once and used twice; in `repeated` it is computed twice:
 
 # %% tags=["C01.5", "C01.6"]
 h = w * x
@@ -155,10 +161,16 @@ assert one.grad_fn is two.grad_fn  # one node, two results
 print([output for node, output in (two / one).grad_fn.next_functions])
 
 # %% [markdown]
-# ## Question
+# In `shared` both arrows run into one node. In `repeated` they run into two nodes that know nothing of each other.
+#
+# The second half of the cell is the opposite case: one operation with several results. `unbind` takes a tensor apart. It leaves *one* node for all of its results, and now the second half of an arrow, the number in `(node, 1)`, has a meaning: it says which result is meant.
+#
+# ## A function returns: what is left of its tensors?
+#
+# The function below has three local tensors, and uses the name `h` twice. `weakref.ref(t)` is a way to look at `t` without holding it: `look()` gives the tensor as long as it is alive, and None after that.
 #
 # ```python
-# def run(x):
+# def run(x):                                    # x is a leaf that requires grad, held outside
 #     w = torch.tensor(2.0, requires_grad=True)  # a leaf of this run
 #     h = x * w
 #     h = h + 1  # the name h, used again
@@ -167,26 +179,15 @@ print([output for node, output in (two / one).grad_fn.next_functions])
 #     return y, [weakref.ref(t) for t in (w, h, unused)]
 # ```
 #
-# `weakref.ref(t)` is a way to look at `t` without holding it: `look()` gives the tensor as long as it is
-# alive, and then None. (Here `x` is a leaf that requires grad, held outside.)
+# **Predict**, first: begin at `y.grad_fn` and follow arrow 0 again and again. Which node names do you meet, in order, before you come to the accumulator? Answer with a list of strings.
 #
-# ## Predict
-#
-# First: start at `y.grad_fn` and follow arrow 0 again and again. Which node names do you meet, in order, before
-# the accumulator? A list of strings.
-#
-# Second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one
-# of that name) and `unused` are still alive? A list of names. (Lesson 00: a product keeps its operands, for
-# its slopes are made of them; a sum keeps none.)
+# **Predict**, second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names. (From lesson 00: a product saves its operands, because its gradients are made of them, and a sum saves none.)
 
 # %%
 L.predict("01.p3", None)
 
 # %%
 L.predict("01.p4", None)
-
-# %% [markdown]
-# ## Run
 
 
 # %%
@@ -203,25 +204,21 @@ x = torch.tensor(4.0, requires_grad=True)
 y, looks = run(x)
 print([look() is not None for look in looks])
 
-# %% [markdown]
-# ## See
-
 # %%
 draw(y, detail=0)
 
 # %% [markdown]
 # **Notice:**
 #
-# - Two tensors were called `h`, one after the other; both have a node here, neither has a name.
-# - A leaf called "unnamed 1": that is `w`. No variable holds it, the graph does.
-# - Nothing of `unused`: arrows run from results to operands, and `y` was not computed from it.
+# - Two tensors were called `h`, one after the other. Both have a node here, and neither has a name.
+# - There is a leaf called "unnamed 1". That is `w`. No variable holds it any more; the graph does.
+# - Nothing is left of `unused`. Arrows run from results to operands, and `y` was not computed from it.
 #
-# ## Explain
+# ## Is a name part of the graph?
 #
-# **Names are not in the graph.** `h = h + 1` reads like a circle. It makes a *new* tensor with a new node,
-# whose arrow leads to the old node, and then moves the name. Operands exist before the operation runs; so
-# every arrow leads to something earlier, and walking always ends. The boxes' numbers in the picture are
-# this order; a node knows its own as `_sequence_nr()`.
+# No. `h = h + 1` reads like a circle, as if `h` were made of itself. What happens is this: a *new* tensor is made, with a new node whose arrow leads to the old node. Then the name `h` is moved to the new tensor.
+#
+# Operands exist before an operation runs. So every arrow leads to something older, and if you follow arrows you always come to an end. The numbers in the boxes of a picture are this order; a node knows its own as `_sequence_nr()`.
 
 # %% tags=["C01.7", "C01.8"]
 h = x * 2
@@ -230,14 +227,19 @@ h = h + 1  # the name moves, the old node stays
 assert h.grad_fn is not old and h.grad_fn.next_functions[0][0] is old
 assert old._sequence_nr() < h.grad_fn._sequence_nr()  # an arrow leads to what ran earlier
 y2 = h * h
-del h  # nobody minds
+del h  # the graph does not need the name
 print(torch.autograd.grad(y2, x))  # the slope of (2x + 1)² at 4
 
 # %% [markdown]
-# **Who holds whom.** A result holds its node (dotted arrow), a node those that its black arrows lead to, an
-# accumulator its leaf (green): hence `w` lived on. Nobody holds a tensor in between, unless a node keeps it
-# (`h / 3` does not, `sin` does), or the result is a *view* of it (lesson 08). Let go of the last result or node
-# that you hold, and the rest goes at once: Python counts references. The garbage collector is off.
+# Although the name `h` was deleted, the gradient is right: 36 is the slope of (2x + 1)² at 4.
+#
+# ## Who keeps whom alive?
+#
+# A result holds its node, by the dotted arrow. A node holds the nodes to which its black arrows lead. An accumulator holds its leaf, by the green arrow; this is why `w` lived on.
+#
+# A tensor in between is held by nothing, unless a node has saved it, or the result is a *view* of it (lesson 08). `h / 3` had saved nothing of `h`. `sin`, in the next cell, saves its operand.
+#
+# And when does it all go away? Python counts how many names and objects refer to each object. When you let go of the last result or node, the count of everything behind it falls to zero, and it goes at once. The cell switches Python's garbage collector off for the second half, to show that it is not needed.
 
 # %% tags=["C01.9", "C01.10"]
 h, g = x * 2, x * 2
@@ -250,24 +252,54 @@ print([look() is not None for look in looks])
 gc.enable()
 
 # %% [markdown]
-# **Open our engine.** This runs when you call `x.exp()`; the engine writes it, from one line of a table. First
-# the value. Then the question whether anybody will ask for slopes: if `self_edge` is None, the result is returned
-# as it is. Then the node, its arrows and its number. (The rest is for later: `recording` for lesson 09, `kept_result`
-# for 06.) There is no list of nodes: the result's `node` is all. So nobody has to clear up.
+# The first line: `w` is alive, because we still hold a node that leads to it; `h` and `unused` are gone; the operand of `sin` and that of the view are alive. The second line: we let go of everything, and all five are gone.
+#
+# > **The rule.** A result keeps its whole history alive, back to the leaves. Let go of the result, and the history goes with it.
+#
+# ## So what did the sum of the story keep?
+#
+# `total + loss` is a recorded operation. Its result holds a node, and this node has two arrows: one to the node of the old `total`, and one to the node of `loss`. The old `total` leads to the `total` before that. So the newest `total` holds every loss that there ever was, with everything behind it.
+#
+# A running sum is meant to be read, and not to be differentiated. So take the number out, with `item()`. A Python number has no `grad_fn`, and holds nothing:
+
+# %%
+w, total = torch.tensor(1.0, requires_grad=True), 0.0
+for batch in (1.0, 2.0, 3.0, 4.0):
+    loss = (w * batch) ** 2
+    total = total + loss.item()
+print("total", total, "- nodes behind the last loss:", behind(loss))
+
+# %% [markdown]
+# The same total, and only the three nodes of the last loss are left.
+#
+# **How our engine does it.** When you call `x.exp()`, this is what happens, in a simplified form:
+#
+# ```python
+# def exp(x):
+#     result = Tensor(np.exp(x.array))        # 1. the value
+#     if nobody will ask for a gradient of x:
+#         return result                       # 2. not recorded
+#     result.node = ExpBackward0()            # 3. a node ...
+#     result.node.edges = (the node of x,)    #    ... with its arrows
+#     return result
+# ```
+#
+# And here is the real one, which our engine writes from one line of a table. Look for the same three steps. (What has to do with `recording` waits for lesson 09, and `kept_result` for lesson 06.)
 
 # %% tags=["engine"]
 show("exp")
 
 # %% [markdown]
-# ## Break it
+# There is no list of nodes anywhere. The field `node` of the result is all. That is why nothing ever has to be cleared up.
 #
-# `torch.autograd.grad(y, h)` walks the arrows from `y` in search of `h`. Three ways to fail, and a worse one:
+# ## How do you fall out of the graph?
 #
-# 1. Asking against the arrows: `h` was used for `y`, not the other way round.
-# 2. Asking with a name that has moved on: the new `h` has the same value and another node.
-# 3. A deep copy of a result. It would need a copy of the history: results refuse.
-# 4. `item()` gives a plain Python number, which carries no node. Nothing raises, and the value, 64, is right. The
-#    slope of `x * x * x` at 4 is 48; backward sees "16 times x".
+# `torch.autograd.grad(y, h)` follows the arrows from `y` in search of `h`. Here are three ways in which that fails with an error, and a fourth that is worse:
+#
+# 1. You ask against the arrows: `h` was used for `y`, not the other way round.
+# 2. You ask with a name that has moved on. The new `h` has the same value, and another node.
+# 3. You copy a result with `copy.deepcopy`. It would need a copy of its whole history, so results refuse.
+# 4. You use `item()` in the middle of a computation. A plain Python number carries no node. Nothing raises, and the value, 64, is right. But the slope of `x * x * x` at 4 is 48, and backward sees only "16 times x".
 
 # %% tags=["C01.11"]
 h = x * 2
@@ -283,6 +315,25 @@ cubed = (x * x).item() * x
 print(cubed, torch.autograd.grad(cubed, x))
 
 # %% [markdown]
+# ## Build your own engine: one function that makes operations
+#
+# In lesson 00 you wrote `add` and `mul` by hand. Every further operation will need the same care: compute, make a node, note what it needs. So write that care once. In `my_engine.py`, write a function `operation(name, forward, *formulas)` that *returns* a function which computes and records. After that, an operation is a single line:
+#
+# ```python
+# Tensor.__mul__ = Tensor.__rmul__ = operation("Mul", lambda a, b: a * b, lambda g, b: g * b, lambda g, a: g * a)
+# Tensor.exp = operation("Exp", lambda a: np.exp(a), lambda g, result: g * result)
+# ```
+#
+# `forward` computes with arrays. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(formula).parameters`. Save exactly those tensors on the node, under these names.
+#
+# Give each node a number too, in the order in which nodes are made. The two functions that you wrote by hand can go. The usual slip is in `exp`: its slope is its *result*, not its operand.
+
+# %%
+L.build("01")
+
+# %% [markdown]
+# When the checkpoint says *correct*, it also draws a graph of your engine: your nodes, your arrows.
+#
 # ## Exercises
 #
 # Seven graphs of hidden programs. `a` and `b` require grad, `c` does not. A tensor without a
@@ -370,27 +421,30 @@ L.check("01.5", depends)
 # %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell shows | test |
-# | --- | --- | --- |
-# | C01.1 arrows run back | four steps from `y`, none from `w` | `test_c01_1` |
-# | C01.2 plain work leaves nothing | None, and two arrows to nothing | `test_c01_2` |
-# | C01.3 digits in names | `PowBackward0`, `1` and `2` | `test_c01_3` |
-# | C01.4 nodes in a call | none, one, two | `test_c01_4` |
-# | C01.5 used or computed twice | True, then False | `test_c01_5` |
-# | C01.6 several results | `[1, 0]` | `test_c01_6` |
-# | C01.7 names are not in it | the slope, after `del h` | `test_c01_7` |
-# | C01.8 no cycles | the assert on numbers | `test_c01_8` |
-# | C01.9 who is kept alive | `w` is, `h` is not, the operands of `sin` and `view` are | `test_c01_9` |
-# | C01.10 gone at once | False, five times | `test_c01_10` |
-# | C01.11 `item()` leaves the graph | 16 for 48 | `test_c01_11` |
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_01.py`).
 #
-# The tests (`tests/claims/test_claims_01.py`) run on our engine and on real PyTorch.
+# *What is in the graph*
 #
-# **Left out, compared with PyTorch.** There, nodes are C++ objects; the Python object that you hold is a thin
-# wrapper, made when you ask. So `weakref` refuses PyTorch's nodes (we looked at tensors), and `is` between nodes
-# is safe only while you hold them.
+# - **C01.1** Arrows lead from a result back to every leaf that requires grad and went into it through recorded operations; from a leaf they lead nowhere.
+# - **C01.2** An operation none of whose operands requires grad leaves no node; where a recorded operation could have a slope for its result, an arrow leads to nothing.
+# - **C01.8** An arrow leads to nothing, to a leaf, or to an operation that ran earlier, so no graph has a cycle.
+# - **C01.7** Names are not in the graph: giving a name to another tensor, or deleting it, changes no arrow.
+# - **C01.11** A number taken out with `item()` is outside the graph: no arrow leads back through it.
 #
-# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and
-# `next_functions`.
+# *Nodes and their names*
 #
-# **Next:** lesson 02 asks which tensors take part at all: leaves, and `requires_grad`.
+# - **C01.3** The digit in a node's name tells forms of one operation apart: `x ** 2` leaves PowBackward0, `x ** x` PowBackward1, `2 ** x` PowBackward2.
+# - **C01.4** One call leaves a node for each recorded operation that runs in it: `x.float()` of a float32 tensor none, `x.std()` one, `cross_entropy` two.
+# - **C01.5** A result that is used twice is one node with two arrows into it; a result that is computed twice is two nodes.
+# - **C01.6** An operation with several results leaves one node, and the second half of an arrow says which result is meant.
+#
+# *How long it lives*
+#
+# - **C01.9** A result keeps the nodes behind it and their leaves alive, but not a tensor in between, unless a node kept it or the result is a view of it.
+# - **C01.10** When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage collector.
+#
+# **Left out, compared with PyTorch.** There, nodes are C++ objects, and the Python object that you hold is a thin wrapper, made when you ask. So `weakref` refuses PyTorch's nodes (we looked at tensors), and `is` between nodes is safe only while you hold them.
+#
+# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and `next_functions`.
+#
+# **Next:** [lesson 02](02_leaves.ipynb) asks which tensors take part at all: leaves, and `requires_grad`.

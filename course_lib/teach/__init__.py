@@ -8,9 +8,12 @@ from course_lib.teach.explain.report import explain
 from course_lib.teach.instruments.ledger import ledger
 from course_lib.teach.instruments.step import step
 from course_lib.teach.instruments.watch import watch
+from course_lib.teach.pictures.chart import chart, grids
 from course_lib.teach.pictures.compare import compare
 from course_lib.teach.pictures.draw import draw
 from course_lib.teach.practice.cells import expect_error, show
 from course_lib.teach.practice.lesson import lesson
 
-__all__ = ["compare", "draw", "expect_error", "explain", "ledger", "lesson", "show", "step", "watch"]
+__all__ = [
+    "chart", "compare", "draw", "expect_error", "explain", "grids", "ledger", "lesson", "show", "step", "watch",
+]  # fmt: skip

@@ -13,47 +13,48 @@
 # %% [markdown]
 # # 03 · Vector-Jacobian products: what does backward compute when there are many outputs?
 #
-# **A loss is one number, and backward gives its slopes. But the layers in between have thousands of outputs, and each output has a slope for each input. Where is the table of all those slopes?** Nowhere. Afterwards you can say what travels instead, write a node's rule yourself, check it, and price a pass. You can claim:
+# **A layer of a network takes 4096 numbers and returns 4096 numbers. Each of its outputs has a slope for each of its inputs, and calculus tells you to write all these slopes into a table. Multiply it out: for a hundred such layers and a batch of 64 samples, the tables alone would need some 430 gigabytes. And yet your laptop trains such a network. So where is the table?**
 #
-# - **C03.1** backward() without weights starts only from a tensor with one element; from any other it raises.
-# - **C03.2** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`: k holds one weight for each output.
-# - **C03.3** Weight 1 for one output and 0 for the others gives that output's row of the Jacobian; other weights mix the rows linearly.
-# - **C03.4** For 1000 numbers, exp keeps 4,000 bytes for backward; its Jacobian has 4,000,000, and functional.jacobian runs 1000 backward passes to fill it.
-# - **C03.5** autograd.grad returns the gradients in the order of its inputs and leaves the `.grad` of every leaf as it was.
-# - **C03.6** An operand that was broadcast gets a gradient of its own shape: the gradients of its copies are added.
-# - **C03.7** For matrices A and B, and weights G for `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`.
-# - **C03.8** A pass through a chain of matrix steps takes as many multiplications backwards as forwards; backwards it serves one output, forwards one input.
-# - **C03.9** In float64, where a function is smooth, a central difference along any direction d agrees closely with the gradient times d.
-# - **C03.10** For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
-# - **C03.11** Weights must have exactly the shape of the outputs: they are not broadcast.
+# It does not exist. Backward never computes it. What it computes instead is smaller, it is what you need, and it is the reason why everybody walks *backwards* through a network, from the loss to the weights. Once you have seen it, the rules of all operations become things that you can derive with a pencil.
 #
-# **Minutes** 60, without 03.6 · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Opens** `course_lib/engine/fit.py` · **Out of scope** the order of nodes (lesson 04), what they keep (06), operations of your own (11)
+# After this lesson you can
+#
+# - say what `backward()` and `autograd.grad` need from you when there are many outputs;
+# - derive the rule of an operation by hand, also of a matrix product and of a broadcast, and check it;
+# - explain to somebody, with numbers, why gradients are computed backwards, and when they should not be;
+# - say what a whole Jacobian costs.
+#
+# **Minutes** 100, in two sittings with a rest between them; exercise 03.6 is optional · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Out of scope** the order of nodes (lesson 04), what they save (06), operations of your own (11)
+#
+# [← 02 Leaves](02_leaves.ipynb) · [all lessons](home.ipynb) · [04 The engine →](04_the_engine.ipynb)
 
 # %%
 import course_lib as torch
 from course_lib.engine.ops import ROWS
-from course_lib.teach import draw, expect_error, ledger, lesson, show
+from course_lib.teach import chart, draw, expect_error, grids, ledger, lesson, show
 
 L = lesson(3)
 
+# %%
+slopes = 4096 * 4096  # of one layer, for one sample
+print(f"{slopes:,} slopes; times 100 layers, times 64 samples, times 4 bytes: {slopes * 100 * 64 * 4 / 1e9:.0f} gigabytes")
+
 # %% [markdown]
-# ## Question
+# ## Two outputs: where does backward start?
+#
+# So far everything ended in one number, the loss. Here are two outputs in one tensor, and two inputs behind them.
 #
 # ```python
 # u = torch.tensor(2.0, requires_grad=True)
 # v = torch.tensor(3.0, requires_grad=True)
-# y = torch.stack([u * v, u + v])      # two outputs in one tensor: [6., 5.]
+# y = torch.stack([u * v, u + v])      # [6., 5.]
 # y.backward()
 # y.backward(gradient=torch.tensor([10.0, 1.0]))
 # ```
 #
-# So far everything ended in one number. Here are two, with two inputs behind them.
+# **Predict**, first: what does `y.backward()` do? Answer with one word: `"sum"` (the gradients of the sum of both outputs), `"mean"`, `"first"` (of the first output), `"table"` (all four slopes, in a table), or `"raises"`.
 #
-# ## Predict
-#
-# First: what does `y.backward()` do? Answer with one word: `"sum"` (gradients of the sum of both outputs), `"mean"`, `"first"` (of the first output), `"table"` (all four slopes, in a table), or `"raises"`.
-#
-# Second: suppose only the last line is run. What are `u.grad` and `v.grad`? A list of two numbers; guess what `gradient` might mean.
+# **Predict**, second: suppose that only the last line is run. What are `u.grad` and `v.grad`? Answer with a list of two numbers, and guess what `gradient` might mean.
 
 # %%
 L.predict("03.p1", None)
@@ -62,9 +63,7 @@ L.predict("03.p1", None)
 L.predict("03.p2", None)
 
 # %% [markdown]
-# ## Run
-#
-# A pass uses up its graph (lesson 06); `retain_graph=True` keeps it for the next.
+# (A pass uses up its graph, which is the subject of lesson 06. With `retain_graph=True` the graph is kept for the next pass.)
 
 # %% tags=["C03.1", "C03.2"]
 u = torch.tensor(2.0, requires_grad=True)
@@ -79,9 +78,13 @@ print(u.grad, v.grad)
 print(torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True))  # an ordinary weighted sum
 
 # %% [markdown]
-# ## See
+# For a single number, backward starts with 1 by itself. For two outputs it cannot know what you want: their sum, their mean, one of them? So it refuses, and wants you to say how much each output counts.
 #
-# A scalar is a single number: for one, backward starts with slope 1 by itself. For two it cannot know what you want. Here is the way of your 10 and 1:
+# That is what `gradient` is. It holds one number for each output, and it is called the **upstream gradient**: how much whatever comes *after* `y` changes when `y` changes. With `[10, 1]`, you get the gradients of 10 · y[0] + 1 · y[1], as the last line shows.
+#
+# > **The rule.** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`.
+#
+# Here is the way that your 10 and 1 took:
 
 # %%
 draw(y)
@@ -89,25 +92,23 @@ draw(y)
 # %% [markdown]
 # **Notice:**
 #
-# - `gradient` enters at `StackBackward0`, which sends 10 along arrow 0 to the product, and 1 along arrow 1 to the sum.
-# - From there on as in lesson 00: multiply along a path, add where paths meet. `u` gets 10·3 + 1·1 = 31, `v` gets 10·2 + 1·1 = 21.
-# - Two numbers went in, two came out. No box holds four slopes: the product keeps `u` and `v`, and uses them when asked.
+# - The upstream gradient enters at `StackBackward0`. This node sends 10 along arrow 0, to the product, and 1 along arrow 1, to the sum.
+# - From there on it goes as in lesson 00: multiply along a path, and add where paths meet. `u` gets 10·3 + 1·1 = 31, and `v` gets 10·2 + 1·1 = 21.
+# - Two numbers went in, and two came out. No box holds four slopes. The product has saved `u` and `v`, and uses them when it is asked.
 #
-# Two inputs and two outputs: four slopes. Written as a table, one row for each output and one column for each input, they are called the *Jacobian*:
+# ## What is a Jacobian, and what is done with it?
 #
-# ```
-#                      for u   for v
-#         y[0] = u*v  [  3       2  ]   weight 10
-#         y[1] = u+v  [  1       1  ]   weight  1
-#                     --------------
-#         10·row 0 + 1·row 1 = [31, 21]
-# ```
+# Two inputs and two outputs have four slopes between them. Written as a table, with one row for each output and one column for each input, they are called the **Jacobian**. What you have just computed is the upstream gradient times this table:
+
+# %%
+grids(["upstream", [[10, 1]], "@", "Jacobian", [[3, 2], [1, 1]], "=", "for u, for v", [[31, 21]]])
+
+# %% [markdown]
+# **Notice:** row 0 of the Jacobian, `[3, 2]`, belongs to u·v, whose slopes are v = 3 and u = 2. Row 1 belongs to u + v. The first number on the right is 10 · 3 + 1 · 1, along the blue column.
 #
-# Weights times table: a *vector-Jacobian product*, VJP for short. That is what `backward` computes, at every node and for the whole graph.
+# A row of numbers times a table is a *vector-Jacobian product*, **VJP** for short. This is what `backward` computes, at each node and for the whole graph.
 #
-# ## Explain
-#
-# **One weight an output.** `gradient` says how much you care about each output: the slopes, for `y`, of whatever will be made of `y`. Weights 1 and 0 show single rows, one pass each. Other weights mix the rows: double the weights, and the result doubles; add two lists of weights, and the results are added. That is what "linear" means.
+# You can use it to look at single rows. The upstream gradient `[1, 0]` asks for the first output only. Other numbers mix the rows: twice the upstream gradient gives twice the result, and the sum of two gives the sum of the results. That is what "linear" means.
 
 # %% tags=["C03.3"]
 for k in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
@@ -115,7 +116,11 @@ for k in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
     print(k, "gives", [slope.item() for slope in row])
 
 # %% [markdown]
-# **The table is never built.** Apply `exp` to 1000 numbers. Output i depends on input i only, so the Jacobian is a million entries, all zero but the diagonal. The node keeps its 1000 results, which are its slopes, and multiplies by them. Who insists on the table asks `torch.autograd.functional.jacobian`. It fills row after row, one pass for each. A hook on the result counts the passes, the ledger of lesson 02 the bytes kept. (A float takes four.)
+# ## So where is the table?
+#
+# Apply `exp` to 1000 numbers. Output i depends on input i only. So the Jacobian has a million entries, and all of them are zero but those on the diagonal. The node saves its 1000 results, which happen to be its slopes, and multiplies by them. That is its whole rule.
+#
+# If you insist on the table, `torch.autograd.functional.jacobian` builds it, row after row. Each row costs a backward pass. Below, a hook on the result counts the passes, and the ledger of lesson 02 counts the bytes that are saved. (A number takes four.)
 
 
 # %% tags=["C03.4"]
@@ -131,7 +136,11 @@ with ledger() as held:
 print("Jacobian:", J.numel() * 4, "bytes,", len(passes), "passes; kept by exp:", held.peak, "bytes")
 
 # %% [markdown]
-# ## Question
+# 4,000 bytes against 4,000,000, and a thousand passes. The table is never built because it is never needed: a node only has to know how to *multiply* with it.
+#
+# ## A bias is added to every row: what is its gradient?
+#
+# Here is a linear layer with two samples and two outputs for each. The bias `c` has two numbers, and is added to both rows. The upstream gradient `G` has the shape of `y`.
 #
 # ```python
 # y = A @ B + c                       # A: 2 by 3, B: 3 by 2, c: two numbers
@@ -139,17 +148,12 @@ print("Jacobian:", J.numel() * 4, "bytes,", len(passes), "passes; kept by exp:",
 # for_A, for_B, for_c = torch.autograd.grad(y, [A, B, c], G)
 # ```
 #
-# A linear layer: two samples, two outputs each, and a bias `c` added to both rows. The weights `G` have the shape of `y`. `autograd.grad` *returns* gradients, one for each tensor in the list.
+# `autograd.grad` *returns* gradients, one for each tensor in the list.
 #
-# ## Predict
-#
-# What is `for_c`? Answer with a number, a list of numbers, or a list of lists. (The values of `A`, `B` and `c` do not matter.)
+# **Predict.** What is `for_c`? Answer with a number, a list of numbers, or a list of lists. (The values of `A`, `B` and `c` do not matter.)
 
 # %%
 L.predict("03.p3", None)
-
-# %% [markdown]
-# ## Run
 
 # %% tags=["C03.5", "C03.6"]
 A = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
@@ -162,22 +166,23 @@ print(for_c)
 print(for_A)
 print(A.grad, B.grad, c.grad)  # nothing was stored
 
-# %% [markdown]
-# ## See
-
 # %%
 draw(y)
 
 # %% [markdown]
 # **Notice:**
 #
-# - All three green boxes still say that `.grad` is None. `grad` caught what was on its way into them. Use it to *look* at slopes, and `backward` when an optimizer is to use them.
-# - `MmBackward0` (matrix times matrix) keeps both matrices, `AddBackward0` keeps nothing.
-# - `y` is 2 by 2, `c` has two numbers. Between them is one node, the addition, which hands on what it gets. Who made two numbers of four?
+# - All three green boxes still say that `.grad` is None. `autograd.grad` caught what was on its way to them. Use it to *look* at gradients, and use `backward` when an optimizer is to use them.
+# - `MmBackward0`, the matrix product, has saved both matrices. `AddBackward0` has saved nothing.
+# - `y` is 2 by 2, and `c` has two numbers. Between them is a single node, the addition, which hands on what it gets. So who made two numbers out of four?
 #
-# ## Explain
-#
-# **A copy is a use.** Adding `c` to two rows is called *broadcasting*: each of its numbers is used twice, once in each row. What is used twice has two paths, and slopes of paths are added. So the engine adds the rows of `G`: 1 + 10 and 2 + 20. It does so for every operation that broadcasts, and the gradient always has the shape of its tensor.
+# Adding `c` to two rows is called **broadcasting**: each number of `c` is used twice, once in each row. And you know from lesson 00 what happens when something is used twice: there are two paths, and the gradients of the two paths are added. Here, that means adding the rows of `G`:
+
+# %%
+grids(["upstream, G", [[1, 2], [10, 20]], "add each column", "for c", [[11, 22]]])
+
+# %% [markdown]
+# **Notice:** what was one number in the forward pass is one column in the backward pass. The engine does this for every operation that broadcasts, and the gradient always has the shape of its tensor:
 
 # %% tags=["C03.6"]
 for shape in ((2,), (1, 2), (2, 1), ()):
@@ -187,7 +192,13 @@ for shape in ((2,), (1, 2), (2, 1), ()):
     print(shape, "gets", gradient.tolist())
 
 # %% [markdown]
-# **The rule of the matrix product, by hand.** The product's element in row i, column j adds up `A[i, k] * B[k, j]` for all k. So `A[i, k]` acts on row i only, on its column j with slope `B[k, j]`. Weigh each slope with `G[i, j]`, and add over j: row i of `G` times row k of `B`, which is element i, k of `G @ B.T`. For `B` the same reasoning gives `A.T @ G`. No table.
+# > **The rule.** Broadcasting uses one number several times, and every use sends back a gradient. They are added up.
+#
+# ## How do you find the rule of an operation by hand?
+#
+# Take the matrix product `P = A @ B`. Its element in row i and column j is the sum of `A[i, k] * B[k, j]` over all k. Now ask about one element of `A`, `A[i, k]`: which elements of `P` does it act on, and how strongly? It acts on row i only, and there on column j with the slope `B[k, j]`.
+#
+# So weigh each slope with the upstream gradient `G[i, j]`, and add over j: that is row i of `G` times row k of `B`. And this is element i, k of the matrix `G @ B.T`. For `B` the same reasoning gives `A.T @ G`. You never had to write down a Jacobian, which would have four indices here.
 
 # %% tags=["C03.7"]
 assert torch.equal(for_A, G @ B.T)
@@ -196,23 +207,159 @@ i, k = 1, 2  # one element with plain numbers
 print(sum(G[i, j].item() * B[k, j].item() for j in range(2)), for_A[i, k].item())
 
 # %% [markdown]
-# **Why backwards?** Three steps, 4 → 4 → 4 → 1 numbers, with Jacobians J1, J2, J3. One VJP for each step, from the output back: 4 + 16 + 16 = 36 multiplications, for the slopes of one *output*. Forwards, the slopes for one *input* are pushed through J1, J2, J3 (a *Jacobian-vector product* each, JVP): 36 again, but there are four inputs (the columns of `eye`): 144. A model has a million inputs and one loss. Hence backwards.
+# ## A rest
+#
+# You know now what travels along the arrows. The second sitting answers why it travels in this direction, and how you can check it.
+#
+# ## Why backwards?
+#
+# Slopes multiply along a path, whichever way you walk it. So why does everybody walk *backwards*, from the loss to the weights? Would it not be more natural to start at the inputs, and to push the slopes forwards together with the values?
+#
+# It would, and it gives the same numbers. What differs is the price. Let us count it on a network that is small enough for a sheet of paper: three inputs, two hidden numbers, one output. It has no activations, so its slopes are simply its weights.
+#
+# ```
+# h0 = 1·x0 + 2·x1                    slopes of the first step:   for x0  x1  x2
+# h1 =        1·x1 + 3·x2                                     h0 [  1   2   0 ]
+#                                                             h1 [  0   1   3 ]
+# y  = 2·h0 - 1·h1                    slopes of the second step:  for h0  h1
+#                                                             y  [  2  -1 ]
+# ```
+#
+# **Backwards.** We start at `y` with the upstream gradient 1, and ask at every step: how much does `y` change when *this* number changes?
+#
+# ```
+# for h0 and h1:   1·2 = 2        1·(-1) = -1                           2 multiplications
+# for x0:          2·1 + (-1)·0 =  2                                    2
+# for x1:          2·2 + (-1)·1 =  3                                    2
+# for x2:          2·0 + (-1)·3 = -3                                    2
+# ```
+#
+# Eight multiplications, and we have all three slopes. This is what `backward()` does. Each step is a *vector-Jacobian product* (VJP): an upstream gradient times a table of slopes.
+#
+# **Forwards.** We start at one input, say `x0`, and ask the opposite question: if `x0` moves by 1, how much does everything behind it move?
+#
+# ```
+# h0 and h1:       1·1 + 2·0 + 0·0 = 1        0·1 + 1·0 + 3·0 = 0       6 multiplications
+# y:               2·1 + (-1)·0 = 2                                     2
+# ```
+#
+# Eight multiplications as well, and we have the slope for `x0`. Only for `x0`. For `x1` we must start again, and for `x2` once more: 24 in all. Each of these steps is a *Jacobian-vector product* (JVP): a table of slopes times a nudge.
+#
+# The program below does the same with matrices. The two functions `backward_sweeps` and `forward_sweeps` are mirror images of each other. `cost` runs one of them and counts its multiplications.
 
-
-# %% tags=["C03.8"]
+# %%
 def times(a, b):
-    counted.append(a.shape[0] * b.numel())  # multiplications in a @ b
+    counted.append(a.numel() * b.shape[1])  # multiplications in a @ b
     return a @ b
 
 
-counted, J1 = [], torch.arange(16.0).reshape(4, 4)
-J2, J3 = J1.T + 1, J1[1:2]
-backwards = times(times(times(torch.ones(1, 1), J3), J2), J1)  # weight 1, step 3, 2, 1
-forwards = times(J3, times(J2, times(J1, torch.eye(4))))  # four inputs, step 1, 2, 3
-print(torch.equal(backwards, forwards), "backwards", sum(counted[:3]), "forwards", sum(counted[3:]))
+def cost(sweeps, steps):
+    counted.clear()
+    return sweeps(steps).tolist(), sum(counted)
+
+
+counted = []
+
+
+# %% tags=["C03.8"]
+def backward_sweeps(steps):
+    rows = torch.eye(steps[-1].shape[0])  # one upstream gradient for each output
+    for table in reversed(steps):
+        rows = times(rows, table)
+    return rows
+
+
+def forward_sweeps(steps):
+    columns = torch.eye(steps[0].shape[1])  # one nudge for each input
+    for table in steps:
+        columns = times(table, columns)
+    return columns
+
+
+small = [torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]), torch.tensor([[2.0, -1.0]])]
+for sweeps in (backward_sweeps, forward_sweeps):
+    print(sweeps.__name__, *cost(sweeps, small), "multiplications")
 
 # %% [markdown]
-# **Checking a rule.** Step a little along a direction `d` both ways and divide by the distance: a slope, measured without calculus (a *central difference*). Where the function has no kink, it must be the gradient times `d` (multiply and add). Take a random `d`: a wrong gradient slips through only if its error times `d` happens to be about 0. And take float64: subtracting two nearly equal numbers eats most of float32's seven digits.
+# Three times as expensive: that is a nuisance, but no reason to turn a whole field around. So let the network grow. It gets n inputs, two hidden layers of 32 numbers each, and still one output, which you may call the loss.
+#
+# **Predict.** How many times as many multiplications do the forward sweeps need, compared with the backward sweep, if n is 1? And if n is 1024? Answer with a pair of numbers, such as `(3, 96)`.
+
+# %%
+L.predict("03.p4", None)
+
+# %% [markdown]
+# We count for six sizes. Then we turn the network round, so that it has one input and n outputs, and count again. What stands in the tables of slopes does not matter here, only how large they are, so we fill them with ones.
+
+# %% tags=["C03.8"]
+sizes, panels = [1, 4, 16, 64, 256, 1024], {}
+for words in ("n inputs, 1 output", "1 input, n outputs"):
+    panels[words] = lines = {"backward sweeps": {}, "forward sweeps": {}}
+    for n in sizes:
+        start, end = (n, 1) if words.endswith("1 output") else (1, n)
+        steps = [torch.ones(32, start), torch.ones(32, 32), torch.ones(end, 32)]
+        lines["backward sweeps"][n] = cost(backward_sweeps, steps)[1]
+        lines["forward sweeps"][n] = cost(forward_sweeps, steps)[1]
+chart(panels, across="n", up="multiplications", log=True)
+
+# %% [markdown]
+# **Notice:**
+#
+# - With one input and one output both directions cost the same. There is nothing magical about walking backwards.
+# - On the left, the dashed line is higher than the other by exactly the factor n. At 1024 inputs the backward sweep needs 33,824 multiplications, and the forward sweeps need 34,635,776.
+# - On the right the two lines have changed places.
+#
+# **One sweep costs about as much as computing the network once, whichever way it runs.** The two directions answer different questions with it.
+#
+# - One *backward* sweep answers: how does **one output** depend on **every input**?
+# - One *forward* sweep answers: how does **every output** depend on **one input**?
+#
+# For the whole table of slopes of a function with n inputs and m outputs you need m backward sweeps, or n forward sweeps. And now look at training. The inputs that we care about are the weights, and there may be a billion of them. The output is the loss, and there is one. One sweep backwards, or a billion sweeps forwards: this is the whole reason why we walk backwards.
+#
+# If you want to read more, search for **reverse mode** and **forward mode** of automatic differentiation. *Backpropagation* is reverse mode with a single output.
+#
+# The cell below checks the statement on the engine itself. `functional.jacobian` fills the table row after row, and a hook on the result counts how often a gradient arrives there, which is once in every backward pass. The last two lines show where the words "about as much" come from. The forward pass of a layer is one matrix product. Its backward pass is two of the same size: one for the inputs, and one for the weights.
+
+# %%
+def network(x):
+    y = torch.cat([small[1] @ (small[0] @ x)] * outputs)
+    y.register_hook(passes.append)
+    return y
+
+
+for outputs in (1, 5):
+    passes = []
+    torch.autograd.functional.jacobian(network, torch.ones(3))
+    print("outputs:", outputs, "- backward passes for the whole table:", len(passes))
+X, W, upstream = torch.ones(100, 30), torch.ones(30, 20), torch.ones(100, 20)
+for products in ([(X, W)], [(upstream, W.T), (X.T, upstream)]):
+    print("a layer:", sum(a.numel() * b.shape[1] for a, b in products), "multiplications")
+
+# %% [markdown]
+# > **The rule.** Backward mode costs one sweep for each output, forward mode one for each input. A loss is one output.
+#
+# **Where this argument ends.** Three things are good to know before you repeat it to somebody.
+#
+# *It is about the number of outputs, not about neural networks.* How do ten thousand points of a simulated orbit depend on the mass of one planet? That is one input and many outputs, and a single forward sweep answers it. PyTorch has forward mode as well (`torch.func.jvp`, `torch.func.jacfwd`). Our engine only runs backwards.
+#
+# *It counts multiplications, not memory.* A forward sweep runs along with the computation and may forget each step as soon as the next one is done. A backward sweep cannot begin before the computation has ended, and then it needs what the steps computed. So every node keeps tensors until its turn comes, and the longer the chain, the more is kept. You can see it below; lesson 06 is about nothing else.
+#
+# *It does not make the table cheap.* A function with a thousand inputs and a thousand outputs needs a thousand sweeps in either direction. If you find yourself asking for a whole Jacobian, first ask whether a few of its products would do.
+
+# %%
+for depth in (1, 10, 100):
+    x = torch.ones(1000, requires_grad=True)
+    with ledger(leaves=False) as held:
+        for _ in range(depth):
+            x = x.tanh()  # keeps its result: 1000 numbers of four bytes
+    print(f"{depth:3} steps: {held.now:7,} bytes wait for backward")
+
+# %% [markdown]
+# ## How do you check a rule?
+#
+# Take a small step along some direction `d`, forwards and backwards, and divide the difference of the results by the length of the way. That is a slope, measured without calculus; it is called a *central difference*. Where the function has no kink, it must be equal to the gradient times `d` (multiply and add).
+#
+# Take a random `d`. A wrong gradient can only slip through if its error times `d` happens to be about 0. And take float64. The two results are nearly equal, and subtracting them eats up most of the seven digits that float32 has. The cell shows both:
 
 # %% tags=["C03.9"]
 def f(x):
@@ -227,7 +374,18 @@ for t, e in ((x, d), (x.float(), d.float())):
     print(f"{measured.item():.6f} measured, {(gradient * d).sum().item():.6f} gradient times d")
 
 # %% [markdown]
-# **Open our engine.** A rule is one line of text for each input (`mv` is matrix times vector). It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. What a node that broadcasts returns passes through `fit`. `summed_dims` lists the dimensions that were put in front and those stretched from 1; `fit` adds along them. (`sum_of_columns` does the same, faster; `fit_tensor` is for lesson 13.)
+# **How our engine does it.** A rule is one line of text for each input. It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. Everything that a broadcasting node returns passes through one function, `fit`, which adds up the copies. In a simplified form:
+#
+# ```python
+# def fit(grad, shape):
+#     while grad has more dimensions than shape:   # they were put in front
+#         grad = grad.sum(0)
+#     for each dimension that is 1 in shape:       # it was stretched
+#         grad = grad.sum(dim, keepdim=True)
+#     return grad
+# ```
+#
+# The real one finds all these dimensions first (`summed_dims`), and adds along them in one go. (`mv` is matrix times vector. `sum_of_columns` does the same, faster, and `fit_tensor` is for lesson 13.)
 
 # %% tags=["engine"]
 for name in ("exp", "mul", "mv"):
@@ -236,11 +394,9 @@ show("engine.fit.fit")
 show("engine.fit.summed_dims")
 
 # %% [markdown]
-# ## Break it
+# ## What is refused?
 #
-# Weights are not broadcast: a shape that is not that of the outputs is refused. Nor does anybody sum for you when you write a gradient by hand. Assigning `G` to `c.grad` raises, but `c - 0.1 * G` broadcasts, and your bias has become a matrix. The third error is about an input that is not behind the outputs: ask for None instead, or for zeros.
-#
-# The second cell shows something that our engine lacks: with `is_grads_batched`, PyTorch runs one pass for a whole stack of weights.
+# The upstream gradient is not broadcast: its shape must be exactly that of the outputs. And nobody sums for you when you write a gradient by hand: assigning `G` to `c.grad` raises. But `c - 0.1 * G` does broadcast, and your bias has become a matrix, so be careful there. The third error is about an input that is not behind the outputs. Ask for None instead, or for zeros:
 
 # %% tags=["C03.10", "C03.11"]
 y = A @ B + c
@@ -256,11 +412,30 @@ print(torch.autograd.grad(y, [c, other], G, allow_unused=True))
 print(torch.autograd.grad(y, [c, other], G, materialize_grads=True))
 print(torch.autograd.grad((other * 0).sum(), other))  # behind the output: no error
 
+# %% [markdown]
+# One thing is there in PyTorch and not in our engine: with `is_grads_batched`, one pass works on a whole stack of upstream gradients.
+
 # %% tags=["engine"]
 with expect_error(NotImplementedError, "is_grads_batched"):
     torch.autograd.grad(c * 2, c, torch.eye(2), is_grads_batched=True)
 
 # %% [markdown]
+# ## Build your own engine: upstream gradients, broadcasting, more rows
+#
+# Your engine knows numbers, and three operations. Now it gets tensors of every shape. In `my_engine.py`:
+#
+# 1. `backward` takes an upstream gradient, and insists on one when the result has more than one element.
+# 2. `fit(grad, shape)` undoes broadcasting: it adds up the gradients of the copies until the gradient has its tensor's shape. Call it in one place, in `Node.__call__`, for all operations.
+# 3. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. Formulas may also ask for the `shape` of the first operand.
+#
+# A slip that costs an hour: `sum` and `expand` need each other in their formulas. Write both rows before you test one.
+
+# %%
+L.build("03")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine differentiates a whole network.
+#
 # ## Exercises
 #
 # **03.1 · Which happens?** (7 minutes). Each program starts with the leaves `x = [1., 2.]` and `z = [1., 1.]`. Answer `"raises now"` (an ordinary line), `"raises at backward"` (the call of `backward` or `autograd.grad`), `"silently wrong"` (`got` is not what the comment wants) or `"fine"`.
@@ -348,24 +523,30 @@ L.check("03.6", cost)
 # %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell shows | test |
-# | --- | --- | --- |
-# | C03.1 one element, or weights | the error for two outputs | `test_c03_1` |
-# | C03.2 weights of the outputs | 31 and 21, twice | `test_c03_2` |
-# | C03.3 rows, and mixtures of rows | five lines | `test_c03_3` |
-# | C03.4 the table is never built | 4,000,000 bytes, 1000 passes, 4,000 bytes | `test_c03_4` |
-# | C03.5 `grad` returns | three gradients, three times None | `test_c03_5` |
-# | C03.6 copies are added | 11 and 22; four shapes | `test_c03_6` |
-# | C03.7 the matrix product | two asserts | `test_c03_7` |
-# | C03.8 backwards or forwards | 36 against 144 | `test_c03_8` |
-# | C03.9 measured slopes agree | the same six decimals, in float64 | `test_c03_9` |
-# | C03.10 unused inputs | an error, None, zeros | `test_c03_10` |
-# | C03.11 weights are not broadcast | "Mismatch in shape" | `test_c03_11` |
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_03.py`). Where a claim says "weights", it means the upstream gradient.
 #
-# The tests, in `tests/claims/test_claims_03.py`, run on our engine and on real PyTorch.
+# *What backward needs, and computes*
+#
+# - **C03.1** backward() without weights starts only from a tensor with one element; from any other it raises.
+# - **C03.2** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`: k holds one weight for each output.
+# - **C03.3** Weight 1 for one output and 0 for the others gives that output's row of the Jacobian; other weights mix the rows linearly.
+# - **C03.11** Weights must have exactly the shape of the outputs: they are not broadcast.
+# - **C03.5** autograd.grad returns the gradients in the order of its inputs and leaves the `.grad` of every leaf as it was.
+# - **C03.10** For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
+#
+# *Why it is cheap*
+#
+# - **C03.4** For 1000 numbers, exp keeps 4,000 bytes for backward; its Jacobian has 4,000,000, and functional.jacobian runs 1000 backward passes to fill it.
+# - **C03.8** A pass through a chain of matrix steps takes as many multiplications backwards as forwards; backwards it serves one output, forwards one input.
+#
+# *Rules*
+#
+# - **C03.6** An operand that was broadcast gets a gradient of its own shape: the gradients of its copies are added.
+# - **C03.7** For matrices A and B, and weights G for `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`.
+# - **C03.9** In float64, where a function is smooth, a central difference along any direction d agrees closely with the gradient times d.
 #
 # **Left out, compared with PyTorch.** `functional.jacobian(vectorize=True)` runs all passes as one, too. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards. PyTorch's table of rules is `derivatives.yaml`.
 #
-# **Read next in our engine:** ten rows of `course_lib/engine/derivatives.py`, each a VJP that you can now check by hand.
+# **Read on in our engine:** ten rows of `course_lib/engine/derivatives.py`, each a VJP that you can now check by hand.
 #
-# **Next:** lesson 04, the engine. Every node has its rule. Who decides which runs first?
+# **Next:** every node has its rule. [Lesson 04](04_the_engine.ipynb) asks who decides which of them runs first.

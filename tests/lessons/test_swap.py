@@ -111,8 +111,8 @@ def test_without_layout_engine(stem):
     assert not problems, report(stem, problems)
     cards = [html for got in seen if got for html in got["html"]]
     assert cards, "no cell drew anything"
-    laid_out = [html for html in cards if "data:image/svg+xml" in html and 'alt="ledger: ' not in html]
-    assert not laid_out, "a layout engine was found after all"  # a ledger's plot is matplotlib's and needs none
+    laid_out = [html for html in cards if "data:image/svg+xml" in html and 'data-by="matplotlib"' not in html]
+    assert not laid_out, "a layout engine was found after all"  # a plot is matplotlib's and needs none
 
 
 # --- the check itself ------------------------------------------------------------------------------

@@ -11,15 +11,13 @@ What is counted: memory that slots of backward nodes hold, each piece once howev
 seen: recorder.py.
 """
 
-import base64
 import html
-import re
 import sys
 
 from course_lib.teach.instruments import recorder
 from course_lib.teach.instruments.recorder import FREED, SAVED, in_reading_order
 from course_lib.teach.instruments.watch import card, ends_of
-from course_lib.teach.pictures.layout import FONTS
+from course_lib.teach.pictures.chart import as_image, svg_of
 
 CELL = "padding:3px 7px;border:0;background:#FFFFFF;color:#111111;vertical-align:top;font-size:12px;"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")  # Okabe-Ito
@@ -392,11 +390,7 @@ class Plot:
         if svg is None:
             why = "" if not self._account.steps else "Without matplotlib this plot is shown as text.\n"
             return card(f'<pre style="margin:0;background:#FFFFFF;color:#111111">{html.escape(why + text)}</pre>')
-        data = base64.b64encode(svg.encode()).decode()
-        return (
-            f'<img alt="{html.escape(text)}" style="background:#FFFFFF;border-radius:6px;padding:6px;max-width:100%" '
-            f'src="data:image/svg+xml;base64,{data}">'
-        )
+        return as_image(svg, text)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/plain": self.text, "text/html": self.html}
@@ -442,24 +436,8 @@ def grouped(account):
 
 
 def drawn(account):
-    """The picture as SVG text. ImportError without matplotlib, which is imported here only."""
-    import io
-
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    settings = {
-        "svg.hashsalt": "ledger", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 10,
-        "hatch.linewidth": 0.6,
-    }  # fmt: skip
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(7.6, 3.7), layout="constrained", facecolor="#FFFFFF")
-        FigureCanvasSVG(figure)
-        paint(figure.add_subplot(), account)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return cleaned(out.getvalue())
+    """The picture as SVG text. ImportError without matplotlib."""
+    return svg_of(lambda figure: paint(figure.add_subplot(), account), (7.6, 3.7))
 
 
 def paint(axes, account):
@@ -494,11 +472,3 @@ def paint(axes, account):
     axes.set_ylabel(f"held by saved tensors, {unit}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-
-
-def cleaned(svg):
-    """Only the drawing, with fonts that every system has."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    return svg.replace("'DejaVu Sans'", FONTS).strip() + "\n"

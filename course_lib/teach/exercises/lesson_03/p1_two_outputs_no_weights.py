@@ -50,4 +50,5 @@ EXERCISE = Predict(
                 "table"),
         Mistake("two words", "Those are two answers. Only one of them can happen: settle on it.", "raises or sum"),
     ),
+    reveals=("grad can be implicitly created only", "so it refuses"),
 )  # fmt: skip

@@ -53,4 +53,5 @@ EXERCISE = Predict(
         Mistake("weighted outputs", "You multiplied the outputs themselves, 6 and 5, by the weights. What travels "
                 "back is slopes.", [60, 5]),
     ),
+    reveals=("tensor(31.) tensor(21.)", "10·3 + 1·1 = 31"),
 )  # fmt: skip

@@ -52,4 +52,5 @@ EXERCISE = Predict(
         Mistake("first row", "c was added to the second row, too.", [1, 2]),
         Mistake("last row", "Nothing is overwritten: the first row used c as well, and uses add up.", [10, 20]),
     ),
+    reveals=("tensor([11., 22.])", "adding the rows of `G`"),
 )  # fmt: skip

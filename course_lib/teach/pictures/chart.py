@@ -1,0 +1,175 @@
+"""`chart`: lines over numbers, and `grids`: small tables of numbers side by side. Pictures with their text.
+
+    chart({"loss": {"ours": {0: 4.0, 1: 1.2}}}, across="step", up="loss")
+    grids(["weights", [[10, 1]], "@", "Jacobian", [[3, 2], [1, 1]], "=", "gradients", [[31, 21]]])
+
+Lessons use them (03, 10) where a drawing says more than a printed table. The text of both is the table itself: it is
+what a test compares, and what is read where there is no picture. Without matplotlib the text is all there is.
+"""
+
+import base64
+import html
+import io
+import re
+
+from course_lib.teach.pictures.layout import FONTS
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe-Ito
+PALE = ("#DCEBF7", "#FBE8C8", "#D5EFE6", "#F3DDEA", "#E3F2FB", "#F8DDCB")  # the same, as paper under black ink
+MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # the second cue
+
+
+def chart(panels, across, up, log=False):
+    """Lines in one or more panels: {title: {label: {x: y}}}. `across` and `up` name the axes; log: both logarithmic.
+
+    Raises ValueError for panels without a single point.
+    """
+    if not panels or not all(lines and all(lines.values()) for lines in panels.values()):
+        raise ValueError("chart() wants {title: {label: {x: y}}}, with at least one point in each line.")
+
+    def paint(figure):
+        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axis, (title, lines) in zip(axes, panels.items(), strict=True):
+            for (label, points), mark, colour in zip(lines.items(), MARKS, COLOURS, strict=False):
+                axis.plot(list(points), list(points.values()), mark, color=colour, label=label, markersize=5)
+            axis.set(title=title, xlabel=across, **({"xscale": "log", "yscale": "log"} if log else {}))
+            axis.spines[["top", "right"]].set_visible(False)
+            axis.legend(frameon=False, fontsize=9)
+        axes[0].set_ylabel(up)
+
+    return Figure(chart_text(panels, across, up), paint, (7.6, 3.2))
+
+
+def chart_text(panels, across, up):
+    """The points of a chart as a table."""
+    lines = []
+    for title, each in panels.items():
+        xs = sorted({x for points in each.values() for x in points})
+        rows = [
+            [across, *map(number, xs)],
+            *([label, *(number(p[x]) if x in p else "" for x in xs)] for label, p in each.items()),
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines += [f"{title} ({up})"] + [
+            "  " + "  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows
+        ]
+    return "\n".join(lines)
+
+
+def grids(items, colours="columns"):
+    """Tables of numbers side by side: a title and its rows, a sign such as "@" or "=", the next title and its rows …
+
+    colours: "columns" or "rows" gives each of them its own paper, "none" leaves all white.
+    """
+    if colours not in ("columns", "rows", "none"):
+        raise ValueError(f'grids(colours=…) is "columns", "rows" or "none", not {colours!r}.')
+    tables = [(title, rows) for title, rows in zip(items[::3], items[1::3], strict=True)]
+    signs = items[2::3]
+
+    def paint(figure):
+        axis = figure.subplots()
+        axis.set_aspect("equal")
+        axis.axis("off")
+        left, tallest = 0.0, max(len(rows) for _, rows in tables)
+        for position, (title, rows) in enumerate(tables):
+            low = (tallest - len(rows)) / 2
+            for i, row in enumerate(rows):
+                for j, value in enumerate(row):
+                    at = {"columns": j, "rows": i}.get(colours)
+                    paper = "#FFFFFF" if at is None else PALE[at % len(PALE)]
+                    corner = (left + 1.2 * j, low + len(rows) - 1 - i)
+                    axis.add_patch(rectangle(corner, paper))
+                    axis.text(corner[0] + 0.6, corner[1] + 0.5, number(value), ha="center", va="center")
+            wide = 1.2 * max(map(len, rows))
+            axis.text(left + wide / 2, low + len(rows) + 0.25, title, ha="center", va="bottom", fontweight="bold")
+            left += wide
+            if position < len(signs):
+                axis.text(left + 0.6, tallest / 2, signs[position], ha="center", va="center", fontsize=14)
+                left += 1.2
+        axis.set_xlim(-0.1, left + 0.1)
+        axis.set_ylim(-0.1, tallest + 0.9)
+
+    def rectangle(corner, paper):
+        from matplotlib.patches import Rectangle
+
+        return Rectangle(corner, 1.2, 1.0, facecolor=paper, edgecolor="#555555")
+
+    wide = sum(1.2 * max(map(len, rows)) for _, rows in tables) + 1.2 * len(signs)
+    tall = max(len(rows) for _, rows in tables) + 0.9
+    return Figure(grids_text(tables, signs), paint, (min(7.6, 0.55 * wide + 0.2), 0.55 * tall + 0.2))
+
+
+def grids_text(tables, signs):
+    """The tables in words, one after the other."""
+    words = []
+    for position, (title, rows) in enumerate(tables):
+        words.append(f"{title} [{'; '.join(' '.join(map(number, row)) for row in rows)}]")
+        words += signs[position : position + 1]
+    return " ".join(words)
+
+
+def number(value):
+    """A number as short as it can be read: no .0, thousands apart; a text as it is."""
+    if isinstance(value, str):
+        return value
+    return f"{int(value):,}" if value == int(value) else f"{value:.4g}"
+
+
+class Figure:
+    """A picture with a text: shown under a cell, printed elsewhere."""
+
+    def __init__(self, text, paint, size):
+        self.text, self.paint, self.size = text, paint, size
+
+    def __str__(self):
+        return self.text
+
+    __repr__ = __str__
+
+    @property
+    def html(self):
+        """The picture, described by its text; the text itself where matplotlib is missing."""
+        try:
+            svg = svg_of(self.paint, self.size)
+        except ImportError:
+            return f"<pre>{html.escape(self.text)}</pre>"
+        return as_image(svg, self.text)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": self.text, "text/html": self.html}
+
+
+def as_image(svg, text):
+    """An SVG as an image on white paper, described by a text."""
+    data = base64.b64encode(svg.encode()).decode()
+    return (
+        f'<img data-by="matplotlib" alt="{html.escape(text)}" style="background:#FFFFFF;border-radius:6px;padding:6px;max-width:100%" '
+        f'src="data:image/svg+xml;base64,{data}">'
+    )
+
+
+def svg_of(paint, size):
+    """What `paint(figure)` draws, as SVG text, the same on every machine. ImportError without matplotlib."""
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Canvas
+
+    settings = {
+        "svg.hashsalt": "course", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 10,
+        "hatch.linewidth": 0.6,
+    }  # fmt: skip
+    with matplotlib.rc_context(settings):
+        figure = Canvas(figsize=size, layout="constrained", facecolor="#FFFFFF")
+        FigureCanvasSVG(figure)
+        paint(figure)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return cleaned(out.getvalue())
+
+
+def cleaned(svg):
+    """Only the drawing, with fonts that every system has."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    return svg.replace("'DejaVu Sans'", FONTS).strip() + "\n"

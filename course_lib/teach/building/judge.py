@@ -261,12 +261,12 @@ def details_of_error(error):
     return place_of(error)
 
 
-def place_of(error):
-    """[] or one line: where in the learner's file the error was raised."""
-    line = error.lineno if isinstance(error, SyntaxError) and error.filename == FILE else None
+def place_of(error, file=FILE):
+    """[] or one line: where in a learner's file the error was raised."""
+    line = error.lineno if isinstance(error, SyntaxError) and error.filename == file else None
     for step in ex.steps(error):
-        line = step.tb_lineno if step.tb_frame.f_code.co_filename == FILE else line
-    return [f"line {line} of {NAME}:  {linecache.getline(FILE, line).strip()[: ex.WIDTH]}"] if line else []
+        line = step.tb_lineno if step.tb_frame.f_code.co_filename == file else line
+    return [f"line {line} of {file[1:-1]}:  {linecache.getline(file, line).strip()[: ex.WIDTH]}"] if line else []
 
 
 def line_of(error, file):

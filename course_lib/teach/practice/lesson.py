@@ -101,13 +101,31 @@ class Lesson:
             return
         passed = {n: self.kept.entry(f"{n:02d}.b").get("file") for n in range(number)}
         judged = judge(number, torch=self.torch, passed={n: file for n, file in passed.items() if file})
-        result = self.results[judged.result.id] = judged.result
+        self.tell(judged.result, judged.picture)
+        if judged.result.outcome == ex.CORRECT:
+            self.kept.change(judged.result.id, lambda entry: entry.update(file=judged.digest))
+
+    def tell(self, result, picture):
+        """Remember an outcome about the learner's own engine, print it, and show what belongs to it."""
+        self.results[result.id] = result
         self.remember(result)
-        if result.outcome == ex.CORRECT:
-            self.kept.change(result.id, lambda entry: entry.update(file=judged.digest))
         print(result.render())
-        if judged.picture is not None:
-            show_picture(judged.picture)
+        if picture is not None:
+            show_picture(picture)
+
+    @in_words
+    def train(self):
+        """Train a network on the learner's own engine, beside ours and PyTorch's."""
+        from course_lib.teach.building.training import trained
+
+        self.tell(*trained())
+
+    @in_words
+    def defects(self):
+        """Try the learner's own tests, `my_tests.py`, on engines in which a defect was planted."""
+        from course_lib.teach.building.defects import defects
+
+        self.tell(defects(), None)
 
     @in_words
     def hint(self, id=NOTHING):

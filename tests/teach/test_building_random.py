@@ -15,7 +15,7 @@ import pytest
 
 from course_lib.teach.building import judge, stages
 
-COUNT = int(os.environ.get("COURSE_FUZZ", 150))
+COUNT = int(os.environ.get("COURSE_FUZZ", 300))
 KINDS = "add sub mul div mm pow exp tanh relu T neg number sum mean clone rows reshape detach no_grad".split()
 KINDS += ["leaf", "write", "write"]
 VIEWS = ["row", "set", "write to a part"]

@@ -394,6 +394,12 @@ L.build("13")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine gives derivatives of every order. It began as a box around an array.
 #
+# How would you notice if somebody broke it? Write tests. Make a file `my_tests.py` beside this notebook; each test in it is a function that is given an engine, uses it, and ends with an `assert`. The next cell puts fourteen defects into a finished engine, one after another, and says which of them your tests find. A test has to pass on an engine without a defect.
+
+# %%
+L.defects()
+
+# %% [markdown]
 # ## Exercises
 #
 # The checks use random functions and samples, and compare with finite differences or with the formula.

@@ -142,10 +142,9 @@ class Figure:
 def as_image(svg, text):
     """An SVG as an image on white paper, described by a text."""
     data = base64.b64encode(svg.encode()).decode()
-    return (
-        f'<img data-by="matplotlib" alt="{html.escape(text)}" style="background:#FFFFFF;border-radius:6px;padding:6px;max-width:100%" '
-        f'src="data:image/svg+xml;base64,{data}">'
-    )
+    style = "background:#FFFFFF;border-radius:6px;padding:6px;max-width:100%"
+    address = f"data:image/svg+xml;base64,{data}"
+    return f'<img alt="{html.escape(text)}" data-by="matplotlib" style="{style}" src="{address}">'
 
 
 def svg_of(paint, size):

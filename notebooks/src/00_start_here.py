@@ -13,70 +13,25 @@
 # %% [markdown]
 # # 00 · Start here: what does one line of arithmetic leave behind?
 #
-# **You write `y = x*x + x`, and Python shows you one number. What else is now in memory, and how can
-# `y.backward()` find the slope?** When you can answer that, you can claim:
+# **You write `y = x*x + x`, and Python computes a number, 12. Then you write `y.backward()`, and it tells you how steep this formula is at this point, although nobody ever gave it a formula. It got two numbers and did some arithmetic. When networks learn, this is done for millions of numbers at a time. And when training goes wrong, it is usually because of what this one line has left behind in memory, where nobody looks.**
 #
-# - **C00.1** Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None.
-# - **C00.2** `next_functions` holds an arrow for each tensor operand that the recorded operation has a slope for, in its order, back to where that operand came from.
-# - **C00.3** At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor.
-# - **C00.4** Backward multiplies slopes along each path and adds the products where paths meet.
-# - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.
-# - **C00.6** The graph records what ran: a branch of an `if` that was not taken leaves no node.
+# In this course you will look. There are pictures of everything that PyTorch keeps to itself: what a result remembers, what is saved and for how long, what is written over and when that does harm. You will predict what happens before you see it, and along the way you will write an engine of your own, which in the end trains a network.
 #
-# **Minutes** 35 · **Needs** Python, and that the slope of x² is 2x · **Opens** `course_lib/engine/graph.py` ·
-# **Out of scope** what a node keeps (lesson 06), what `.grad` is (05)
+# After this lesson you can
+#
+# - draw what a line of arithmetic leaves in memory;
+# - follow a backward pass through it with a pencil, and get the right slope;
+# - say what becomes of a loop and of an `if`;
+# - read the error that you get when nothing was recorded.
+#
+# **Minutes** 70 · **Needs** Python, and that the slope of x² is 2x · **Out of scope** what a node saves (lesson 06), what exactly `.grad` is (lesson 05)
+#
+# [all lessons](home.ipynb) · [01 A computation is a graph →](01_computation_graph.ipynb)
 
 # %% [markdown]
-# ### Four small programs
+# Each grey field below is a *cell* with a few lines of Python. Click into it and press **Shift+Enter** to run it and go on to the next one. Run the cells from the top to the bottom.
 #
-# Each has surprised practitioners. Cover the middle column and commit to an answer.
-#
-# | `x` is a tensor that requires grad | what happens | lesson |
-# | --- | --- | --- |
-# | the mean losses of micro-batches of 3 and 1 samples, averaged | gradient 6.0; the batch gives 4.0 | 05 |
-# | `y = (x + 1).sum()`, `y.backward()` twice; the same with `x * x` | first fine, second raises | 06 |
-# | backward after `y = x * 2; y.add_(1)`; after `y = x.exp(); y.add_(1)` | first fine, second raises | 07 |
-# | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, `x` was 3 | no error, 60 where 6 is right | 09 |
-#
-# (A *loss* is the number that training makes small.)
-# One idea explains all four: *behind a result hangs a small graph, and you can look at it.*
-#
-# ### How the lessons work
-#
-# You **predict**, **run**, **look** at a picture, and read short paragraphs, each with the cell that proves
-# it. Then you **break** something, and solve **exercises**.
-#
-# The first line of the next cell imports our own engine, written to be read. Put `import torch` in its place,
-# and all but a few cells print the same.
-#
-# | lesson | question | minutes |
-# | --- | --- | --- |
-# | **00** start here | what does one line of arithmetic leave behind? | 35 |
-# | **01** a computation is a graph | what points to what, and for how long? | 60 |
-# | **02** leaves and `requires_grad` | who gets a gradient? | 60 |
-# | **03** vector-Jacobian products | what if there is more than one number? | 60 |
-# | **04** the engine | who runs when, and how often? | 60 |
-# | **05** leaf accumulation | where do gradients end up? | 55 |
-# | **06** saved tensors | what does a node remember, and for how long? | 60 |
-# | **07** version counters | who notices an overwritten value? | 60 |
-# | **08** views share memory | what if the value was written elsewhere? | 60 |
-# | **09** ways out | which exit costs what? | 60 |
-# | **10** a training loop | which line reads, and which writes? | 60 |
-# | **11** custom Functions | what must you say when you write the rule? | 60 |
-# | **12** hooks | who is called on the way back? | 60 |
-# | **13** double backward | what is the slope of a slope? | 60 |
-#
-# Read them in this order. Your instruments:
-#
-# | you write | you see |
-# | --- | --- |
-# | `draw(y)` | the graph behind `y` |
-# | `compare(before, after)` | two drawings, and what changed in between |
-# | `step(y)` | the backward pass of `y`, one node at a time |
-# | `with ledger() as held:` | how many bytes are kept for backward |
-# | `with watch() as log:` | a log: what was saved, written to, let go |
-# | `explain()` | the last error: what happened, what cures it |
-# | `show("name")` | the source of our engine |
+# The first cell imports the library of this course under the name `torch`. It is a small engine that was written to be read. It has PyTorch's names and gives PyTorch's answers: put `import torch` in its place, and all but a few cells print the same.
 
 # %%
 import course_lib as torch
@@ -85,24 +40,9 @@ from course_lib.teach import draw, expect_error, explain, lesson, show, step
 L = lesson(0)
 
 # %% [markdown]
-# The fourth program first: no error, and 60. Then the third, caught in the act: `exp` keeps its result for
-# later, and `add_` has written over it. After this lesson you can read all of the picture but its bottom
-# row and the `v`s.
-
-# %%
-x = torch.tensor([3.0], requires_grad=True)
-y = (x * x).sum()
-x.data[0] = 30.0
-y.backward()
-print(x.grad)  # the slope of x*x at 3 is 6
-
-x = torch.tensor([1.0, 2.0], requires_grad=True)
-y = x.exp()
-y.add_(1)
-draw(y)
-
-# %% [markdown]
-# ## Question
+# ## Nobody stored the formula: how can Python know the slope?
+#
+# A *tensor* is a box for numbers, here for a single one. `requires_grad=True` says that you will ask for slopes with respect to `x` later.
 #
 # ```python
 # x = torch.tensor(3.0, requires_grad=True)
@@ -111,13 +51,13 @@ draw(y)
 # print(x.grad)
 # ```
 #
-# `y` holds 12, and nobody stored the formula. Yet line three finds the slope of x² + x at 3.
+# After the second line `y` holds 12, and the formula is gone. Python has computed 9, then 12, and has moved on. Yet the third line finds the slope of x² + x at 3 and puts it into `x.grad`.
 #
-# ## Predict
+# In a lesson like this one you are often asked to *predict*. Do it before you read on. A wrong guess costs nothing, and teaches more than a right answer that you were told. Replace `None` by your answer, and run the cell.
 #
-# Replace `None` by your answers. First: what number does the last line print? Second: line two leaves
-# **nodes** behind, one for each operation and one for each leaf that will receive a gradient. How many? (A
-# leaf is a tensor that you made yourself, such as `x`.)
+# **Predict**, first: which number does the last line print?
+#
+# **Predict**, second: the second line leaves small objects behind, which we call *nodes*: one for each operation, and one for each leaf that will receive a slope. (A *leaf* is a tensor that you made yourself, such as `x`.) How many nodes are there?
 
 # %%
 L.predict("00.p1", None)
@@ -126,9 +66,7 @@ L.predict("00.p1", None)
 L.predict("00.p2", None)
 
 # %% [markdown]
-# ## Run
-#
-# The first two lines only. Look at what is printed beside the value.
+# Now run the first two lines only, and look at what is printed beside the value.
 
 # %%
 x = torch.tensor(3.0, requires_grad=True)
@@ -136,28 +74,36 @@ y = x * x + x
 print(y)
 
 # %% [markdown]
-# ## See
-#
-# `draw` shows what hangs behind a tensor: backward nodes on top, the tensors in the middle, what nodes keep
-# for later at the bottom.
+# The number has a companion: `grad_fn`. That is where the formula went. `draw` shows everything that hangs behind a tensor.
 
 # %%
 draw(y)
 
 # %% [markdown]
-# **Notice:**
+# **Notice:** take a minute for this picture. There will be many like it.
 #
-# - Black arrows run back, from the result to the input. The number on one says which operand it belongs to;
-#   the number in a grey box, in which order nodes were made. Blue arrows run forwards.
-# - `x` stands three times in the formula, and there is one green box for it.
-# - A double border marks a leaf: a tensor that no recorded operation produced.
-# - `MulBackward0` keeps its operands, for its slope depends on them; `AddBackward0` keeps no tensor.
+# - The rounded boxes in the middle are *tensors*, with their values. A double border marks a leaf. `x` stands three times in the formula, and there is one box for it.
+# - The grey boxes with sharp corners on top are the *nodes* of operations. The number in front of a name says in which order they were made: first the product, then the sum. There are two of them.
+# - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. So there are three nodes in all.
+# - The thin blue arrows run forwards: they are the computation as you wrote it. The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to.
+# - The note at the bottom shows what a node has *saved* for later. The product needs its operands, because its slope depends on them. The sum needs nothing.
 #
-# ## Explain
+# ## What is a gradient?
 #
-# **A result remembers how it was made.** `y` was computed from a tensor that requires grad, so the addition
-# hung a *node* on it: an object, named after the operation, that turns a slope for `y` into slopes for the
-# operands. With plain tensors no node is made; and `x` itself came from no operation.
+# The *slope* of `y` at `x` says how fast `y` changes when `x` changes a little. You can measure it without any theory: change `x` by a tiny bit, and see what happens.
+
+# %%
+tiny = 1e-6
+print(round(((3 + tiny) ** 2 + (3 + tiny) - 12) / tiny, 3))
+
+# %% [markdown]
+# So the slope is 7: a change of 0.001 in `x` changes `y` by about 0.007. (2x + 1, at 3.)
+#
+# If a result depends on many numbers, there is one slope for each of them. All of these slopes together are called the **gradient**. People say "the gradient of `x`" when they mean the slopes of the final result with respect to the numbers in `x`, and PyTorch keeps them in `x.grad`. We shall use the word in this way. A gradient has always the same shape as its tensor.
+#
+# ## What hangs on a result?
+#
+# `y` was computed from a tensor that requires grad. So the addition has hung a node on it. A node is an object that is named after the operation, and that knows how to turn a slope for its result into slopes for its operands. If all operands are plain, no node is made. And `x` itself came from no operation.
 
 # %% tags=["C00.1"]
 plain = torch.tensor(3.0)
@@ -167,10 +113,11 @@ print((plain * plain + plain).grad_fn)
 print(x.grad_fn, x.is_leaf)
 
 # %% [markdown]
-# **Arrows point backwards.** The addition has two operands, `x*x` and `x`, so its node has two arrows, in
-# that order: each a node, and which result of its operation is meant (0 is the first). The 2 of `x * 2` becomes
-# a tensor without gradient; its arrow leads to nothing. The numbers in `x**2` and `1 - x` become no tensor and
-# get no arrow. Paths end at a leaf's node, `AccumulateGrad`: no arrows, and its `variable` is the leaf itself.
+# ## Where do the arrows lead?
+#
+# A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair: the node to which it leads, and a number that says which result of that node's operation is meant. (An operation may have several results. Here the number is always 0, the first one.)
+#
+# Plain numbers are treated in two ways. The 2 of `x * 2` becomes a tensor without a gradient, and its arrow leads to nothing. The numbers in `x**2` and `1 - x` become no tensor and get no arrow at all.
 
 # %% tags=["C00.2", "C00.3"]
 for node, output in y.grad_fn.next_functions:
@@ -183,9 +130,13 @@ assert all(node is accumulate for node, output in product.next_functions)
 print(accumulate.next_functions)
 
 # %% [markdown]
-# **A node knows one rule.** From the slope that arrives, it makes one for each arrow that leads to a node. Addition hands on what it
-# gets, twice. Multiplication multiplies by *the other* operand. `torch.autograd.grad` shows it for one
-# operation. There is no formula for x² + x anywhere.
+# Every path ends at a green box, whose type is called `AccumulateGrad`. It has no further arrows, and its `variable` is the leaf itself: not a copy, the very tensor.
+#
+# > **The rule.** A result holds a node. The node's arrows lead to the nodes of its operands, and so on, back to the leaves.
+#
+# ## What does a node know?
+#
+# One rule, and nothing else. Addition hands on the slope that arrives, to both of its operands. Multiplication sends each operand the slope that arrives, times *the other* operand. You can see it for a single operation; `torch.autograd.grad(result, [u, v])` returns the slopes of the result for `u` and `v`.
 
 # %%
 u = torch.tensor(3.0, requires_grad=True)
@@ -194,22 +145,30 @@ for result in (u + v, u * v):
     print(torch.autograd.grad(result, [u, v]))
 
 # %% [markdown]
-# **Backward walks the arrows.** It starts at `y` with slope 1, multiplies along each path, and adds where
-# paths meet. Three paths lead to `x`: two through the product, with 1·3 each, and one directly, with 1. So
-# 3 + 3 + 1, which is 2x + 1 at 3. `step(y)` does what `y.backward()` does and keeps a picture of each step:
-# page through them, and follow what a node *gets* and what it *sends*. (Queue and counts: lesson 04.)
+# There is no formula for x² + x anywhere. There are only two small rules, and arrows between them.
+#
+# ## How does backward find its way?
+#
+# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more.
+#
+# Three paths lead from `y` to `x`. Two go through the product, with 1 · 3 each. One is direct, with 1. So the result should be 3 + 3 + 1.
+#
+# `step(y)` does what `y.backward()` does, and keeps a picture of every step. Go through it with the buttons. At each step look at what a node *gets* and what it *sends*. (You can ignore the queue and the counts until lesson 04.)
 
 # %% tags=["C00.4"]
 record = step(y)
 print(x.grad)
-assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term per path
-
-tiny = 1e-6  # and by the definition of a slope, with plain numbers:
-print(round(((3 + tiny) ** 2 + (3 + tiny) - 12) / tiny, 3))
+assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term for each path
 record
 
 # %% [markdown]
-# ## Question
+# **Notice:** the product runs once and sends two 3s, one along each of its arrows. The green box waits until everything has arrived.
+#
+# > **The rule.** Backward multiplies slopes along each path, and adds the products where paths meet.
+#
+# ## Where do a loop and an `if` end up?
+#
+# A graph has no boxes for loops or conditions. So what becomes of this function?
 #
 # ```python
 # def times(x, n):
@@ -219,18 +178,10 @@ record
 #     return y if n > 1 else x.exp()
 # ```
 #
-# A graph has no boxes for loops and conditions. So where do this function's loop and its `if` end up?
-#
-# ## Predict
-#
-# `times(x, 3)` runs the loop body twice. Which node names hang behind the result, from the result back,
-# accumulator left out? Answer with a list of strings.
+# **Predict.** `times(x, 3)` runs the body of the loop twice. Which node names hang behind the result, from the result back, with the accumulator left out? Answer with a list of strings.
 
 # %%
 L.predict("00.p3", None)
-
-# %% [markdown]
-# ## Run
 
 
 # %%
@@ -244,22 +195,16 @@ def times(x, n):
 triple, other = times(x, 3), times(x, 1)
 print(triple, other)
 
-# %% [markdown]
-# ## See
-
 # %%
 draw(triple)
 
 # %% [markdown]
 # **Notice:**
 #
-# - The loop is unrolled: one box for each time its body ran. The `if` is not there, and neither is `times`.
-# - Everything ends in the one green box of `x`, which still shows the 7 of the first round.
+# - The loop is unrolled: there is one box for each time its body ran. The `if` is not there, and neither is `times`.
+# - Everything ends in the one green box of `x`. It still shows the 7 from before.
 #
-# ## Explain
-#
-# **The graph is a record, not a program.** Operations write it down while they run, so it holds what
-# happened and nothing that might have happened. Change `n`, and the next graph has another shape.
+# The graph is a record of what ran. Operations write it while they run. So it holds what happened, and nothing that might have happened. Change `n`, and the next graph has another shape:
 
 # %% tags=["C00.6"]
 print(triple.grad_fn.name(), triple.grad_fn.next_functions[0][0].name())
@@ -267,9 +212,9 @@ print(other.grad_fn.name())
 assert other.grad_fn.next_functions[0][0].variable is x  # no AddBackward0 on the way
 
 # %% [markdown]
-# **Every run is a new record.** Run a line again and you get new nodes. The leaf is the same tensor in both
-# runs, and so is its accumulator: this is how two graphs deliver into one `.grad`. What arrives there is
-# *added* to what is there: lesson 05.
+# ## You run a line twice: is it the same graph?
+#
+# No. Each run makes new nodes. But the leaf is the same tensor in both runs, and so is its accumulator. This is how two graphs deliver into one `.grad`.
 
 # %% tags=["C00.5"]
 first = x * x
@@ -281,18 +226,28 @@ second.backward()
 print(x.grad)  # the 7 of the first round, and twice a 6
 
 # %% [markdown]
-# **Open our engine.** This is all that stands behind "one accumulator for each leaf". `meta` holds what
-# autograd knows about a tensor; `weakref` means that the leaf does not keep this node alive; graphs do.
+# What arrives is *added* to what is there: 7 from the first pass, and twice a 6. Lesson 05 is about this addition, and about the trouble that it makes when you do not expect it.
+#
+# **A look into our engine.** How does it come about that a leaf has one accumulator, however often it is used? The leaf remembers it. In a simplified form:
+#
+# ```python
+# def accumulator_of(leaf):
+#     if leaf remembers no accumulator:
+#         make one, let it know the leaf, and let the leaf remember it
+#     return it
+# ```
+#
+# The real function says the same. `meta` holds what autograd knows about a tensor. `weakref` means that the leaf alone does not keep the node alive; graphs do.
 
 # %% tags=["engine"]
 show("engine.graph.accumulator_of")
 
 # %% [markdown]
-# ## Break it
+# ## What if nothing was recorded?
 #
-# Leave out `requires_grad=True` and nothing is recorded. That stays silent until somebody asks for slopes.
-# Switching it on afterwards does not help the `y` that was computed without it; *element 0* in the message
-# is the first tensor backward was asked to start from. `explain()` is at hand whenever an error meets you.
+# Leave out `requires_grad=True`, and no node is made. That stays silent until somebody asks for slopes. Then you get the first of PyTorch's famous errors. *Element 0* in the message is the first tensor from which backward was asked to start. Setting the flag afterwards does not help a `y` that was computed without it.
+#
+# After any error, `explain()` says what happened and what cures it.
 
 # %%
 x = torch.tensor(3.0)
@@ -308,12 +263,68 @@ print(y.grad_fn.name())
 explain()
 
 # %% [markdown]
+# ## What will you be able to answer?
+#
+# Here are four small programs. Each of them has surprised people who work with PyTorch every day. Write down what you expect, and keep the note. You will meet all four again, and they have one thing in common: the answer is in the graph behind the result.
+#
+# | `x` is a tensor that requires grad | the question | lesson |
+# | --- | --- | --- |
+# | a batch is cut into parts of 3 and 1 samples; the mean loss of each part is halved, and the gradients are added | is it the gradient of the whole batch? | 05 |
+# | `y = (x + 1).sum()`, then `y.backward()` twice; the same with `x * x` | does the second pass work? | 06 |
+# | backward after `y = x * 2; y.add_(1)`, and after `y = x.exp(); y.add_(1)` | does either of them raise? | 07 |
+# | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, where `x` was 3 | is the gradient right, or wrong, or is there an error? | 09 |
+#
+# These are the instruments with which you will look:
+#
+# | you write | you see |
+# | --- | --- |
+# | `draw(y)` | the graph behind `y` |
+# | `compare(before, after)` | two drawings, and what changed in between |
+# | `step(y)` | the backward pass of `y`, one node at a time |
+# | `with ledger() as held:` | how many bytes are saved for backward |
+# | `with watch() as log:` | a log: what was saved, written to, let go |
+# | `explain()` | the last error: what happened, what cures it |
+# | `show("name")` | the source of our engine |
+#
+# ## Build your own engine: two operations and a walk
+#
+# Most lessons end with a few lines for an engine that is yours. It is a file, `my_engine.py`, which lies beside this notebook in your folder `my_course`. (If it is not there, `python3 course.py my-engine` in a terminal writes it.) It holds the beginning: a class `Tensor`, which is a box around a NumPy array, and a function `tensor`. Open it in JupyterLab with a double click, and write in it. In lesson 10 it will train a network.
+#
+# Today it gets nodes. This is all that a node needs:
+#
+# ```python
+# class Node:
+#     def __init__(self, name, rule, inputs):
+#         self.name = lambda: name  # to be called, as in PyTorch: node.name()
+#         self.rule = rule  # from the gradient of the result to one gradient for each input
+#         self.next_functions = tuple((gradient_edge(each), 0) for each in inputs)
+#
+#     def __call__(self, grad):
+#         return self.rule(self, grad)
+#
+#
+# def mul(a, b):
+#     return Tensor(a.array * b.array, grad_fn=Node("MulBackward0", lambda node, g: (g * b, g * a), (a, b)))
+# ```
+#
+# What is missing is yours to write:
+#
+# 1. `add`, which is `mul` with another rule. Hang both on the class: `Tensor.__add__, Tensor.__mul__ = add, mul`.
+# 2. `class AccumulateGrad(Node)`: it knows its tensor as `variable`, and when it is called it *adds* the gradient to `variable.grad`, which begins as None.
+# 3. `gradient_edge(tensor)`: the node to which an arrow for this tensor leads. For a result that is its `grad_fn`, for a leaf a new `AccumulateGrad`.
+# 4. `Tensor.backward`: begin at the result with `Tensor(1.0)`, and send gradients along every path. A function that calls itself does it in eight lines.
+#
+# The slip that most people make is to *replace* `.grad` instead of adding to it. Then x² + x has the slope 1.
+#
+# Run the next cell whenever you like. It reads your file anew each time and tells you how far you are.
+
+# %%
+L.build("00")
+
+# %% [markdown]
 # ## Exercises
 #
-# Write your answer into the cell and run it. `L.check` looks at what your code does and says *not
-# attempted*, *error in your code*, *not yet*, *almost* (it names the mistake) or *correct*. In a cell of your
-# own, `L.hint("00.1")` helps, again for the next hint; `L.solution("00.1")` shows an answer and its reason;
-# `L.progress()` lists what you have solved.
+# Write your answer into the cell and run it. `L.check` looks at what your code does, and says *not attempted*, *error in your code*, *not yet*, *almost* (then it names the mistake) or *correct*. In a cell of your own, `L.hint("00.1")` helps, and helps more if you call it again. `L.solution("00.1")` shows an answer and the reason for it. `L.progress()` lists what you have solved.
 #
 # **00.1 · Make a graph** (2 minutes). A warm-up. Return a one-element tensor whose
 # `grad_fn` is an `ExpBackward0` and behind which exactly one leaf waits for a gradient.
@@ -388,18 +399,15 @@ L.check("00.5", happens)
 # %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell shows | test |
-# | --- | --- | --- |
-# | C00.1 who carries a node | two names, then None | `test_c00_1` |
-# | C00.2 arrows | `MulBackward0` before `AccumulateGrad`; two, two, one, one | `test_c00_2` |
-# | C00.3 accumulators | `variable` is `x` | `test_c00_3` |
-# | C00.4 paths | 3 + 3 + 1, step by step | `test_c00_4` |
-# | C00.5 new nodes, one accumulator | `is not`, then `is`, and 19 | `test_c00_5` |
-# | C00.6 only what ran | no trace of the other branch | `test_c00_6` |
+# At the end of each lesson stand its facts, one sentence each. Every sentence was shown in a cell, and a test runs it on our engine and on real PyTorch (here `tests/claims/test_claims_00.py`). If a colleague doubts one of them, you know where to look.
 #
-# The tests (`tests/claims/test_claims_00.py`) run on our engine and on real PyTorch.
+# - **C00.1** Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None.
+# - **C00.2** `next_functions` holds an arrow for each tensor operand that the recorded operation has a slope for, in its order, back to where that operand came from.
+# - **C00.3** At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor.
+# - **C00.4** Backward multiplies slopes along each path and adds the products where paths meet.
+# - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.
+# - **C00.6** The graph records what ran: a branch of an `if` that was not taken leaves no node.
 #
-# **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs
-# may span devices and threads. The names and the arrows are the same.
+# **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs may span devices and threads. The names and the arrows are the same.
 #
-# **Next:** lesson 01, the graph in depth: who points to whom, and who keeps whom alive.
+# **Next:** [lesson 01](01_computation_graph.ipynb), the graph in depth: who points to whom, and who keeps whom alive.

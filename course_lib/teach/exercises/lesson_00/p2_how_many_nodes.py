@@ -32,4 +32,5 @@ EXERCISE = Predict(
         Mistake("all that is written", "6 counts two operations, x three times, and y. x is one tensor with one "
                 "node; y has no node of its own beside that of the addition.", 6),
     ),
+    reveals=("three nodes in all",),
 )  # fmt: skip

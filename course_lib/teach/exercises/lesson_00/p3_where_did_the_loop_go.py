@@ -53,4 +53,5 @@ EXERCISE = Predict(
         Mistake("the mathematics", "3x is what it computes, but nobody multiplied: two additions ran.",
                 ["MulBackward0"]),
     ),
+    reveals=("AddBackward0 AddBackward0", "The loop is unrolled"),
 )  # fmt: skip

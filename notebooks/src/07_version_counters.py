@@ -13,26 +13,20 @@
 # %% [markdown]
 # # 07 · Version counters: how does backward notice that you overwrote something?
 #
-# **A node keeps a tensor for later, by reference. You write into that tensor before backward reads it. Sometimes nothing happens, sometimes you get "modified by an inplace operation", far from the line that did it. What decides?**
+# **Your training script has worked for weeks. Today you added one line to save memory, `h *= gate`, and now `loss.backward()` stops with "one of the variables needed for gradient computation has been modified by an inplace operation". The traceback ends in `backward()`, where you changed nothing. Your new line does not appear in it at all. And another in-place line, `pixels /= 255` at the top of the script, has been there from the beginning and never did any harm.**
 #
-# It is one number per memory, and one comparison. At the end you can predict which edits are safe, read the error word by word, and repair a training step without guessing. You can claim, with a cell that proves it:
+# The message is not as vague as it looks. It contains two numbers, "is at version 1; expected version 0". Once you know who counts, when the counting is done, and when the two numbers are compared, the message tells you which tensor was overwritten, and you can find the line in a minute instead of an afternoon.
 #
-# - **C07.1** Every in-place operation that writes to a tensor adds one to its version, even under no_grad and even if no value changes.
-# - **C07.2** `x[0] += 1` adds two: one for the write to the view, one for assigning the view back.
-# - **C07.3** A tensor, its views and its detach() share one version counter; `.data` shares the memory but not the counter, and clone() shares neither.
-# - **C07.4** requires_grad_(), assigning `.grad` and writes through `.data` leave the version as it is.
-# - **C07.5** A node notes the version when it saves a tensor, and reading the slot raises when the version is no longer that number, whatever the values are.
-# - **C07.6** After sqrt the result may not be overwritten, after sin the input may not, after an addition both may.
-# - **C07.7** An in-place operation on a leaf that requires grad raises at once and changes nothing; under no_grad it is allowed, and counts.
-# - **C07.8** `y = x * 2; y.add_(1)` does not break backward: the product kept the 2, not y.
-# - **C07.9** In-place edits of a result are recorded like other operations: `y = x * x; y.mul_(1.5); y.add_(x)` has the gradient 3x + 1.
-# - **C07.10** Writing to `x.data` after `y = x * 2` leaves the gradient right; after `y = x * x` it makes it wrong without any error.
-# - **C07.11** In a network with one hidden layer and plain input, of the four parameters only the second weight may not be stepped before backward.
-# - **C07.12** After an in-place update of a saved weight, retain_graph=True does not make a second backward possible.
-# - **C07.13** Anomaly mode, switched on before the forward pass, names the line that saved the tensor.
-# - **C07.14** A module with `inplace=True` and an operation with `out=` write in place too: both count, and both make a saved tensor stale.
+# After this lesson you can
 #
-# **Minutes** 60, and 10 more for exercise 07.4, which goes beyond · **Needs** lessons 00, 05, 06 · **Opens** `course_lib/engine/saved.py` · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+# - read this message word by word, and find the line that caused it;
+# - look at an operation and say which of its tensors you may overwrite before backward, and which you may not;
+# - repair a training step by changing the order of its lines, without scattering `clone()` over it;
+# - tell a cure from a change that only hides the symptom.
+#
+# **Minutes** 100, in two sittings: a rest is marked in the middle · **Needs** lessons 00, 05 and 06; if you come straight from an error, the next two cells are enough to begin with · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+#
+# [← 06 Saved tensors](06_saved_tensors.ipynb) · [all lessons](home.ipynb) · [08 Views →](08_views.ipynb)
 
 # %%
 import course_lib as torch
@@ -40,8 +34,45 @@ from course_lib.teach import compare, draw, expect_error, explain, lesson, show,
 
 L = lesson(7)
 
+import contextlib
+import warnings
+
 # %% [markdown]
-# ## Question
+# Here is the script of the story, made small. An *in-place* operation is one that puts its result into the memory of a tensor that exists already. This script has two of them, `pixels /= 255` and `h *= gate`. The cell runs the script, prints the whole error, and draws the graph of `loss` as it was just before `backward()`.
+
+# %%
+w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
+pixels, gate = torch.tensor([51.0, 102.0, 204.0]), torch.tensor([0.0, 2.0, 2.0])
+pixels /= 255  # has been here for weeks
+h = torch.tanh(w * pixels)
+h *= gate  # the new line
+loss = h.sum()
+picture = draw(loss)
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    loss.backward()
+picture
+
+# %% [markdown]
+# **How to read the picture, if you come here straight from an error.**
+#
+# - The rounded boxes are **tensors**. You see their values and their *version*: `v1` means that this memory has been written to once. A double border marks a *leaf*, a tensor that no recorded operation has made, such as a weight. A grey tensor needs no gradient.
+# - The thin blue arrows are your computation as you wrote it.
+# - The grey boxes with sharp corners are **nodes**. Every operation on a tensor that requires a gradient leaves one behind, a small object that will compute gradients during `backward()`. The numbers say in which order they were made. A dotted arrow leads from a result to its node.
+# - The thick black arrows are the way back. They lead from a node to the nodes of its operands, and the digit on an arrow says which operand is meant. At the end of the way stands a green box, in which the `.grad` of a leaf is collected.
+# - A white note with a folded corner is a tensor that a node has **saved**, because it will read that tensor during `backward()`. "v1, now v1" means: saved at version 1, and at version 1 still. If the two numbers differ, the note turns orange and says STALE. That is the tensor which your error is about.
+#
+# (Two more things appear in other pictures. FREED means that a backward pass has let go of the tensor already. A dashed purple frame holds tensors that share one memory.)
+#
+# **Notice:**
+#
+# - The orange note hangs on the node of `tanh`. It is the result of `tanh`, saved at version 0, and its memory is at version 1 by now. The new line, `h *= gate`, wrote into it.
+# - The old line wrote as well: `pixels` is at version 1. But the note that belongs to it says "v1, now v1". The node saved `pixels` *after* that write, and nothing has been written to it since.
+#
+# For a program of your own, `draw(loss)` makes such a picture, and `explain(loss)` says in words what happened and what cures it. Both work on PyTorch's tensors as well. The rest of the lesson is about the *why*, so that you will see the next one coming.
+#
+# ## Does every in-place edit of a result break backward?
+#
+# In the story one in-place line is harmless and another one is not. So it cannot be the in-place writing alone. Below are four results, and each of them is edited once:
 #
 # ```python
 # a = x.sqrt(); a += 1       # each with x = torch.tensor([4.0, 9.0], requires_grad=True)
@@ -50,42 +81,32 @@ L = lesson(7)
 # d = x + 3;    d *= 2
 # ```
 #
-# Four results, each edited once. Then `sum().backward()` is called on each.
+# Then `sum().backward()` is called on each of the four. Lesson 06 has told you all that you need to work it out. Ask of each first operation: what is its slope made of, so what did its node have to save? And then: which memory does the edit write into?
 #
-# ## Predict
-#
-# First: which of the four backward calls raise? Answer with a list of letters. Lesson 06 has told you all you need: which node kept what?
-#
-# Second: the error will name two versions. Take `h = x * 2; h.add_(1); y = h.sin(); h.add_(1); h.mul_(3)`. A fresh tensor is at version 0, each in-place operation adds one, and `sin` saves its input. Fill in "is at version …; expected version … instead", as a pair such as `(5, 4)`.
+# **Predict.** Which of the four backward calls raise? Answer with a list of letters; it may be empty.
 
 # %%
 L.predict("07.p1", None)
 
-# %%
-L.predict("07.p2", None)
-
 # %% [markdown]
-# ## Run
-#
-# `a` and `b` look alike: an operation, then `+= 1`. Read the message to its end.
+# Now run all four. We draw the graph of `a` before its edit, for later. The error at the end is printed as PyTorch words it.
 
 # %% tags=["C07.6", "C07.8", "P1"]
 x = torch.tensor([4.0, 9.0], requires_grad=True)
-b = x * 2
-b += 1
-b.sum().backward()
-print("b is fine:", x.grad)
-
-a = x.sqrt()
+a, b, c, d = x.sqrt(), x * 2, x.sqrt(), x + 3
 before = draw(a)
 a += 1
+b += 1
+c = c + 1
+d *= 2
+for name, edited in {"b": b, "c": c, "d": d}.items():
+    (slope,) = torch.autograd.grad(edited.sum(), x)
+    print(name, "is fine, and its gradient is", slope)
 with expect_error(RuntimeError, "modified by an inplace operation"):
     a.sum().backward()
 
 # %% [markdown]
-# ## See
-#
-# The slope of a root is 1 / (2 · result), so `sqrt` kept its result, and `+= 1` wrote over exactly that memory. The graph of `a` before the edit, and after it:
+# Three of them ran. Only `a` raised, although `a` and `b` look alike: an operation, and then `+= 1`. `compare` shows the graph of `a` before the edit and after it:
 
 # %%
 compare(before, draw(a))
@@ -93,24 +114,138 @@ compare(before, draw(a))
 # %% [markdown]
 # **Notice:**
 #
-# - The edit itself was recorded: `AddBackward0` is new, and `a` hangs on it now. Addition needs no old value, so this part is in order.
-# - The saved tensor is STALE: saved at version 0, its memory is now at version 1. Only what `sqrt` kept of its own result is spoilt.
-# - No arrow was lost and nothing was freed. One number went from 0 to 1.
+# - The edit was recorded like any other operation: `AddBackward0` is new, and `a` hangs on it now. Adding 1 has the slope 1 whatever `a` was, so this part is in order.
+# - The trouble is one node further back. The slope of a square root is 1 / (2 · result), so `sqrt` had saved its result. `+= 1` wrote over exactly this memory, and the note is STALE.
+# - No arrow was lost, and nothing was freed. One number went from 0 to 1.
 #
-# Now the message is plain text:
+# The same two questions explain the other three. The slope of `x * 2` is 2, so the node of `b` saved the 2, and what `b` holds does not matter to it. The slope of `x + 3` is 1, so the node of `d` saved no tensor. And `c = c + 1` is no edit at all. It computes a *new* tensor, with memory of its own, and moves the name `c` to it. What `sqrt` saved stays as it was.
+#
+# So it depends on what was saved, and that can be the input as well as the result. Below we overwrite the *input* of three operations. Only `sin` has saved it, because its slope is the cosine of it. Then we overwrite the *results* of two operations that did not save them.
+
+# %% tags=["C07.6", "P1"]
+h = x * 1
+r, s, p = h.sqrt(), h.sin(), h + 1
+h.mul_(2)  # the input of all three
+(r + p).sum().backward()
+print("sqrt and the addition do not need their input any more")
+with expect_error(RuntimeError, "output 0 of Mul, is at version 1; expected version 0"):
+    s.sum().backward()
+(x.sin().mul_(2) + (x + 1).mul_(2)).sum().backward()
+print("sin and the addition do not need their results")
+
+# %% [markdown]
+# If you do not know what an operation saves, look at its slots, as in lesson 06: `[name for name in dir(y.grad_fn) if name.startswith("_saved_")]`. Or look at the white notes in the picture. And if you would rather not think about it, work *out of place*: `y = y + 1`, `h = h * gate`. A new tensor has new memory, so nothing that was saved is overwritten. This is also the simplest cure for the script of the story. (It costs the memory that the new line was meant to save. When there is a choice, put the in-place line behind an operation that does not save its result.)
+
+# %%
+h = torch.tanh(w * pixels)
+h = h * gate  # a new tensor
+h.sum().backward()
+print(w.grad)
+
+# %% [markdown]
+# > **The rule.** Before backward you may overwrite any tensor, except one that a node has saved.
+#
+# ## When is the version noted, and when is it compared?
+#
+# How does backward know that the memory was written to? It does not compare values, because for that it would have to save a copy. It compares two numbers. Every memory has a counter, its *version*. A fresh tensor is at version 0, and each in-place operation adds one. (In PyTorch you can read it: `t._version`.)
+#
+# Here is a tensor that is written to before it is saved, and also afterwards. `sin` saves its input.
+#
+# ```python
+# h = x * 2
+# h.add_(1)
+# y = h.sin()
+# h.add_(1)
+# h.mul_(3)
+# y.sum().backward()
+# ```
+#
+# **Predict.** The error will say "is at version …; expected version … instead". Fill in the two numbers, as a pair such as `(5, 4)`.
+
+# %%
+L.predict("07.p2", None)
+
+# %% [markdown]
+# `watch` writes down what happens to versions and saved tensors while a block runs:
+
+# %% tags=["C07.5", "P2"]
+with watch() as log:
+    h = x * 2
+    h.add_(1)
+    y = h.sin()
+    h.add_(1)
+    h.mul_(3)
+    with expect_error(RuntimeError, "is at version 3; expected version 1"):
+        y.sum().backward()
+log
+
+# %% [markdown]
+# **Notice:** the log has three kinds of lines, and they are the whole mechanism.
+#
+# 1. *Bumped.* Each write adds one to the version, and nothing else happens at that moment. PyTorch does not ask whether anybody has saved the tensor.
+# 2. *Saved.* When `sin` saves `h`, its node notes the version that it finds. That is 1, because one write had come before. Such a write is harmless. This is why `pixels /= 255` never did any harm.
+# 3. *Refused.* Backward wants to read the slot, finds 3 where the node noted 1, and raises.
+#
+# The comparison is made when the slot is *read*, and nothing reads it before backward does. That is why the error appears so late, and so far from the line that caused it. If you read the slot yourself, you get the error at once.
+#
+# What if the write is undone again? Taking the minus of every number twice restores each of them exactly. It does not help:
+
+# %% tags=["C07.5", "P2"]
+h = x * 1
+y, values = h.sin(), h.tolist()
+h.neg_().neg_()
+assert h.tolist() == values  # the same numbers as before
+for use in (lambda: y.grad_fn._saved_self, lambda: y.sum().backward()):
+    with expect_error(RuntimeError, "is at version 2; expected version 0"):
+        use()
+
+# %% [markdown]
+# **How our engine does it.** A saved tensor is a small object, `SavedVariable`, with the tensor and the version that was noted. This is the method that is called when the slot is read. The first line fetches the counter. (Most tensors are never written to, so they have no counter yet. `None` means 0.) The rest is a comparison of two integers. PyTorch has the same few lines in a file called `saved_variable.cpp`.
+
+# %% tags=["engine"]
+show("engine.saved.SavedVariable.read")
+
+# %% [markdown]
+# > **The rule.** A node notes the version of a tensor when it saves it. Reading the slot raises if the version has changed since, even if the values have not.
+#
+# ## What does each word of the message say?
+#
+# You can now read the message slowly. The table takes the one that `a` raised:
 #
 # | words | meaning |
 # | --- | --- |
-# | `[torch.FloatTensor [2]]` | dtype and shape of the spoilt tensor: look for a float32 with 2 elements |
-# | `output 0 of Sqrt` | what it is: the result that `sqrt` saved. For a saved *input* it is the last recorded operation that made or changed it; for a leaf these words are missing (you will meet both) |
+# | `[torch.FloatTensor [2]]` | dtype and shape of the spoilt tensor: look for a float32 tensor with 2 elements |
+# | `output 0 of Sqrt` | which tensor it is: here, the result that `sqrt` saved |
 # | `is at version 1` | how often its memory has been written to by now |
 # | `expected version 0` | how often it had been written to when it was saved |
+# | `Hint: enable anomaly detection …` | a way to find the line that saved the tensor; we come to it later |
 #
-# It appears at `backward`, though the mistake is an earlier line: search upwards for the in-place edit of a tensor of that shape, or of a tensor on the same memory.
+# The second row needs some care, because there are three cases. If the spoilt tensor is a *result* that a node saved, the words name this node. If it is a saved *input*, they name the last recorded operation that made or changed this input. If it is a leaf, or plain data, then no recorded operation has made it, and the words are missing. The next cell makes one error of each kind. Read the three messages, and say each time what was overwritten.
+
+# %%
+weight = torch.tensor([3.0, 5.0], requires_grad=True)
+result = x.tanh()
+result.sub_(1)
+h = x * 1
+from_input = h.cos()
+h.neg_()
+from_leaf = x * weight
+with torch.no_grad():
+    weight.mul_(0.5)
+for y, words in ((result, "output 0 of Tanh"), (from_input, "output 0 of Neg"), (from_leaf, "[2]] is at")):
+    with expect_error(RuntimeError, words):
+        y.sum().backward()
+
+# %% [markdown]
+# The second message says `Neg`, and `neg_` is the line that did it. That is luck. With a further recorded write behind it, that one would be named; and a write under `no_grad` is never named. In the third message only the shape is left.
 #
-# ## Explain
+# Now you have a procedure. Read the shape and the words after "output 0 of", and you know which tensor it is. Then search *upwards* from `backward()` for a line that writes into this tensor, or into another tensor on the same memory.
 #
-# **Every in-place operation counts one.** An in-place operation has a name ending in `_`, is written `+=`, `*=`, `x[i] = …`, or is asked for by `inplace=True` or `out=`. It adds one, also under `no_grad` and also if it adds zero: no values are compared, that would cost a copy. `x[0] += 1` counts two, because Python turns it into two writes: into the view `x[0]`, and then of that view back into `x`.
+# So you should know what such a line can look like. The next three sections are about that.
+#
+# ## Which lines count as a write?
+#
+# An in-place operation has a name that ends in `_`, such as `add_`, or it is written `+=`, `*=`, or `x[i] = …`. Is it still counted if recording is switched off, if it adds 0, or if it writes to a single element? The cell tries all three.
 
 # %% tags=["C07.1", "C07.2"]
 t = torch.zeros(3)
@@ -123,68 +258,108 @@ t[0] += 1
 print("t[0] += 1:     version", t._version)
 
 # %% [markdown]
-# **The counter belongs to the memory.** A view and a `detach()` look at the same memory and share its counter, so a write through any of them is seen by all. `clone()` has memory of its own. `.data` is the odd one: same memory, a counter of its own. A write through it changes `t` and leaves no trace. `requires_grad_()`, `detach_()` and assigning `.grad` write to no element and do not count.
+# All of them are counted. `no_grad` stops the recording of operations, and it does not stop the counting of writes: values change under `no_grad`, too. And adding 0 is a write like any other, because values are not compared.
+#
+# The last line has added two. Python turns `t[0] += 1` into two writes. First it adds 1 to the view `t[0]`, and then it assigns this view back, `t[0] = …`.
+#
+# > **The rule.** The version counts the writes to a memory, whatever was written.
+#
+# ## Whose counter is it?
+#
+# The counter belongs to the memory, and two tensors can look at the same memory. A slice such as `t[1:]` is a *view*: it copies nothing, it looks at a part of `t` (lesson 08). `t.detach()` is the same memory without the history, and so is `t.data`, an older relative. `t.clone()` is a copy. We make one of each, write to `t` once, and ask them all for their version:
 
 # %% tags=["C07.3", "C07.4"]
 t = torch.zeros(3)
 others = {"view": t[1:], "detach": t.detach(), ".data": t.data, "clone": t.clone()}
 t.add_(1)
 print({name: other._version for name, other in others.items()})
+print(".data holds", others[".data"].tolist(), "and the clone holds", others["clone"].tolist())
 t.data.mul_(5)
 t.requires_grad_()
 t.grad = torch.ones(3)
-print("version", t._version, "though the values are now", t.tolist())
+print("t is at version", t._version, "though its values are now", t.tolist())
 
 # %% [markdown]
-# **Noted when saved, compared when read.** That is the whole mechanism, and `watch` writes it down. A write *before* the tensor is saved is harmless: the node notes the version that it finds. A write that is undone again is not harmless: same values, other number. The check is made whenever the slot is read: by backward, or by you (`y.grad_fn._saved_self` would raise here as well). Until then nothing happens. That is why the error comes so late.
+# **Notice:**
+#
+# - The view and the `detach()` share the counter of `t`. So a write through any of them is noticed, whichever of them was saved.
+# - The clone has memory of its own, and a counter of its own.
+# - `.data` is the odd one. It sees the new values, so it looks at the same memory. But it has a counter of its own.
+#
+# The last line shows what follows from this. The write through `.data` multiplied everything by 5, and the version of `t` did not move. Neither did it move for `requires_grad_()` or for assigning `.grad`, because these write to no element of `t`.
+#
+# > **The rule.** Views and `detach()` share memory and counter. `.data` shares the memory only. `clone()` shares neither.
+#
+# ## What about in-place edits whose name has no underscore?
+#
+# At work the culprit is often a line that does not look like a write. `nn.ReLU(inplace=True)` is found in nearly every published vision model, and `nn.Dropout(0.5, inplace=True)` in many. The argument asks the module to write into what it is given, so as to save memory. The functions behind these modules have the same argument. And many operations have an argument `out=`, which names a tensor to write the result into. All of these count exactly like `add_`.
+#
+# Below are two small models. Both contain a module that works in place. Which of them can run backward?
 
-# %% tags=["C07.5", "P2"]
-with watch() as log:
-    h = x * 1
-    h.add_(1)  # before: harmless
-    y = h.sin()  # saves h, at version 1
-    h.add_(1).sub_(1)  # undone: the values are what they were
-    with expect_error(RuntimeError, "is at version 3; expected version 1"):
-        y.sum().backward()
-log
+# %% tags=["C07.14", "C07.15"]
+nn = torch.nn
+data = torch.ones(3, 2)
+rectified = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))
+rectified(data).sum().backward()
+print("Linear, then ReLU in place: fine")
+dropped = nn.Sequential(nn.Linear(2, 2), nn.Sigmoid(), nn.Dropout(0.5, inplace=True))
+with expect_error(RuntimeError, "output 0 of Sigmoid, is at version 1; expected version 0"):
+    dropped(data).sum().backward()
 
 # %% [markdown]
-# **So what was saved decides what may be overwritten.** `sqrt` keeps its result, `sin` its input, addition neither. Overwrite the input of all three, and only `sin` minds; overwrite the results, and only `sqrt` does, as you saw in Run. For any other operation, look at its slots as in lesson 06. And if you would rather not think about it, write `y = y + 1`: a new tensor has new memory and endangers nobody.
+# You can say why. The gradients of a linear layer are made of its input and its weight, so it has not saved its result, and the ReLU may write over it. (The ReLU saves its own result, which is what it has just written.) A sigmoid saves its result, because its slope is made of it. The dropout wrote zeros and doubled numbers over it.
+#
+# With `out=` it is the same. In the next cell a product saves `factor`, and then a sum is written into `factor`. The second error is of another kind. PyTorch does not record operations with `out=`, so it refuses them if an operand requires a gradient.
 
-# %% tags=["C07.6", "P1"]
-h = x * 1
-r, s, p = h.sqrt(), h.sin(), h + 1
-h.mul_(2)  # the input of all three
-(r + p).sum().backward()
-with expect_error(RuntimeError, "output 0 of Mul, is at version 1; expected version 0"):
-    s.sum().backward()
-(x.sin().mul_(2) + (x + 1).mul_(2)).sum().backward()  # results of sin and of an addition
-print("everything else ran")
+# %% tags=["C07.14"]
+factor = torch.ones(2)
+y = x * factor
+torch.add(factor, 1, out=factor)
+with expect_error(RuntimeError, "[torch.FloatTensor [2]] is at version 1; expected version 0"):
+    y.sum().backward()
+with expect_error(RuntimeError, "functions with out=... arguments don't support automatic differentiation"):
+    torch.add(x, 1, out=factor)
 
 # %% [markdown]
-# ## Question
+# One thing is *not* guarded by any counter. If a second name stands for the tensor that a module overwrites, then this name sees the new numbers, in the forward pass already. Here a *skip connection* is meant to add the numbers from before the ReLU:
+
+# %% tags=["C07.15"]
+h = x - 6.0  # -2 and 3
+skip = h
+print("in place:    ", nn.ReLU(inplace=True)(h) + skip)
+h = x - 6.0
+print("as was meant:", nn.ReLU()(h) + h)
+
+# %% [markdown]
+# No node saved the wrong number, so there is no error. The gradient is right, too, for what was computed. It is only that something else was computed than you meant.
+#
+# > **The rule.** `inplace=True` and `out=` are writes. They are safe where a name ending in `_` would be safe.
+#
+# ## A rest
+#
+# This is the middle of the lesson. You can read the message now, and you know what counts as a write. The second half is about training code: which parameters must hold still, how to repair a step, what does not help, and how to find the line when you cannot see it.
+#
+# ## Which parameters must hold still until backward has run?
+#
+# This is how most engineers meet the error: there is a network and a training step, and something writes into a parameter between forward and backward. It may be weight decay, or a second optimizer. In this program it is *weight clipping*, as it is used in Wasserstein GANs. It keeps every weight between −0.3 and 0.3:
 #
 # ```python
 # h = torch.relu(x @ W1 + b1)
 # loss = ((h @ W2 + b2 - t) ** 2).mean()
 # with torch.no_grad():
-#     W2 *= 0.9  # weight decay, one line too early
+#     W2.clamp_(-0.3, 0.3)      # one line too early
 # loss.backward()
 # ```
 #
-# This is how engineers meet the error: a network, a step, and an update between forward and backward. Decay (weights shrink a little in each step), clipping of weights, a second optimizer: all of them write into parameters.
+# Suppose it were any one of the four parameters, not only `W2`. `x` and `t` are plain data. Which ones may not be written to before backward? Go through the operations, and ask of each what it saved. Remember from lesson 06 that a factor is saved only if the *other* factor needs a gradient.
 #
-# ## Predict
-#
-# Suppose it were any one of the four parameters. `x` and `t` are plain data. Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
+# **Predict.** Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
 
 # %%
 L.predict("07.p3", None)
 
 # %% [markdown]
-# ## Run
-#
-# A network with two inputs, two hidden units and three samples, first whole. `slopes` gives the four gradients. Each time they are also taken before the write, to compare:
+# Here is a network with two inputs, two hidden units and three samples. `slopes` gives the gradients of all four parameters.
 
 # %%
 x, t = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([[1.0], [0.0], [2.0]])
@@ -202,99 +377,85 @@ def forward():
 def slopes(loss):
     return torch.autograd.grad(loss, (W1, b1, W2, b2))
 
+# %% [markdown]
+# For each parameter we take the gradients once without a write, to compare, and once with the write in between.
 
 # %% tags=["C07.11"]
 for name, parameter in [("W1", W1), ("b1", b1), ("W2", W2), ("b2", b2)]:
     loss, right = forward(), slopes(forward())
     with torch.no_grad():
-        parameter.mul_(0.9)
+        parameter.sub_(0.05)
     try:
         same = [torch.equal(found, wanted) for found, wanted in zip(slopes(loss), right, strict=True)]
-        print(name, "written to before backward: it runs, and the gradients are the same:", all(same))
+        print(name, "was written to: it runs, and the gradients are the same:", all(same))
     except RuntimeError as error:
-        print(name, "written to before backward:", str(error).split(": ")[1].removesuffix(". Hint"))
+        print(name, "was written to:", str(error).split(": ")[1].removesuffix(". Hint"))
 
 # %% [markdown]
-# ## See
-#
-# The same once more, line by line so that the activations have names, and stopped just before backward:
+# Only `W2` has to hold still. To see why, look at the graph just before backward, with the clipping in it. The picture ends at `out`, the result of the second layer, because what follows it plays no part.
 
 # %%
-for parameter in (W1, b1, W2, b2):
-    parameter.grad = None
 h = torch.relu(x @ W1 + b1)
-error = h @ W2 + b2 - t
-loss = (error**2).mean()
+out = h @ W2 + b2
 with torch.no_grad():
-    W2 *= 0.9
-draw(loss)
+    W2.clamp_(-0.3, 0.3)
+draw(out)
 
 # %% [markdown]
 # **Notice:**
 #
-# - One STALE tensor, `W2`, kept by the second product: the gradient of `h` is made of it. A leaf is no operation's output, so the message above could not say "output 0 of …"; the shape, `[2, 1]`, is the only trace.
-# - `W1` is kept by nobody, because `x` is plain and wants no gradient. If `x` came from another layer, `W1` would be kept too.
-# - Biases are added, and addition keeps nothing.
-# - Where it runs, the gradients are those that were there before the write: they belong to the loss that was computed, at the old parameters.
-# - `relu` and the second product both keep `h`: editing `h` in place would make two notes stale.
+# - There is one STALE note, `W2`, and it belongs to the second product. The gradient of `h` is made of `W2`, and `h` needs a gradient, so `W2` was saved. A leaf is not the output of an operation, so the message could not say "output 0 of …". The shape, `[2, 1]`, was the only trace.
+# - `W1` was not saved. It would be read for the gradient of `x`, and `x` is plain data. If another layer stood in front, then `W1` would be saved as well.
+# - The biases are added, and an addition saves nothing.
+# - Where the program ran, the gradients were those from before the write. They belong to the loss that was computed, at the old parameters.
+# - `relu` and the second product both saved `h`. To edit `h` in place would make two notes stale.
 #
-# ## Explain
+# > **The rule.** A weight must hold still until backward if its layer passes a gradient on to its input.
 #
-# **The repair is an order.** Read before you write: all that was saved is read by `backward`, so whatever writes into parameters comes after it. The same holds for activations: `h *= mask` writes into what `relu` saved, an ordinary product makes a new tensor. Three whole steps follow. The parameters' versions go up, and nobody minds, because the next `forward` saves at the new versions.
+# ## How is a training step repaired?
+#
+# The usual repair is not a copy. It is an order. Everything that was saved is read by `backward()`. So let `backward()` read first, and write afterwards. Below are three whole steps, with the clipping in its right place:
 
 # %%
 for step in range(3):
     loss = forward()
-    loss.backward()  # first everything saved is read ...
+    for parameter in (W1, b1, W2, b2):
+        parameter.grad = None
+    loss.backward()  # first, everything saved is read
     with torch.no_grad():
         for parameter in (W1, b1, W2, b2):
-            parameter -= 0.1 * parameter.grad  # ... then parameters are written
-            parameter.grad = None
+            parameter -= 0.1 * parameter.grad  # then parameters are written to
+        W2.clamp_(-0.3, 0.3)
     print(f"step {step}: loss {loss.item():.4f}, W2 at version {W2._version}")
 
 # %% [markdown]
-# **Now open our engine.** The whole check is one comparison of two integers. `tensor.version` is the counter, shared by all who look at that memory; it is `None` until somebody shares or writes, which is read as 0. PyTorch has the same few lines in `saved_variable.cpp`. And *anomaly mode* remembers lines: our message then names the one that saved and the one that wrote. PyTorch warns of the first only.
-
-# %% tags=["engine", "C07.13"]
-show("engine.saved.SavedVariable.read")
-with torch.autograd.set_detect_anomaly(True):
-    h = torch.relu(x @ W1 + b1)
-    h *= 2
-    with expect_error(RuntimeError, "Anomaly mode knows more"):
-        h.sum().backward()
-
-# %% [markdown]
-# ## Break it
+# The version of `W2` goes up by two in every step, once for the update and once for the clipping. It does no harm, because the next `forward()` saves `W2` anew, and notes the version that it then has.
 #
-# **A leaf is guarded at once.** `W2` requires grad and has no history that could record the edit. Outside `no_grad` the write itself raises, with another message, and nothing has changed. Training code therefore updates parameters under `no_grad`, and there the write counts.
+# > **The rule.** First forward, then backward, and then everything that writes into a parameter.
 #
-# **In-place operations without a `_`.** At work the culprit is often a module: `nn.ReLU(inplace=True)` and `nn.Dropout(0.5, inplace=True)` write into what they are given, and so do their functions with `inplace=True`. `out=` writes into the tensor that it names. (With an operand that requires grad, `out=` is refused while operations are recorded.) All of them count like `add_`. Below, a dropout writes into what `sigmoid` saved, and `out=` into a factor that a product saved.
+# ## Why does a write to a weight raise at once without `no_grad`?
 #
-# **The wrong cure, and the right one.** Two passes over one graph raise "a second time" (lesson 06). `retain_graph=True` makes that message go away, and after a step the next one appears: the slot still holds `W2`, and `W2` has moved on. A graph that saved a weight cannot be used again when that weight was updated in place. Writing out of place is no cure here, for `W2 = W2 - …` would make a new tensor, and the optimizer would still hold the old one. The repair is in the last line but one: after the update, compute the loss again.
-#
-# When you meet the error at work, `explain(loss)` says what the message says, marks the culprit, and sorts the cures. It works on real PyTorch too.
+# There is a second error about in-place operations, and it is easily taken for the first. Try the clipping without `no_grad`:
 
 # %% tags=["C07.7", "P3"]
 before, version = W2.tolist(), W2._version
 with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
-    W2.mul_(0.9)
+    W2.clamp_(-0.2, 0.2)
 assert W2.tolist() == before and W2._version == version  # nothing happened
 with torch.no_grad():
-    W2.mul_(0.9)
+    W2.clamp_(-0.2, 0.2)
 print("under no_grad the version went up by", W2._version - version)
 
-# %% tags=["C07.14"]
-h = (x @ W1).sigmoid()
-torch.nn.Dropout(0.5, inplace=True)(h)
-with expect_error(RuntimeError, "output 0 of Sigmoid, is at version 1; expected version 0"):
-    h.sum().backward()
-factor = torch.ones(2)
-h = (x @ W1) * factor
-torch.add(factor, 1, out=factor)
-with expect_error(RuntimeError, "[torch.FloatTensor [2]] is at version 1; expected version 0"):
-    h.sum().backward()
-with expect_error(RuntimeError, "functions with out=... arguments don't support automatic differentiation"):
-    torch.add(h, 1, out=h)
+# %% [markdown]
+# This error is easier to deal with. It comes in the line that is to blame, and nothing has been written yet. Its reason is a different one, too: a recorded write gives a tensor a history. `W2` would then be the *result* of an operation and no leaf any more, and no gradient would be stored in it.
+#
+# Under `no_grad` the write is not recorded, so `W2` stays a leaf. That is why training code updates parameters there. But the write is counted.
+#
+# > **The rule.** A recorded in-place write to a leaf that requires a gradient is refused at once. Under `no_grad` it is allowed, and it counts.
+#
+# ## Does `retain_graph=True` help?
+#
+# You want to run backward twice on one loss, and between the two passes you update the weights. The first attempt raises "Trying to backward through the graph a second time" (lesson 06). The message itself proposes `retain_graph=True`. So you write it, and the message goes away. This is the next one:
 
 # %% tags=["C07.12", "P8"]
 loss = forward()
@@ -303,32 +464,188 @@ with torch.no_grad():
     W2 -= 0.1 * W2.grad
 with expect_error(RuntimeError, "modified by an inplace operation"):
     loss.backward()
-forward().backward()  # a new graph, made of the new weights: fine
+forward().backward()
+print("with a new graph it runs")
+
+# %% [markdown]
+# The flag did what it says: the slot still holds `W2`. But `W2` has moved on, so what the slot holds is not what the loss was computed with. A graph that saved a weight cannot be used again once this weight was updated in place.
+#
+# Could the update be made out of place? `W2 = W2 - 0.1 * W2.grad` would run. But it makes a new tensor and moves the name `W2` to it. An optimizer holds the old tensor, and goes on stepping that one.
+#
+# The right cure is the last line but one of the cell. If you need a gradient at the new weights, compute the loss at the new weights. Now ask `explain` about the loss that failed. It says what the message says, marks the culprit with HERE, and sorts the possible changes into those that cure and those that only silence.
+
+# %% tags=["P8"]
 explain(loss)
 
 # %% [markdown]
-# **Three mistakes found in print, and what a run says.**
+# **Notice:** HERE marks `W2`, at the second product. `explain` takes a loss of PyTorch's as well, so you can use it at work.
 #
-# 1. `y = x * 2; y.add_(1)` is said to break backward. You ran it at the start: it does not.
-# 2. An example called "in-place safe" was given the gradient `[2, 4, 6, 8]`, which is 2x. Below is a program of that kind, written by us. Its edits are recorded, `y` ends as 1.5 x² + x, and so the gradient is 3x + 1.
-# 3. Writing to `x.data` after `y = x * 2` is said to corrupt the gradient. The product kept the 2, so it does not. After `x * x` it does, and nothing says so: 1998 where 2 is right. An error would have been kinder.
+# > **The rule.** After a weight was updated, compute the loss again.
+#
+# ## Which line saved the tensor?
+#
+# In a large model you may not recognise the tensor by its shape, because twelve layers have the same one. For this there is *anomaly mode*, which the message proposes in its last sentence. When it is switched on, every operation remembers from which line of your program it was called. If its node fails later, PyTorch tells you that line.
+#
+# Here is the script of the story again, as a file `train.py` for real PyTorch, with anomaly mode around forward and backward:
+#
+# ```python
+# import torch
+#
+#
+# def block(x, w, gate):
+#     h = torch.tanh(w * x)
+#     h *= gate
+#     return h
+#
+#
+# w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
+# x, gate = torch.tensor([0.2, 0.4, 0.8]), torch.tensor([0.0, 2.0, 2.0])
+# with torch.autograd.set_detect_anomaly(True):
+#     loss = block(x, w, gate).sum()
+#     loss.backward()
+# ```
+#
+# This is what `python train.py` prints, all of it. We have only shortened the paths to `…`.
+#
+# ```text
+# …/torch/autograd/graph.py:979: UserWarning: Error detected in TanhBackward0. Traceback of forward call that caused the error:
+#   File "…/train.py", line 13, in <module>
+#     loss = block(x, w, gate).sum()
+#   File "…/train.py", line 5, in block
+#     h = torch.tanh(w * x)
+#  (Triggered internally at …/torch/csrc/autograd/python_anomaly_mode.cpp:122.)
+#   return Variable._execution_engine.run_backward(  # Calls into the C++ engine to run the backward pass
+# Traceback (most recent call last):
+#   File "…/train.py", line 14, in <module>
+#     loss.backward()
+#   File "…/torch/_tensor.py", line 623, in backward
+#     torch.autograd.backward(
+#   File "…/torch/autograd/__init__.py", line 395, in backward
+#     _engine_run_backward(
+#   File "…/torch/autograd/graph.py", line 979, in _engine_run_backward
+#     return Variable._execution_engine.run_backward(  # Calls into the C++ engine to run the backward pass
+# RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], which is output 0 of Tanh, is at version 1; expected version 0 instead. Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in there or anywhere later. Good luck!
+# ```
+#
+# There are two tracebacks in it, and it is easy to read the wrong one.
+#
+# - The **lower** one is the error itself. As always, it ends in `backward()`. You had this one before.
+# - The **upper** one is new. It is a *warning*, and it may stand far above the error in a long log. It is the traceback of a *forward* call. Read it from its last line: `h = torch.tanh(w * x)` is the line whose node has failed. So this line saved the tensor that was overwritten later.
+# - It does not say which line did the overwriting. "Changed in there or anywhere later" means: start at this line and read on *downwards*, until you find a write to what it saved. Here it is the very next line.
+#
+# In a notebook it works in the same way. The function below runs the program, with the mode switched on before the forward pass or only before backward, and returns the lines of the warning. We print its first line and the two lines of our program in it.
 
-# %% tags=["C07.9", "C07.10", "P1"]
-x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
-y = x * x  # keeps x
-y.mul_(1.5)  # keeps 1.5
-y.add_(x)  # keeps nothing
-y.sum().backward()
-print(x.grad)  # 3x + 1
-for name, op in [("x * 2", lambda x: x * 2), ("x * x", lambda x: x * x)]:
-    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    y = op(x)
-    x.data[0] = 999.0
-    y.sum().backward()
-    print(name, "gives", x.grad.tolist())
+# %% tags=["C07.13", "C07.16"]
+def block(x, w, gate):
+    h = torch.tanh(w * x)
+    h *= gate
+    return h
+
+
+def warned(before_forward):
+    x, gate = torch.tensor([0.2, 0.4, 0.8]), torch.tensor([0.0, 2.0, 2.0])
+    with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(before_forward):
+        warnings.simplefilter("always")
+        loss = block(x, w, gate).sum()
+        with torch.autograd.set_detect_anomaly(True), contextlib.suppress(RuntimeError):
+            loss.backward()
+    return str(caught[0].message).partition(" (Triggered")[0].splitlines()
+
+
+w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
+told = warned(before_forward=True)
+print(told[0], told[-3], told[-1], sep="\n")
 
 # %% [markdown]
+# And if the mode is only switched on when the error has been seen, in front of `backward()`?
+
+# %% tags=["C07.13"]
+print(*warned(before_forward=False), sep="\n")
+
+# %% [markdown]
+# Then there is nothing to tell. A line can only be remembered while the operation runs. So switch the mode on *before the forward pass*. And switch it off again when you have found the line: to remember a traceback for every operation takes time.
+#
+# Do not be surprised by a second kind of report. Anomaly mode also stops when a gradient contains NaN ("not a number"). Here the slope of the root is infinite at 0, and infinite times 0 is NaN. If you only look for an in-place write, pass `check_nan=False`.
+
+# %% tags=["C07.13"]
+z = torch.zeros(1, requires_grad=True)
+with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    with expect_error(RuntimeError, "Function 'MulBackward0' returned nan values in its 0th output."):
+        (z * 0).sqrt().backward()
+
+# %% [markdown]
+# Our engine remembers more than PyTorch: every write notes its line as well. So its message names both lines, the one that saved and the one that wrote.
+
+# %% tags=["engine", "C07.13"]
+with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    loss = block(torch.ones(3), w, torch.zeros(3)).sum()
+    with expect_error(RuntimeError, "Anomaly mode knows more"):
+        loss.backward()
+
+# %% [markdown]
+# > **The rule.** Anomaly mode, switched on before forward, names the line that saved. Search for the write from there on downwards.
+#
+# ## What happens if the write is not counted?
+#
+# All of this works because writes are counted. You have met one that is not: a write through `.data`. Old code is full of it, since `.data` was once the usual way to update a weight. Here the clipping is written like this, and it comes too early again. We try it with two functions of `x`. Division by 4 saves the 4. The square saves `x`.
+
+# %% tags=["C07.10"]
+for name, function in [("x / 4", lambda x: x / 4), ("x ** 2", lambda x: x**2)]:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = function(x)
+    right = torch.autograd.grad(function(x).sum(), x)[0]
+    x.data.clamp_(max=1.5)
+    y.sum().backward()
+    print(f"{name:6} gives {x.grad.tolist()}, right is {right.tolist()}")
+
+# %% [markdown]
+# After `x / 4` the gradient is right, because the node did not save `x`. After `x ** 2` it is wrong, and there is no error. The pass read the clipped numbers, and nothing told it that they were new. A message that stops your program is a nuisance, but it is better than this. It is the reason why you should not "repair" the version error with `.data`.
+#
+# > **The rule.** `.data` does not cure the error. It hides it, and if the tensor was saved, the gradient is wrong.
+#
+# ## Are these three statements from published pages true?
+#
+# You will find each of them in print. You can judge them now, before you read on.
+#
+# 1. "`y = x * 2` followed by `y.add_(1)` breaks backward."
+# 2. An example that is called "in-place safe" computes `x * x`, edits the result twice, and gives 2x as its gradient, `[2, 4, 6, 8]`.
+# 3. "To overwrite a number of `x` through `.data` corrupts the gradient", shown after a product with a number.
+#
+# The first one was `b` at the beginning of this lesson: it runs, and the gradient is right. Here is a program of the second kind. Its edits are recorded like other operations, so `y` ends as 1.5 x² + x, and the slope of that is 3x + 1.
+
+# %% tags=["C07.9", "P1"]
+x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+y = x * x  # saves x
+y.mul_(1.5)  # saves 1.5
+y.add_(x)  # saves nothing
+y.sum().backward()
+print(x.grad)
+
+# %% [markdown]
+# The gradient is [4, 7, 10, 13]. For the third statement you have the last section: ask what the node saved. (One of the exercises puts it to you again.)
+#
+# ## Build your own engine: counting the writes
+#
+# Your engine saves tensors since lesson 06. If somebody writes into one of them, it computes with the new numbers and says nothing, as `.data` does. In `my_engine.py`, which lies beside this notebook, you now make it notice. There are four pieces, about 25 lines in all.
+#
+# 1. **The counter.** Write a small class `Version` whose attribute `count` begins at 0. Every `Tensor` gets one: its own, or the one that is handed to `__init__` as `version`. `detach()` hands over its own, because it looks at the same memory. A property `_version` reads the count.
+# 2. **The check.** `SavedVariable` notes `tensor._version` when it is made. `unpack` compares, and raises a `RuntimeError` that contains "modified by an inplace operation" and "is at version …; expected version … instead".
+# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does this: it computes from a *copy* of the old numbers that has the old history; it writes the new numbers into the same memory, `self.array[...] = …`; it counts; and if the computation left a node, the tensor's history goes on from that node. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
+# 4. **The guard.** A leaf that requires a gradient refuses all this while recording is on.
+#
+# `AccumulateGrad` adds to `.grad` in place. Let it use `add_` from now on, so that this write is counted as well. One slip is typical: to write `self.array = …` instead of `self.array[...] = …`. That gives the tensor a new array, and its views and `detach()` go on looking at the old one.
+
+# %%
+L.build("07")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine raises the most famous error of PyTorch, at the right moment and with the right numbers, and the pictures of your own graphs can turn orange.
+#
 # ## Exercises
+#
+# `L.hint("07.1")` helps, `L.solution("07.1")` explains, and `L.progress()` lists what you have solved.
 #
 # **07.1 · Five counters** (5 minutes). At which version is each of the five names after the last line?
 #
@@ -349,7 +666,20 @@ versions = {"x": None, "v": None, "d": None, "q": None, "c": None}
 L.check("07.1", versions)
 
 # %% [markdown]
-# **07.2 · Which happens?** (8 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the formula that computed `y`).
+# **07.3 · Repair with one call** (4 minutes). Probabilities are centred in place, and backward raises. Change one place so that `centred(torch, x).backward()` runs. The function should return the same number as now, and `x.grad` should be the gradient of that number.
+
+# %%
+def centred(torch, x):
+    p = x.sigmoid()
+    q = p
+    q.sub_(0.5)
+    return (q * q).sum()
+
+
+L.check("07.3", centred)
+
+# %% [markdown]
+# **07.2 · Which happens?** (8 minutes). In every program `x` is `torch.tensor([1.0, 2.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the formula that computed `y`).
 #
 # | | program | | program |
 # | --- | --- | --- | --- |
@@ -364,32 +694,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("07.2", happens)
 
 # %% [markdown]
-# **07.3 · Repair with one call** (4 minutes). Probabilities are centred in place, and backward raises. Change one place so that `centred(torch, x).backward()` runs. The function should return the same number as now, and `x.grad` should be the gradient of that number.
-
-# %%
-def centred(torch, x):
-    p = x.sigmoid()
-    q = p
-    q.sub_(0.5)
-    return (q * q).sum()
-
-
-L.check("07.3", centred)
-
-# %% [markdown]
-# **07.4 · Cause this error** (10 minutes, beyond the hour; 07.5 does not need it). Return a tensor `y` such that `y.sum().backward()`, which the check calls, raises "… which is output 0 of Neg, is at version 4; expected version 2 instead". Your function itself must run through. Change the line that is there, and add others; `neg_` is the in-place minus.
-
-# %%
-def cause(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 1
-    return y
-
-
-L.check("07.4", cause)
-
-# %% [markdown]
-# **07.5 · Repair a training step** (12 minutes). A dropout mask (zeros and twos) and weight decay, by hand, and it raises. Repair it. (All `.grad` are None when it is called.) Afterwards `W2` should be 0.99 · W2 − 0.1 · its gradient, every other parameter itself − 0.1 · its gradient; each gradient is that of the returned loss, taken at the parameters with which it was computed.
+# **07.5 · Repair a training step** (12 minutes). This step has a dropout mask (zeros and twos) and weight decay (`W2` shrinks a little in each step), both written by hand, and it raises. Repair it. All `.grad` are None when it is called. Afterwards `W2` should be 0.99 · W2 − 0.1 · its gradient, and every other parameter should be itself − 0.1 · its gradient. Each gradient is that of the returned loss, taken at the parameters with which the loss was computed.
 
 # %%
 def train_step(torch, x, t, W1, b1, W2, b2, mask):
@@ -408,27 +713,54 @@ def train_step(torch, x, t, W1, b1, W2, b2, mask):
 L.check("07.5", train_step)
 
 # %% [markdown]
+# **07.4 · Cause this error** (10 minutes, harder). Return a tensor `y` such that `y.sum().backward()`, which the check calls, raises "… which is output 0 of Neg, is at version 4; expected version 2 instead". Your function itself must run through. Change the line that is there, and add others; `neg_` is the in-place minus.
+
+# %%
+def cause(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    return y
+
+
+L.check("07.4", cause)
+
+# %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell says | test |
-# | --- | --- | --- |
-# | C07.1 every in-place operation counts | 1 for `add_(0)`, 2 under `no_grad` | `test_c07_1` |
-# | C07.2 `x[0] += 1` counts two | from 2 to 4 | `test_c07_2` |
-# | C07.3 one counter per memory | view 1, detach 1, .data 0, clone 0 | `test_c07_3` |
-# | C07.4 what does not count | other values, same version | `test_c07_4` |
-# | C07.5 noted, then compared | undone, and still refused | `test_c07_5` |
-# | C07.6 what was saved decides | `sqrt` in Run, `sin` later | `test_c07_6` |
-# | C07.7 leaves are guarded at once | the write raises; under `no_grad` it counts | `test_c07_7` |
-# | C07.8 `x * 2`, then `add_` | b is fine | `test_c07_8` |
-# | C07.9 edits are recorded | 4, 7, 10, 13 | `test_c07_9` |
-# | C07.10 `.data` is silent | 2 and 1998 | `test_c07_10` |
-# | C07.11 which parameter must hold still | only W2 raises; with the others the gradients are the same | `test_c07_11` |
-# | C07.12 retaining is no cure | the next error, explained | `test_c07_12` |
-# | C07.13 anomaly mode names lines | the line of `relu`, and ours also that of `h *= 2` | `test_c07_13` |
-# | C07.14 `inplace=True` and `out=` | two stale tensors, and `out=` refused | `test_c07_14` |
+# Every sentence below has been shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_07.py`). If a colleague doubts one of them, you know where to look.
 #
-# The tests are in `tests/claims/test_claims_07.py`. They run on our engine and on real PyTorch.
+# *What is counted*
 #
-# **What PyTorch does differently.** In anomaly mode it warns with the traceback of the operation that *saved* the tensor, as our engine does; which line overwrote it you must find yourself. With saved-tensor hooks the check is skipped (lesson 14). Tensors made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09).
+# - **C07.1** Every in-place operation that writes to a tensor adds one to its version, even under no_grad and even if no value changes.
+# - **C07.2** `x[0] += 1` adds two: one for the write to the view, one for assigning the view back.
+# - **C07.3** A tensor, its views and its detach() share one version counter; `.data` shares the memory but not the counter, and clone() shares neither.
+# - **C07.4** requires_grad_(), assigning `.grad` and writes through `.data` leave the version as it is.
+# - **C07.14** A module with `inplace=True` and an operation with `out=` write in place too: both count, and both make a saved tensor stale.
 #
-# **Next:** lesson 08 looks at writes through a view, which change the graph of the base.
+# *When it is checked*
+#
+# - **C07.5** A node notes the version of a tensor when it saves it, and reading the slot raises if the version has changed since, even if the values have not.
+# - **C07.7** An in-place operation on a leaf that requires grad raises at once and changes nothing; under no_grad it is allowed, and counts.
+# - **C07.13** Anomaly mode, switched on before the forward pass, names the line that saved the tensor.
+# - **C07.16** In anomaly mode PyTorch first warns, with the traceback of the forward call that saved, and then raises.
+#
+# *What may be overwritten before backward*
+#
+# - **C07.6** After sqrt you may not overwrite the result, after sin you may not overwrite the input, and after an addition you may overwrite both.
+# - **C07.8** `y = x * 2; y.add_(1)` does not break backward: the product saved the 2, not y.
+# - **C07.9** In-place edits of a result are recorded like other operations: `y = x * x; y.mul_(1.5); y.add_(x)` has the gradient 3x + 1.
+# - **C07.11** In a network with one hidden layer and plain input data, only the second weight matrix may not be updated between forward and backward; the first one and both biases may.
+# - **C07.15** A ReLU with `inplace=True` may follow a linear layer, which did not save its result; but every other name for that result sees the overwritten numbers, without any error.
+#
+# *What does not help*
+#
+# - **C07.10** A write through `.data` is not counted: the gradient stays right if no node saved the tensor, and it is wrong without any error if one did.
+# - **C07.12** After an in-place update of a saved weight, retain_graph=True does not make a second backward possible.
+#
+# **When you meet the error at work.** Read the shape and the words after "output 0 of": they tell you which tensor it is. Search upwards from `backward()` for a line that writes into it, also by `inplace=True` or `out=`. Anomaly mode or `explain(loss)` can do a part of the searching. Then move the write behind `backward()`, or replace it by an operation that makes a new tensor.
+#
+# **Left out, compared with PyTorch.** With saved-tensor hooks the check is skipped (lesson 14). Tensors that are made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09). Some fused kernels save more than their formula needs, so a tensor may be refused although its numbers would not be missed.
+#
+# **Read on in our engine:** `SavedVariable` in `course_lib/engine/saved.py`, and the counter itself in `course_lib/engine/version.py`.
+#
+# **Next:** until now, a write changed a tensor that a node had saved. In [lesson 08](08_views.ipynb) you write to a part, and the history of the whole changes with it.

@@ -1,6 +1,11 @@
 """The claims of lesson 07, version counters, on our engine and on real PyTorch."""
 
+import os
+import re
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -88,16 +93,18 @@ def test_c07_4_what_does_not_count(torch):
 
 
 def test_c07_5_noted_and_compared(torch):
-    """A node notes the version when it saves a tensor, and reading the slot raises when the version is no
-    longer that number, whatever the values are.
+    """A node notes the version of a tensor when it saves it, and reading the slot raises if the version has changed
+    since, even if the values have not.
     """
     h = leaf(torch) * 1
     h.add_(1)
     y = h.sin()
     assert y.grad_fn._saved_self is h  # written to before the save: fine
 
-    h.add_(1)
-    h.sub_(1)
+    values = h.tolist()
+    h.neg_()
+    h.neg_()
+    assert h.tolist() == values
     for use in (lambda: y.grad_fn._saved_self, lambda: y.sum().backward()):
         with pytest.raises(RuntimeError, match=versions(3, 1)):
             use()
@@ -110,8 +117,8 @@ def test_c07_5_noted_and_compared(torch):
 
 
 def test_c07_6_what_was_saved_decides(torch):
-    """After sqrt the result may not be overwritten, after sin the input may not, after an addition both
-    may.
+    """After sqrt you may not overwrite the result, after sin you may not overwrite the input, and after an addition
+    you may overwrite both.
     """
     ops = {"sqrt": torch.sqrt, "sin": torch.sin, "add": lambda h: h + 1}
     refused = set()
@@ -146,7 +153,7 @@ def test_c07_7_leaves_are_guarded(torch):
 
 
 def test_c07_8_product_with_a_number(torch):
-    """`y = x * 2; y.add_(1)` does not break backward: the product kept the 2, not y."""
+    """`y = x * 2; y.add_(1)` does not break backward: the product saved the 2, not y."""
     x = leaf(torch)
     y = x * 2
     assert y.grad_fn._saved_self is None
@@ -171,18 +178,27 @@ def test_c07_9_edits_are_recorded(torch):
 
 
 def test_c07_10_data_is_silent(torch):
-    """Writing to `x.data` after `y = x * 2` leaves the gradient right; after `y = x * x` it makes it wrong
-    without any error.
+    """A write through `.data` is not counted: the gradient stays right if no node saved the tensor, and it is wrong
+    without any error if one did.
     """
     found = []
     for op in (lambda x: x * 2, lambda x: x * x):
         x = leaf(torch)
         y = op(x)
         x.data[0] = 999.0
+        assert x._version == 0
         y.sum().backward()
         found.append(x.grad.tolist())
 
     assert found == [[2.0, 2.0, 2.0], [1998.0, 4.0, 6.0]]
+    found = []
+    for op in (lambda x: x / 4, lambda x: x**2):
+        x = leaf(torch)
+        y = op(x)
+        x.data.clamp_(max=1.5)
+        y.sum().backward()
+        found.append(x.grad.tolist())
+    assert found == [[0.25, 0.25, 0.25], [2.0, 3.0, 3.0]]
 
 
 def network(torch):
@@ -195,8 +211,8 @@ def network(torch):
 
 
 def test_c07_11_only_the_second_weight(torch):
-    """In a network with one hidden layer and plain input, of the four parameters only the second weight may
-    not be stepped before backward.
+    """In a network with one hidden layer and plain input data, only the second weight matrix may not be updated
+    between forward and backward; the first one and both biases may.
     """
     parameters, loss = network(torch)
     loss.backward()
@@ -260,6 +276,55 @@ def test_c07_13_anomaly_mode(torch):
     assert [True, False] == warned  # that line is in a warning, on both
     ours = torch.__name__ == "course_lib"
     assert ("a += 1" in told[0]) == ours  # PyTorch does not name the line that wrote
+    assert "No forward pass information available" in told[1]
+
+    z = torch.zeros(1, requires_grad=True)
+    for check_nan in (True, False):
+        y = (z * 0).sqrt()  # the slope of the root is infinite at 0, and infinite times 0 is NaN
+        with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True, check_nan=check_nan):
+            warnings.simplefilter("ignore")
+            if check_nan:
+                with pytest.raises(RuntimeError, match="'MulBackward0' returned nan values in its 0th output"):
+                    y.backward()
+            else:
+                y.backward()
+
+
+LESSON = Path(__file__).resolve().parents[2] / "notebooks" / "src" / "07_version_counters.py"
+
+
+def quoted(first_words):
+    """A fenced block of the lesson's text, by the words that it begins with (or one line is left out before them)."""
+    text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in LESSON.read_text("utf-8").splitlines())
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    (block,) = [block for block in blocks if first_words in block.splitlines()[0]]
+    return block
+
+
+def without_paths(text):
+    """A traceback without what differs between two machines: folders, PyTorch's line numbers, lines of ^^^."""
+    text = re.sub(r"[^\s\"]*?(/torch/|/train\.py)", r"…\1", text)
+    text = re.sub(r'(torch/\w+(?:/\w+)*\.(?:py|cpp))(:|", line )\d+', r"\1\2N", text)
+    return [line.rstrip() for line in text.splitlines() if line.strip(" ^~")]
+
+
+def test_c07_16_anomaly_mode_as_it_is_printed(torch, tmp_path):
+    """In anomaly mode PyTorch first warns, with the traceback of the forward call that saved, and then raises."""
+    library = torch.__name__
+    script = tmp_path / "train.py"
+    script.write_text(quoted("import torch").replace("import torch", f"import {library} as torch"), encoding="utf-8")
+    root = str(LESSON.parents[2])
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": root}
+    )
+    printed, wanted = without_paths(done.stderr), without_paths(quoted("UserWarning: Error detected in"))
+
+    if library == "torch":
+        assert printed == wanted
+    else:  # the same lines of the program, the same message
+        assert printed[0].partition("UserWarning")[2] == wanted[0].partition("UserWarning")[2]
+        assert printed[1:5] == wanted[1:5]
+        assert printed[-1].startswith(wanted[-1])
 
 
 def test_c07_14_inplace_and_out(torch):
@@ -287,3 +352,24 @@ def test_c07_14_inplace_and_out(torch):
         y.sum().backward()
     with pytest.raises(RuntimeError, match="functions with out=... arguments don't support automatic differentiation"):
         torch.add(y, 1, out=y)
+
+
+def test_c07_15_relu_in_place(torch):
+    """A ReLU with `inplace=True` may follow a linear layer, which did not save its result; but every other name for
+    that result sees the overwritten numbers, without any error.
+    """
+    nn = torch.nn
+    x, relu = leaf(torch), nn.ReLU(inplace=True)
+    layer = nn.Linear(3, 2)
+    found = []
+    for last in (nn.ReLU(), relu):
+        (slope,) = torch.autograd.grad(last(layer(x)).sum(), x)
+        found.append(slope.tolist())
+    assert found[0] == found[1]
+
+    h = x - 2.0
+    skip = h
+    y = relu(h) + skip
+    assert y.tolist() == [0.0, 0.0, 2.0]  # and not -1, 0, 2
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 2.0]  # right for what was computed

@@ -66,7 +66,7 @@ EXERCISE = WhichHappens(
                 "refuses the write.", {"G": "raises now", "E": "raises now"}),
         Mistake("detached is refused", "F: x.detach() does not require grad, so the write is not refused, although "
                 "it reaches the memory of a leaf that does.", {"F": "raises now"}),
-        Mistake("any operand", "B: exp keeps its result, not h. Whoever overwrites h afterwards takes nothing from "
+        Mistake("any operand", "B: exp saves its result, not h. Whoever overwrites h afterwards takes nothing from "
                 "it.", {"B": ("raises at backward", "silently wrong")}),
         Mistake("undone", "C: the values are about what they were, the version is not. The check compares counters, "
                 "because comparing values would need a copy.", {"C": "fine"}),

@@ -67,4 +67,5 @@ EXERCISE = Predict(
         Mistake("one write", "You counted a single write. Every operation whose name ends in _ is one, and there are "
                 "three.", (1, 0)),
     ),
+    reveals=("is at version 3; expected version 1", "finds 3 where the node noted 1"),
 )  # fmt: skip

@@ -42,6 +42,7 @@ METADATA = {
     },
 }
 FIRST_APPENDIX = 90  # numbers from here on are no lessons
+HOME = "home"  # the page with links to all of them
 CELL_TIMEOUT = 60  # seconds; a lesson's cell takes milliseconds
 DRAWING = re.compile(r"data:image/svg\+xml;base64,[A-Za-z0-9+/=]+")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -55,13 +56,13 @@ class BuildError(Exception):
 
 
 def sources(folder: Path = NOTEBOOKS) -> list[Path]:
-    """All lesson sources of a notebooks folder, in lesson order."""
-    return sorted((folder / "src").glob("[0-9][0-9]_*.py"))
+    """All sources of a notebooks folder, lessons in their order, the home page last."""
+    return [*sorted((folder / "src").glob("[0-9][0-9]_*.py")), *(folder / "src").glob(HOME + ".py")]
 
 
 def is_lesson(path: Path) -> bool:
-    """True for a lesson, False for an appendix: from 90 up notebooks make no claims and set no exercises."""
-    return int(path.name[:2]) < FIRST_APPENDIX
+    """True for a lesson, False for the home page and for an appendix: from 90 up notebooks have no exercises."""
+    return path.name[:2].isdigit() and int(path.name[:2]) < FIRST_APPENDIX
 
 
 def target(source: Path) -> Path:

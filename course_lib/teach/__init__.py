@@ -12,8 +12,9 @@ from course_lib.teach.pictures.chart import chart, grids
 from course_lib.teach.pictures.compare import compare
 from course_lib.teach.pictures.draw import draw
 from course_lib.teach.practice.cells import expect_error, show
+from course_lib.teach.practice.home import home
 from course_lib.teach.practice.lesson import lesson
 
 __all__ = [
-    "chart", "compare", "draw", "expect_error", "explain", "grids", "ledger", "lesson", "show", "step", "watch",
+    "chart", "compare", "draw", "expect_error", "explain", "grids", "home", "ledger", "lesson", "show", "step", "watch",
 ]  # fmt: skip

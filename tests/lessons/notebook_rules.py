@@ -23,7 +23,7 @@ REQUIRED = {
     "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "08_views", "09_ways_out", "10_training_loop",
     "11_custom_functions", "12_hooks", "13_double_backward",
 }  # fmt: skip
-APPENDICES = {"90_gallery"}
+APPENDICES = {"90_gallery", "home"}
 FOUND = build_notebooks.everything_named(NOTEBOOKS)
 LESSONS = sorted(REQUIRED.union(p.stem for p in FOUND if build_notebooks.is_lesson(p)))
 ALL = sorted(APPENDICES.union(LESSONS, (p.stem for p in FOUND)))

@@ -99,7 +99,8 @@ def test_on_real_torch(stem):
     assert not problems, report(stem, problems)
     swapped = sum(c.cell_type == "code" and "engine" not in tags(c) for c in nb.cells)
     assert swapped == sum(got is not None for got in seen)
-    assert compared(seen) > 5, "a lesson whose cells say nothing proves nothing"
+    least = 5 if stem != "home" else 0
+    assert compared(seen) > least, "a lesson whose cells say nothing proves nothing"
 
 
 @every_notebook

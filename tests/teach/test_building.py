@@ -64,11 +64,12 @@ def test_a_stage_has_no_marks_and_grows():
 def test_the_picture_shows_the_learners_own_slots():
     """A picture of the engine of lesson 07 says STALE, in the learner's names."""
     engine = drawable(judge.load(stages.stage(7)))
-    result, names = checkpoints.picture(engine, 7)
+    result, names, words = checkpoints.picture(engine, 7)
     show_slots(engine, result)
     text = str(draw(result, names=names))
 
     assert "saved result = h: v0, now v1, STALE" in text
+    assert "h.mul_(2)" in words
 
 
 # --- mistakes --------------------------------------------------------------------------------------------
@@ -240,6 +241,8 @@ def test_the_lesson_prints_the_verdict_keeps_it_and_reads_the_file_again(tmp_pat
     assert L.kept.entry("07.b")["solved"] is True
     assert 2 == L.kept.entry("07.b")["tries"]
     assert 1 == len(shown)
+    L.progress()
+    assert "  07.b   correct" in capsys.readouterr().out
 
 
 def test_an_engine_that_cannot_be_drawn_is_correct_all_the_same(tmp_path):

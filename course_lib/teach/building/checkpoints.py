@@ -394,28 +394,30 @@ NOW = {
 
 
 def picture(torch, lesson):
-    """A result whose graph shows what the lesson has added, and the names of its tensors."""
+    """A result whose graph shows what the lesson has added, the names of its tensors, and the program in words."""
     x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
     if lesson < 3:
         h = x * x
         y = h * w + h
-        return (y.exp() if lesson else y), {"x": x, "w": w}
+        words = "h = x * x;  y = h * w + h"
+        return (y, {"x": x, "w": w}, words) if lesson == 0 else (y.exp(), {"x": x, "w": w}, words + ";  y = y.exp()")
     if lesson == 13:
         (slope,) = torch.autograd.grad(x * x.exp(), x, create_graph=True)
-        return slope, {"x": x, "slope": slope}
+        return slope, {"x": x, "slope": slope}, "(slope,) = grad(x * x.exp(), x, create_graph=True)"
     x, mask = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 4.0])
+    h, words = (x * mask).relu(), "h = (x * mask).relu();  "
     if lesson == 11:
-        h = straight_through(torch).apply(x * mask)
-    elif lesson == 8:
-        h = (x * mask).reshape((2, 1)).T.exp()
-    else:
-        h = (x * mask).relu()
+        h, words = straight_through(torch).apply(x * mask), "h = StraightThrough.apply(x * mask);  "
+    if lesson == 8:
+        h, words = (x * mask).reshape((2, 1)).T.exp(), "h = (x * mask).reshape((2, 1)).T.exp();  "
     if lesson == 12:
         h.register_hook(lambda grad: grad * 2.0)
+        words += "h.register_hook(double);  "
     if lesson == 7:
         h.mul_(2.0)  # relu saved its result: the picture says STALE
+        words += "h.mul_(2);  "
     names = {"x": x, "mask": mask, "h": h} if lesson >= 6 else {"x": x}  # before, nodes do not show what they save
-    return (h * h).mean(), names
+    return (h * h).mean(), names, words + "y = (h * h).mean()"
 
 
 def straight_through(torch):

@@ -281,10 +281,11 @@ def picture_of(lesson, source, result):
 
     def drawn():
         engine = drawable(load(source))
-        root, names = checkpoints.picture(engine, lesson)
-        show_slots(engine, root)
-        picture = draw(root, names=names)
+        y, names, words = checkpoints.picture(engine, lesson)
+        show_slots(engine, y)
+        picture = draw(y, names=names)
         str(picture), picture.svg  # noqa: B018  both are made here, within bounds
+        result.details.append(f"Below is your own graph of  {words}")
         return picture
 
     ran = bounds.run(drawn, seconds=DRAW_SECONDS)

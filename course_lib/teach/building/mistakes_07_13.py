@@ -80,6 +80,14 @@ def noted_when_read(torch):
     return raises("modified by an inplace operation", lambda: y.backward())
 
 
+@mistake(7, "A saved tensor counts as overwritten, though nothing was written at all. Compare two numbers: what "
+         "`_version` was when the tensor was saved, and what it is when the slot is read.",
+         ("        if tensor._version != self.version:\n", "        if tensor.version != self.version:\n"))  # fmt: skip
+def always_stale(torch):
+    x = leaf(torch)
+    return raises("modified by an inplace operation", (x * x).backward)
+
+
 # --- 08: views ---------------------------------------------------------------------------------------------
 
 

@@ -11,27 +11,22 @@
 # ---
 
 # %% [markdown]
-# # 06 · Saved tensors and memory: what does a graph keep, and when does it let go?
+# # 06 · Saved tensors and memory: what does a graph save, and when does it let go?
 #
-# **After the forward pass your activations, the results in between, stay in memory although nobody uses them any more. Who holds them, which ones exactly, and what makes them go away?**
+# **Your model has a learnable gate, `gate = s.sigmoid()`. It is the same for every batch, so you compute it once, in front of the training loop. In the second step PyTorch objects: "Trying to backward through the graph a second time … Specify retain_graph=True". You specify it, as the message says, and the training runs. The loss falls to 0.0000. Then you evaluate the finished model, on the very data that it was trained on. The loss is 16.4.**
 #
-# Training often runs out of memory in the forward pass, and "Trying to backward through the graph a second time" appears in the backward pass. Both have one cause: nodes keep tensors for later, and let go of them once. At the end you can claim, with a cell that proves it:
+# There was no second error and no warning, and you did what you were told. To see what went wrong, you have to know about something that does not appear in your program at all. During the forward pass the nodes of the graph put tensors aside. During backward they read them, and then they let them go. These tensors are also the reason why training usually runs out of memory in the *forward* pass. This lesson makes them visible.
 #
-# - **C06.1** Addition keeps no tensor; multiplication keeps a factor only if the other factor needs a gradient.
-# - **C06.2** A saved input is kept by reference: reading the slot gives back the very same tensor object.
-# - **C06.3** A saved result is repacked: reading the slot gives a new tensor object with the same memory and the same grad_fn.
-# - **C06.4** Plain numbers that a node keeps survive backward; its saved tensors do not.
-# - **C06.5** Backward releases a node's saved tensors right after that node ran, before the next node runs.
-# - **C06.6** A second backward raises only when it needs a saved tensor that was released: x + 1 runs twice, x * x does not.
-# - **C06.7** With retain_graph=True nothing is released, and the second pass adds its gradients to the first.
-# - **C06.8** What the nodes of a part keep that is built once before a loop is released by the loop's first backward.
-# - **C06.9** A saved activation lives on after its last name is deleted, and dies when backward releases it.
-# - **C06.10** When two nodes save the same tensor, its memory is held once, until the last of them has run.
-# - **C06.11** In a network with one hidden layer, freezing the first weight saves memory, freezing the second saves none, and under no_grad nothing is kept.
-# - **C06.12** With retain_graph=True, a part that is built once before a loop has no right gradient after x is stepped: `x.exp()`, whose node kept the result, gives the gradient at the old x and no error, and `x * x`, whose node kept x, raises.
-# - **C06.13** With retain_graph=True, a state that is carried from step to step holds what every step's nodes saved.
+# After this lesson you can
 #
-# **Minutes** 60 · **Needs** lessons 00 to 05 · **Opens** `course_lib/engine/saved.py` · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions keep (lesson 11), how to store less (lesson 14)
+# - look at an operation and say which tensors its node saves, and which ones it does not need;
+# - work out how many bytes a network holds between forward and backward, and when each of them is let go;
+# - say why one graph can run backward twice and another one cannot;
+# - decide when `retain_graph=True` is right, and recognise the case in which it gives you a wrong gradient without a word.
+#
+# **Minutes** 100, in two sittings: a rest is marked in the middle · **Needs** lessons 00 to 05 · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions save (lesson 11), how to store less (lesson 14)
+#
+# [← 05 Leaf accumulation](05_leaf_accumulation.ipynb) · [all lessons](home.ipynb) · [07 Version counters →](07_version_counters.ipynb)
 
 # %%
 import course_lib as torch
@@ -42,7 +37,42 @@ from course_lib.teach import compare, draw, expect_error, explain, ledger, lesso
 L = lesson(6)
 
 # %% [markdown]
-# ## Question
+# Here is the story as a program. The model is `gate * w * x`, and it has two parameters: `s`, from which the gate is computed, and `w`. (`sigmoid` turns any number into one between 0 and 1.) It learns to double its input. First without the flag:
+
+# %%
+x, target = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2.0, 4.0, 6.0])
+
+
+def train(**flag):
+    s, w = torch.tensor(0.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    gate = s.sigmoid()  # the same for every step, so only once
+    for number in range(40):
+        s.grad = w.grad = None
+        loss = ((gate * w * x - target) ** 2).mean()
+        loss.backward(**flag)
+        with torch.no_grad():
+            s -= 0.1 * s.grad
+            w -= 0.1 * w.grad
+        if number in (0, 8, 39):
+            print(f"step {number}: loss {loss.item():.4f}")
+    with torch.no_grad():
+        print(f"the finished model, on the same data: {((s.sigmoid() * w * x - target) ** 2).mean().item():.1f}")
+    return gate, s.sigmoid(), w
+
+
+with expect_error(RuntimeError, "Trying to backward through the graph a second time"):
+    train()
+
+# %% [markdown]
+# And now with the flag that the message proposes:
+
+# %%
+gate, last_gate, last_w = train(retain_graph=True)
+
+# %% [markdown]
+# A loss of 0 in training, and 16.4 on the same data afterwards. At the end of the lesson you will be able to say exactly what `s` was given as its gradient, and why. We begin at the beginning: what does a node have to put aside?
+#
+# ## What does a product put aside?
 #
 # ```python
 # x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -50,19 +80,15 @@ L = lesson(6)
 # p = x * c
 # ```
 #
-# Sooner or later somebody calls backward. By then the variables `x`, `c` and `p` may be long gone, so the node behind `p` must have put aside whatever it will need. Every tensor that it puts aside stays in memory until then.
+# Sooner or later somebody calls backward. By then the variables `x`, `c` and `p` may be long gone: they may be local variables of a function that has returned. So the node of the product must put aside whatever tensors it will need. We say that it *saves* them. A place for one saved tensor is called a *slot* of the node. And every tensor in a slot stays in memory, at least until backward.
 #
-# ## Predict
-#
-# Which of the three tensors does `p.grad_fn` keep? Answer with a list of names, such as `["x", "p"]`. Before you run the cell, say what the slope of `x * c` with respect to `x` is.
+# **Predict.** Which of the three tensors does the node `p.grad_fn` save? Answer with a list of names, such as `["x", "p"]`. Before you write it down, say what the slope of `x * c` with respect to `x` is.
 
 # %%
 L.predict("06.p1", None)
 
 # %% [markdown]
-# ## Run
-#
-# A node shows what it keeps in attributes that begin with `_saved_`. They are named after the operation's own parameters: `self` is the first operand, `other` the second, `result` what came out. The little function lists the slots of a node that hold a tensor. (`relu` puts 0 in the place of negative numbers.)
+# In PyTorch you can look. A node shows its slots as attributes that begin with `_saved_`. They are named after the parameters of the operation: `self` is the first operand, `other` is the second one, and `result` is what came out. The little function below lists those slots of a node in which there is a tensor. We ask it about the product, and about five other operations. (`relu` puts 0 in the place of negative numbers.)
 
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -75,12 +101,10 @@ def saved(y):
 
 
 for y in (x * c, x + c, x.sum(), x.sin(), x.exp(), x.relu()):
-    print(f"{y.grad_fn.name():13} keeps {saved(y)}")
+    print(f"{y.grad_fn.name():13} saves {saved(y)}")
 
 # %% [markdown]
-# ## See
-#
-# The white notes with a folded corner are the saved tensors. Two results from the same `x`, one of a product and one of an exponential:
+# In the pictures of this course, a saved tensor is a white note with a folded corner. A dashed line leads to the note from the node that has saved it, and another one from the note to the tensor. Here are the product and the exponential:
 
 # %%
 p = x * c
@@ -90,13 +114,13 @@ draw(p, e)
 # %% [markdown]
 # **Notice:**
 #
-# - The product's node keeps `c`, the tensor that needs no gradient, and not `x`, the one that does.
-# - The exponential's node keeps what it produced, not what it was given.
-# - Each note names the version at which its tensor was saved: lesson 07.
+# - The node of the product saved `c`, which is the tensor that needs no gradient. It did not save `x`, which is the one that does.
+# - The node of the exponential saved what it produced, and not what it was given.
+# - Each note names a *version*. That is the subject of lesson 07.
 #
-# ## Explain
+# The reason is in the formulas. The slope of `x * c` with respect to `x` is `c`, so the formula for the gradient of `x` reads `c`. The slope with respect to `c` is `x`. But `c` does not need a gradient, so that formula will never run, and `x` is not saved. The slope of exp is exp itself, which is the result, so the result is saved. The slope of a sum is 1, and a 1 need not be saved at all.
 #
-# **Kept is what a formula will read.** The slope of `x * c` with respect to `x` is `c`; with respect to `c` it is `x`. A formula runs only for an operand that needs a gradient, so with a plain `c` nobody will ever read `x`, and it is not kept. Make both operands learnable and both are kept; freeze `x` and only `x` is. The slope of a sum is 1: nothing to keep.
+# If this is right, then it should depend on which factors need a gradient. Let us try all the cases:
 
 # %% tags=["C06.1"]
 w = torch.tensor([1.0, 0.0, 2.0], requires_grad=True)
@@ -106,49 +130,70 @@ print("only the second needs one:     ", saved(x.detach() * w))
 print("addition:                      ", saved(x + w))
 
 # %% [markdown]
-# **Inputs are kept by reference, results are repacked.** Nothing is copied in either case. A saved input is the tensor object itself. A saved result cannot be: `e` holds its node, and if the node held `e`, the two would form a ring that reference counting never frees. So the node keeps the memory without the history, and hands out a new tensor object, with the history put back, whenever you read the slot.
+# > **The rule.** A node saves the tensors that its gradient formulas will read, and no others.
+#
+# So you need not learn by heart what an operation saves. Write down its slope, and look at what stands in it.
+#
+# ## Is a saved tensor a copy?
+#
+# A copy would be safe, but it would double the memory of every training step. So nothing is copied. A saved *input* is the very same tensor object. For a saved *result* it is a little more complicated, and the cell shows what you get when you read such a slot:
 
 # %% tags=["C06.2", "C06.3"]
-assert p.grad_fn._saved_other is c  # an input: the same object
-
+print("the product's slot is c itself:", p.grad_fn._saved_other is c)
 slot = e.grad_fn._saved_result
-assert slot is not e  # a result: another object ...
-assert slot.data_ptr() == e.data_ptr()  # ... on the same memory
-assert slot.grad_fn is e.grad_fn  # ... with the same history
+print("the exponential's slot is e itself:", slot is e)
+print("it lies in the memory of e:", slot.data_ptr() == e.data_ptr())
+print("it has the history of e:   ", slot.grad_fn is e.grad_fn)
 print(slot)
 
 # %% [markdown]
-# ## Question
+# The slot of the exponential gives you another tensor object, on the same memory and with the same history. (`data_ptr()` is the address at which a tensor's numbers begin.) Why is it not `e` itself?
+#
+# `e` holds its node, as its `grad_fn`. If the node held `e` as well, the two would form a ring, and each would keep the other one alive. Python frees an object as soon as nothing refers to it any more, and that never happens to a ring. It has to wait for the garbage collector, and until then its memory is occupied. With large tensors that would be a disaster.
+#
+# So a node saves its own result in a different way. In a simplified form:
 #
 # ```python
-# h = torch.relu(X @ W1)  # X: 100 x 20 plain data, W1: 20 x 30
-# loss = (h @ W2).sum()   # W2: 30 x 1, float32 everywhere
-# loss.backward()
+# def of(result):                  # a node saves its own result
+#     twin = a second tensor on the memory of result, which knows no node
+#     return twin
 #
-# a = (x + 1).sum()       # four small results
-# b = (x * x).sum()
-# e = x.exp().sum()
-# v = x.view(3, 1).sum()
+# def read(twin, node):            # somebody reads the slot
+#     result = one more tensor on the same memory
+#     result.grad_fn = node        # the history is put back
+#     return result
 # ```
 #
-# A network with one hidden layer, and four small results. How much is kept, and for how long?
+# Here are the two methods in our engine. `alias` makes a tensor on the memory of another one. The other lines take care of operations with several results, and of views. PyTorch has the same in a file called `saved_variable.cpp`.
+
+# %% tags=["engine"]
+show("engine.saved.SavedOutput.of")
+show("engine.saved.SavedOutput.read")
+
+# %% [markdown]
+# > **The rule.** Saving copies nothing. A node holds an input by reference, and its own result as a second tensor on the same memory.
 #
-# ## Predict
+# ## How many bytes does a network hold until backward?
 #
-# First: how many **bytes** do the nodes behind `loss` keep? A float32 takes four. Ask at each node what its formulas will read, and count a memory once even if two nodes keep it. Then backward runs, `sum` first. How many bytes are still kept when the node of `sum` has run? The second product? `relu`? The first product? Answer with a list of five numbers.
+# Here is a network with one hidden layer. `X` is plain data, 100 samples with 20 features. The numbers are float32, and each of them takes four bytes.
 #
-# Second: call backward **twice** on each of the four small results. Which second calls raise? Answer with a list of letters.
+# ```python
+# h = torch.relu(X @ W1)  # X: 100 x 20, 8000 bytes    W1: 20 x 30, 2400 bytes    h: 12000 bytes
+# loss = (h @ W2).sum()   # W2: 30 x 1, 120 bytes      h @ W2: 100 x 1, 400 bytes
+# loss.backward()
+# ```
+#
+# There are four nodes: two matrix products, `relu`, and `sum`. Ask of each what its formulas will read. The gradient of a factor of a matrix product is made of the *other* factor, as in a plain product. The gradient of `relu` only has to know which numbers are positive, and that can be seen from its result. If two nodes save the same memory, count it once.
+#
+# Then backward runs, and the node of `sum` is the first. You have to decide something here. Does a node let go of its tensors as soon as it has run? Or do all of them let go together, at the end of the pass?
+#
+# **Predict.** How many **bytes** do the nodes hold after the forward pass? And how many are still held when the node of `sum` has run? The second product? `relu`? The first product? Answer with a list of five numbers.
 
 # %%
 L.predict("06.p2", None)
 
-# %%
-L.predict("06.p3", None)
-
 # %% [markdown]
-# ## Run
-#
-# `ledger` writes down every tensor that a node begins or ceases to keep. In its table, *events* are numbered in the order in which that happened: "1 to 8" means kept from the first event to the eighth. `MmBackward0` is the node of a matrix product.
+# `ledger` keeps the books: it writes down every tensor that a node begins to save, or lets go of. In its table these *events* are numbered in the order in which they happened, so "1 to 8" means: saved at the first event, let go at the eighth. `MmBackward0` is the node of a matrix product.
 
 # %% tags=["C06.10"]
 X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
@@ -161,23 +206,22 @@ with ledger() as held:
 print("after backward:", held.now, "bytes, and the peak was", held.peak)
 held.table()
 
-# %% [markdown]
-# ## See
-
 # %%
 held.plot()
 
 # %% [markdown]
 # **Notice:**
 #
-# - Forward only climbs, backward only falls. The peak lies between the two.
-# - Four slots, three memories: `h` is kept by `relu` as its result and by the second product as an input. Its 12000 bytes go with event 7, when `relu` has run, not with event 6.
-# - `X @ W1` is not in the table: `relu` keeps its result. `W1` is not there either, for nobody wants a gradient for `X`.
-# - Grey is memory that your program holds anyway: data and parameters. The coloured part was computed on the way, and without names for it the graph alone would hold it.
+# - During forward the line only climbs, and during backward it only falls. The peak lies between the two. That is why "out of memory" usually comes in the forward pass, and why evaluation under `no_grad`, which has no backward, fits where training does not.
+# - There are four slots, but only three memories. `h` was saved twice: by `relu` as its result, and by the second product as an input. Its 12000 bytes are not free when the second product has run. They are free at event 7, when `relu` has run, too.
+# - `X @ W1` is not in the table. `relu` saved its result, so it does not need what it was given. `W1` is not in the table either, because no gradient is wanted for `X`.
+# - The grey part is memory that your program holds anyway: data and parameters. The coloured part was computed on the way. Such results in between are called *activations*. Here `h` is one, and if your program had no name for it, the graph alone would hold it.
 #
-# ## Explain
+# > **The rule.** What a graph holds grows with every operation of the forward pass, and it shrinks node by node during backward. A memory that two nodes have saved is counted once, and it stays until both have run.
 #
-# **Slots are emptied one node at a time.** As soon as a node has run, its saved tensors go; the next one still has its own. Page through the steps and look for *frees*: `sum` has nothing to let go, the power its operand, `sigmoid` its result. Numbers, such as an exponent, stay. Careful: the 2 in `x * 2` is wrapped into a tensor before it is saved, so it goes too.
+# ## When exactly does a node let go?
+#
+# Page through the next backward pass with the buttons, and look for the word *frees*. `sum` has nothing to let go. The power lets go of its operand, and then the sigmoid lets go of its result.
 
 # %% tags=["C06.4", "C06.5"]
 cube = w.sigmoid() ** 3
@@ -190,23 +234,13 @@ with expect_error(RuntimeError, "after they have already been freed"):
 passed
 
 # %% [markdown]
-# **Nobody asks, nothing is kept.** Freeze `W1`, and everything up to `h` is plain: only `h` is kept, for the slope of `W2`. Freeze `W2` instead, and the second product no longer needs `h`. But `relu` does, on the way to `W1`, so nothing is won. Freezing pays when it begins at the input. Under `no_grad` no operation leaves a node.
-
-
-# %% tags=["C06.11"]
-def held_by(W1, W2):
-    with ledger() as held:
-        _loss = (torch.relu(X @ W1) @ W2).sum()
-    return held.now  # while _loss is alive
-
-
-print("both learn:", held_by(W1, W2), "- W1 frozen:", held_by(W1.detach(), W2))
-print("W2 frozen: ", held_by(W1, W2.detach()))
-with torch.no_grad():
-    print("under no_grad:", held_by(W1, W2))
-
-# %% [markdown]
-# **A saved activation outlives its name.** `doubled` below has no name after `del`, but `sin` saved it as an input, so the graph holds it. A weak reference lets us look without holding it ourselves. The moment backward empties the slot, the object dies: no garbage collector, no waiting.
+# **Notice:**
+#
+# - Each node empties its slots right after it has run, before the next node runs. So in the middle of a pass, the nodes that have run are empty, and the others still have all that they saved. (PyTorch's messages and our pictures call this *freed*.)
+# - The exponent 3 is a plain number. It takes no memory worth speaking of, so it stays. The 2 in `w * 2` is a different case: an operand that is a number is wrapped into a tensor before it is saved. That one is let go like any other.
+# - To read an emptied slot is an error. Look at its words: "Trying to backward through the graph a second time *(or directly access saved tensors after they have already been freed)*". This time it was the second half of the sentence.
+#
+# There is one more way to see a tensor go. The tensor `doubled` below has no name any more after `del`. But `sin` saved it, so the graph holds it. A *weak reference* lets us ask whether an object still exists, without holding it ourselves:
 
 # %% tags=["C06.9"]
 doubled = w * 2
@@ -218,56 +252,177 @@ s.backward()
 print("after backward:", "alive" if alive() is not None else "gone")
 
 # %% [markdown]
-# **A second pass needs what the first one used.** Addition and `view` kept no tensor, so their graphs run as often as you like. `x * x` kept `x`, `exp` its result, and their slots are empty now. "The graph is freed" is a common way to put it, and wrong: compare the two pictures. All nodes and arrows are still there.
+# `del` in your code frees nothing as long as a node has saved the tensor. And in the moment in which backward empties the slot, the tensor is gone. It does not wait for a garbage collector.
+#
+# > **The rule.** A node lets go of its saved tensors right after it has run.
+#
+# ## How much less memory does it take if a layer is frozen?
+#
+# To *freeze* a layer means to train the network without changing the weights of this layer, so that they need no gradient. Formulas that are not needed do not run, and what only they would read is not saved. So a network with a frozen layer should hold fewer bytes until backward. We freeze one layer of our network at a time:
+
+# %% tags=["C06.11"]
+def held_by(W1, W2):
+    with ledger() as held:
+        _loss = (torch.relu(X @ W1) @ W2).sum()
+    return held.now  # while _loss is alive
+
+
+print("both learn:   ", held_by(W1, W2))
+print("W1 is frozen: ", held_by(W1.detach(), W2))
+print("W2 is frozen: ", held_by(W1, W2.detach()))
+with torch.no_grad():
+    print("under no_grad:", held_by(W1, W2))
+
+# %% [markdown]
+# **Notice:**
+#
+# - With `W1` frozen, nothing up to `h` needs a gradient, so no nodes are made there. What is left is `h`, for the gradient of `W2`.
+# - With `W2` frozen, not a single byte less is held. The second product does not need `h` any more. But `relu` does, because the gradient must still pass through it on the way to `W1`. And `W2` is needed to send the gradient on to `h`.
+# - Under `no_grad` no operation makes a node, so nothing is held. That is what you want for evaluation.
+#
+# > **The rule.** Freezing lowers the memory of the forward pass if it begins at the input.
+#
+# ## A rest
+#
+# This is the middle of the lesson. You know now what is saved, how much it is, and when it goes. What follows from it is the second half: why a graph can run once, what `retain_graph=True` does, and what happened to the gate.
+#
+# ## Which graphs can run backward twice?
+#
+# ```python
+# a = (x + 1).sum()
+# b = (x * x).sum()
+# e = x.exp().sum()
+# v = x.view(3, 1).sum()    # view: the same numbers in another shape
+# ```
+#
+# Four small results, and `backward()` is called twice on each of them.
+#
+# **Predict.** For which of the four does the *second* call raise? Answer with a list of letters.
+
+# %%
+L.predict("06.p3", None)
+
+# %% [markdown]
+# The cell first makes all the calls that go well, and then the ones that raise. The graph of `b` is drawn before its first pass.
 
 # %% tags=["C06.6", "P5"]
 a, b, e, v = (x + 1).sum(), (x * x).sum(), x.exp().sum(), x.view(3, 1).sum()
 before = draw(b)
-for result in (a, a, v, v, b, e):  # a and v twice: fine
+for result in (a, a, v, v, b, e):  # a and v run twice
     result.backward()
 for result in (b, e):
     with expect_error(RuntimeError, "backward through the graph a second time"):
         result.backward()
+
+# %% [markdown]
+# Addition and `view` saved no tensor, so the first pass took nothing away from them. They can run as often as you like. The node of `x * x` saved `x`, the exponential saved its result, and these slots are empty now.
+#
+# You will often read that backward "frees the graph" or "destroys the graph". Compare the graph of `b` before its pass and after it:
+
+# %%
 compare(before, draw(b))
 
 # %% [markdown]
-# **Now open our engine.** A slot that holds a result is a `SavedOutput`. `of` makes a *twin*: a tensor on the same memory that knows nothing of the node. `read` is what you call when you read a slot; it makes a fresh tensor and gives it the node as its history. PyTorch does the same in `saved_variable.cpp`.
-
-# %% tags=["engine"]
-show("engine.saved.SavedOutput")
-
-# %% [markdown]
-# ## Break it
+# **Notice:** all nodes and all arrows are still there. Besides `x.grad`, only the notes have changed: they say FREED. The message speaks of the graph, but it is about saved tensors.
 #
-# **One part outside the loop.** To save time, somebody computes `scale` once and uses it in every step. The first backward releases what `scale`'s node kept, and the second step falls over it, although its own part of the graph is new. Ask `explain` about `scale`: it marks the culprit.
+# > **The rule.** A second pass raises only if it needs a saved tensor that the first pass has let go.
+#
+# ## Why did the training loop raise in its second step?
+#
+# Back to the gate. In each step the loop computed a *new* loss, with new nodes for the products, the square and the mean. So it does not look as if anything had run twice. Here are the first two steps of such a loop, written out, and a picture of the second loss just before its own backward:
 
 # %% tags=["C06.8", "P6"]
-scale = x.exp()
+s, w = torch.tensor([0.0], requires_grad=True), torch.tensor([1.0], requires_grad=True)
+once = s.sigmoid()  # in front of the loop
+loss = (once * w).sum()
+loss.backward()  # step 0
+loss = (once * w).sum()
+picture = draw(loss)
 with expect_error(RuntimeError, "backward through the graph a second time"):
-    for batch in range(3):
-        loss = (scale * c).sum()
-        loss.backward()
-        print("step", batch, "is done")
-explain(scale)
+    loss.backward()  # step 1
+picture
 
 # %% [markdown]
-# **The famous cure.** The message itself proposes `retain_graph=True`. It switches the release off for one pass. So the bytes stay; and the next pass does what every pass does, it *adds* to `.grad` (lesson 05): twice the gradient, without a word. The flag is right when two *different* losses share a graph, on all of them but the last.
+# **Notice:** the product and the sum of the second step are new. The product has all that it needs: none of its notes says FREED. But its way back leads to the sigmoid, and there is only *one* node of the sigmoid, because the gate was computed once. Step 0 has run this node and emptied its slot.
 #
-# **Graphs pile up behind a state.** A *state* that one step hands to the next, as in a recurrent network, hangs on the steps before it. With the flag none of them lets go: 12 bytes more in every step. The old steps of `scale` above would not pile up, because nothing leads from the new loss to the old one.
-#
-# **A gradient that stays behind.** With the flag the loop around `scale` runs through. But `scale` was computed from the old `x`, and the optimizer's step writes into `x`. The node of `exp` kept its *result*, and nobody writes into that: there is no error, and the gradient stays what it was in the first step. The node of `x * x` kept `x` itself. There the pass raises, because a saved tensor was changed: lesson 07. The cure is the same for both: compute them again in every step.
+# `explain` knows this error, too. Ask it about the part that was computed in front of the loop, and it lists what people do about it: the changes that cure, and those that only silence.
 
-# %% tags=["C06.7", "C06.13", "P8"]
-x.grad, state = None, torch.zeros(3)
+# %% tags=["P6"]
+explain(once)
+
+# %% [markdown]
+# **Notice:** read the last item, under "What only silences it". It says about `retain_graph=True` what the rest of this lesson is going to show.
+#
+# > **The rule.** A part of the graph that is built in front of a loop can be run by the first pass of the loop only, unless nothing was saved in it.
+#
+# ## What does `retain_graph=True` really do?
+#
+# The message proposes it, so most people try it first. The flag does one thing: it switches the letting go off, for this one pass.
+
+# %% tags=["C06.7", "P8"]
+x.grad = None
 with ledger() as held:
     b = (x * x).sum()
     for _ in range(2):
         b.backward(retain_graph=True)
-        print(held.now, "bytes are still kept, and x.grad is", x.grad)
-    for _ in range(3):
+        print(held.now, "bytes are still held, and x.grad is", x.grad)
+
+# %% [markdown]
+# **Notice:** the 12 bytes stay. And the second pass did what every pass does (lesson 05): it *added* its gradient to `.grad`. So a loop that runs twice over the same loss gets twice the gradient.
+#
+# Then what is the flag good for? For two *different* losses that share a part of their graph. Many models have one encoder and two tasks. The first pass must leave something for the second one, so all passes but the last one retain. But look at the last line as well. If you add the losses up, a single pass gives the same gradient, and you need no flag at all.
+
+# %% tags=["C06.14"]
+def two_losses():
+    shared = x * x
+    return shared.sum(), (shared * shared).sum()
+
+
+x.grad = None
+one, two = two_losses()
+one.backward(retain_graph=True)
+two.backward()
+print("two passes:     ", x.grad)
+x.grad = None
+sum(two_losses()).backward()
+print("one pass, added:", x.grad)
+
+# %% [markdown]
+# > **The rule.** `retain_graph=True` keeps everything that a pass would let go. It is right if another loss still needs it.
+#
+# ## When do retained graphs fill the memory?
+#
+# A recurrent network has a *state*, which each step takes from the step before and hands to the next. The state of step 100 was computed from that of step 99, and so on. So the graph behind it is a hundred steps long. Without the flag, the second backward raises, because it walks into the graph of the first step. With the flag it runs:
+
+# %% tags=["C06.13"]
+state = torch.zeros(3)
+with ledger() as held:
+    for number in range(4):
         state = (state + x).sin()
         state.sum().backward(retain_graph=True)
-        print(held.now, "bytes with one more step of the state")
+        print("step", number, "-", held.now, "bytes")
+
+# %% [markdown]
+# Each step adds 12 bytes, and none of them is ever let go, because every step can be reached from the newest state. The passes become longer and longer as well. In a real network these are megabytes for each step, and after some minutes you are out of memory.
+#
+# What people mean in such a loop is that the gradient should stop at the step before. Lesson 09 shows how to say so: `state = state.detach()`.
+#
+# Does a gate in front of the loop pile up in the same way?
+
+# %% tags=["C06.13"]
+with ledger() as held:
+    once = x.sigmoid()
+    for number in range(3):
+        loss = (once * c).sum()
+        loss.backward(retain_graph=True)
+        print("step", number, "-", held.now, "bytes")
+
+# %% [markdown]
+# It does not. No arrow leads from a new loss to an old one. So an old loss dies, and its nodes with it, as soon as the name `loss` is given to the next one. What is wrong with the gate must be something else.
+#
+# ## So why was the gradient wrong?
+#
+# Here is the mistake in slow motion, with `x.exp()` in the place of the gate, because its numbers are larger. It is computed once, from the first `x`. Then `x` is stepped, as an optimizer does it, and the pass is run again. Beside what arrives in `x.grad` we print what would be right at the present `x`:
 
 # %% tags=["C06.12", "P6"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -283,11 +438,62 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     (square * c).sum().backward(retain_graph=True)
 
 # %% [markdown]
+# **Notice:** the gradient by way of `scale` stays what it was in the first step, 120.51. The right one falls to 3.24, and then to 0.09. And there is no error. For `square`, which was computed from the same `x` at the same time, there is one.
+#
+# Both are wrong in the same way: they were computed from an `x` that no longer exists. The difference is what their nodes saved.
+#
+# - The node of `x * x` saved its **input**, `x`. The optimizer wrote into exactly this memory. When backward reads the slot, it finds that the tensor was changed, and it refuses. (How it can know that is lesson 07.)
+# - The node of `x.exp()` saved its **result**. That is another memory, and the optimizer never writes there. Backward finds the slot in perfect order, with the values of the first step in it. There is nothing to notice.
+#
+# A sigmoid saves its result as well, and with that you can read the story of the beginning. The model should double its input, so gate · w should be 2. Here is what it learned:
+
+# %%
+print(f"in training:        {gate.item():.2f} * {last_w.item():.2f} = {gate.item() * last_w.item():.2f}")
+print(f"the finished model: {last_gate.item():.2f} * {last_w.item():.2f} = {last_gate.item() * last_w.item():.2f}")
+
+# %% [markdown]
+# Each step used the gate of the first step, both in the loss and in the gradient. `w` learned to fit this old gate perfectly. Meanwhile `s` was moved, step after step, by a gradient that belonged to its first value. The finished model computes its gate from the last `s`. It has never been trained with that gate.
+#
+# The cure is neither a flag nor a copy. Whatever depends on a parameter has to be computed again after the parameter was stepped:
+
+# %% tags=["P6"]
+s, w = torch.tensor(0.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+data = torch.tensor([1.0, 2.0, 3.0])
+for _ in range(40):
+    s.grad = w.grad = None
+    gate = s.sigmoid()  # in every step anew
+    loss = ((gate * w * data - target) ** 2).mean()
+    loss.backward()
+    with torch.no_grad():
+        s -= 0.1 * s.grad
+        w -= 0.1 * w.grad
+print(f"training {loss.item():.4f}, the finished model {((s.sigmoid() * w * data - target) ** 2).mean().item():.4f}")
+
+# %% [markdown]
+# > **The rule.** What was computed from a parameter has to be computed again after the parameter was stepped. `retain_graph=True` only hides that it was not.
+#
+# ## Build your own engine: slots that are emptied
+#
+# Your engine writes the tensors that a formula names into `node.saved`, and there they stay for ever. In `my_engine.py`, which lies beside this notebook, you now let them go. It takes about 19 lines.
+#
+# 1. **`SavedVariable(tensor, node)`** is one slot. It holds an input as it is. If the tensor is the node's own result (`tensor.grad_fn is node`), it holds a second tensor on the same memory without history, so that there is no ring. A method `detach()` of `Tensor` makes that: `Tensor(self.array)`.
+# 2. **`unpack(node)`** gives the tensor back. If the slot is empty, it raises a `RuntimeError` that begins with "Trying to backward through the graph a second time". `Node.read` calls it.
+# 3. **`Node.release()`** empties all slots of a node.
+# 4. **`run_backward`** gets a parameter `retain_graph=False`, and calls `release()` as soon as a node has run, unless the graph is to be retained.
+#
+# One slip is typical: to wrap a tensor when the result has no `grad_fn` yet. Then your own result is taken for an input, and the ring is there. Your gradients will be right all the same, only the memory will not go.
+
+# %%
+L.build("06")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine frees memory during backward, and it raises the second most famous error of PyTorch.
+#
 # ## Exercises
 #
-# Every answer is checked by what it does. `L.hint("06.1")` helps, `L.solution("06.1")` explains, `L.progress()` lists what you have solved.
+# Every answer is checked by what it does. `L.hint("06.1")` helps, `L.solution("06.1")` explains, and `L.progress()` lists what you have solved.
 #
-# **06.1 · Who keeps what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node keeps: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
+# **06.1 · Who saves what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node saves: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
 
 # %%
 keeps = {
@@ -321,8 +527,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("06.2", happens)
 
 # %% [markdown]
-# **06.3 · A part outside the loop** (8 minutes). `w` is a leaf; `batches` is a list of plain tensors of its shape. The function should leave in `w.grad` the sum, over all batches, of the gradients of `(w.exp() * batch).sum()`. It raises in the second step. Repair it so that no saved tensor is read by two passes: then nothing needs to be retained.
-
+# **06.3 · A part outside the loop** (8 minutes). `w` is a leaf, and `batches` is a list of plain tensors of its shape. The function should leave in `w.grad` the sum, over all batches, of the gradients of `(w.exp() * batch).sum()`. It raises in the second step. Repair it so that no saved tensor is read by two passes. Then nothing needs to be retained.
 
 # %%
 def collect(torch, w, batches):
@@ -336,7 +541,20 @@ def collect(torch, w, batches):
 L.check("06.3", collect)
 
 # %% [markdown]
-# **06.4 · The bill** (8 minutes). `x` is `torch.ones(1000, requires_grad=True)` and `c` is `torch.ones(1000)`, so each takes 4000 bytes. For each program: what is the **peak**, the most bytes that nodes keep at one time? As in the table, memory of leaves counts, and a memory counts once and whole, even if only a slice of it is kept; a number such as 3 counts as nothing.
+# **06.5 · Same gradient, fewer bytes** (6 minutes). `x` requires grad; `mask`, `weight` and `scale` are plain tensors of its shape, and belong to the caller. The nodes behind the result hold four memories. Rewrite `loss_of` so that they hold two, with the same value and the same gradient.
+
+# %%
+def loss_of(torch, x, mask, weight, scale):
+    h = x * mask
+    h = h * weight
+    h = h / scale
+    return h.sin().sum()
+
+
+L.check("06.5", loss_of)
+
+# %% [markdown]
+# **06.4 · The bill** (8 minutes, harder). `x` is `torch.ones(1000, requires_grad=True)` and `c` is `torch.ones(1000)`, so each takes 4000 bytes. For each program: what is the **peak**, the most bytes that nodes hold at one time? As in the table of the ledger, the memory of leaves counts. A memory counts once and whole, even if only a slice of it was saved. A number such as 3 counts as nothing.
 #
 # | | program |
 # | --- | --- |
@@ -354,40 +572,37 @@ peaks = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": 
 L.check("06.4", peaks)
 
 # %% [markdown]
-# **06.5 · Same gradient, fewer bytes** (6 minutes). `x` requires grad; `mask`, `weight` and `scale` are plain tensors of its shape, and belong to the caller. The nodes behind the result keep four memories. Rewrite `loss_of` so that they keep two, with the same value and the same gradient.
-
-
-# %%
-def loss_of(torch, x, mask, weight, scale):
-    h = x * mask
-    h = h * weight
-    h = h / scale
-    return h.sin().sum()
-
-
-L.check("06.5", loss_of)
-
-# %% [markdown]
 # ## What you can now claim
 #
-# | claim | its cell says | test |
-# | --- | --- | --- |
-# | C06.1 kept by need | `['other']`, both, `['self']`, nothing | `test_c06_1` |
-# | C06.2 an input by reference | `is c` | `test_c06_2` |
-# | C06.3 a result repacked | `is not e`, same memory, same `grad_fn` | `test_c06_3` |
-# | C06.4 numbers stay | the exponent, after backward | `test_c06_4` |
-# | C06.5 released node by node | what each step frees | `test_c06_5` |
-# | C06.6 twice, unless something is missing | x + 1 ran, x * x raised | `test_c06_6` |
-# | C06.7 retaining adds | 12 bytes; 2, 4, 6 and then 4, 8, 12 | `test_c06_7` |
-# | C06.8 a part outside the loop | step 0 is done, step 1 raises | `test_c06_8` |
-# | C06.9 alive until released | alive, then gone | `test_c06_9` |
-# | C06.10 one memory, counted once | "same as 2", 20120 bytes | `test_c06_10` |
-# | C06.11 who learns decides | 20120, 12000, 20120, 0 | `test_c06_11` |
-# | C06.12 a gradient that stays behind | 120.51 where 3.24 is right; then an error | `test_c06_12` |
-# | C06.13 graphs pile up behind a state | 24, 36, 48 bytes | `test_c06_13` |
+# Every sentence below has been shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_06.py`).
 #
-# The tests are in `tests/claims/test_claims_06.py`. They run on our engine and on real PyTorch.
+# *What is saved*
 #
-# **Left out, compared with PyTorch.** On a GPU freed memory goes back to a caching allocator, so `nvidia-smi` shows no change. Some kernels keep more than a formula needs (`x ** c` with a tensor `c` keeps base, exponent and result). Gradients that are on their way cost memory too; the ledger leaves them out. Saved tensors can be packed into something smaller: lesson 14.
+# - **C06.1** Addition saves no tensor; multiplication saves a factor only if the other factor needs a gradient.
+# - **C06.2** A saved input is held by reference: reading the slot gives back the very same tensor object.
+# - **C06.3** A saved result is repacked: reading the slot gives a new tensor object with the same memory and the same grad_fn.
+# - **C06.10** When two nodes save the same tensor, its memory is held once, until the last of them has run.
+# - **C06.11** In a network with one hidden layer, freezing the first weight lowers the memory that is held, freezing the second does not, and under no_grad nothing is saved.
 #
-# **Next:** a saved tensor is kept by reference. So what if somebody writes into it before backward reads it? Lesson 07.
+# *When it is let go*
+#
+# - **C06.5** Backward releases a node's saved tensors right after that node ran, before the next node runs.
+# - **C06.4** Plain numbers that a node saves survive backward; its saved tensors do not.
+# - **C06.9** A saved activation lives on after its last name is deleted, and dies when backward releases it.
+# - **C06.6** A second backward raises only when it needs a saved tensor that was released: x + 1 runs twice, x * x does not.
+# - **C06.8** If a part of the graph is built once before a loop, the loop's first backward releases what its nodes saved.
+#
+# *What `retain_graph=True` does*
+#
+# - **C06.7** With retain_graph=True nothing is released, and the second pass adds its gradients to the first.
+# - **C06.14** Two losses that share a part of the graph need retain_graph=True on the first pass only, and one pass over their sum gives the same gradient without it.
+# - **C06.13** With retain_graph=True, a state that is carried from step to step holds what every step's nodes saved.
+# - **C06.12** With retain_graph=True, a part that is built once before a loop has no right gradient after x is stepped: `x.exp()`, whose node saved the result, gives the gradient at the old x and no error, and `x * x`, whose node saved x, raises.
+#
+# **When you meet the error at work.** "Trying to backward through the graph a second time" means that two passes came to one node that had saved something. Look for what both of them share: a tensor that was computed in front of the loop, or a state that came from the step before. `draw(loss)`, called before the second pass, shows which slots are empty already. Compute the shared part in the loop, or detach the state. Use `retain_graph=True` only for two losses of the same step.
+#
+# **Left out, compared with PyTorch.** On a GPU, memory that is let go returns to a caching allocator, so `nvidia-smi` shows no change. Some kernels save more than a formula needs (`x ** c` with a tensor `c` saves base, exponent and result). Gradients that are on their way take memory, too, and the ledger leaves them out. Saved tensors can be packed into something smaller, or computed again instead of saved: lesson 14.
+#
+# **Read on in our engine:** `course_lib/engine/saved.py`.
+#
+# **Next:** a saved tensor is no copy. So what happens if somebody writes into it before backward reads it? You have just seen one such error. [Lesson 07](07_version_counters.ipynb) is about it.

@@ -292,7 +292,7 @@ print("t is at version", t._version, "though its values are now", t.tolist())
 #
 # ## What about in-place edits whose name has no underscore?
 #
-# At work the culprit is often a line that does not look like a write. `nn.ReLU(inplace=True)` is found in nearly every published vision model, and `nn.Dropout(0.5, inplace=True)` in many. The argument asks the module to write into what it is given, so as to save memory. The functions behind these modules have the same argument. And many operations have an argument `out=`, which names a tensor to write the result into. All of these count exactly like `add_`.
+# At work the culprit is often a line that does not look like a write. `nn.ReLU(inplace=True)` is found in many published vision models, and so is `nn.Dropout(0.5, inplace=True)`. The argument asks the module to write into what it is given, so as to save memory. The functions behind these modules have the same argument. And many operations have an argument `out=`, which names a tensor to write the result into. All of these count exactly like `add_`.
 #
 # Below are two small models. Both contain a module that works in place. Which of them can run backward?
 

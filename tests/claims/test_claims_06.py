@@ -25,8 +25,8 @@ def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
-def test_c06_1_kept_by_need(torch):
-    """Addition keeps no tensor; multiplication keeps a factor only if the other factor needs a gradient."""
+def test_c06_1_saved_by_need(torch):
+    """Addition saves no tensor; multiplication saves a factor only if the other factor needs a gradient."""
     x, w, c = leaf(torch), leaf(torch), torch.tensor([4.0, 5.0, 6.0])
 
     assert saved(x + w) == {}
@@ -38,7 +38,7 @@ def test_c06_1_kept_by_need(torch):
 
 
 def test_c06_2_inputs_by_reference(torch):
-    """A saved input is kept by reference: reading the slot gives back the very same tensor object."""
+    """A saved input is held by reference: reading the slot gives back the very same tensor object."""
     x, c = leaf(torch), torch.tensor([4.0, 5.0, 6.0])
     h = x * 2
 
@@ -64,7 +64,7 @@ def test_c06_3_results_repacked(torch):
 
 
 def test_c06_4_numbers_survive(torch):
-    """Plain numbers that a node keeps survive backward; its saved tensors do not."""
+    """Plain numbers that a node saves survive backward; its saved tensors do not."""
     x = leaf(torch)
     cube = x**3
     cube.sum().backward()
@@ -135,7 +135,7 @@ def test_c06_7_retaining_adds(torch):
 
 
 def test_c06_8_part_outside_the_loop(torch):
-    """What the nodes of a part keep that is built once before a loop is released by the loop's first backward."""
+    """If a part of the graph is built once before a loop, the loop's first backward releases what its nodes saved."""
     x, c = leaf(torch), torch.tensor([4.0, 5.0, 6.0])
     scale = x.exp()
     (scale * c).sum().backward()
@@ -183,8 +183,8 @@ def test_c06_10_one_memory(torch):
 
 
 def test_c06_11_who_learns_decides(torch):
-    """In a network with one hidden layer, freezing the first weight saves memory, freezing the second saves none,
-    and under no_grad nothing is kept.
+    """In a network with one hidden layer, freezing the first weight lowers the memory that is held, freezing the
+    second does not, and under no_grad nothing is saved.
     """
     X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
     W2 = torch.ones(30, 1, requires_grad=True)
@@ -205,8 +205,8 @@ def test_c06_11_who_learns_decides(torch):
 
 def test_c06_12_a_gradient_that_stays_behind(torch):
     """With retain_graph=True, a part that is built once before a loop has no right gradient after x is stepped:
-    `x.exp()`, whose node kept the result, gives the gradient at the old x and no error, and `x * x`, whose node
-    kept x, raises.
+    `x.exp()`, whose node saved the result, gives the gradient at the old x and no error, and `x * x`, whose node
+    saved x, raises.
     """
     x, c = leaf(torch), torch.tensor([4.0, 5.0, 6.0])
     scale = x.exp()
@@ -247,3 +247,30 @@ def test_c06_13_graphs_pile_up_behind_a_state(torch):
             loss.backward(retain_graph=True)
             seen.append(held.now)
     assert seen == [24, 24, 24]
+
+
+def test_c06_14_two_losses(torch):
+    """Two losses that share a part of the graph need retain_graph=True on the first pass only, and one pass over their
+    sum gives the same gradient without it.
+    """
+    def losses(x):
+        shared = x.exp()
+        return shared.sum(), (shared * shared).sum()
+
+    x = leaf(torch)
+    one, two = losses(x)
+    one.backward()
+    with pytest.raises(RuntimeError, match=FREED):
+        two.backward()
+
+    found = []
+    for together in (False, True):
+        x = leaf(torch)
+        one, two = losses(x)
+        if together:
+            (one + two).backward()
+        else:
+            one.backward(retain_graph=True)
+            two.backward()
+        found.append(x.grad.tolist())
+    assert found[0] == pytest.approx(found[1])

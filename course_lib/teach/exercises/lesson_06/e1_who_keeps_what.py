@@ -52,7 +52,7 @@ WRONG_KEEPS = {
 
 
 def truth_06_1(torch):
-    """{expression: names kept}, read off the nodes."""
+    """{expression: names saved}, read off the nodes."""
     x, y, c = leaf(torch, numbers(3)), leaf(torch, numbers(3)), torch.tensor(numbers(3))
     truth = {}
     for expression in EXPRESSIONS:
@@ -86,12 +86,12 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="06.1", kind="predict saved", title="Who keeps what", minutes=5, difficulty=1, puzzles=(1,),
-    question="For each expression, list what its node keeps: any of x, y, c, r (the result), or nothing.",
+    id="06.1", kind="predict saved", title="Who saves what", minutes=5, difficulty=1, puzzles=(1,),
+    question="For each expression, list what its node saves: any of x, y, c, r (the result), or nothing.",
     name="keeps", starter="keeps = {\n" + "".join(f'    "{e}": None,\n' for e in EXPRESSIONS) + "}",
     hints=(
-        "Write the slope beside each expression. If it is a plain number, nothing has to be kept.",
-        "If the slope can be made of the result alone, the result is kept. For which functions is that so? What does "
+        "Write the slope beside each expression. If it is a plain number, nothing has to be saved.",
+        "If the slope can be made of the result alone, the result is saved. For which functions is that so? What does "
         "the slope of relu need to know, apart from which elements are positive?",
     ),
     solution=f"keeps = {KEEPS!r}",
@@ -101,33 +101,33 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(ADDITION_KEEPS, "x + y has slope 1 for both, whatever x and y are. Keeping a tensor would cost "
                 "memory and tell backward nothing.", edit("[],", "['x', 'y'],")),
-        Mistake(GIVEN_KEEPS, "For x * c you kept x. x is read by the formula for c's gradient; c is plain, so that "
+        Mistake(GIVEN_KEEPS, "For x * c you listed x. x is read by the formula for c's gradient; c is plain, so that "
                 "formula never runs.", edit("['c", "['x', 'c")),
         Mistake(POWER_RESULT, "The slope of x ** 2 is 2 * x: it is made of the input. You could get at it from the "
                 "result by a root, but that loses the sign.", edit("2': ['x'], '", "2': ['r'], '")),
         Mistake(EXP_INPUT, "From its input, exp's slope would have to be computed anew. exp is its own slope, so the "
                 "result is exactly what backward needs.", edit("exp()': ['r'], 'x.", "exp()': ['x'], 'x.")),
         Mistake(RELU_INPUT, "relu's slope is 1 where the input is positive, and there the result is positive too. It "
-                "keeps the result, and the input may go.", edit("relu()': ['r'], 'x.", "relu()': ['x'], 'x.")),
+                "saves the result, and the input may go.", edit("relu()': ['r'], 'x.", "relu()': ['x'], 'x.")),
         Mistake(RELU_NOTHING, "relu's slope is 0 or 1, but which of them, and where? Backward has to look that up in "
                 "a tensor.", edit("relu()': ['r'], 'x.", "relu()': [], 'x.")),
-        Mistake(PRODUCT_NOTHING, "The slope of a product is the other factor. Without a kept factor there is nothing "
+        Mistake(PRODUCT_NOTHING, "The slope of a product is the other factor. Without a saved factor there is nothing "
                 "to multiply by.", edit("'x', 'y'", "")),
         Mistake(HALF_A_PRODUCT, "In x * y both factors need a gradient, and each stands in the slope of the other: "
-                "both are kept.", edit("'x', ", "")),
+                "both are saved.", edit("'x', ", "")),
         Mistake(PRODUCT_RESULT, "The result of a product stands in neither slope. Each slope is the other factor.",
                 edit("x', 'y", "r")),
         Mistake(LOG_RESULT, "The slope of log is 1 / x. The result would have to go through exp first to give x "
-                "back, so the input is kept.", edit(")': ['x'], '", ")': ['r'], '")),
-        Mistake(SUM_INPUT, "sum spreads the incoming slope over the old shape. The shape is kept, as numbers; the "
+                "back, so the input is saved.", edit(")': ['x'], '", ")': ['r'], '")),
+        Mistake(SUM_INPUT, "sum spreads the incoming slope over the old shape. The shape is saved, as numbers; the "
                 "values of x are not.", edit("[]}", "['x']}")),
-        Mistake(SUM_RESULT, "For x.sum() you kept the result. Each slope of a sum is 1, whatever the sum is.",
+        Mistake(SUM_RESULT, "For x.sum() you listed the result. Each slope of a sum is 1, whatever the sum is.",
                 edit("[]}", "['r']}")),
-        Mistake(EXP_NOTHING, "For x.exp() you kept nothing. But its slope differs from element to element, so "
+        Mistake(EXP_NOTHING, "For x.exp() you listed nothing. But its slope differs from element to element, so "
                 "backward has to read it from a tensor.", edit("exp()': ['r'], 'x.", "exp()': [], 'x.")),
-        Mistake(POWER_NOTHING, "For x ** 2 you kept nothing. The exponent 2 is kept as a number, but its slope 2 * x "
-                "needs more than the 2.", edit("2': ['x'], '", "2': [], '")),
-        Mistake(LOG_NOTHING, "For x.log() you kept nothing. Its slope is 1 / x: which x, if it is not kept?",
+        Mistake(POWER_NOTHING, "For x ** 2 you listed nothing. The exponent 2 is saved as a number, but its slope "
+                "2 * x needs more than the 2.", edit("2': ['x'], '", "2': [], '")),
+        Mistake(LOG_NOTHING, "For x.log() you listed nothing. Its slope is 1 / x: which x, if it is not saved?",
                 edit(")': ['x'], '", ")': [], '")),
     ),
     check=check,

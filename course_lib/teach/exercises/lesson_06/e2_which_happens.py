@@ -37,10 +37,10 @@ EXERCISE = WhichHappens(
     question="Six programs: fine, raises now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
     hints=(
-        "For each program mark the nodes that keep a tensor. Then follow the first pass: which of them did it run?",
+        "For each program mark the nodes that save a tensor. Then follow the first pass: which of them did it run?",
         "A pass without an error is not yet a right gradient: what did the pass before it leave in x.grad?",
     ),
-    why="A and F share only nodes that kept nothing with the first pass. B and E need a released tensor. C adds the "
+    why="A and F share only nodes that saved nothing with the first pass. B and E need a released tensor. C adds the "
     "same gradient twice. D reads a released slot without any backward.",
     right={"A": "fine", "B": "raises at backward", "C": "silently wrong", "D": "raises now",
            "E": "raises at backward", "F": "fine"},
@@ -49,7 +49,7 @@ EXERCISE = WhichHappens(
     mistakes=(
         Mistake("every second pass fails", "A: you expect every second pass to fail. A pass fails when it misses a "
                 "saved tensor, and neither addition nor sum had one.", {"A": "raises at backward"}),
-        Mistake("nothing is released", "B: the product kept x, and the first pass released it. Setting x.grad to "
+        Mistake("nothing is released", "B: the product saved x, and the first pass released it. Setting x.grad to "
                 "None empties the gradient; it does not fill the slot again.", {"B": "fine"}),
         Mistake("a backward is a backward", "It does raise, and in a call of backward. “Raises now” stands for any "
                 "other line.", {"B": "raises now", "E": "raises now"}),
@@ -63,7 +63,7 @@ EXERCISE = WhichHappens(
                 "The error comes from another line.", {"D": "raises at backward"}),
         Mistake("two results, two graphs", "E: y and z have nodes of their own, but both stand on exp's node. z's "
                 "pass has run that node and released its result.", {"E": "fine"}),
-        Mistake("sharing is enough", "F: the shared node is an addition, which kept nothing. The product that keeps "
+        Mistake("sharing is enough", "F: the shared node is an addition, which saved nothing. The product that saves "
                 "h was not run by z's pass.", {"F": "raises at backward"}),
         Mistake("the first pass still counts", "A and F: x.grad was set to None between the passes, so the second "
                 "pass adds to nothing, and its own gradient is all that x.grad holds.",

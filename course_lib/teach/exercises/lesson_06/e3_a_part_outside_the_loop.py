@@ -137,7 +137,7 @@ def collect(torch, w, batches):
     ),
     mistakes=(
         Mistake("retain", "The numbers are right, but one saved tensor was read by several passes, so it had to be "
-                "kept until the last of them. With retain_graph=True nothing is let go.",
+                "saved until the last of them. With retain_graph=True nothing is let go.",
                 STARTER_3.replace("()\n    return", "(retain_graph=True)\n    return")),
         Mistake("still shared", "It still raises in the second step: all steps stand on one exp node, and that one "
                 "has been run and emptied. A copy of its result, or a new product of it, is not a new exp.",

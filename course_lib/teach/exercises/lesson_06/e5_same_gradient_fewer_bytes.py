@@ -37,7 +37,7 @@ def check(answer, torch):
             return almost("in place" if written else "names")
         if memories > 2 and size > 1:
             return almost("half way")
-    return correct("plain factors are multiplied first, without a node, and only their product is kept.")
+    return correct("plain factors are multiplied first, without a node, and only their product is saved.")
 
 
 STARTER_5 = """\
@@ -56,17 +56,17 @@ def loss_source(*lines):
 
 EXERCISE = Exercise(
     id="06.5", kind="reorder", title="Same gradient, fewer bytes", minutes=6, difficulty=2,
-    question="The nodes behind the result keep four memories. Rewrite `loss_of` so that they keep two, with the same "
+    question="The nodes behind the result save four memories. Rewrite `loss_of` so that they save two, with the same "
     "value and the same gradient.",
     name="loss_of", starter=STARTER_5,
     hints=(
         "Which four? Three of them are plain: each stands in the slope of one product or quotient.",
-        "An operation whose operands are all plain leaves no node, so it keeps nothing. Which parentheses make most "
+        "An operation whose operands are all plain leaves no node, so it saves nothing. Which parentheses make most "
         "operations plain?",
     ),
     solution=loss_source("h = x * (mask * weight / scale)", "return h.sin().sum()"),
-    why="mask * weight / scale is plain arithmetic and leaves no node. One product remains; it keeps one factor, and "
-    "sin keeps h.",
+    why="mask * weight / scale is plain arithmetic and leaves no node. One product remains; it saves one factor, and "
+    "sin saves h.",
     alternatives=(
         loss_source("factor = mask.clone()", "factor.mul_(weight).div_(scale)", "return (factor * x).sin().sum()"),
         loss_source("h = x * (mask * weight / scale)", "return h.sin().mean() * h.numel()"),
@@ -74,19 +74,19 @@ EXERCISE = Exercise(
                     "return torch.sin(x * factor).sum()"),
     ),
     mistakes=(
-        Mistake("names", "Value and gradient are right, and the same tensors are kept as before. Names are not what "
-                "keeps them: with each step on x a node keeps its factor.",
+        Mistake("names", "Value and gradient are right, and the same tensors are saved as before. Names are not what "
+                "saves them: with each step on x a node saves its factor.",
                 loss_source("return (((x * mask) * weight) / scale).sin().sum()")),
-        Mistake("one by one", "Element by element, every factor is kept all the same: a slot with one element of "
+        Mistake("one by one", "Element by element, every factor is saved all the same: a slot with one element of "
                 "`mask` holds all of its memory.",
                 loss_source("parts = zip(x, mask, weight, scale)",
                             "return torch.stack([(a * m * w / s).sin() for a, m, w, s in parts]).sum()")),
-        Mistake("in place", "In-place operations are recorded too, and keep their factors like the others. You saved "
-                "intermediates that no node had kept anyway.",
+        Mistake("in place", "In-place operations are recorded too, and save their factors like the others. You saved "
+                "intermediates that no node had saved anyway.",
                 loss_source("h = x * mask", "h.mul_(weight).div_(scale)", "return h.sin().sum()")),
-        Mistake("half way", "Three memories are left, and two will do. Which step on x still keeps a tensor of its "
+        Mistake("half way", "Three memories are left, and two will do. Which step on x still saves a tensor of its "
                 "own?", loss_source("h = x * (mask * weight)", "h = h / scale", "return h.sin().sum()")),
-        Mistake("cut", "Nothing is kept any more, because nothing leads to x any more: the loss has no way back.",
+        Mistake("cut", "Nothing is saved any more, because nothing leads to x any more: the loss has no way back.",
                 loss_source("with torch.no_grad():", "    h = x * mask * weight / scale", "return h.sin().sum()")),
         Mistake("another gradient", "The value is right and the gradient is not: a part of the computation is hidden "
                 "from backward.",

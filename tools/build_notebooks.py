@@ -82,6 +82,8 @@ def choose(names: list[str], folder: Path = NOTEBOOKS) -> list[Path]:
             have = ", ".join(s.stem for s in everything) or "none yet"
             raise BuildError(f"There is no lesson {name!r} in {folder.name}/src. There are: {have}.")
         chosen += found
+    if any(is_lesson(each) for each in chosen):  # the home page tells every lesson's minutes
+        chosen += [each for each in everything if each.stem == HOME and each not in chosen]
     return chosen or everything
 
 

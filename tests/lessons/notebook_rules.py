@@ -66,16 +66,6 @@ def code_lines(source: str) -> list[str]:
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
-def prose(markdown: str) -> str:
-    """A markdown cell without its fenced code."""
-    return FENCE.sub("", markdown)
-
-
-def words(markdown: str) -> int:
-    """How many words of prose a markdown cell has; symbols and table rulers are not words."""
-    return sum(1 for word in prose(markdown).split() if re.search(r"\w", word))
-
-
 def printed(cell) -> str:
     """What a cell wrote to its standard output."""
     return "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stdout")
@@ -189,12 +179,7 @@ def cell_hygiene(cell) -> list[str]:
 
 # --- the template ----------------------------------------------------------------------------------
 
-ROUND = ["Question", "Predict", "Run", "See", "Explain"]
-CLOSING = ["Break it", "Exercises", "What you can now claim"]
-FIRST_PICTURE = 8  # cells that may stand before the first picture
-MOST_CELLS, LONGEST_CELL, LONGEST_PROOF, LONGEST_PARAGRAPH = 45, 12, 8, 80
 LONGEST_LOOK = 25  # lines of the engine opened at once, without the line that names the file
-WORDS_PER_LINE = (8, 20)
 
 
 def sections(nb) -> list[tuple[str, list]]:
@@ -229,16 +214,9 @@ def restore_fences(part: str, markdown: str) -> str:
     return re.sub("\0(\\d+)\0", lambda m: blocks[int(m[1])], part)
 
 
-def is_rewritten(nb) -> bool:
-    """Does the lesson follow the template of questions as headings? The others wait for their turn."""
-    return ABILITIES in nb.cells[0].source
-
-
 def template(nb, number: int) -> list[str]:
-    """Where a lesson leaves its template."""
-    if is_rewritten(nb):
-        return promise_problems(nb) + story_problems(nb) + look_problems(nb) + import_problems(code_cells(nb), number)
-    return title_problems(nb) + order_problems(nb) + measure_problems(nb, number) + section_problems(nb)
+    """Where a lesson leaves the template."""
+    return promise_problems(nb) + story_problems(nb) + look_problems(nb) + import_problems(code_cells(nb), number)
 
 
 ABILITIES = "After this lesson you can"
@@ -324,6 +302,22 @@ def look_problems(nb) -> list[str]:
     return problems
 
 
+def import_problems(code: list, number: int) -> list[str]:
+    """The setup cell has all the imports, in the shape that the swap test can change."""
+    if not code:
+        return ["no code cell at all"]
+    problems, setup = [], code[0][1].source
+    if setup.splitlines()[0] != "import course_lib as torch":
+        problems.append("the first line of the first code cell is not `import course_lib as torch`")
+    if f"L = lesson({number})" not in setup.splitlines():
+        problems.append(f"the first code cell has no line `L = lesson({number})`")
+    for index, cell in code[1:]:
+        tree = ast.parse(cell.source)
+        if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(tree)):
+            problems.append(f"cell {index}: an import outside the setup cell")
+    return problems
+
+
 def given_away(nb, exercises) -> list[str]:
     """Predictions whose answer can be read above their cell. `reveals` in the record says which words would tell it.
 
@@ -351,125 +345,6 @@ def readable(cell) -> str:
     """All that a reader sees of a cell, as one line in small letters."""
     shown = [text for kind, text in output_texts(cell) if kind != "picture"] if cell.cell_type == "code" else []
     return one_line("\n".join([cell.source, *shown])).lower()
-
-
-# --- the first template, for lessons that are not rewritten yet -------------------------------------
-
-
-def title_problems(nb) -> list[str]:
-    """The title cell: one question, the claims, the minutes, what it needs and opens and leaves out."""
-    title = nb.cells[0]
-    if title.cell_type != "markdown" or not title.source.startswith("# "):
-        return ["the first cell is no title cell (markdown that begins with '# ')"]
-    problems = []
-    if "?" not in title.source:
-        problems.append("the title cell asks no question")
-    if not CLAIM.search(title.source):
-        problems.append("the title cell lists no claims (lines `- **C07.1** The sentence.`)")
-    if not re.search(r"(?i)minutes\W{0,6}\d+|\d+\W{0,6}minutes", title.source):
-        problems.append("the title cell does not say how many minutes the lesson takes")
-    for word in ("needs", "opens", "out of scope"):
-        if word not in title.source.lower():
-            problems.append(f"the title cell does not say what the lesson {word!r}")
-    return problems
-
-
-def order_problems(nb) -> list[str]:
-    """The sections, each with its exact heading, in order, with one to three rounds."""
-    headings = [heading for heading, _ in sections(nb)[1:]]
-    for rounds in (1, 2, 3):
-        if headings == ROUND * rounds + CLOSING:
-            return []
-    return [f"the sections are {headings}, not one to three times {ROUND}, then {CLOSING}"]
-
-
-def measure_problems(nb, number: int) -> list[str]:
-    """Lengths and shares, and imports."""
-    problems, code = [], code_cells(nb)
-    if len(nb.cells) > MOST_CELLS:
-        problems.append(f"{len(nb.cells)} cells; {MOST_CELLS} are the most")
-    first = next((i for i, cell in code if has_picture(cell)), None)
-    if first is None or first > FIRST_PICTURE:
-        where = "there is none" if first is None else f"{first} stand before it"
-        problems.append(f"the first picture: at most {FIRST_PICTURE} cells may stand before it, {where}")
-    for index, cell in code:
-        if (n := len(code_lines(cell.source))) > LONGEST_CELL:
-            problems.append(f"cell {index}: {n} lines of code; {LONGEST_CELL} are the most")
-    prose_words = sum(words(cell.source) for cell in nb.cells if cell.cell_type == "markdown")
-    lines = sum(len(code_lines(cell.source)) for _, cell in code)
-    low, high = WORDS_PER_LINE
-    if not low * lines <= prose_words <= high * lines:
-        ratio = prose_words / max(lines, 1)
-        problems.append(f"{prose_words} words for {lines} lines of code are {ratio:.1f} a line, not {low} to {high}")
-    engine = sum("engine" in tags(cell) for _, cell in code)
-    if 3 * engine > len(code):
-        problems.append(f"{engine} of {len(code)} code cells are tagged engine; a third is the most")
-    return problems + import_problems(code, number)
-
-
-def import_problems(code: list, number: int) -> list[str]:
-    """The setup cell has all the imports, in the shape that the swap test can change."""
-    if not code:
-        return ["no code cell at all"]
-    problems, setup = [], code[0][1].source
-    if setup.splitlines()[0] != "import course_lib as torch":
-        problems.append("the first line of the first code cell is not `import course_lib as torch`")
-    if f"L = lesson({number})" not in setup.splitlines():
-        problems.append(f"the first code cell has no line `L = lesson({number})`")
-    for index, cell in code[1:]:
-        tree = ast.parse(cell.source)
-        if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(tree)):
-            problems.append(f"cell {index}: an import outside the setup cell")
-    return problems
-
-
-def section_problems(nb) -> list[str]:
-    """What each kind of section must hold."""
-    problems = []
-    for heading, cells in sections(nb):
-        code = [(i, cell) for i, cell in cells if cell.cell_type == "code"]
-        text = "\n".join(cell.source for _, cell in cells if cell.cell_type == "markdown")
-        source = "\n".join(cell.source for _, cell in code)
-        place = f"{heading} (cell {cells[0][0]})" if cells else heading
-        if heading == "Question":
-            if code:
-                problems.append(f"{place}: its code is text; nothing is run before the prediction")
-            long = [len(code_lines(block)) - 2 for block in FENCE.findall(text)]
-            if sum(long) > 8:
-                problems.append(f"{place}: {sum(long)} lines of code as text; 8 are the most")
-        if heading == "Predict" and "L.predict(" not in source:
-            problems.append(f"{place}: no L.predict")
-        if heading == "Run" and not code:
-            problems.append(f"{place}: nothing is run")
-        if heading == "See" and not (any(has_picture(cell) for _, cell in code) and "Notice:" in text):
-            problems.append(f"{place}: it needs a picture and then 'Notice:'")
-        if heading == "Explain":
-            problems += explain_problems(place, cells)
-        if heading == "Break it" and "expect_error(" not in source:
-            problems.append(f"{place}: no expect_error")
-        if heading == "Exercises" and "L.check(" not in source:
-            problems.append(f"{place}: no L.check")
-    explained = [cell for h, cells in sections(nb) if h == "Explain" for _, cell in cells]
-    if not any(cell.cell_type == "code" and "engine" in tags(cell) for cell in explained):
-        problems.append("no cell under Explain opens the engine (tag 'engine')")
-    return problems
-
-
-def explain_problems(place: str, cells: list) -> list[str]:
-    """Under Explain, a paragraph of at most 80 words, then the cell of at most 8 lines that proves it."""
-    problems = []
-    kinds = [cell.cell_type for _, cell in cells]
-    if kinds != ["markdown", "code"] * (len(kinds) // 2) or not kinds:
-        problems.append(f"{place}: not pairs of a paragraph and the cell that proves it: {kinds}")
-    for index, cell in cells:
-        if cell.cell_type == "markdown" and (n := words(cell.source)) > LONGEST_PARAGRAPH:
-            problems.append(f"{place}, cell {index}: {n} words; {LONGEST_PARAGRAPH} are the most")
-        if cell.cell_type == "code" and (n := len(code_lines(cell.source))) > LONGEST_PROOF:
-            problems.append(f"{place}, cell {index}: {n} lines of code; {LONGEST_PROOF} are the most")
-        if cell.cell_type == "code" and "show(" in cell.source:
-            if (n := len(code_lines(printed(cell))) - cell.source.count("show(")) > LONGEST_LOOK:
-                problems.append(f"{place}, cell {index}: shows {n} lines of the engine, not {LONGEST_LOOK}")
-    return problems
 
 
 # --- claims ----------------------------------------------------------------------------------------
@@ -506,9 +381,9 @@ def claims(nb, number: int, test_source: str | None) -> list[str]:
     """Where title cell, tagged cells and tests of a lesson's claims disagree."""
     if test_source is None:
         return [f"tests/claims/test_claims_{number:02d}.py is missing"]
-    place = "the last section" if is_rewritten(nb) else "the title cell"
+    place = "the last section"
     closing = "\n".join(c.source for h, cells in sections(nb)[-1:] for _, c in cells)
-    listed = CLAIM.findall(closing if is_rewritten(nb) else nb.cells[0].source)
+    listed = CLAIM.findall(closing)
     stated = {claim: one_line(sentence) for claim, sentence in listed}
     tagged = {tag for _, cell in code_cells(nb) for tag in tags(cell) if tag.startswith("C")}
     tested, problems = tested_claims(test_source)
@@ -526,7 +401,6 @@ def claims(nb, number: int, test_source: str | None) -> list[str]:
         cell = shown[claim]
         if not (printed(cell) or results(cell) or "assert " in cell.source):
             problems.append(f"{claim}: its cell neither prints nor asserts anything")
-    problems += [f"{claim} is missing from the last section" for claim in stated if claim not in closing]
     return problems
 
 

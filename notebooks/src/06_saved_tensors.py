@@ -37,10 +37,14 @@ from course_lib.teach import compare, draw, expect_error, explain, ledger, lesso
 L = lesson(6)
 
 # %% [markdown]
-# Here is the story as a program. The model is `gate * w * x`, and it has two parameters: `s`, from which the gate is computed, and `w`. (`sigmoid` turns any number into one between 0 and 1.) It learns to double its input. First without the flag:
+# Here is the story as a program. The model multiplies its input by `gate * w`, and it has two parameters: `s`, from which the gate is computed, and `w`. (`sigmoid` turns any number into one between 0 and 1.) It is to learn to double its input. What `train` is given, it hands on to `backward`. First it is given nothing:
 
 # %%
-x, target = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2.0, 4.0, 6.0])
+samples, target = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2.0, 4.0, 6.0])
+
+
+def loss_with(gate, w):
+    return ((gate * w * samples - target) ** 2).mean()
 
 
 def train(**flag):
@@ -48,15 +52,14 @@ def train(**flag):
     gate = s.sigmoid()  # the same for every step, so only once
     for number in range(40):
         s.grad = w.grad = None
-        loss = ((gate * w * x - target) ** 2).mean()
+        loss = loss_with(gate, w)
         loss.backward(**flag)
         with torch.no_grad():
             s -= 0.1 * s.grad
             w -= 0.1 * w.grad
         if number in (0, 8, 39):
             print(f"step {number}: loss {loss.item():.4f}")
-    with torch.no_grad():
-        print(f"the finished model, on the same data: {((s.sigmoid() * w * x - target) ** 2).mean().item():.1f}")
+    print(f"the finished model, on the same data: {loss_with(s.sigmoid(), w).item():.1f}")
     return gate, s.sigmoid(), w
 
 
@@ -171,7 +174,7 @@ show("engine.saved.SavedOutput.of")
 show("engine.saved.SavedOutput.read")
 
 # %% [markdown]
-# > **The rule.** Saving copies nothing. A node holds an input by reference, and its own result as a second tensor on the same memory.
+# > **The rule.** A node saves without copying: it holds an input by reference, and its own result as a second tensor on the same memory.
 #
 # ## How many bytes does a network hold until backward?
 #
@@ -193,7 +196,7 @@ show("engine.saved.SavedOutput.read")
 L.predict("06.p2", None)
 
 # %% [markdown]
-# `ledger` keeps the books: it writes down every tensor that a node begins to save, or lets go of. In its table these *events* are numbered in the order in which they happened, so "1 to 8" means: saved at the first event, let go at the eighth. `MmBackward0` is the node of a matrix product.
+# `ledger` is a book-keeper: it writes down every tensor that a node begins to save, or lets go of. In its table these *events* are numbered in the order in which they happened, so "1 to 8" means: saved at the first event, let go at the eighth. `MmBackward0` is the node of a matrix product.
 
 # %% tags=["C06.10"]
 X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
@@ -217,7 +220,7 @@ held.plot()
 # - `X @ W1` is not in the table. `relu` saved its result, so it does not need what it was given. `W1` is not in the table either, because no gradient is wanted for `X`.
 # - The grey part is memory that your program holds anyway: data and parameters. The coloured part was computed on the way. Such results in between are called *activations*. Here `h` is one, and if your program had no name for it, the graph alone would hold it.
 #
-# > **The rule.** What a graph holds grows with every operation of the forward pass, and it shrinks node by node during backward. A memory that two nodes have saved is counted once, and it stays until both have run.
+# > **The rule.** What a graph holds grows during forward and shrinks node by node during backward, and a memory that two nodes have saved stays until both have run.
 #
 # ## When exactly does a node let go?
 #
@@ -388,11 +391,11 @@ sum(two_losses()).backward()
 print("one pass, added:", x.grad)
 
 # %% [markdown]
-# > **The rule.** `retain_graph=True` keeps everything that a pass would let go. It is right if another loss still needs it.
+# > **The rule.** `retain_graph=True` keeps what the pass would let go, which is right only if another loss still needs it.
 #
 # ## When do retained graphs fill the memory?
 #
-# A recurrent network has a *state*, which each step takes from the step before and hands to the next. The state of step 100 was computed from that of step 99, and so on. So the graph behind it is a hundred steps long. Without the flag, the second backward raises, because it walks into the graph of the first step. With the flag it runs:
+# A recurrent network has a *state*, which each step takes from the step before and hands to the next. The state of step 100 was computed from that of step 99, and so on. So the graph behind it is a hundred steps long. Here is such a loop with the flag:
 
 # %% tags=["C06.13"]
 state = torch.zeros(3)
@@ -403,9 +406,7 @@ with ledger() as held:
         print("step", number, "-", held.now, "bytes")
 
 # %% [markdown]
-# Each step adds 12 bytes, and none of them is ever let go, because every step can be reached from the newest state. The passes become longer and longer as well. In a real network these are megabytes for each step, and after some minutes you are out of memory.
-#
-# What people mean in such a loop is that the gradient should stop at the step before. Lesson 09 shows how to say so: `state = state.detach()`.
+# Each step adds 12 bytes, and none of them is ever let go, because every step can be reached from the newest state. The passes become longer and longer as well. In a real network these are megabytes for each step, and after some minutes you are out of memory. (What people mean in such a loop is usually that the gradient should stop at the step before. Lesson 09 shows how to say so.)
 #
 # Does a gate in front of the loop pile up in the same way?
 
@@ -419,6 +420,8 @@ with ledger() as held:
 
 # %% [markdown]
 # It does not. No arrow leads from a new loss to an old one. So an old loss dies, and its nodes with it, as soon as the name `loss` is given to the next one. What is wrong with the gate must be something else.
+#
+# > **The rule.** With `retain_graph=True`, a state that is carried from step to step holds what all the steps have saved.
 #
 # ## So why was the gradient wrong?
 #
@@ -458,19 +461,18 @@ print(f"the finished model: {last_gate.item():.2f} * {last_w.item():.2f} = {last
 
 # %% tags=["P6"]
 s, w = torch.tensor(0.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
-data = torch.tensor([1.0, 2.0, 3.0])
 for _ in range(40):
     s.grad = w.grad = None
     gate = s.sigmoid()  # in every step anew
-    loss = ((gate * w * data - target) ** 2).mean()
+    loss = loss_with(gate, w)
     loss.backward()
     with torch.no_grad():
         s -= 0.1 * s.grad
         w -= 0.1 * w.grad
-print(f"training {loss.item():.4f}, the finished model {((s.sigmoid() * w * data - target) ** 2).mean().item():.4f}")
+print(f"training {loss.item():.4f}, the finished model {loss_with(s.sigmoid(), w).item():.4f}")
 
 # %% [markdown]
-# > **The rule.** What was computed from a parameter has to be computed again after the parameter was stepped. `retain_graph=True` only hides that it was not.
+# > **The rule.** What was computed from a parameter has to be computed again once the parameter was stepped, with or without `retain_graph=True`.
 #
 # ## Build your own engine: slots that are emptied
 #

@@ -182,7 +182,7 @@ log
 # %% [markdown]
 # **Notice:** the log has three kinds of lines, and they are the whole mechanism.
 #
-# 1. *Bumped.* Each write adds one to the version, and nothing else happens at that moment. PyTorch does not ask whether anybody has saved the tensor.
+# 1. *Version.* Each write adds one to the version (it "bumps" it), and nothing else happens at that moment. PyTorch does not ask whether anybody has saved the tensor.
 # 2. *Saved.* When `sin` saves `h`, its node notes the version that it finds. That is 1, because one write had come before. Such a write is harmless. This is why `pixels /= 255` never did any harm.
 # 3. *Refused.* Backward wants to read the slot, finds 3 where the node noted 1, and raises.
 #
@@ -200,13 +200,13 @@ for use in (lambda: y.grad_fn._saved_self, lambda: y.sum().backward()):
         use()
 
 # %% [markdown]
-# **How our engine does it.** A saved tensor is a small object, `SavedVariable`, with the tensor and the version that was noted. This is the method that is called when the slot is read. The first line fetches the counter. (Most tensors are never written to, so they have no counter yet. `None` means 0.) The rest is a comparison of two integers. PyTorch has the same few lines in a file called `saved_variable.cpp`.
+# **How our engine does it.** A saved tensor is a small object, `SavedVariable`, with the tensor and the version that was noted. This is the method that is called when the slot is read. `now` is what the counter says at this moment. (Most tensors are never written to, so they have no counter yet, and `None` means 0.) The rest is a comparison of two integers. PyTorch has the same few lines in a file called `saved_variable.cpp`.
 
 # %% tags=["engine"]
 show("engine.saved.SavedVariable.read")
 
 # %% [markdown]
-# > **The rule.** A node notes the version of a tensor when it saves it. Reading the slot raises if the version has changed since, even if the values have not.
+# > **The rule.** A node notes the version of a tensor when it saves it, and reading the slot raises if the version has changed since, even if the values have not.
 #
 # ## What does each word of the message say?
 #
@@ -288,7 +288,7 @@ print("t is at version", t._version, "though its values are now", t.tolist())
 #
 # The last line shows what follows from this. The write through `.data` multiplied everything by 5, and the version of `t` did not move. Neither did it move for `requires_grad_()` or for assigning `.grad`, because these write to no element of `t`.
 #
-# > **The rule.** Views and `detach()` share memory and counter. `.data` shares the memory only. `clone()` shares neither.
+# > **The rule.** Views and `detach()` share memory and counter, `.data` shares the memory only, and `clone()` shares neither.
 #
 # ## What about in-place edits whose name has no underscore?
 #
@@ -333,7 +333,7 @@ print("as was meant:", nn.ReLU()(h) + h)
 # %% [markdown]
 # No node saved the wrong number, so there is no error. The gradient is right, too, for what was computed. It is only that something else was computed than you meant.
 #
-# > **The rule.** `inplace=True` and `out=` are writes. They are safe where a name ending in `_` would be safe.
+# > **The rule.** `inplace=True` and `out=` are writes, and they are safe where a name ending in `_` would be safe.
 #
 # ## A rest
 #
@@ -341,17 +341,17 @@ print("as was meant:", nn.ReLU()(h) + h)
 #
 # ## Which parameters must hold still until backward has run?
 #
-# This is how most engineers meet the error: there is a network and a training step, and something writes into a parameter between forward and backward. It may be weight decay, or a second optimizer. In this program it is *weight clipping*, as it is used in Wasserstein GANs. It keeps every weight between −0.3 and 0.3:
+# This is how most engineers meet the error: there is a network and a training step, and something writes into a parameter between forward and backward. It may be weight decay, or a second optimizer. In this program it is *weight clipping*, as it is used in Wasserstein GANs, which keeps numbers between −0.3 and 0.3. It is done to one of the four parameters, and one line too early:
 #
 # ```python
 # h = torch.relu(x @ W1 + b1)
 # loss = ((h @ W2 + b2 - t) ** 2).mean()
 # with torch.no_grad():
-#     W2.clamp_(-0.3, 0.3)      # one line too early
+#     parameter.clamp_(-0.3, 0.3)      # one of W1, b1, W2, b2
 # loss.backward()
 # ```
 #
-# Suppose it were any one of the four parameters, not only `W2`. `x` and `t` are plain data. Which ones may not be written to before backward? Go through the operations, and ask of each what it saved. Remember from lesson 06 that a factor is saved only if the *other* factor needs a gradient.
+# `x` and `t` are plain data. For which of the four parameters does this raise, and for which ones is it harmless? Go through the operations, and ask of each what it saved. Remember from lesson 06 that a factor is saved only if the *other* factor needs a gradient.
 #
 # **Predict.** Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
 
@@ -382,12 +382,12 @@ def slopes(loss):
 
 # %% tags=["C07.11"]
 for name, parameter in [("W1", W1), ("b1", b1), ("W2", W2), ("b2", b2)]:
-    loss, right = forward(), slopes(forward())
+    right, loss = slopes(forward()), forward()
     with torch.no_grad():
         parameter.sub_(0.05)
     try:
-        same = [torch.equal(found, wanted) for found, wanted in zip(slopes(loss), right, strict=True)]
-        print(name, "was written to: it runs, and the gradients are the same:", all(same))
+        same = all(map(torch.equal, slopes(loss), right))
+        print(name, "was written to: it runs, and the gradients are the same:", same)
     except RuntimeError as error:
         print(name, "was written to:", str(error).split(": ")[1].removesuffix(". Hint"))
 
@@ -451,7 +451,7 @@ print("under no_grad the version went up by", W2._version - version)
 #
 # Under `no_grad` the write is not recorded, so `W2` stays a leaf. That is why training code updates parameters there. But the write is counted.
 #
-# > **The rule.** A recorded in-place write to a leaf that requires a gradient is refused at once. Under `no_grad` it is allowed, and it counts.
+# > **The rule.** An in-place write to a leaf that requires a gradient is refused at once, and under `no_grad` it is allowed and counted.
 #
 # ## Does `retain_graph=True` help?
 #
@@ -468,7 +468,7 @@ forward().backward()
 print("with a new graph it runs")
 
 # %% [markdown]
-# The flag did what it says: the slot still holds `W2`. But `W2` has moved on, so what the slot holds is not what the loss was computed with. A graph that saved a weight cannot be used again once this weight was updated in place.
+# The flag did what it says: the slot still holds `W2`. But `W2` holds other numbers by now, and the loss was not computed with these. A graph that saved a weight cannot be used again once this weight was updated in place.
 #
 # Could the update be made out of place? `W2 = W2 - 0.1 * W2.grad` would run. But it makes a new tensor and moves the name `W2` to it. An optimizer holds the old tensor, and goes on stepping that one.
 #
@@ -585,7 +585,7 @@ with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
         loss.backward()
 
 # %% [markdown]
-# > **The rule.** Anomaly mode, switched on before forward, names the line that saved. Search for the write from there on downwards.
+# > **The rule.** Anomaly mode, switched on before forward, names the line that saved, and the write is to be found somewhere below that line.
 #
 # ## What happens if the write is not counted?
 #
@@ -603,7 +603,7 @@ for name, function in [("x / 4", lambda x: x / 4), ("x ** 2", lambda x: x**2)]:
 # %% [markdown]
 # After `x / 4` the gradient is right, because the node did not save `x`. After `x ** 2` it is wrong, and there is no error. The pass read the clipped numbers, and nothing told it that they were new. A message that stops your program is a nuisance, but it is better than this. It is the reason why you should not "repair" the version error with `.data`.
 #
-# > **The rule.** `.data` does not cure the error. It hides it, and if the tensor was saved, the gradient is wrong.
+# > **The rule.** Writing through `.data` hides the error instead of curing it, and if the tensor was saved, the gradient is wrong.
 #
 # ## Are these three statements from published pages true?
 #
@@ -633,7 +633,7 @@ print(x.grad)
 # 1. **The counter.** Write a small class `Version` whose attribute `count` begins at 0. Every `Tensor` gets one: its own, or the one that is handed to `__init__` as `version`. `detach()` hands over its own, because it looks at the same memory. A property `_version` reads the count.
 # 2. **The check.** `SavedVariable` notes `tensor._version` when it is made. `unpack` compares, and raises a `RuntimeError` that contains "modified by an inplace operation" and "is at version …; expected version … instead".
 # 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does this: it computes from a *copy* of the old numbers that has the old history; it writes the new numbers into the same memory, `self.array[...] = …`; it counts; and if the computation left a node, the tensor's history goes on from that node. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
-# 4. **The guard.** A leaf that requires a gradient refuses all this while recording is on.
+# 4. **The guard.** While recording is on, a leaf that requires a gradient refuses all this with a `RuntimeError` that says "a leaf Variable that requires grad is being used in an in-place operation."
 #
 # `AccumulateGrad` adds to `.grad` in place. Let it use `add_` from now on, so that this write is counted as well. One slip is typical: to write `self.array = …` instead of `self.array[...] = …`. That gives the tensor a new array, and its views and `detach()` go on looking at the old one.
 

@@ -1,10 +1,14 @@
 """The thread "Build your own engine": every stage, every checkpoint, every named mistake, and the judge."""
 
 import dataclasses
+import gc
 import importlib
+import os
+import sys
 import time
 import types
 
+import numpy as np
 import pytest
 
 from course_lib.teach.building import checkpoints, judge, proving, stages
@@ -49,6 +53,15 @@ def test_the_stretch_passes_everything_and_its_own_program():
     ours = importlib.import_module("course_lib")
     for program in [*checkpoints.PROGRAMS.values(), checkpoints.stretch_08]:
         assert judge.printed(program, ours).value == judge.printed(program, views).value, program.__doc__
+
+
+def test_the_stretch_is_praised_or_said_to_be_unfinished(tmp_path):
+    """Whoever writes `__setitem__` learns whether it does what PyTorch does; nobody else hears of it."""
+    views = stages.stage(9, views=True)
+    half = views.replace("in_place(copy_slices)(a, b,", "in_place(copy_slices)(a, b * 1.5,")
+    words = [judged(tmp_path, 9, text)[0].render() for text in (views, half, stages.stage(9))]
+
+    assert ["is there, too" in words[0], "is not there yet" in words[1], "stretch" in words[2]] == [True, True, False]
 
 
 def test_a_stage_has_no_marks_and_grows():
@@ -139,12 +152,12 @@ def test_without_a_file_or_with_the_given_one_nothing_was_attempted(tmp_path):
         ("import numpy as np\nprint(1 / 0)\n", "error in your code", "ZeroDivisionError"),
         ("while True:\n    pass\n", "error in your code", "still being read after 0.5 seconds"),
         ("exit()\n", "error in your code", "SystemExit"),
-        ("x = 1\n", "not yet", "has no attribute 'tensor'"),
+        ("x = 1\n", "not yet", "'my_engine' has no attribute"),
         ("\x00", "error in your code", "null bytes"),
         ("while True:\n    print('flood' * 1000)\n", "error in your code", "more characters, not shown"),
         ("while 1:\n    try:\n        1\n    except BaseException:\n        0\n", "error in your code", "after 0.5 s"),
         ("import dataclasses\n\n\n@dataclasses.dataclass\nclass Tensor:\n    array: float\n", "not yet", "'tensor'"),
-        ("\ufeffx = 1\n", "not yet", "has no attribute 'tensor'"),
+        ("\ufeffx = 1\n", "not yet", "'my_engine' has no attribute"),
         (None, "error in your code", "still ran after"),
     ],
 )
@@ -207,6 +220,32 @@ def test_what_an_engine_prints_itself_does_not_count(tmp_path):
 
     assert "correct" == result.outcome
     assert "at AccumulateGrad" in result.render()
+
+
+def test_what_the_file_switches_is_switched_back(tmp_path, monkeypatch):
+    """The working folder, garbage collection, NumPy's errors, the recursion limit; and the notebook's own module."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "my_engine", "the notebook's own")
+    lines = ["import gc, os, sys", "gc.disable()", "os.chdir('/')", "np.seterr(all='raise')"]
+    lines.append("sys.setrecursionlimit(9999)")
+
+    def state():
+        return os.getcwd(), gc.isenabled(), np.geterr(), sys.getrecursionlimit(), sys.modules["my_engine"]
+
+    before = state()
+    result, picture = judged(tmp_path, 3, stages.stage(3) + "\n".join(lines))
+
+    assert "correct" == result.outcome and picture is not None
+    assert before == state()
+
+
+def test_an_error_that_stops_every_program_belongs_to_no_lesson(tmp_path):
+    """Nothing is said of lessons that come first, nor of skipping them."""
+    result, _ = judged(tmp_path, 4, stages.stage(4) + "\ntensor = 5\n")
+
+    assert "not yet" == result.outcome
+    assert result.text.startswith("the program of lesson 04 stops: TypeError")
+    assert "--catch-up" not in result.render()
 
 
 def test_what_is_switched_off_in_the_notebook_does_not_change_what_is_right(tmp_path):

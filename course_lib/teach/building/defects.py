@@ -72,7 +72,8 @@ def defects(path=None):
         return ex.Result(IDENT, ex.ERROR, f"{NAME} cannot be read: {ex.error_text(error)}")
     if not source.strip():
         return ex.Result(IDENT, ex.NOT_ATTEMPTED, f"{NAME} is empty. A test looks like this:", list(EXAMPLE))
-    loaded = bounds.run(lambda: load(source), seconds=EACH)
+    with judging.as_it_was():
+        loaded = bounds.run(lambda: load(source), seconds=EACH)
     if loaded.error is not None:
         place = judging.place_of(loaded.error, FILE)
         return ex.Result(IDENT, ex.ERROR, ex.error_text(loaded.error), place, printed=loaded.printed)
@@ -134,4 +135,5 @@ def error_of(test, engine, end):
     left = end - time.monotonic()
     if left <= 0:
         return None
-    return bounds.run(lambda: test(judging.load(engine)), seconds=min(EACH, left)).error
+    with judging.as_it_was():
+        return bounds.run(lambda: test(judging.load(engine)), seconds=min(EACH, left)).error

@@ -8,9 +8,11 @@ is proved, and is there for everybody.)
 import ast
 import contextlib
 import functools
+import gc
 import hashlib
 import importlib
 import linecache
+import os
 import sys
 import types
 from collections import namedtuple
@@ -26,11 +28,15 @@ from course_lib.teach.practice import exercise as ex
 NAME = stages.NAME
 FILE = f"<{NAME}>"  # as tracebacks call it
 COMMAND = "python3 course.py my-engine"
-LOOK_SECONDS, DRAW_SECONDS = 4.0, 1.0  # for all that one `L.build` asks of an engine; for its picture
+LOOK_SECONDS, DRAW_SECONDS = 3.5, 1.0  # for all that one `L.build` asks of an engine; for its picture
 MISSING = (
     f"there is no {NAME} beside this notebook. One of these commands writes it, in a terminal in the course's folder:"
 )
 UNTOUCHED = f"{NAME} is as it was given to you. Open it beside this notebook, write the lines, and run this cell again."
+STRETCH = {
+    True: "The stretch of lesson 08 is there, too: a write through a view changes the history of its base.",
+    False: "The stretch of lesson 08 is not there yet: after `y[0] = w` your engine does not give what PyTorch gives.",
+}
 
 Judged = namedtuple("Judged", "result picture digest")  # a Result; a Picture or None; by what the file is known
 
@@ -42,6 +48,7 @@ class Look:
     doing: str = f"{NAME} was still being read"
     differs: dict = field(default_factory=dict)  # lesson -> the Ran of its program, where that is not as it should be
     mistake: object = None
+    stretch: bool | None = None  # whether it does what the stretch of lesson 08 asks for; None if it does not try
 
 
 def judge(lesson, path=None, torch=None, passed=None):
@@ -62,7 +69,8 @@ def judge(lesson, path=None, torch=None, passed=None):
         return Judged(ex.Result(ident, ex.NOT_ATTEMPTED, UNTOUCHED), None, digest)
     learn_what_is_right(lesson, torch)
     look = Look()
-    ran = bounds.run(lambda: look_at(source, lesson, torch, passed, look), seconds=LOOK_SECONDS)
+    with as_it_was():
+        ran = bounds.run(lambda: look_at(source, lesson, torch, passed, look), seconds=LOOK_SECONDS)
     described = bounds.run(lambda: result_of(ident, lesson, look, ran, torch, passed, digest))
     result = described.value or ex.Result(ident, ex.ERROR, "what your engine gave cannot be put into words.")
     result.printed = ex.without_addresses(ran.printed)
@@ -112,6 +120,17 @@ def digest_of(source):
 def compiled(source):
     linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
     return compile(source, FILE, "exec", dont_inherit=True)
+
+
+@contextlib.contextmanager
+def as_it_was():
+    """Put back what `bounds` does not look after: the working folder, and whether garbage is collected."""
+    folder, collecting = os.getcwd(), gc.isenabled()
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+        (gc.enable if collecting else gc.disable)()
 
 
 def load(source):
@@ -165,6 +184,9 @@ def look_at(source, lesson, torch, passed, look):
         if got.error is not None or got.value != wanted(number, torch):
             look.differs[number] = got
     look.doing = "a small program still ran"
+    engine = load(source)
+    if lesson >= 8 and hasattr(getattr(engine, "Tensor", None), "__setitem__"):
+        look.stretch = printed(checkpoints.stretch_08, engine).value == printed(checkpoints.stretch_08, torch).value
     first = comes_first(lesson, look, passed)
     ask(source, lesson, look, [each for each in known() if each.lesson == first] + list(known()))
 
@@ -189,7 +211,9 @@ def comes_first(lesson, look, passed):
 def result_of(ident, lesson, look, ran, torch, passed, digest):
     """From what was seen to a Result."""
     if ran.error is None and not look.mistake and not look.differs:
-        return ex.Result(ident, ex.CORRECT, f"your engine prints what PyTorch prints. {checkpoints.NOW[lesson]}")
+        result = ex.Result(ident, ex.CORRECT, f"your engine prints what PyTorch prints. {checkpoints.NOW[lesson]}")
+        result.details += [STRETCH[look.stretch]] if look.stretch is not None else []
+        return result
     if (done := lesson_of(digest, lesson, passed)) is not None:
         return unchanged(ident, lesson, done)
     if isinstance(ran.error, bounds.TimeUp):
@@ -202,8 +226,14 @@ def result_of(ident, lesson, look, ran, torch, passed, digest):
         lead, more = lead_and_more(look.mistake.lesson, lesson, passed)
         return ex.Result(ident, ex.ALMOST, lead + look.mistake.says, more, mistake=look.mistake.name)
     number = comes_first(lesson, look, passed)
-    number = number if number in look.differs else max(look.differs)
+    if number not in look.differs or same_error(look.differs[number], look.differs.get(lesson)):
+        number = max(look.differs)
     return result_of_difference(ident, lesson, number, look.differs[number], torch, passed)
+
+
+def same_error(one, other):
+    """True if two programs stop for one reason, which then is no matter of a lesson."""
+    return other is not None and one.error is not None and ex.error_text(one.error) == ex.error_text(other.error)
 
 
 def lesson_of(digest, lesson, passed):
@@ -288,7 +318,8 @@ def picture_of(lesson, source, result):
         result.details.append(f"Below is your own graph of  {words}")
         return picture
 
-    ran = bounds.run(drawn, seconds=DRAW_SECONDS)
+    with as_it_was():
+        ran = bounds.run(drawn, seconds=DRAW_SECONDS)
     if ran.error is not None:
         result.details.append(f"A picture of your graph could not be drawn ({ex.error_text(ran.error)}).")
     return ran.value

@@ -229,7 +229,7 @@ def first_arrival(torch):
          ("            if to and to not in waits:\n                found.append(to)\n", ""))  # fmt: skip
 def recursion(torch):
     y = x = leaf(torch, 1.0)
-    for _ in range(3 * sys.getrecursionlimit()):
+    for _ in range(min(3 * sys.getrecursionlimit(), 12_000)):
         y = y + x
     try:
         y.backward()

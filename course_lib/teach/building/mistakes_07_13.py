@@ -88,6 +88,16 @@ def always_stale(torch):
     return raises("modified by an inplace operation", (x * x).backward)
 
 
+@mistake(7, "An in-place operation gives the tensor a new array: `detach()` goes on looking at the old one. Write into "
+         "the array that is there, `self.array[...] = …`.",
+         ("        self.array[...] = after.array\n", "        self.array = after.array\n"))  # fmt: skip
+def new_array(torch):
+    x = torch.tensor([1.0, 2.0])
+    other = x.detach()
+    x.mul_(3.0)
+    return x.tolist() == [3.0, 6.0] and other.tolist() == [1.0, 2.0]
+
+
 # --- 08: views ---------------------------------------------------------------------------------------------
 
 

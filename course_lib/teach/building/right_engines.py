@@ -232,4 +232,5 @@ RIGHT = (
 def right_engines():
     """[(lesson, what is other, text of the engine)]"""
     texts = [(lesson, what, edited(stages.stage(lesson), edits)) for lesson, what, edits in RIGHT]
+    texts += [(lesson, "with the stretch of lesson 08", stages.stage(lesson, views=True)) for lesson in (8, 13)]
     return [*texts, (4, "a function for each operation in place of a table", CLOSURES)]

@@ -88,7 +88,8 @@ def trained(path=None):
         return ex.Result(ident, ex.ERROR, f"{judging.NAME} cannot be read: {ex.error_text(error)}"), None
     courses = {name: course for name in ("course_lib", "torch") if (course := course_of(name))}
     mine = Course()
-    ran = bounds.run(lambda: train(judging.load(source), mine), seconds=SECONDS)
+    with judging.as_it_was():
+        ran = bounds.run(lambda: train(judging.load(source), mine), seconds=SECONDS)
     described = bounds.run(lambda: result_of(ident, ran, mine, courses))
     result = described.value or ex.Result(ident, ex.ERROR, "what your engine gave cannot be put into words.")
     result.printed = ex.without_addresses(ran.printed)

@@ -489,7 +489,7 @@ print(f"training {loss.item():.4f}, the finished model {loss_with(s.sigmoid(), w
 L.build("06")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine frees memory during backward, and it raises the second most famous error of PyTorch.
+# When the checkpoint says *correct*, your engine frees memory during backward, and it raises the second most famous error of PyTorch. The picture below it is of your own graph, and from now on it has white notes.
 #
 # ## Exercises
 #

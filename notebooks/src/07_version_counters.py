@@ -505,7 +505,7 @@ explain(loss)
 #     loss.backward()
 # ```
 #
-# This is what `python train.py` prints, all of it. We have only shortened the paths to `…`.
+# This is what `python train.py` prints, all of it. We have only shortened the paths to `…`, and left out a line of `^^^^`, with which some versions of Python underline a call.
 #
 # ```text
 # …/torch/autograd/graph.py:979: UserWarning: Error detected in TanhBackward0. Traceback of forward call that caused the error:

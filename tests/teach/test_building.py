@@ -1,5 +1,6 @@
 """The thread "Build your own engine": every stage, every checkpoint, every named mistake, and the judge."""
 
+import contextlib
 import dataclasses
 import gc
 import importlib
@@ -13,7 +14,7 @@ import pytest
 
 from course_lib.teach.building import checkpoints, judge, proving, stages
 from course_lib.teach.building.drawable import drawable, show_slots
-from course_lib.teach.building.mistakes import known
+from course_lib.teach.building.mistakes import edited, known
 from course_lib.teach.pictures.draw import draw
 from course_lib.teach.practice.lesson import lesson
 
@@ -103,6 +104,17 @@ def test_a_checkpoint_is_proved(number):
     ours = importlib.import_module("course_lib")
 
     assert [] == proving.record_complaints(number) + proving.engine_complaints(number, ours)
+
+
+@pytest.mark.parametrize("mistake", known(), ids=lambda each: f"{each.lesson:02d}-{each.name}")
+def test_a_mistake_has_the_same_name_in_a_later_engine(mistake):
+    """In the last stage where its text stands, no other sentence takes its place: each is true of its engine alone."""
+    for number in range(stages.LAST, mistake.lesson, -1):
+        with contextlib.suppress(ValueError):
+            text, look = edited(stages.stage(number), mistake.edits), judge.Look()
+            judge.ask(text, number, look, [each for each in known() if each.first] if mistake.first else known())
+            assert mistake is look.mistake
+            return
 
 
 def test_a_checkpoint_that_is_not_good_enough_is_found(monkeypatch):

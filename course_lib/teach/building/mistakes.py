@@ -80,15 +80,22 @@ def raises(words, work):
     return False
 
 
-def outlives(make):
-    """True if the node of the tensor that `make` gives is still alive when nothing else holds the tensor."""
+def runs(work):
+    """True if the work raises no RuntimeError at all."""
+    return not raises("", work)
+
+
+def in_a_ring(make):
+    """True if the node of the tensor that `make` gives lives on without the tensor, until garbage is collected."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         result = make()
         look = weakref.ref(result.grad_fn)
         del result
-        return look() is not None
+        left = look() is not None
+        gc.collect()
+        return left and look() is None
     finally:
         if enabled:
             gc.enable()

@@ -1,9 +1,10 @@
 """What often goes wrong in lessons 00 to 06: the first result, nodes, leaves, shapes, the engine, what is saved."""
 
+import gc
 import sys
 import weakref
 
-from course_lib.teach.building.mistakes import leaf, mistake, outlives, raises
+from course_lib.teach.building.mistakes import in_a_ring, leaf, mistake, raises, runs
 
 # --- 00: a result remembers how it was made ----------------------------------------------------------------
 
@@ -143,7 +144,7 @@ def matrix_order(torch):
           '        raise RuntimeError("grad can be implicitly created only for scalar outputs")\n', ""))  # fmt: skip
 def starts_anywhere(torch):
     x = leaf(torch, [1.0, 2.0])
-    return not raises("", lambda: (x * x).backward())
+    return runs(lambda: (x * x).backward())
 
 
 @mistake(3, "The slope of a mean is one over the number of elements, for each of them. Yours does not divide.",
@@ -202,11 +203,12 @@ def every_path(torch):
           "        for to, _ in self.next_functions:\n            if to:\n                to.uses += 1\n"),
          ("            waits[to] += 1\n", "            if to:\n                waits[to] = to.uses\n"))  # fmt: skip
 def waits_for_ever(torch):
-    x = leaf(torch)
+    x, other = leaf(torch), leaf(torch)
+    (other * 2.0).backward()
     h = x * 1.0
     unused = h * 5.0
     (h * 2.0).backward()
-    return unused is not None and x.grad is None
+    return unused is not None and x.grad is None and other.grad is not None
 
 
 @mistake(4, "The slope should be 316, and your engine finds 140. A node ran when the first gradient had arrived, and "
@@ -286,7 +288,10 @@ def two_accumulators(torch):
 def strong_accumulator(torch):
     a = leaf(torch)
     look = weakref.ref((a * 1.0).grad_fn.next_functions[0][0])
-    return look() is not None
+    left = look() is not None
+    del a
+    gc.collect()
+    return left and look() is None  # it was the leaf that held it
 
 
 # --- 06: saved tensors -------------------------------------------------------------------------------------
@@ -299,7 +304,7 @@ def never_released(torch):
     x = leaf(torch)
     y = x * x
     y.backward()
-    return not raises("second time", lambda: y.backward())
+    return runs(y.backward)
 
 
 @mistake(6, "With `retain_graph=True` the saved tensors are gone all the same. Release them only if the graph is not "
@@ -317,7 +322,7 @@ def released_all_the_same(torch):
          "for the garbage collector. Save a result as a second tensor on the same memory, without history.",
          ("tensor.detach() if self.is_output else tensor", "tensor"))  # fmt: skip
 def ring(torch):
-    return outlives(lambda: leaf(torch).exp())
+    return in_a_ring(lambda: leaf(torch).exp())
 
 
 @mistake(6, "`x + 1` cannot run twice. An addition saves nothing, so nothing of it can be missing: the error "
@@ -341,4 +346,7 @@ def saves_too_much(torch):
     h = leaf(torch) * 2.0
     y, look = h + 1.0, weakref.ref(h)
     del h
-    return y is not None and look() is not None
+    left = look() is not None
+    del y
+    gc.collect()
+    return left and look() is None  # it was the graph that held it

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_lib.teach.building.mistakes import leaf, mistake, outlives, raises
+from course_lib.teach.building.mistakes import in_a_ring, leaf, mistake, raises, runs
 
 # --- 07: versions ------------------------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ def overwritten(torch):
          "`SavedVariable.__init__`; compare it when you read, in `unpack`.",
          ("        if tensor._version != self.version:\n", "        if False:\n"))  # fmt: skip
 def not_compared(torch):
-    return not noted_when_read(torch) and not raises("modified by an inplace operation", lambda: overwritten(torch))
+    return runs(lambda: overwritten(torch)) and not noted_when_read(torch)
 
 
 @mistake(7, "`x.mul_(2)` on a leaf that requires a gradient was allowed while recording is on. It has to be "
@@ -27,7 +27,7 @@ def not_compared(torch):
          ("        if recording and self.requires_grad and self.is_leaf:\n", "        if False:\n"))  # fmt: skip
 def leaf_overwritten(torch):
     x = leaf(torch)
-    return not raises("leaf", lambda: x.mul_(2.0))
+    return runs(lambda: x.mul_(2.0))
 
 
 @mistake(7, "An in-place operation has changed the values, but not the history: the gradient of `(x * 1).mul_(3)` "
@@ -153,7 +153,7 @@ def data_is_counted(torch):
 def data_is_a_copy(torch):
     x = leaf(torch)
     x.data.mul_(3.0)
-    return x.item() == 2
+    return x.item() == 2 and not new_array(torch)
 
 
 @mistake(9, "`.data` requires a gradient. It stands outside of the graph, as `detach()` does.",
@@ -272,7 +272,7 @@ def saved_unchecked(torch):
     h = leaf(torch, [2.0]) * 1.0
     y = cube(torch)[0].apply(h).sum()
     h.mul_(3.0)
-    return not raises("modified by an inplace operation", lambda: y.backward())
+    return runs(y.backward) and not runs(lambda: overwritten(torch))
 
 
 @mistake(11, "A Function that saves its result makes a ring: the result holds its node, and the node holds the result. "
@@ -282,7 +282,8 @@ def saved_unchecked(torch):
          ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
           'enumerate(ctx.__dict__.pop("to_save", ()))}\n', ""))  # fmt: skip
 def ring_of_function(torch):
-    return outlives(lambda: cube(torch)[1].apply(leaf(torch)))
+    exp = cube(torch)[1]
+    return in_a_ring(lambda: exp.apply(leaf(torch))) and not in_a_ring(lambda: leaf(torch).exp())
 
 
 # --- 12: hooks ---------------------------------------------------------------------------------------------
@@ -349,7 +350,7 @@ def stored(torch):
          ("    if None in captured.values():\n", "    if False:\n"))  # fmt: skip
 def unused(torch):
     x, other = leaf(torch), leaf(torch)
-    return not raises("not have been used", lambda: torch.autograd.grad(x * x, other))
+    return runs(lambda: torch.autograd.grad(x * x, other))
 
 
 @mistake(13, "The second derivative of `exp` is wrong: a saved result has lost its history. Give it back when the "
@@ -375,4 +376,4 @@ def history_overwritten(torch):
     (x * x * x).backward(create_graph=True)
     first = x.grad
     (x * x * x).backward(create_graph=True)
-    return x.grad is first and first.grad_fn is not None
+    return x.grad is first and first.grad_fn is not None and first.item() == 24

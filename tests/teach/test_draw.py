@@ -13,7 +13,7 @@ import draw_programs
 import pytest
 from listings import pinned
 
-from course_lib.teach.pictures import graphmodel, layout
+from course_lib.teach.pictures import layout, node_facts, reader
 from course_lib.teach.pictures.draw import Picture, draw
 
 
@@ -508,7 +508,7 @@ def test_a_graph_that_changes_while_it_is_drawn(torch, monkeypatch):
     v = y[0:1]
     z = (v * v).sum()
     reads = []
-    honest = graphmodel.read_slots
+    honest = reader.read_slots
 
     def meddling(node, names):
         reads.append(1)
@@ -517,7 +517,7 @@ def test_a_graph_that_changes_while_it_is_drawn(torch, monkeypatch):
             y.detach().add_(1)
         return honest(node, names)
 
-    monkeypatch.setattr(graphmodel, "read_slots", meddling)
+    monkeypatch.setattr(reader, "read_slots", meddling)
     text = draw(z, v).text
 
     assert len(reads) > 2 and text.startswith("The graph of z, v: ")
@@ -529,7 +529,7 @@ def test_a_slot_that_is_freed_while_it_is_read(torch, monkeypatch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x * x).sum()
     reads = []
-    honest = graphmodel.refusal
+    honest = node_facts.refusal
 
     def meddling(*given):
         reads.append(1)
@@ -537,7 +537,7 @@ def test_a_slot_that_is_freed_while_it_is_read(torch, monkeypatch):
             y.backward()
         return honest(*given)
 
-    monkeypatch.setattr(graphmodel, "refusal", meddling)
+    monkeypatch.setattr(node_facts, "refusal", meddling)
 
     assert draw(y).text.count("FREED") == 2
 

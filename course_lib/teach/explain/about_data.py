@@ -1,9 +1,9 @@
 """What `explain()` knows about shapes, element types, indexes and arguments: errors of a forward line by itself.
 
-They need no graph, so no lesson is about them; the rows are those of about_graphs.py.
+They need no graph, so no lesson is about them; the rows are of the same kind as about graphs (rows.py).
 """
 
-from course_lib.teach.explain.about_graphs import Row
+from course_lib.teach.explain.rows import Row
 
 AT_ONCE = "{raised}"  # the sentence of explain.RAISED that is true of the error: a hook, too, can add wrong shapes
 

@@ -4,7 +4,7 @@
     explain(loss)             the last error, with the graph of these tensors
     explain(error, loss)      an exception that was caught, or the text of one
 
-The knowledge stands in rows (about_graphs.py, about_data.py); this file finds the row, fills its sentences
+The knowledge stands in rows (rows.py, and a file about_… for each field); this file finds the row, fills its sentences
 with the facts of the message, and looks for the culprit in the graph.
 """
 
@@ -15,12 +15,20 @@ import sys
 import weakref
 
 from course_lib.autograd.anomaly_mode import is_engine_file
-from course_lib.teach.explain import about_data, about_graphs
+from course_lib.teach.explain.about_data import ROWS as ABOUT_DATA
+from course_lib.teach.explain.about_functions import FUNCTIONS, HOOKS
+from course_lib.teach.explain.about_leaves import LEAVES
+from course_lib.teach.explain.about_passes import PASSES
+from course_lib.teach.explain.about_saved import SAVED
+from course_lib.teach.explain.about_tools import TOOLS
+from course_lib.teach.explain.about_writes import WRITING
 from course_lib.teach.pictures.dotsource import YELLOW
 from course_lib.teach.pictures.draw import Picture, check_tensors, lay_out, names_in, snapshot
-from course_lib.teach.pictures.graphmodel import DETACHED, FREED, STALE, ask, is_tensor, sequence_nr
+from course_lib.teach.pictures.graphmodel import DETACHED, FREED, STALE
+from course_lib.teach.pictures.node_facts import sequence_nr
+from course_lib.teach.pictures.tensor_facts import ask, is_tensor
 
-ROWS = about_graphs.ROWS + about_data.ROWS
+ROWS = SAVED + WRITING + LEAVES + PASSES + HOOKS + FUNCTIONS + TOOLS + ABOUT_DATA  # the first that fits counts
 HERE = "HERE"
 CODE = "background:#F0F0F0;color:#111111;padding:0 3px"  # a dark theme would else write dark on dark, or white on black
 NO_CURE = "What only silences it, or does nothing"

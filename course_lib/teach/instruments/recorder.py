@@ -23,7 +23,9 @@ from course_lib.engine import grad_mode, ops, saved
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.version import VersionCounter
 from course_lib.teach.pictures.draw import HIDDEN, names_in
-from course_lib.teach.pictures.graphmodel import RESULT, ask, dtype_of, is_tensor, node_name, shape_of
+from course_lib.teach.pictures.node_facts import node_name
+from course_lib.teach.pictures.reader import RESULT
+from course_lib.teach.pictures.tensor_facts import ask, dtype_of, is_tensor, shape_of
 
 SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED = (
     "saved", "version", "unpacked", "refused", "freed", "accumulated",

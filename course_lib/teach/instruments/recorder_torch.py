@@ -15,7 +15,8 @@ from course_lib.arrays import errors
 from course_lib.engine.graph import forward_name
 from course_lib.teach.instruments import recorder
 from course_lib.teach.instruments.recorder import REFUSED, SAVED, UNPACKED, VERSION, Event, Kept, Thing, here
-from course_lib.teach.pictures.graphmodel import ask, one_counter, sequence_nr
+from course_lib.teach.pictures.node_facts import sequence_nr
+from course_lib.teach.pictures.tensor_facts import ask, one_counter
 
 ANOMALY_HINT = (
     " Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "

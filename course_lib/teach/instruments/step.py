@@ -14,7 +14,7 @@ import warnings
 from course_lib.teach.instruments import step_picture, step_text
 from course_lib.teach.instruments.step_record import Queue, Recorder, Recording, StepReader, needed_for, order_of
 from course_lib.teach.pictures.draw import check_used, given_names, names_in
-from course_lib.teach.pictures.graphmodel import is_module, is_tensor, shape_of
+from course_lib.teach.pictures.tensor_facts import is_module, is_tensor, shape_of
 from course_lib.teach.practice.cells import one_line
 
 FIRST, LAST = 40, 20  # of a longer pass, so many frames from its beginning and from its end are shown

@@ -10,7 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from course_lib.arrays.heap import in_turn
-from course_lib.teach.pictures.graphmodel import FREED, PREVIEW, Reader, preview, read_slots, sequence_nr
+from course_lib.teach.pictures.graphmodel import FREED
+from course_lib.teach.pictures.node_facts import read_slots, sequence_nr
+from course_lib.teach.pictures.reader import Reader
+from course_lib.teach.pictures.tensor_facts import PREVIEW, preview
 
 NOTHING = "nothing"
 

@@ -4,7 +4,7 @@
     print(draw(loss))               the listing: every fact of the picture, in words
     draw(loss).save("graph.svg")
 
-What to read: graphmodel.py (from tensors to facts), folding.py (large graphs), listing.py (facts to words),
+What to read: reader.py (from tensors to facts), folding.py (large graphs), listing.py (facts to words),
 dotsource.py (facts to boxes and arrows), lanes.py (where they stand), layout.py (to SVG).
 """
 
@@ -17,8 +17,10 @@ from pathlib import Path
 from course_lib.teach.pictures import layout
 from course_lib.teach.pictures.dotsource import dot_source
 from course_lib.teach.pictures.folding import LIMIT, fold
-from course_lib.teach.pictures.graphmodel import Reader, is_module, is_tensor, link_inputs
+from course_lib.teach.pictures.graphmodel import link_inputs
 from course_lib.teach.pictures.listing import listing
+from course_lib.teach.pictures.reader import Reader
+from course_lib.teach.pictures.tensor_facts import is_module, is_tensor
 
 HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 WIDE_ENOUGH = 650  # points: a drawing up to here is shrunk to 800 pixels and still easy to read

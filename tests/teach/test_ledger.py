@@ -15,7 +15,8 @@ import course_lib
 from course_lib.engine import ops
 from course_lib.engine.grad_mode import ON, state
 from course_lib.teach import ledger, watch
-from course_lib.teach.instruments import recorder
+from course_lib.teach.instruments import recorder_engine
+from course_lib.teach.instruments.recording import here
 
 FLOOR = 64 * (256 + 128 + 10) * 4  # what an MLP step cannot do without: two results of relu, one of log_softmax
 
@@ -25,7 +26,7 @@ def nothing_is_attached():
     torch = sys.modules.get("torch")
     hooks = None if torch is None else torch._C._autograd._top_saved_tensors_default_hooks(True)
     modes = 0 if torch is None else len(torch.overrides._get_current_function_mode_stack())
-    ours = (state.recorders, state.recording, recorder.note_node in ops.INSTRUMENTS, recorder.here.open)
+    ours = (state.recorders, state.recording, recorder_engine.note_node in ops.INSTRUMENTS, here.open)
     return ours == (0, ON, False, []) and hooks is None and modes == 0
 
 

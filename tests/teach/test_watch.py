@@ -13,7 +13,8 @@ from course_lib.engine import ops
 from course_lib.engine.grad_mode import ON, state
 from course_lib.engine.version import VersionCounter
 from course_lib.teach import draw, ledger, watch
-from course_lib.teach.instruments import recorder
+from course_lib.teach.instruments import recorder_engine
+from course_lib.teach.instruments.recording import here
 
 KINDS = "saved, version, unpacked, refused, freed, accumulated"
 
@@ -24,8 +25,8 @@ def leaves_no_trace():
     torch = sys.modules.get("torch")
     hooks = None if torch is None else torch._C._autograd._top_saved_tensors_default_hooks(True)
     modes = 0 if torch is None else len(torch.overrides._get_current_function_mode_stack())
-    assert (state.recorders, state.recording, recorder.note_node in ops.INSTRUMENTS) == (0, ON, False)
-    assert recorder.here.open == [] and recorder._watched == {}
+    assert (state.recorders, state.recording, recorder_engine.note_node in ops.INSTRUMENTS) == (0, ON, False)
+    assert here.open == [] and recorder_engine._watched == {}
     assert hooks is None and modes == 0
 
 

@@ -1,4 +1,4 @@
-"""What `explain()` knows about code of the learner's that autograd calls: hooks, and the forward and backward of a Function."""
+"""What `explain()` knows about hooks, and the forward and backward of a custom Function."""
 
 from course_lib.teach.explain.rows import Row
 

@@ -1,4 +1,4 @@
-"""What `explain()` knows about what nodes have saved: versions that moved, slots that were freed, hooks that pack and unpack."""
+"""What `explain()` knows about saved tensors: versions that moved, slots that were freed, hooks that pack."""
 
 from course_lib.teach.explain.rows import Row
 

@@ -8,14 +8,14 @@
     held.peak, held.now
 
 What is counted: memory that slots of backward nodes hold, each piece once however many slots share it. How it is
-seen: recorder.py.
+seen: recorder.py, recording.py.
 """
 
 import html
 import sys
 
 from course_lib.teach.instruments import recorder
-from course_lib.teach.instruments.recorder import FREED, SAVED, in_reading_order
+from course_lib.teach.instruments.recording import FREED, SAVED, Recording, in_reading_order, pairs_of
 from course_lib.teach.instruments.watch import card, ends_of
 from course_lib.teach.pictures.chart import as_image, svg_of
 
@@ -46,7 +46,7 @@ def ledger(*nothing, leaves=True, names=None):
         )
     if not isinstance(leaves, bool):
         raise TypeError(f"ledger(leaves=…) is True or False, not {leaves!r}.")
-    return Ledger(leaves, recorder.pairs_of(names, "ledger"))
+    return Ledger(leaves, pairs_of(names, "ledger"))
 
 
 class Ledger:
@@ -59,7 +59,7 @@ class Ledger:
     def __enter__(self):
         if self._recording is not None:
             raise RuntimeError("This ledger() was opened before: make a new one, `with ledger() as held:`.")
-        self._recording = recorder.Recording(sys._getframe(1), self._names, unpacks=False, follows=True)
+        self._recording = Recording(sys._getframe(1), self._names, unpacks=False, follows=True)
         self._names = ()
         recorder.begin(self._recording)
         return self

@@ -13,8 +13,26 @@ import weakref
 
 from course_lib.arrays import errors
 from course_lib.engine.graph import forward_name
-from course_lib.teach.instruments import recorder
-from course_lib.teach.instruments.recorder import REFUSED, SAVED, UNPACKED, VERSION, Event, Kept, Thing, here
+from course_lib.teach.instruments.recording import (
+    REFUSED,
+    SAVED,
+    UNPACKED,
+    VERSION,
+    Event,
+    Kept,
+    Thing,
+    caller_of,
+    here,
+    inner_frames,
+    maker_of,
+    memory_size,
+    place_of,
+    spot_of,
+    tell_use,
+    user_place,
+    watch_leaf,
+    writer_name,
+)
 from course_lib.teach.pictures.node_facts import sequence_nr
 from course_lib.teach.pictures.tensor_facts import ask, one_counter
 
@@ -71,8 +89,8 @@ class TorchSource:
         name, frame = self.call
         if frame is None:
             return "", ""
-        inner, outer = recorder.inner_frames(frame)
-        return recorder.writer_name([name]) + recorder.caller_of(inner), recorder.place_of(outer)
+        inner, outer = inner_frames(frame)
+        return writer_name([name]) + caller_of(inner), place_of(outer)
 
     # --- saved, used ---
 
@@ -87,10 +105,10 @@ class TorchSource:
             return packed
         self.check_versions([tensor], *self.running())
         held = packed.tensor if isinstance(packed.tensor, self.tensor_type) else None
-        where = recorder.user_place()
-        nbytes = 0 if held is None else recorder.memory_size(held)
+        where = user_place()
+        nbytes = 0 if held is None else memory_size(held)
         origin, base = ask(tensor, "grad_fn"), ask(tensor, "_base")
-        maker = None if origin is None else recorder.maker_of("torch", origin, sequence_nr(origin))
+        maker = None if origin is None else maker_of("torch", origin, sequence_nr(origin))
         leaf = (origin if base is None else ask(base, "grad_fn")) is None
         spot = (id(packed), 0, (), ()) if held is None else None
         thing = Thing(held, tensor if self.user is None else None, maker, leaf, spot)
@@ -110,19 +128,19 @@ class TorchSource:
         if kept is not None and kept.maker is None and in_use:
             node = self.torch._C._current_autograd_node()
             if node is not None:
-                kept.maker = recorder.maker_of("torch", node, sequence_nr(node))
+                kept.maker = maker_of("torch", node, sequence_nr(node))
         if packed.user is not None:
             if in_use:
-                recorder.tell_use(kept, watching, UNPACKED, packed.version)
+                tell_use(kept, watching, UNPACKED, packed.version)
             return packed.user[1](packed.tensor)
         self.check_versions([packed.tensor])
         now = packed.tensor._version
         if now != packed.version:
             if in_use:
-                recorder.tell_use(kept, watching, REFUSED, now)
+                tell_use(kept, watching, REFUSED, now)
             raise self.changed(packed, now)
         if in_use:
-            recorder.tell_use(kept, watching, UNPACKED, packed.version)
+            tell_use(kept, watching, UNPACKED, packed.version)
         return packed.tensor
 
     def changed(self, packed, now):
@@ -150,7 +168,7 @@ class TorchSource:
             if recording.unpacks:
                 for tensor in known:
                     if tensor.requires_grad:
-                        recorder.watch_leaf(tensor, recording)
+                        watch_leaf(tensor, recording)
         if self.pending:
             self.find_slots(known)
         for recording in here.open:
@@ -173,7 +191,7 @@ class TorchSource:
             for name, index, raw in self.slots(node):
                 data = raw.data if raw.unpack_hook is not None else None
                 if type(data) is Packed and waiting.pop(id(data), None) is not None:
-                    kept, maker = data.kept, recorder.maker_of("torch", node, sequence_nr(node))
+                    kept, maker = data.kept, maker_of("torch", node, sequence_nr(node))
                     kept.put_in(maker, name, index, kept.thing.maker is maker)
                     found.append(kept)
                     original = None if kept.is_result or kept.thing.ref is None else kept.thing.ref()
@@ -217,7 +235,7 @@ class TorchSource:
     def watch_version(self, tensor, recording):
         if tensor.is_inference():
             return
-        place = recorder.spot_of(tensor)[0]
+        place = spot_of(tensor)[0]
         entries = self.watched.setdefault(place, [])
         entries[:] = [entry for entry in entries if entry.ref() is not None]
         for entry in entries:
@@ -232,7 +250,7 @@ class TorchSource:
                 break
         else:
             origin = ask(tensor, "grad_fn")
-            maker = None if origin is None else recorder.maker_of("torch", origin, sequence_nr(origin))
+            maker = None if origin is None else maker_of("torch", origin, sequence_nr(origin))
             thing, recordings = Thing(tensor, tensor, maker), [recording]
             recording.meet(thing)
         entries.append(Watched(tensor, thing, recordings))
@@ -241,7 +259,7 @@ class TorchSource:
         """Say which versions have moved: of all that is watched, or of the memory of these tensors."""
         if not self.watched:
             return
-        places = list(self.watched) if tensors is None else {recorder.spot_of(t)[0] for t in tensors}
+        places = list(self.watched) if tensors is None else {spot_of(t)[0] for t in tensors}
         for place in places:
             told = set()
             for entry in self.watched.get(place, ()):

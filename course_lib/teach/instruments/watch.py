@@ -7,21 +7,23 @@
     log                              # everything, in order
     log.only("saved", "version")     # some kinds of events
 
-How it is seen: recorder.py.
+How it is seen: recorder.py, recording.py.
 """
 
 import html
 import sys
 
 from course_lib.teach.instruments import recorder
-from course_lib.teach.instruments.recorder import (
+from course_lib.teach.instruments.recording import (
     ACCUMULATED,
     FREED,
     REFUSED,
     SAVED,
     UNPACKED,
     VERSION,
+    Recording,
     in_reading_order,
+    pairs_of,
 )
 
 KINDS = (SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED)
@@ -43,7 +45,7 @@ def watch(*nothing, names=None):
         raise TypeError(
             "watch() takes no tensors: open it around the program, `with watch() as log:`, and show `log` afterwards."
         )
-    return Watch(recorder.pairs_of(names, "watch"))
+    return Watch(pairs_of(names, "watch"))
 
 
 class Watch:
@@ -56,7 +58,7 @@ class Watch:
     def __enter__(self):
         if self._recording is not None:
             raise RuntimeError("This watch() was opened before: make a new one, `with watch() as log:`.")
-        self._recording = recorder.Recording(sys._getframe(1), self._names, unpacks=True, follows=False)
+        self._recording = Recording(sys._getframe(1), self._names, unpacks=True, follows=False)
         self._names = ()
         recorder.begin(self._recording)
         return Log(self._recording, KINDS)

@@ -5,7 +5,8 @@
     compare(before, draw(y))
 
 Both pictures hold words and numbers only; what makes two boxes the same thing is a tensor's token and a node's
-sequence number (graphmodel.py). One plan places the things of both pictures, then it is written down twice.
+sequence number (tensor_facts.py, node_facts.py). One plan places the things of both pictures, then it is
+written down twice.
 """
 
 import copy

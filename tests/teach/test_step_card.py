@@ -1,0 +1,218 @@
+"""What `step` gives a notebook: a card with a picture, words and a table for each frame; long passes; paging."""
+
+import base64
+import html
+import importlib.util
+import re
+import shutil
+import time
+
+import pytest
+from step_programs import FAILING, FINE, diamond, leaf
+
+import course_lib
+from course_lib.teach.instruments.step import step
+from course_lib.teach.pictures import layout
+from course_lib.teach.pictures.lanes import text_width
+
+
+def needs_pictures():
+    if layout.layout_engine()[0] == "text":
+        pytest.skip("no layout engine here: " + layout.layout_engine()[1])
+
+
+def pictures(card):
+    """The SVG of every frame."""
+    found = re.findall(r'<img alt="[^"]+" style="[^"]*" src="data:image/svg\+xml;base64,([^"]*)">', card)
+    return [base64.b64decode(data).decode() for data in found]
+
+
+def test_card(torch):
+    """text/plain is the trace; text/html one card, a <details> for each frame with picture, words and table."""
+    needs_pictures()
+    x, h, y = diamond(torch)
+    result = step(y)
+
+    bundle = result._repr_mimebundle_()
+    card = bundle["text/html"]
+
+    assert bundle["text/plain"] == result.text == str(result) == repr(result)
+    assert card.count("<details") == card.count("<table") == card.count("<img ") == 6
+    assert card.count("<details open") == 1
+    assert html.unescape(re.findall(r'alt="([^"]*)"', card)[2]) == (
+        "Step 2 of 5: 3 MulBackward0 runs. ready: 2 MulBackward0. "
+        "waiting: 1 MulBackward0 for 1, AccumulateGrad of x for 1."
+    )
+    assert "http://" not in card and "https://" not in card and " id=" not in card
+    for label in ("gets", "sends", "frees", "ready queue", "waiting", "buffers", ".grad"):
+        assert f">{label}</td>" in card
+
+
+def test_all_frames_share_one_layout(torch):
+    """From frame to frame boxes and arrows stay where they are; words and colours change."""
+    needs_pictures()
+    x, h, y = diamond(torch)
+    drawn = pictures(step(y).html)
+
+    places = [re.findall(r'<rect class="[^"]*" (x=[^/]*)/>', svg) for svg in drawn]
+    paths = [sorted(re.findall(r'<path d="([^"]*)"', svg)) for svg in drawn]
+    assert len(places[0]) == 5
+    assert places == [places[0]] * 6
+    assert paths == [paths[0]] * 6
+    states = [re.search(r'"t\w b"[^>]*>([^<]*)</text><text[^>]*>holds 5.', svg) for svg in drawn]
+    assert [state and state[1] for state in states] == [None, None, "waits for 1", None, None, None]
+    assert ["RUNS" in svg for svg in drawn] == [False] + [True] * 5
+
+
+@pytest.mark.parametrize("program", [*FINE, *FAILING], ids=lambda program: program.__name__)
+def test_words_fit_into_their_boxes(program):
+    """No line of text is wider than its box, no two boxes overlap, and no picture is wider than 800 pixels."""
+    needs_pictures()
+    drawn = pictures(program(course_lib).html)
+
+    assert drawn
+    for svg in drawn:
+        assert float(re.search(r'width="([\d.]+)pt"', svg)[1]) <= 600
+        boxes = []
+        for x, y, width, height, texts in re.findall(
+            r'<rect class="[^"]*" x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)"[^>]*/>((?:<text.*?</text>)*)', svg
+        ):
+            x, y, width, height = map(float, (x, y, width, height))
+            assert all(x + width <= a or a + w <= x or y + height <= b or b + h <= y for a, b, w, h in boxes)
+            boxes.append((x, y, width, height))
+            lines = re.findall(r'y="(.*?)">(.*?)</text>', texts)
+            assert len(lines) >= 2
+            for at, line in lines:
+                assert text_width(html.unescape(line), 10) < width
+                assert y + 8 < float(at) < y + height
+
+
+def test_without_a_layout_engine_the_tables_are_shown(torch, monkeypatch):
+    """COURSE_LAYOUT=text gives the same card without pictures."""
+    monkeypatch.setenv("COURSE_LAYOUT", "text")
+    x, h, y = diamond(torch)
+
+    card = step(y).html
+
+    assert "<img" not in card
+    assert card.count("<table") == 6
+
+
+def test_words_are_escaped(torch):
+    """What comes from outside cannot add elements to the page."""
+    x = leaf(torch, 2.0)
+    y = x * 3
+
+    def bad(grad):
+        raise ValueError("<script>alert(1)</script>")
+
+    x.register_hook(bad)
+    assert "<script>alert" not in step(y, names={"<b>x": x}).html
+
+
+# --- long passes -------------------------------------------------------------------------------------------
+
+
+def chain(torch, length):
+    x, w = leaf(torch, 1.0), leaf(torch, 1.0)
+    y = x
+    for _ in range(length // 2):
+        y = (y * w).sin()
+    return y
+
+
+def test_a_long_pass_shows_its_beginning_and_its_end(torch):
+    """Past 60 steps the frames in the middle are left out; the text says so, and part() shows them."""
+    y = chain(torch, 100)
+    result = step(y)
+
+    assert len(result) == 102
+    assert "Frames left out: 41 to 82. Ask for others with .part(first, last)." in result.text
+    assert "Step 40 of 102" in result.text
+    assert "Step 41 of 102" not in result.text
+    assert "Step 102 of 102" in result.text
+    assert "Step 60 of 102: 41 MulBackward0 runs" in result.part(60, 61).text
+    assert result.part(60, 61).html.count("<details") == 2
+    with pytest.raises(ValueError, match="frames are numbered from 0 .* to 102"):
+        result.part(60, 200)
+
+
+def test_cost(torch):
+    """At 100 nodes step, its text and its card together take less than a second, and the card half a megabyte."""
+    warm_up = step(chain(torch, 10)).html
+    y = chain(torch, 100)
+
+    start = time.perf_counter()
+    result = step(y)
+    card, text = result.html, result.text
+    seconds = time.perf_counter() - start
+
+    assert seconds < 1.0
+    assert len(warm_up) < len(card) < 600_000
+    assert len(text) < 30_000
+
+
+def test_deep_graphs(torch):
+    """A graph of 3,000 nodes is stepped through without recursion, and its card stays as small as that of 100."""
+    result = step(chain(torch, 3000))
+
+    assert len(result) == 3002
+    assert len(result.html) < 600_000
+
+
+# --- in a browser ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if importlib.util.find_spec("playwright") is None or path is None:
+        pytest.skip("no playwright or no Chromium here")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+def opened_card(browser, scripts):
+    x, h, y = diamond(course_lib)
+    page = browser.new_context(java_script_enabled=scripts).new_page()
+    card = step(y).html
+    page.set_content(f"<body>{card}{card}</body>")
+    return page
+
+
+def test_paging_with_script(browser):
+    """One frame at a time: buttons, slider and arrow keys turn the pages, each card on its own."""
+    page = opened_card(browser, True)
+
+    def shown():
+        return [one.inner_text() for one in page.locator("summary").all() if one.is_visible()]
+
+    assert shown() == ["Start", "Start"]
+    first = page.locator(".course-step").first
+    first.get_by_text("next").click()
+    assert shown() == ["Step 1 of 5: 4 AddBackward0 runs", "Start"]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert shown()[0] == "Step 2 of 5: 3 MulBackward0 runs"
+    first.locator("input").fill("5")
+    assert shown()[0] == "Step 5 of 5: AccumulateGrad of x runs"
+    assert first.get_by_text("next").is_disabled()
+    first.locator("summary").last.click()
+    assert shown()[0] == "Step 5 of 5: AccumulateGrad of x runs"
+    page.keyboard.press("Home")
+    assert shown() == ["Start", "Start"]
+
+
+def test_paging_without_script(browser):
+    """Every frame can be opened by hand, and no dead buttons are in the way."""
+    page = opened_card(browser, False)
+
+    assert page.locator("summary:visible").count() == 12
+    assert page.locator("button").count() == page.locator("input").count() == 0
+    assert page.locator("img:visible").count() == 2

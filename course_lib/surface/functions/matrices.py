@@ -207,21 +207,12 @@ def inner(input, other):
 
 def tensordot(a, b, dims=2):
     """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
-    if isinstance(dims, Tensor):
-        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
-    if not isinstance(dims, int | tuple | list):
-        raise RuntimeError(
-            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
-            f"but got dims={dims}"
-        )
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > a.array.ndim or dims > b.array.ndim:
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = range(-dims, 0), range(dims)
-    if isinstance(dims[0], int):
-        raise TypeError("tensordot(): argument 'dims_self' (position 3) must be tuple of ints, not int")
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
     if a.array.dtype != b.array.dtype:
@@ -333,8 +324,6 @@ def einsum(equation, *operands):
     """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = operands[0]
-    if isinstance(equation, Tensor):
-        equation, operands = from_numbered(equation, *operands)
     if not isinstance(equation, str):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
     for number, operand in enumerate(operands):
@@ -368,18 +357,6 @@ def einsum(equation, *operands):
     if len(parts) == 1:
         return reductions.sum(result, axes) if axes else result
     return result if len(letters) == len(output) else shapes.reshape(result, result.array.shape[: len(output)])
-
-
-def from_numbered(*arguments):
-    """The equation in letters, and the operands, of einsum(a, [0, 1], b, [1, 2], [0, 2])."""
-    *pairs, output = arguments if len(arguments) % 2 else (*arguments, None)
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-    def term(places):
-        return "".join("..." if place is ... else letters[place] for place in places)
-
-    equation = ",".join(map(term, pairs[1::2])) + ("" if output is None else "->" + term(output))
-    return equation, pairs[::2]
 
 
 def spell_out(terms, operands):

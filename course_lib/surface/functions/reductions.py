@@ -209,15 +209,13 @@ def check_not_empty(name, input, dim):
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
     check_not_empty("amax", input, dim)
-    result = rows.amax(input, dims_of(input, dim) or every(input), keepdim)
-    return result
+    return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
 
 
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
     check_not_empty("amin", input, dim)
-    result = rows.amin(input, dims_of(input, dim) or every(input), keepdim)
-    return result
+    return rows.amin(input, dims_of(input, dim) or every(input), keepdim)
 
 
 def logsumexp(input, dim, keepdim=False):

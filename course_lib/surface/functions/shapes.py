@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels
 from course_lib.arrays.memory import Storage, check_room
-from course_lib.arrays.messages import type_name, warn_once
+from course_lib.arrays.messages import warn_once
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.surface import creation
@@ -18,7 +18,6 @@ from course_lib.surface.functions.dimensions import dims_of, shape_arguments
 from course_lib.surface.functions.results import without_gradient
 from course_lib.surface.indexing import dimension
 from course_lib.surface.joining import cat
-from course_lib.surface.parsing import whole_number
 
 
 def view(input, *shape, size=None):
@@ -301,22 +300,11 @@ def split(input, split_size, dim=0):
     dim = dimension(input, dim)
     if isinstance(split_size, Tensor) and not split_size.array.ndim:
         split_size = int(split_size.array)
-    if not isinstance(split_size, int | tuple | list):
-        raise TypeError(
-            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
-            f"{type(split_size).__name__}"
-        )
     if split_size == 0 and input.array.shape[dim]:
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
         )
-    size = split_size if isinstance(split_size, int) else [whole_number(n) for n in split_size]
-    if isinstance(size, list) and None in size:
-        wrong = size.index(None)
-        raise TypeError(
-            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, but found element of type "
-            f"{type_name(split_size[wrong])} at pos {wrong}"
-        )
+    size = split_size if isinstance(split_size, int) else list(creation.sizes_from((split_size,)))
     if isinstance(size, int) and size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     if isinstance(size, list) and any(n < 0 for n in size):
@@ -409,9 +397,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
 
 def check_repeats(repeats, shape, dim):
     """Errors for numbers of repetitions that are none, or not one for each place along dim (or one for all)."""
-    if repeats.ndim > 1 or shape is None and repeats.ndim != 1:
-        must = "repeat_interleave only accept 1D vector as repeat" if shape is None else None
-        raise RuntimeError(must or "repeats must be 0-dim or 1-dim tensor")
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if shape is not None and repeats.size not in (1, shape[dim]):
         raise RuntimeError(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.size} and "

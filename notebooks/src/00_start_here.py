@@ -88,6 +88,12 @@ draw(y)
 # - The thin blue arrows run forwards: they are the computation as you wrote it. The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to.
 # - The note at the bottom shows what a node has *saved* for later. The product needs its operands, because its slope depends on them. The sum needs nothing.
 #
+# Here is everything that you will ever meet in a picture of this course. You do not need all of it now. `draw.legend()` brings it back in any lesson.
+
+# %%
+draw.legend()
+
+# %% [markdown]
 # ## What is a gradient?
 #
 # The *slope* of `y` at `x` says how fast `y` changes when `x` changes a little. You can measure it without any theory: change `x` by a tiny bit, and see what happens.

@@ -170,9 +170,7 @@ class Drawing:
         """Where time runs right, an input without a node stands below the leaf before it, to save width."""
         graph = self.graph
         leaves = {id(self.value_box[node.leaf]) for node in graph.nodes if node.leaf is not None}
-        free = {
-            id(self.value_box[i]) for i, v in enumerate(graph.values) if v.node is None and v.memory is None
-        }
+        free = {id(self.value_box[i]) for i, v in enumerate(graph.values) if v.node is None and v.memory is None}
         merged = []
         for step in steps:
             below = step.node is None and id(step.values[0]) in free

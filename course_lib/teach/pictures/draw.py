@@ -18,6 +18,7 @@ from course_lib.teach.pictures import layout
 from course_lib.teach.pictures.dotsource import dot_source
 from course_lib.teach.pictures.folding import LIMIT, fold
 from course_lib.teach.pictures.graphmodel import link_inputs
+from course_lib.teach.pictures.legend import legend
 from course_lib.teach.pictures.listing import listing
 from course_lib.teach.pictures.reader import Reader
 from course_lib.teach.pictures.tensor_facts import is_module, is_tensor
@@ -48,6 +49,9 @@ def draw(*tensors, names=None, detail=None):
         known[id(parameter)] = [path]
         around.append(parameter)
     return Picture(snapshot(tensors, names, known, around), 1 if detail is None else detail)
+
+
+draw.legend = legend
 
 
 def snapshot(tensors, names, known, around):

@@ -195,11 +195,7 @@ class Plan:
     def just_above(self, route):
         """A saved tensor that is held by the slot right below it."""
         step = self.steps[route.tail.step]
-        return (
-            route.head.step == route.tail.step
-            and step.slots[0] is route.tail
-            and not self.covered(route.head)
-        )
+        return route.head.step == route.tail.step and step.slots[0] is route.tail and not self.covered(route.head)
 
     def span(self, route):
         """From which step to which an arrow runs; a second slot's arrow begins behind its step."""

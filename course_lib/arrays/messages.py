@@ -205,21 +205,9 @@ def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
         "custom Function."
     )
 
-# --- torch.Tensor([1, 2]) and its like ---------------------------------------------------------------------
+# --- gradient edges ------------------------------------------------------------------------------------------
 
 MATERIALIZED_EDGE = "materialize_grads cannot be used when the given input is a GradientEdge"
-LEGACY_ARGUMENTS = (
-    "new() received an invalid combination of arguments - got ({}), but expected one of:\n * no arguments\n"
-    " * one tensor\n * (int ...) or one torch.Size: the shape\n * one sequence: the data"
-)
-_OPTIONS = (
-    "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
-    "memory_format=(nullopt))"
-)
-LEGACY_TYPES = f"expected {_OPTIONS} (got {_OPTIONS})"
-LEGACY_SIZE = (
-    "new(): argument 'size' failed to unpack the object at pos {} with error \"type must be tuple of ints,but got {}\""
-)
 
 # --- what a backward pass was given --------------------------------------------------------------------------
 

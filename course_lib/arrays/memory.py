@@ -59,6 +59,14 @@ def at_place(whole, shape, strides, start):
     return np.ndarray(shape, whole.dtype, elements, start, strides)
 
 
+def resized(array, shape):
+    """An array of another shape on the memory from an array's first element on; zeros where that is too little."""
+    whole, _, _, start = in_storage(array)
+    if whole is None or start + math.prod(shape) * array.itemsize > whole.nbytes:
+        return np.zeros(shape, array.dtype)
+    return at_place(whole, shape, None, start)
+
+
 def check_overlap(tensor, operands):
     """RuntimeError when an element of the tensor would be written twice, or is also an element of an operand."""
     target = tensor.array

@@ -5,13 +5,14 @@ PyTorch: torch/csrc/autograd/FunctionsManual.cpp, torch/return_types.py.
 
 import builtins
 import functools
+import warnings
 
-from course_lib.arrays import errors
-from course_lib.arrays.memory import check_cast
+from course_lib.arrays import messages
+from course_lib.arrays.memory import check_cast, check_overlap, resized
 from course_lib.arrays.messages import type_name
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import Tensor, new_tensor
+from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.engine.views import requires_grad
 
 _renamed = {}
@@ -39,9 +40,12 @@ def store(name, out, result, *inputs):
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     check_cast(result.array.dtype, out.array.dtype)
-    if out.array.shape != result.array.shape:
-        shapes = list(out.array.shape), list(result.array.shape)
-        raise errors.not_supported(f"out= of shape {shapes[0]} for a result of shape {shapes[1]}", "Leave out= away.")
+    sizes = result.array.shape
+    if out.array.shape != sizes:
+        check_overlap(out, [t for t in inputs if isinstance(t, Tensor)])
+        if out.array.size:
+            warnings.warn(messages.OUT_RESIZED.format(list(out.array.shape), list(sizes)), UserWarning, stacklevel=3)
+        out.array = resized(memory_of(out), sizes)
     return rows.copy_(out, result.detach())
 
 

@@ -66,7 +66,7 @@ def judge(lesson, path=None, torch=None, passed=None):
         return Judged(ex.Result(ident, ex.ERROR, f"{NAME} cannot be read: {ex.error_text(error)}"), None, "")
     digest = digest_of(source)
     if not source.strip() or digest == digest_of(stages.start()):
-        return Judged(ex.Result(ident, ex.NOT_ATTEMPTED, UNTOUCHED), None, digest)
+        return Judged(ex.Result(ident, ex.NOT_ATTEMPTED, UNTOUCHED, [show_program(lesson)]), None, digest)
     learn_what_is_right(lesson, torch)
     look = Look()
     with as_it_was():
@@ -248,7 +248,8 @@ def unchanged(ident, lesson, done):
     """Nothing was written since an earlier lesson."""
     text = f"{NAME} is as it was after lesson {done:02d}. "
     if done == lesson - 1:
-        return ex.Result(ident, ex.NOT_ATTEMPTED, text + "Write this lesson's lines into it, and run this cell again.")
+        text += "Write this lesson's lines into it, and run this cell again."
+        return ex.Result(ident, ex.NOT_ATTEMPTED, text, [show_program(lesson)])
     text += f"Lesson {done + 1:02d} comes next. If you want to go on here, this writes what lies between:"
     return ex.Result(ident, ex.NOT_ATTEMPTED, text, catch_up(lesson))
 
@@ -269,12 +270,17 @@ def result_of_difference(ident, lesson, number, got, torch, passed):
         place = place_of(got.error)
         if not place:  # it was raised by the program's own line, about something that is not there
             text = f"{lead}the program of lesson {number:02d} stops: {ex.error_text(got.error)}."
-            return ex.Result(ident, ex.NOT_YET, text, [*line_of(got.error, checkpoints.__file__), *more])
+            line = line_of(got.error, checkpoints.__file__)
+            return ex.Result(ident, ex.NOT_YET, text, [*line, *more, show_program(number)])
         return ex.Result(ident, ex.ERROR, lead + ex.error_text(got.error), details_of_error(got.error) + more)
     details = ["PyTorch prints:", *lines_of(wanted(number, torch)), "your engine prints:", *lines_of(got.value)]
     text = f"{lead}the program of lesson {number:02d} does not print what PyTorch prints. It shows this: "
     text += " ".join(checkpoints.PROGRAMS[number].__doc__.split())
-    return ex.Result(ident, ex.NOT_YET, text, details + more)
+    return ex.Result(ident, ex.NOT_YET, text, [*details, *more, show_program(number)])
+
+
+def show_program(number):
+    return f'L.hint("{number:02d}.b") shows the program.'
 
 
 def lines_of(text, most=8):

@@ -131,6 +131,8 @@ class Lesson:
     @in_words
     def hint(self, id=NOTHING):
         """Show the next hint: one a call. After the last one, the last one again."""
+        if self.built(id, "program"):
+            return
         exercise = self.find(id, None, "hint")
         if exercise is None:
             return
@@ -147,6 +149,8 @@ class Lesson:
     @in_words
     def solution(self, id=NOTHING):
         """Show a right answer, and why it is right."""
+        if self.built(id, "lines_of"):
+            return
         exercise = self.find(id, None, "solution")
         if exercise is None:
             return
@@ -154,6 +158,17 @@ class Lesson:
         print(ex.wrap(f"{exercise.id:5}  a solution of “{exercise.title}”", first=""))
         print(textwrap.indent(exercise.solution.strip("\n"), ex.INDENT))
         print(ex.wrap(exercise.why))
+
+    def built(self, id, what):
+        """True, after help with one's own engine was printed, if the id is a checkpoint's, such as "05.b"."""
+        from course_lib.teach.building import hints
+
+        number = hints.number_in(id)
+        if number is not None:
+            seen = {"hints": 1} if what == "program" else {"solution_seen": True}
+            self.kept.change(f"{number:02d}.b", lambda entry: entry.update(seen))
+            print(getattr(hints, what)(number))
+        return number is not None
 
     @in_words
     def progress(self):

@@ -28,7 +28,7 @@ from course_lib.teach.practice import exercise as ex
 NAME = stages.NAME
 FILE = f"<{NAME}>"  # as tracebacks call it
 COMMAND = "python3 course.py my-engine"
-LOOK_SECONDS, DRAW_SECONDS = 3.5, 1.0  # for all that one `L.build` asks of an engine; for its picture
+LOOK_SECONDS, DRAW_SECONDS = 3.5, 4.0  # for all that one `L.build` asks of an engine; for its picture
 MISSING = (
     f"there is no {NAME} beside this notebook. One of these commands writes it, in a terminal in the course's folder:"
 )

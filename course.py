@@ -1046,13 +1046,13 @@ def last_written(copies):
     return max(written, key=os.path.getmtime, default=None)
 
 
-def answers(port, token):
+def answers(port, token, patience=2):
     """Whether a Jupyter server that knows our token answers on this port."""
     request = urllib.request.Request(
         "http://127.0.0.1:{}/api/status".format(port), headers={"Authorization": "token " + token})
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # never through a proxy
     try:
-        with direct.open(request, timeout=2) as reply:
+        with direct.open(request, timeout=patience) as reply:
             return reply.status == 200
     except (OSError, urllib.error.URLError):
         return False

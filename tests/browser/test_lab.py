@@ -36,7 +36,13 @@ def test_run_all(page, course):
     have = saved(page, notebook)
 
     assert complaints(have) == complaints(want) == []
-    assert said(have) == said(want)
+    assert [*map(own_engine, said(have))] == [*map(own_engine, said(want))]
+
+
+def own_engine(texts):
+    """Texts of a cell; for `L.build` only that the file was not touched: where notebooks are published there is none."""
+    begun = re.fullmatch(r"\d\d\.b   (not attempted) — (there is no|my_engine\.py is as it).*", texts[0], re.DOTALL)
+    return [*begun.groups()[:1], *texts[1:]] if begun else texts
 
 
 def test_untrusted_pictures(page, course):

@@ -83,18 +83,22 @@ def grids(items, colours="columns"):
             wide = 1.2 * max(map(len, rows))
             axis.text(left + wide / 2, low + len(rows) + 0.25, title, ha="center", va="bottom", fontweight="bold")
             left += wide
-            if position < len(signs):
-                axis.text(left + 0.6, tallest / 2, signs[position], ha="center", va="center", fontsize=14)
-                left += 1.2
+            for sign in signs[position : position + 1]:
+                size = 14 if len(sign) < 3 else 10
+                axis.text(left + room(sign) / 2, tallest / 2, sign, ha="center", va="center", fontsize=size)
+                left += room(sign)
         axis.set_xlim(-0.1, left + 0.1)
         axis.set_ylim(-0.1, tallest + 0.9)
+
+    def room(sign):
+        return 1.2 if len(sign) < 3 else 0.5 + 0.16 * len(sign)
 
     def rectangle(corner, paper):
         from matplotlib.patches import Rectangle
 
         return Rectangle(corner, 1.2, 1.0, facecolor=paper, edgecolor="#555555")
 
-    wide = sum(1.2 * max(map(len, rows)) for _, rows in tables) + 1.2 * len(signs)
+    wide = sum(1.2 * max(map(len, rows)) for _, rows in tables) + sum(map(room, signs))
     tall = max(len(rows) for _, rows in tables) + 0.9
     return Figure(grids_text(tables, signs), paint, (min(7.6, 0.55 * wide + 0.2), 0.55 * tall + 0.2))
 

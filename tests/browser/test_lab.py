@@ -40,7 +40,7 @@ def test_run_all(page, course):
 
 
 def own_engine(texts):
-    """Texts of a cell; for `L.build` only that the file was not touched: where notebooks are published there is none."""
+    """The texts of a cell; of `L.build` only that nothing was tried: where lessons are published there is no file."""
     begun = re.fullmatch(r"\d\d\.b   (not attempted) — (there is no|my_engine\.py is as it).*", texts[0], re.DOTALL)
     return [*begun.groups()[:1], *texts[1:]] if begun else texts
 

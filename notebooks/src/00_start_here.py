@@ -53,7 +53,7 @@ L = lesson(0)
 #
 # After the second line `y` holds 12, and the formula is gone. Python has computed 9, then 12, and has moved on. Yet the third line finds the slope of x² + x at 3 and puts it into `x.grad`.
 #
-# In a lesson like this one you are often asked to *predict*. Do it before you read on. A wrong guess costs nothing, and teaches more than a right answer that you were told. Replace `None` by your answer, and run the cell.
+# In a lesson like this one you are often asked to *predict*. Do it before you read on. A wrong guess costs nothing, and teaches more than a right answer that you were told. Replace `None` by your answer, and run the cell. It is noted; what it was worth appears below the next cell that you run, where you can see for yourself.
 #
 # **Predict**, first: which number does the last line print?
 #

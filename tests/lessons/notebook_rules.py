@@ -71,6 +71,11 @@ def printed(cell) -> str:
     return "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stdout")
 
 
+def said(cell) -> str:
+    """What a cell printed and the text of what it showed."""
+    return "\n".join([printed(cell), *results(cell)])
+
+
 def results(cell) -> list[str]:
     """The text form of everything a cell showed."""
     return [o.data.get("text/plain", "") for o in cell.outputs if "data" in o]
@@ -294,7 +299,7 @@ def look_problems(nb) -> list[str]:
         if has_picture(cell) and [each.cell_type for each in following] != ["markdown"]:
             problems.append(f"cell {index}: after its picture nothing says what was seen")
         if "show(" in cell.source:
-            if (n := len(code_lines(printed(cell))) - cell.source.count("show(")) > LONGEST_LOOK:
+            if (n := len(code_lines(said(cell))) - cell.source.count("show(")) > LONGEST_LOOK:
                 problems.append(f"cell {index}: shows {n} lines of the engine, not {LONGEST_LOOK}")
     engine, all_cells = sum("engine" in tags(cell) for _, cell in code_cells(nb)), len(code_cells(nb))
     if not engine or 3 * engine > all_cells:
@@ -399,7 +404,7 @@ def claims(nb, number: int, test_source: str | None) -> list[str]:
     shown = {tag: cell for _, cell in code_cells(nb) for tag in tags(cell)}
     for claim in sorted(stated.keys() & tagged):
         cell = shown[claim]
-        if not (printed(cell) or results(cell) or "assert " in cell.source):
+        if not (said(cell).strip() or "assert " in cell.source):
             problems.append(f"{claim}: its cell neither prints nor asserts anything")
     return problems
 
@@ -428,7 +433,7 @@ def starters(nb, exercises) -> list[str]:
             problems.append(f"{ident} is asked {seen.count(ident)} times in the notebook, not once")
     for index, cell, found in asked:
         for _, ident in found:
-            if not re.search(rf"^{re.escape(ident)}\s+not attempted", printed(cell), re.MULTILINE):
+            if not re.search(rf"^{re.escape(ident)}\s+not attempted", said(cell), re.MULTILINE):
                 problems.append(f"cell {index}: the starter of {ident} is not answered 'not attempted'")
             if ident in records and same_code(cell.source) != same_code(starter_cell(records[ident])):
                 problems.append(

@@ -12,6 +12,8 @@ import warnings
 from pathlib import Path
 
 from course_lib.teach.explain.report import remember
+from course_lib.teach.practice import card as cards
+from course_lib.teach.practice.card import show_card
 from course_lib.teach.practice.exercise import error_text, short, without_addresses
 
 PACKAGE = Path(__file__).resolve().parents[2]  # course_lib
@@ -49,7 +51,7 @@ class expect_error:
                 f"This block should raise {wanted}, but its message is: {error_text(error)}"
             ) from error
         remember(error)
-        print(one_line(error))
+        show_card(cards.error(one_line(error)))
         return True
 
 
@@ -71,10 +73,8 @@ def show(what, max_lines=40):
         print(f"show() opens the source of our own engine only; {name_of(target)} is not part of course_lib.")
         return
     title, lines = home
-    print(f"# {title}")
-    print("\n".join(lines[:max_lines]))
-    if len(lines) > max_lines:
-        print(f"# … and {len(lines) - max_lines} more lines")
+    more = f"# … and {len(lines) - max_lines} more lines" if len(lines) > max_lines else ""
+    show_card(cards.listing(title, lines[:max_lines], more))
 
 
 def find(dotted):

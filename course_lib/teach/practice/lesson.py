@@ -10,8 +10,10 @@ import pkgutil
 import textwrap
 
 from course_lib.teach import exercises as records
-from course_lib.teach.practice import bounds
+from course_lib.teach.practice import bounds, verdicts
+from course_lib.teach.practice import card as cards
 from course_lib.teach.practice import exercise as ex
+from course_lib.teach.practice.card import show_card
 from course_lib.teach.practice.progress import Progress
 
 BUILT = {"b": "your own engine", "10.t": "a network on your engine", "13.t": "your tests"}  # in progress(), once tried
@@ -72,24 +74,27 @@ class Lesson:
         """Judge an answer: not attempted · error in your code · not yet · almost · correct."""
         exercise = self.find(id, answer, "check")
         if exercise is not None:
-            result = self.judge(exercise, answer)
-            print(result.render())
+            show_card(cards.verdict(self.judge(exercise, answer)))
 
     @in_words
     def predict(self, id=NOTHING, answer=NOTHING):
-        """Judge a prediction; the first one is kept and shown by `progress()`."""
+        """Judge a prediction. The first one is kept, shown by `progress()`, and judged below the next cell."""
         exercise = self.find(id, answer, "predict")
         if exercise is None:
             return
         result = self.judge(exercise, answer)
         if result.outcome == ex.NOT_ATTEMPTED or result.malformed:  # a slip of the pen is no first prediction
-            print(result.render())
+            show_card(cards.verdict(result))
             return
+        is_first = "first" not in self.kept.entry(exercise.id)
         now = bounds.run(lambda: ex.short(answer)).value or "(something without a text)"
         entry = self.kept.change(exercise.id, lambda entry: entry.setdefault("first", now))
         if entry["first"] != now:
             result.details.append(f"Your first prediction was {entry['first']}.")
-        print(result.render())
+        if is_first and verdicts.after_the_next_cell(exercise.id, cards.verdict(result)):
+            text = f"you said {now}. Run the next cell and look; what your prediction was worth stands below it."
+            result = ex.Result(exercise.id, "noted", text)
+        show_card(cards.verdict(result))
 
     @in_words
     def build(self, lesson=None):
@@ -110,7 +115,7 @@ class Lesson:
         """Remember an outcome about the learner's own engine, print it, and show what belongs to it."""
         self.results[result.id] = result
         self.remember(result)
-        print(result.render())
+        show_card(cards.verdict(result))
         if picture is not None:
             show_picture(picture)
 
@@ -142,9 +147,10 @@ class Lesson:
         )
         number = entry["hints"]
         text = f"{exercise.id:5}  hint {number} of {total} — {exercise.hints[number - 1]}"
-        print(ex.wrap(ex.tidy(text), first=""))
+        text = ex.wrap(ex.tidy(text), first="")
         if number == total:
-            print(f'{ex.INDENT}That was the last one; L.solution("{exercise.id}") shows a solution.')
+            text += f'\n{ex.INDENT}That was the last one; L.solution("{exercise.id}") shows a solution.'
+        show_card(cards.hint(text, exercise.id, exercise.hints[:number], total))
 
     @in_words
     def solution(self, id=NOTHING):
@@ -155,9 +161,14 @@ class Lesson:
         if exercise is None:
             return
         self.kept.change(exercise.id, lambda entry: entry.update(solution_seen=True))
-        print(ex.wrap(f"{exercise.id:5}  a solution of “{exercise.title}”", first=""))
-        print(textwrap.indent(exercise.solution.strip("\n"), ex.INDENT))
-        print(ex.wrap(exercise.why))
+        text = "\n".join(
+            [
+                ex.wrap(f"{exercise.id:5}  a solution of “{exercise.title}”", first=""),
+                textwrap.indent(exercise.solution.strip("\n"), ex.INDENT),
+                ex.wrap(exercise.why),
+            ]
+        )
+        show_card(cards.solution(text, exercise.id, exercise.title, exercise.solution, exercise.why))
 
     def built(self, id, what):
         """True, after help with one's own engine was printed, if the id is a checkpoint's, such as "05.b"."""
@@ -167,7 +178,8 @@ class Lesson:
         if number is not None:
             seen = {"hints": 1} if what == "program" else {"solution_seen": True}
             self.kept.change(f"{number:02d}.b", lambda entry: entry.update(seen))
-            print(getattr(hints, what)(number))
+            text = getattr(hints, what)(number)
+            show_card(cards.words(text, "" if what == "program" else "Show one way to write it"))
         return number is not None
 
     @in_words
@@ -182,14 +194,17 @@ class Lesson:
             note += "  (solution seen)" if entry.get("solution_seen") else ""
             numbers = f"{count(entry, 'tries'):5}  {count(entry, 'hints'):5}"
             rows.append(f"  {exercise.id:5}  {outcome!s:18}  {numbers}  {exercise.title}{note}")
-        print(f"Lesson {self.number:02d}: {solved} of {len(rows)} correct")
-        print(f"  {'id':5}  {'outcome':18}  {'tries':>5}  {'hints':>5}  exercise")
-        print("\n".join(rows))
+        lines = [
+            f"Lesson {self.number:02d}: {solved} of {len(rows)} correct",
+            f"  {'id':5}  {'outcome':18}  {'tries':>5}  {'hints':>5}  exercise",
+            *rows,
+        ]
         for id, title in BUILT.items():
             id = f"{self.number:02d}.b" if id == "b" else id
             if id.startswith(f"{self.number:02d}.") and (entry := self.kept.entry(id)):
                 outcome = ex.CORRECT if entry.get("solved") is True else entry.get("outcome", ex.NOT_ATTEMPTED)
-                print(f"  {id:5}  {outcome!s:18}  {count(entry, 'tries'):5}  {'':5}  {title}")
+                lines.append(f"  {id:5}  {outcome!s:18}  {count(entry, 'tries'):5}  {'':5}  {title}")
+        show_card(cards.table("\n".join(lines)))
 
     def judge(self, exercise, answer):
         """Judge, remember and return the Result. A starter that nobody touched leaves no trace."""

@@ -74,7 +74,7 @@ print(x.grad)  # for positive x, y is x - x*x, and its slope is 1 - 2x
 # %% [markdown]
 # One line, and the number in it is the sum 0.25 − 1. Somebody has kept the first gradient until the second one had come, and added the two.
 #
-# `step(y)` runs the same pass and keeps a picture of every moment. Go through it slowly, and watch the box of `h`, which has the number 1.
+# `step(y)` runs the same pass and takes a picture after every step. The blue box is the node that has just run; what it has sent stands at its arrows. Go through it slowly, and watch the box of `h`, which has the number 1.
 
 # %%
 x.grad = None

@@ -97,7 +97,7 @@ draw(loss)
 # %% [markdown]
 # ## A view and its base share one memory
 #
-# Notice: h and its view v stand in one dashed outline: one memory and one version counter. A dotted arrow leads from h to v.
+# Notice: h and its view v stand in one dashed outline: one memory and one version counter. A dashed purple arrow leads from h to v.
 
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)

@@ -61,7 +61,7 @@ def test_all_frames_share_one_layout(torch):
     assert paths == [paths[0]] * 6
     states = [re.search(r'"t\w b"[^>]*>([^<]*)</text><text[^>]*>holds 5.', svg) for svg in drawn]
     assert [state and state[1] for state in states] == [None, None, "waits for 1", None, None, None]
-    assert ["RUNS" in svg for svg in drawn] == [False] + [True] * 5
+    assert ["HAS RUN" in svg for svg in drawn] == [False] + [True] * 5
 
 
 @pytest.mark.parametrize("program", [*FINE, *FAILING], ids=lambda program: program.__name__)

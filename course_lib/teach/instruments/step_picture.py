@@ -17,8 +17,9 @@ from course_lib.teach.pictures.lanes import text_width
 
 WIDE = 680  # points: a page is ended before it gets wider, and shrunk to 800 pixels
 HIGH = 6  # boxes above each other
-GAP = 28  # points between two columns
-CLIPPED = 14  # letters of a value in a box
+GAP = 22  # points between two columns
+CLIPPED, ON_ARROW = 14, 9  # letters of a value in a box, and on an arrow
+LONG_NAME = 104  # points: the name of a node that is wider stands in two lines
 FEW = 12  # nodes that are drawn although none of their steps is shown
 LINE, SIZE = 12.5, 10  # a line of text in a box
 
@@ -31,7 +32,7 @@ STYLE = (
     ".o{fill:#FAFAFA;stroke:#AAA;stroke-dasharray:4 3}.p{stroke-dasharray:4 3}"
     ".tn{fill:#FFF}.td,.to{fill:#666}.tf{fill:#9C3B00}.b{font-weight:bold}"
     "path{fill:none;stroke:#777}.h{fill:#777;stroke:#777}.s path{stroke:#0072B2;stroke-width:2.4}"
-    ".s .h{fill:#0072B2;stroke:#0072B2}.e{fill:#333;font-size:9px}"
+    ".s .h{fill:#0072B2;stroke:#0072B2}.e{fill:#333;font-size:9px}.s .e{fill:#00588A;font-weight:bold}"
 )
 
 SCRIPT = """(function(){var me=document.currentScript;
@@ -156,7 +157,7 @@ class Page:
     def __init__(self, members, around):
         self.members = members  # nodes whose steps are shown on this page, in order
         self.nodes = members + around  # with the neighbours that they get from or give to
-        self.edges = []  # (node it leaves, label) of each arrow
+        self.edges = []  # (node it leaves, its label, its label with the gradient that goes along it) of each arrow
         self.base = None
 
 
@@ -176,6 +177,7 @@ class Pages:
         self.last_grads = dict(recording.first_grads)
         for step in recording.steps:
             self.last_grads.update((v, after) for v, _, after in step.grads)
+        self.sent = {(step.node, one.position): one.text for step in recording.steps for one in step.sent}
         self.holdings = self.all_holdings(frames)
         nodes = dict.fromkeys(frame.step.node for frame in frames if frame.step is not None)
         if frames and frames[0].step is None:
@@ -240,14 +242,16 @@ class Pages:
     # --- one box ---
 
     def name_lines(self, i):
-        """The lines of a box that never change."""
+        """The lines of a box that never change: the node's name, and the variable that it has made."""
         node = self.graph.nodes[i]
         if node.accumulates:
             return ["AccumulateGrad"]
+        lines = [f"{node.number}  {short(node.name)}"]
         head, backward, rest = node.name.partition("Backward")
-        if backward and head and not rest.strip("0123456789"):
-            return [f"{node.number}  {head}", backward + rest]
-        return [f"{node.number}  {short(node.name)}"]
+        if text_width(lines[0], SIZE) > LONG_NAME and backward and head and not rest.strip("0123456789"):
+            lines = [f"{node.number}  {head}", backward + rest]
+        made = [value.name for value in self.graph.values if value.node == i and value.named]
+        return [*lines, f"grad_fn of {short(made[0])}"] if made else lines
 
     def grad_line(self, i, grads):
         """What stands in the box of an AccumulateGrad."""
@@ -263,8 +267,8 @@ class Pages:
         if self.graph.nodes[i].accumulates:
             lines += [self.grad_line(i, grads) for grads in (self.recording.first_grads, self.last_grads)]
         size = max(text_width(line, SIZE) for line in lines)
-        size = max(size, text_width("ready · next", SIZE) * 1.08) * 1.03 + 12
-        return 10 * math.ceil(size / 10)  # boxes of about one width look calmer when they have one width
+        size = max(size, text_width("ready · next", SIZE) * 1.08) * 1.03 + 8
+        return 5 * math.ceil(size / 5)  # boxes of about one width look calmer when they have one width
 
     def height(self, i):
         return round(LINE * (len(self.name_lines(i)) + 2 + self.graph.nodes[i].accumulates) + 9)
@@ -288,7 +292,7 @@ class Pages:
     def state(self, i, frame):
         """(letter of the style, word)."""
         if frame.step is not None and frame.step.node == i:
-            return ("f", "FAILS") if frame.step.error else ("n", "RUNS")
+            return ("f", "FAILS") if frame.step.error else ("n", "HAS RUN")
         if i in frame.done:
             return "d", "done"
         if i in frame.ready:
@@ -342,15 +346,21 @@ class Pages:
             several = len(self.graph.nodes[i].edges) > 1
             for k, target, output in self.graph.nodes[i].edges:
                 if target in inside and (i in members or target in members):
-                    text = (str(k) if several else "") + (f" (output {output})" if output else "")
-                    dot.edge(f"n{i}", f"n{target}", label=text.strip(), id=f"e{len(page.edges)}")
-                    page.edges.append((i, text.strip()))
+                    text = ((str(k) if several else "") + (f" (output {output})" if output else "")).strip()
+                    full = with_value(text, self.sent.get((i, k), ""))
+                    dot.edge(f"n{i}", f"n{target}", label=full, id=f"e{len(page.edges)}")
+                    page.edges.append((i, text, full))
         return dot.source
 
 
-def clip(text):
+def clip(text, most=CLIPPED):
     """A value short enough for a box."""
-    return text if len(text) <= CLIPPED else text[: CLIPPED - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def with_value(label, value):
+    """What stands at an arrow while a gradient is on it: which input it is for, and the gradient."""
+    return ": ".join(filter(None, [label, clip(value, ON_ARROW)]))
 
 
 DRAWING = re.compile(r"<svg .*?</svg>", re.S)
@@ -378,8 +388,8 @@ class Base:
                 xs, ys = zip(*(map(float, p.split(",")) for p in POINTS.search(body)[1].split()), strict=True)
                 self.boxes[int(number)] = min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
             else:
-                tail, label = page.edges[int(number)]
-                self.arrows.append((tail, self.arrow(body, label)))
+                tail, *labels = page.edges[int(number)]
+                self.arrows.append((tail, *(self.arrow(body, label) for label in labels)))
 
     def arrow(self, body, label):
         path = rounded(re.search(r' d="([^"]*)"', body)[1])
@@ -387,7 +397,7 @@ class Base:
         drawn = f'<path d="{path}"/><polygon class="h" points="{head}"/>'
         if label:
             x, y = re.search(r'<text[^>]* x="([-\d.]+)" y="([-\d.]+)"', body).groups()
-            drawn += f'<text class="e" x="{float(x):.0f}" y="{float(y):.0f}">{label}</text>'
+            drawn += f'<text class="e" x="{float(x):.0f}" y="{float(y):.0f}">{escape(label)}</text>'
         return drawn
 
     def frame(self, pages, frame):
@@ -399,8 +409,8 @@ class Base:
             f'<rect width="100%" height="100%" style="fill:#FFF;stroke:none"/><g transform="translate({self.shift})">'
         ]
         running = frame.step.node if frame.step is not None and not frame.step.error else None
-        out += [drawn for tail, drawn in self.arrows if tail != running]
-        lit = [drawn for tail, drawn in self.arrows if tail == running]
+        out += [quiet for tail, quiet, _ in self.arrows if tail != running]
+        lit = [carrying for tail, _, carrying in self.arrows if tail == running]
         if lit:
             out.append('<g class="s">' + "".join(lit) + "</g>")
         out += [self.box(pages, i, frame) for i in self.boxes]

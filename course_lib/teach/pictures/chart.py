@@ -12,7 +12,7 @@ import html
 import io
 import re
 
-from course_lib.teach.pictures.layout import FONTS
+from course_lib.teach.pictures.layout import FONTS, in_short
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe-Ito
 PALE = ("#DCEBF7", "#FBE8C8", "#D5EFE6", "#F3DDEA", "#E3F2FB", "#F8DDCB")  # the same, as paper under black ink
@@ -148,7 +148,8 @@ def as_image(svg, text):
     data = base64.b64encode(svg.encode()).decode()
     style = "background:#FFFFFF;border-radius:6px;padding:6px;max-width:100%"
     address = f"data:image/svg+xml;base64,{data}"
-    return f'<img alt="{html.escape(text)}" data-by="matplotlib" style="{style}" src="{address}">'
+    alt = html.escape(in_short(text.splitlines()))
+    return f'<img alt="{alt}" data-by="matplotlib" style="{style}" src="{address}">'
 
 
 def svg_of(paint, size):

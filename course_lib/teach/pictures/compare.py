@@ -14,14 +14,13 @@ import html
 from collections import Counter
 
 from course_lib.teach.pictures import dotsource, lanes, layout, listing
-from course_lib.teach.pictures.draw import WIDE_ENOUGH, Picture
+from course_lib.teach.pictures.draw import Picture
 from course_lib.teach.pictures.graphmodel import FREED, OK, STALE, Memory
 
 NEW, CHANGED, GONE = "NEW", "CHANGED", "GONE"
 BEFORE, AFTER = 0, 1
 APART = 34  # points between the two pictures
 TOLD = 15  # changes that stand below the pictures; the text names all
-SIDE_BY_SIDE = 900  # points: two standing pictures up to this width are shown beside each other
 
 
 def compare(before, after):
@@ -74,23 +73,13 @@ class Comparison(Picture):
             f'{super().html}<ul style="margin:4px 0">{shown}</ul></div>'
         )
 
+    def _in_sentences(self):
+        return [self.text.partition("\n")[0], *(f"{change}." for change in self.changes)]
+
     def _lay_out(self):
-        """(svg or None, engine): one above the other, or side by side when time runs down."""
-        best = None
-        for lies, beside in ((True, False), (False, True), (False, False)):
-            try:
-                source = PairDrawing(self._pair, self._detail, lies, beside).source()
-            except ImportError:
-                return None, "text"
-            svg, engine = layout.render(source)
-            if svg is None:
-                return None, "text"
-            width, _ = layout.size(svg)
-            if best is None or width < best[0]:
-                best = width, svg, engine
-            if width <= (SIDE_BY_SIDE if beside else WIDE_ENOUGH):
-                break
-        return layout.fit(best[1]), best[2]
+        """(svg or None, engine): beside or above each other, time to the right or down: what fits a screen best."""
+        ways = ((True, False), (True, True), (False, True), (False, False))
+        return layout.first_that_fits(PairDrawing(self._pair, self._detail, *way).source for way in ways)
 
 
 def told_briefly(graph):
@@ -235,10 +224,10 @@ class Pair:
         return both
 
     def marked(self, which):
-        """What to highlight on one side: {what: the word for it}."""
+        """What to highlight on one side: {what: the word for it}. What changed is marked as it is afterwards."""
         found = {}
-        for what, _ in self.changes:
-            if what is not None and (what[0] != "memory" or what[1] == which):
+        for what, _ in self.changes if which == AFTER else ():
+            if what is not None and (what[0] != "memory" or what[1] == AFTER):
                 found[what] = CHANGED
         here, there = self.sides[which], self.sides[1 - which]
         word = GONE if which == BEFORE else NEW
@@ -509,13 +498,21 @@ class PairDrawing(dotsource.Drawing):
     def lines(self, box):
         return self.side_lines[self.which].get(box.key, box.lines)
 
+    def room_for_hooks(self, box):
+        return max(dotsource.hooks_height(lines.get(box.key, ())) for lines in self.side_lines.values())
+
     def memory_words(self, memory):
         words = super().memory_words(memory)
         m = self.graph.memories.index(memory)
         return words + ("  " + CHANGED if ("memory", self.which, m) in self.pair.marks[self.which] else "")
 
     def title(self):
-        return self.title_of(self.pair.given[self.which])
+        return self.titles()[self.which]
+
+    def titles(self):
+        """The lines above each side; what is true of both stands above the first one only."""
+        first, second = (listing.facts(graph) for graph in self.pair.given)
+        return self.folded_lines(first), self.folded_lines([fact for fact in second if fact not in first])
 
     def turn_to(self, which):
         """Write this side from now on."""
@@ -535,7 +532,7 @@ class PairDrawing(dotsource.Drawing):
     def source(self):
         dot = dotsource.new_page()
         wide, tall = self.right - self.left, self.bottom - self.top
-        captions = [tall + 14 + len(self.title_of(graph)) * 12 for graph in self.pair.given]
+        captions = [tall + 14 + len(lines) * 12 for lines in self.titles()]
         if self.beside:
             captions = [max(captions)] * 2
         places = [(0, 0 if self.beside else captions[AFTER] + 26 + APART), (wide + APART if self.beside else 0, 0)]

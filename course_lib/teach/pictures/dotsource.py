@@ -16,6 +16,7 @@ GREEN, PALE_GREEN = "#00785A", "#D5EFE6"  # AccumulateGrad
 PURPLE, DARK_PURPLE = "#AA4499", "#7A2E6E"  # shared memory
 VERMILLION, DARK_VERMILLION, PALE_VERMILLION = "#D55E00", "#9C3B00", "#FBE3D6"  # STALE and nothing else
 NOTE = "#56728A"  # saved tensors
+BROWN, PALE_BROWN = "#7A5200", "#FFF1CC"  # hooks
 PLAIN, PALE_PLAIN = "#777777", "#F2F2F2"  # requires_grad=False
 YELLOW = "#F0E442"  # behind what is marked; the second sign is a word in the box
 INK, LINE = "#111111", "#333333"
@@ -92,6 +93,12 @@ def slot_words(slot):
         words = {DETACHED: "DETACHED in place", UNWATCHED: "no version check"}
         lines.append(words.get(slot.state, slot.state))
     return lines
+
+
+def hooks_height(lines):
+    """How high the box is that holds the lines about hooks; 0 without any."""
+    count = sum(isinstance(line, listing.Hook) for line in lines)
+    return count * 11 + 5 if count else 0
 
 
 # --- the arrows --------------------------------------------------------------------------------------------
@@ -219,11 +226,11 @@ class Drawing:
 
     def title(self):
         """The lines above the picture: what would fail, what is not what it seems, what was folded."""
-        return self.title_of(self.graph)
+        return self.folded_lines(listing.facts(self.graph))
 
-    def title_of(self, graph):
+    def folded_lines(self, facts):
         letters = max(56, int((self.right - self.left) / 5))
-        return [line for fact in listing.facts(graph) for line in textwrap.wrap(fact, letters)]
+        return [line for fact in facts for line in textwrap.wrap(fact, letters)]
 
     def lines(self, box):
         """The words that are written into a box."""
@@ -276,11 +283,25 @@ class Drawing:
         x, y = self.turn(*p)
         return f"{x:.1f},{y:.1f}"
 
+    def room_for_hooks(self, box):
+        return hooks_height(self.lines(box))
+
     def write_box(self, dot, one, **look):
+        """A box, and below it, touching it, a smaller one for its hooks."""
         double = 8 if look.get("peripheries") == "2" else 0
+        hooks = [line for line in self.lines(one) if isinstance(line, listing.Hook)]
+        lines = [line for line in self.lines(one) if not isinstance(line, listing.Hook)]
+        below = self.room_for_hooks(one)
+        x, y = self.turn(one.t, one.c)
+        if hooks:
+            dot.node(
+                f"{self.prefix}hooks{one.key}", label(hooks), pos=f"{x:.1f},{y - (one.height - below) / 2:.1f}",
+                fontsize="9", width=f"{(one.width - double) / 72:.3f}", height=f"{below / 72:.3f}",
+                style="filled", color=BROWN, fillcolor=PALE_BROWN,
+            )  # fmt: skip
         dot.node(
-            self.prefix + one.key, label(self.lines(one)), pos=self.point((one.t, one.c)), fontsize=str(one.size),
-            width=f"{(one.width - double) / 72:.3f}", height=f"{(one.height - double) / 72:.3f}", **look,
+            self.prefix + one.key, label(lines), pos=f"{x:.1f},{y + below / 2:.1f}", fontsize=str(one.size),
+            width=f"{(one.width - double) / 72:.3f}", height=f"{(one.height - below - double) / 72:.3f}", **look,
         )  # fmt: skip
 
     def shows(self, box):
@@ -387,8 +408,8 @@ class Drawing:
                 return {"color": GREEN, "penwidth": "1.4", "arrowsize": "0.7"}
             return {"color": BLUE, "style": "dotted", "penwidth": "1.4", "arrowsize": "0.6"}
         if r.kind == "forward":
-            style = "dotted" if r.dotted else "solid"
-            return {"color": BLUE, "style": style, "arrowsize": "0.6", "penwidth": "1.1"}
+            color, style = (PURPLE, "dashed") if r.dotted else (BLUE, "solid")  # a view looks at memory that is there
+            return {"color": color, "style": style, "arrowsize": "0.6", "penwidth": "1.1"}
         if r.kind == "own counter":
             return {"color": PURPLE, "style": "dashed", "penwidth": "1.4", "arrowhead": "none"}
         stale = r.slot.state == STALE
@@ -423,11 +444,6 @@ def write_text(dot, key, lines, corner, size):
         margin="0", pos=f"{corner[0] + width / 2:.1f},{corner[1] + height / 2:.1f}",
         width=f"{width / 72:.3f}", height=f"{height / 72:.3f}",
     )  # fmt: skip
-
-
-def dot_source(graph, detail, lies, marks=None):
-    """The DOT text of a graph whose time runs to the right (`lies`) or down."""
-    return Drawing(graph, detail, lies, marks).source()
 
 
 def escape(text):

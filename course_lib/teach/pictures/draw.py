@@ -15,16 +15,15 @@ import sys
 from pathlib import Path
 
 from course_lib.teach.pictures import layout
-from course_lib.teach.pictures.dotsource import dot_source
+from course_lib.teach.pictures.dotsource import Drawing
 from course_lib.teach.pictures.folding import LIMIT, fold
 from course_lib.teach.pictures.graphmodel import link_inputs
 from course_lib.teach.pictures.legend import legend
-from course_lib.teach.pictures.listing import listing
+from course_lib.teach.pictures.listing import facts, headline, listing
 from course_lib.teach.pictures.reader import Reader
 from course_lib.teach.pictures.tensor_facts import is_module, is_tensor
 
 HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
-WIDE_ENOUGH = 650  # points: a drawing up to here is shrunk to 800 pixels and still easy to read
 MANY = 200  # items of a list or dictionary that are given names
 
 
@@ -89,7 +88,7 @@ class Picture:
 
     @property
     def html(self):
-        """What the notebook shows: an image described by the listing, or the listing itself."""
+        """What the notebook shows: an image and what it says in short, or the listing."""
         svg, text = self.svg, self.text
         if svg is None:
             return (
@@ -97,10 +96,12 @@ class Picture:
                 f'padding:10px">{html.escape(text)}</pre>'
             )
         data = base64.b64encode(svg.encode()).decode()
-        return (
-            f'<img alt="{html.escape(text)}" style="background:#FFFFFF;border-radius:6px;padding:6px" '
-            f'src="data:image/svg+xml;base64,{data}">'
-        )
+        alt = html.escape(layout.in_short(self._in_sentences()))
+        style = "background:#FFFFFF;border-radius:6px;padding:6px"
+        return f'<img alt="{alt}" style="{style}" src="data:image/svg+xml;base64,{data}">'
+
+    def _in_sentences(self):
+        return [headline(self._graph), *facts(self._graph)]
 
     def _lay_out(self):
         return lay_out(self._graph, self._detail)
@@ -128,22 +129,8 @@ class Picture:
 
 
 def lay_out(graph, detail, marks=None):
-    """(svg or None, engine): side by side when that fits 800 pixels, otherwise downwards."""
-    best = None
-    for lies in (True, False):
-        try:
-            source = dot_source(graph, detail, lies, marks)
-        except ImportError:
-            return None, "text"
-        svg, engine = layout.render(source)
-        if svg is None:
-            return None, "text"
-        width, _ = layout.size(svg)
-        if best is None or width < best[0]:
-            best = width, svg, engine
-        if width <= WIDE_ENOUGH:
-            break
-    return layout.fit(best[1]), best[2]
+    """(svg or None, engine): time to the right where that fits a screen, otherwise down."""
+    return layout.first_that_fits(Drawing(graph, detail, lies, marks).source for lies in (True, False))
 
 
 # --- what was given ----------------------------------------------------------------------------------------

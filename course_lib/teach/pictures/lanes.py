@@ -108,7 +108,7 @@ def box(key, lane, lines, size, double=False):
 class Plan:
     """Places boxes and routes of one picture. `lies` is True for a picture whose time runs to the right."""
 
-    gap = {True: 20, False: 17}  # between two steps
+    gap = {True: 20, False: 13}  # between two steps
 
     def __init__(self, steps, clusters, lies):
         self.steps, self.clusters, self.lies = steps, clusters, lies
@@ -221,7 +221,9 @@ class Plan:
 
     def beside(self, one):
         """How far apart arrows meet on a box's side; where labels stand one above the other they need more."""
-        return 11 if one.lane == BACK and not self.lies else 8
+        if one.lane != BACK:
+            return 8
+        return 15 if self.lies else 12
 
     def place_along(self):
         """Along the lanes: each step as long as its longest box, with room for the lines beside it."""

@@ -13,7 +13,10 @@ import threading
 SECONDS = 6.0  # how long `dot` may take for one picture
 FONTS = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
 ORDER = ("dot", "wasm", "text")
-WIDEST = 600.0  # points; 800 pixels
+WIDEST, HIGHEST = 600.0, 525.0  # points; 800 and 700 pixels
+WIDE_ENOUGH = 650  # points: a drawing up to here is shrunk to 800 pixels and still easy to read
+ALT = 300  # letters that a screen reader reads aloud; the whole listing is the output's text
+SMALLEST = 0.85  # to what part of its size a tall drawing may be shrunk
 
 _out_of_order = {}  # engine -> why it is not asked any more
 _last_failure = {}  # engine -> what went wrong with the last picture that it could not draw
@@ -140,13 +143,47 @@ def size(svg):
     return float(found[1]), float(found[2])
 
 
-def fit(svg, widest=WIDEST):
-    """The same drawing, not wider than 800 pixels."""
+def in_short(sentences):
+    """The first of these sentences, as an alt text: what a picture says, for those who cannot see it."""
+    kept = ""
+    for sentence in sentences:
+        if len(kept) + len(sentence) >= ALT:
+            break
+        kept += " " * bool(kept) + sentence
+    return kept or sentences[0][: ALT - 1] + "…"
+
+
+def first_that_fits(ways):
+    """(svg or None, engine) of the first drawing that fits a screen, else of the one that is best to read.
+
+    Each way is a function that returns DOT text, and is called only when it is needed.
+    """
+    best = None
+    for way in ways:
+        try:
+            svg, engine = render(way())
+        except ImportError:
+            return None, "text"
+        if svg is None:
+            return None, "text"
+        width, height = size(svg)
+        height *= min(1, WIDEST / width)
+        worse = max(1, width / WIDE_ENOUGH) ** 2 * max(1, height / HIGHEST)
+        if best is None or worse < best[0]:
+            best = worse, svg, engine
+        if worse == 1:
+            break
+    return fit(best[1]), best[2]
+
+
+def fit(svg):
+    """The same drawing, not wider than 800 pixels; and not higher than 700 where its letters stay large enough."""
     width, height = size(svg)
-    if width <= widest:
+    scale = min(1, WIDEST / width, max(SMALLEST, HIGHEST / height))
+    if scale == 1:
         return svg
     return svg.replace(
         f'<svg width="{width:g}pt" height="{height:g}pt"',
-        f'<svg width="{widest:g}pt" height="{height * widest / width:.2f}pt"',
+        f'<svg width="{width * scale:.2f}pt" height="{height * scale:.2f}pt"',
         1,
     )

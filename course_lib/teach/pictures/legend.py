@@ -43,10 +43,16 @@ SAMPLES = (
     (arrow("solid", colours.INK, "0", 3), "thick black arrow",
      "the way back: to the node of an operand; the digit says which operand"),
     (arrow("solid", colours.BLUE, ""), "thin blue arrow", "your computation, from an operand to the result"),
-    (arrow("dotted", colours.BLUE, ""), "dotted arrow",
-     "from a result to its node, its grad_fn; forwards, from a base to its view"),
+    (arrow("dotted", colours.BLUE, ""), "dotted blue arrow", "from a result to its node: its grad_fn"),
+    (arrow("dashed", colours.PURPLE, ""), "dashed purple arrow", "from a base to its view, which looks at its memory"),
     (box("a, b", "#FFFFFF", colours.PURPLE, "2px dashed"), "dashed frame",
      "tensors that share one memory and one counter"),
+    (box("1 hook", colours.PALE_BROWN, colours.BROWN, radius=0), "small brown box",
+     "hooks, below what they are registered on"),
+    (box("<b>ready · next</b>", "#FFE9B0", "#A86400", "2px solid", 0), "step: yellow",
+     "a node that has all its gradients; the next one to run says so"),
+    (box('<b style="color:#FFFFFF">HAS RUN</b>', colours.BLUE, "#004B76", "2px solid", 0), "step: blue",
+     "the node of this step, just after it has run; what it has sent stands at its arrows"),
 )  # fmt: skip
 
 

@@ -157,10 +157,14 @@ def value_line(graph, value, detail):
     return "; ".join(parts)
 
 
+class Hook(str):
+    """A line about hooks: in a drawing it has a box of its own, below what the hooks are registered on."""
+
+
 def hook_words(value):
     """'1 hook', '2 post-accumulate hooks'."""
-    words = [count(value.hooks, "hook")] if value.hooks else []
-    return words + ([count(value.post_hooks, "post-accumulate hook")] if value.post_hooks else [])
+    words = [Hook(count(value.hooks, "hook"))] if value.hooks else []
+    return words + ([Hook(count(value.post_hooks, "post-accumulate hook"))] if value.post_hooks else [])
 
 
 def memory_line(graph, memory):
@@ -198,8 +202,8 @@ def slot_verb(slot):
 
 def node_hook_words(node):
     """'1 prehook', '2 node hooks'."""
-    words = [count(node.prehooks, "node prehook")] if node.prehooks else []
-    return words + ([count(node.hooks, "node hook")] if node.hooks else [])
+    words = [Hook(count(node.prehooks, "node prehook"))] if node.prehooks else []
+    return words + ([Hook(count(node.hooks, "node hook"))] if node.hooks else [])
 
 
 def slot_line(graph, slot):

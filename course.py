@@ -1298,6 +1298,7 @@ def command_open(options):
     token = settings["JUPYTER_TOKEN"] = secrets.token_hex(16)
     log = copies.mine / ".jupyter" / "server.log"
     log.parent.mkdir(exist_ok=True)
+    help_after_a_restart(Path(settings["IPYTHONDIR"]))
     for name in ("SIGTERM", "SIGHUP"):  # closing the terminal stops the server, too, but not under nohup
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
@@ -1329,6 +1330,15 @@ def command_open(options):
         stop(server)
         shutil.rmtree(runtime, ignore_errors=True)
     return 0
+
+
+def help_after_a_restart(folder):
+    """Have every kernel load what says, after a restart, which cells have to be run again."""
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    extension = "course_lib.teach.practice.kernel_start"
+    (profile / "ipython_kernel_config.py").write_text(
+        "c.InteractiveShellApp.extensions = [{!r}]\n".format(extension), encoding="utf-8")
 
 
 def interrupted(number, frame):

@@ -176,6 +176,11 @@ def said(nb) -> list[list[str]]:
     ]
 
 
+def outcome(ident: str, word: str):
+    """What a card with this outcome says: the exercise, a sign, the word."""
+    return re.compile(rf"{re.escape(ident)}\s+\S\s+{word}")
+
+
 def complaints(nb) -> list[str]:
     """Errors and warnings in the outputs."""
     outputs = [o for cell in nb.cells for o in cell.get("outputs", [])]

@@ -1,0 +1,64 @@
+"""After a restart: `L` is made anew with a sentence, and an unknown name is explained."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from course_lib.teach.practice import kernel_start
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """A lesson with three cells, one of which cannot be read."""
+    sources = ["import course_lib as torch\nL = lesson(7)", "for x, (y, z) in pairs:\n    w = 1", "%magic"]
+    sources.append("def f():\n    inner = 1\n")
+    path = tmp_path / "07_version_counters.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": source} for source in sources]}))
+    return path
+
+
+def test_names_made_in_a_notebook(notebook, tmp_path):
+    """What its cells bind at their top level; nothing for a file that is not there, or no notebook."""
+    assert kernel_start.names_made_in(notebook) == {"torch", "L", "x", "y", "z", "w", "f"}
+    assert kernel_start.names_made_in(tmp_path / "none.ipynb") == set()
+    (tmp_path / "bad.ipynb").write_text("[1, 2")
+    assert kernel_start.names_made_in(tmp_path / "bad.ipynb") == set()
+
+
+def shell_for(notebook):
+    """A shell with our extension: runs nothing, but knows what it was told."""
+    told = []
+    shell = SimpleNamespace(user_ns={}, showtraceback=lambda *_, **__: told.append("traceback"))
+    shell.set_custom_exc = lambda kinds, handler: setattr(shell, "handler", handler)
+    kernel_start.begin(shell, str(notebook))
+    return shell, told
+
+
+def test_an_unknown_name_is_explained_below_its_error(notebook, capsys):
+    """Only a name that the notebook itself makes: any other is the learner's own slip."""
+    shell, told = shell_for(notebook)
+    shell.handler(shell, NameError, NameError("name 'w' is not defined", name="w"), None)
+    first = capsys.readouterr().out
+    shell.handler(shell, NameError, NameError("name 'v' is not defined", name="v"), None)
+
+    assert told == ["traceback"] * 2
+    assert "makes `w`" in first and "Run All Above" in first
+    assert capsys.readouterr().out == ""
+
+
+def test_l_is_there_again_with_a_sentence(notebook, monkeypatch, tmp_path, capsys):
+    """Its first use says what has happened; from then on it is the lesson."""
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    shell, _ = shell_for(notebook)
+    shell.user_ns["L"].progress()
+    first = capsys.readouterr().out
+    shell.user_ns["L"].progress()
+
+    assert first.startswith("This kernel has just been started") and "Lesson 07: 0 of" in first
+    assert "kernel" not in capsys.readouterr().out
+
+
+def test_a_notebook_that_is_no_lesson_gets_no_l(tmp_path):
+    """The home page and a learner's own notebooks have none."""
+    assert shell_for(tmp_path / "home.ipynb")[0].user_ns == {}

@@ -81,8 +81,8 @@ def stale_after_the_failing_backward(torch):
 
 
 def view_and_base(torch):
-    """h and its view v stand in one dashed outline: one memory and one version counter. A dashed purple arrow leads from h
-    to v.
+    """h and its view v stand in one dashed outline: one memory and one version counter. A dashed purple arrow leads
+    from h to v.
     """
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     h = x * 2

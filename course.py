@@ -1379,8 +1379,11 @@ def command_setup(options):
 
 
 def pytest_command(environment, arguments):
-    """Everything, once, in as many processes as pay off: a notebook or test file stays in one of them."""
-    workers = str(max(2, min(os.cpu_count() or 2, 8)))
+    """Everything, once, in as many processes as pay off: a notebook or test file stays in one of them.
+
+    One more than there are processors: servers, kernels and time limits are waited for.
+    """
+    workers = str(1 + max(2, min(os.cpu_count() or 2, 8)))
     command = [
         str(environment.python), "-m", "pytest", "-p", "tests.quick_start", "-n", workers, "--dist", "loadfile",
         "--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/lessons/nbval_sanitize.cfg",

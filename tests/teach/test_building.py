@@ -98,7 +98,7 @@ def test_a_mistake_gets_its_own_sentence(tmp_path):
         assert ("almost", mistake.says, None) == (result.outcome, result.text, picture)
 
 
-@pytest.mark.parametrize("number", [0, 7])  # `course.py check` proves them all
+@pytest.mark.parametrize("number", [0])  # `course.py check` proves them all
 def test_a_checkpoint_is_proved(number):
     """Right engines written in other ways are correct, each wrong one gets its own sentence."""
     ours = importlib.import_module("course_lib")

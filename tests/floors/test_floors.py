@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2] / "course_lib"
-FOLDERS = ["arrays", "engine", "surface", "libraries", ".", "teach"]  # from the ground up
+FOLDERS = ["arrays", "engine", "surface", "libraries", ".", "teach", "commands"]  # from the ground up
+COMMANDS = ["explain.py"]  # what `python -m course_lib.…` runs; nothing imports it
 LIBRARIES = "autograd", "linalg", "nn", "optim", "random", "utils"  # PyTorch's, in the order of their use
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
-ENGINE = [name for name in FILES if not name.startswith("teach/")]
+ENGINE = [name for name in FILES if not name.startswith("teach/") and name not in COMMANDS]
 LONGEST = 60
 
 
@@ -86,7 +87,7 @@ def imports(name):
 
 def floor(name):
     """The floor of a file, from 0 at the ground. What stands in no folder is above the libraries."""
-    folder = str(Path(name).parents[-2]) if "/" in name else "."
+    folder = str(Path(name).parents[-2]) if "/" in name else "commands" if name in COMMANDS else "."
     return FOLDERS.index("libraries" if folder in LIBRARIES else folder)
 
 

@@ -1,0 +1,167 @@
+"""From an error of autograd to lines: which saved, which changed it, which failed. Everything here is words."""
+
+import linecache
+import os
+import re
+from dataclasses import dataclass, field
+
+from course_lib.teach.explain.report import Explanation, told
+from course_lib.teach.pictures.draw import names_in, snapshot
+from course_lib.teach.pictures.node_facts import sequence_nr
+
+VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+SECOND_TIME = "backward through the graph a second time"
+MOST = 20_000  # nodes of a graph that are looked through
+
+
+@dataclass
+class Line:
+    """One line of the user's files, and what it did."""
+
+    role: str  # "saved", "changed", "failed", …
+    file: str
+    number: int
+    function: str
+    what: str  # a sentence
+
+    @property
+    def source(self):
+        return linecache.getline(self.file, self.number).strip()
+
+    @property
+    def where(self):
+        return f"{shown(self.file)}:{self.number}"
+
+
+@dataclass
+class Finding:
+    """What is known of one error."""
+
+    explanation: object
+    lines: list = field(default_factory=list)
+    notes: list = field(default_factory=list)  # what could not be found, and why
+
+
+def shown(file):
+    """A file's name as short as it can be typed here."""
+    try:
+        relative = os.path.relpath(file)
+    except ValueError:  # another drive
+        return file
+    return file if relative.startswith(os.pardir) else relative
+
+
+def at(role, place, what):
+    """The Line of a recorded place."""
+    return Line(role, place.file, place.line, place.function, what)
+
+
+def find(error, recorder):
+    """The Finding for an exception, from its message, its traceback, the graph behind it, and the record."""
+    kind, message, tensors, _, raised = told(error)
+    frame, number = failing_line(error, recorder)
+    finding = Finding(None)
+    culprit = first = None
+    if versions := VERSIONS.search(message):
+        culprit = failing_slot(tensors, lambda said: versions[0] in said)
+    elif SECOND_TIME in message:
+        for walked, roots in list(recorder.passes)[-2::-1]:  # what the failing pass itself has freed is no culprit
+            culprit = failing_slot(tensors, lambda said: SECOND_TIME in said, nodes_behind(roots))
+            if culprit is not None:
+                first = walked
+                break
+    if culprit is not None:
+        node, slot = culprit
+        tell_saved(finding, recorder, node, slot, versions, first)
+    elif versions or SECOND_TIME in message:
+        finding.notes.append(
+            "The node that failed was not found: its graph is gone, or the pass was started from C++."
+        )
+    if frame is not None:
+        code = frame.f_code
+        finding.lines.append(Line("failed", code.co_filename, number, code.co_qualname, "the error was raised here"))
+    finding.explanation = explained(kind, message, tensors, culprit, raised, frame)
+    if {"saved", "changed"} <= {line.role for line in finding.lines}:
+        finding.explanation.facts["where"] = "The line that saved it and the line that wrote to it are named below."
+    return finding
+
+
+def explained(kind, message, tensors, culprit, raised, frame):
+    """The Explanation, with a picture when the graph is at hand; names come from the failing line's variables."""
+    graph = None
+    if tensors and frame is not None and culprit is not None:
+        known, around = names_in(frame)
+        try:
+            graph = snapshot(tensors, None, known, around)
+        except Exception:  # a picture is a help and no condition
+            graph = None
+    return Explanation(kind, message, graph, culprit and sequence_nr(culprit[0]), raised)
+
+
+def failing_line(error, recorder):
+    """(frame, line) of the user's own line in the traceback that is nearest to the error."""
+    found, step = (None, 0), error.__traceback__
+    while step is not None:
+        place = recorder.place(step.tb_frame)
+        if place is not None and place.code is step.tb_frame.f_code:
+            found = step.tb_frame, step.tb_lineno
+        step = step.tb_next
+    return found
+
+
+def nodes_behind(roots):
+    """{sequence number: node} of the nodes that a pass from these nodes runs, leaves left out."""
+    stack, seen = [node for node in roots if node is not None], {}
+    while stack and len(seen) < MOST:
+        node = stack.pop()
+        if hasattr(node, "variable") or (number := sequence_nr(node)) in seen:
+            continue
+        seen[number] = node
+        stack.extend(following for following, _ in node.next_functions if following is not None)
+    return seen
+
+
+def failing_slot(tensors, is_it, among=None):
+    """(node, name of the slot) of the newest node behind these tensors whose slot refuses with these words."""
+    nodes = [
+        node
+        for number, node in nodes_behind([tensor.grad_fn for tensor in tensors]).items()
+        if among is None or number in among
+    ]
+    for node in sorted(nodes, key=sequence_nr, reverse=True):
+        for name in dir(node):
+            if name.startswith("_saved_") or name == "saved_tensors":
+                try:
+                    getattr(node, name)
+                except RuntimeError as refused:
+                    if is_it(str(refused)):
+                        return node, name.removeprefix("_saved_")
+                except Exception:
+                    continue
+    return None
+
+
+def tell_saved(finding, recorder, node, slot, versions, first):
+    """The lines that saved and changed, or that built and walked, what the failing node needed."""
+    name, call = node.name(), recorder.call_of(sequence_nr(node))
+    if call is None or call[1] is None:
+        finding.notes.append(f"{name} was made before the record begins, in another thread, or inside a backward pass.")
+        return
+    _, place, memories = call
+    if versions is None:
+        finding.lines.append(at("built", place, f"this line made {name}, whose saved tensors are gone"))
+        if first is not None:
+            finding.lines.append(at("first", first, "this backward pass went through it before, and freed them"))
+        return
+    now, wanted = int(versions[1]), int(versions[2])
+    what = "a tensor" if slot == "saved_tensors" else f"`{slot}`"
+    finding.lines.append(at("saved", place, f"{name} saved {what} here, at version {wanted}"))
+    writes = recorder.writes_to(set(memories), wanted + 1, now)
+    for write in writes[:3]:
+        if write.place is not None:
+            said = f"{write.name} wrote to it: version {write.version - 1} → {write.version}"
+            finding.lines.append(at("changed", write.place, said))
+    if len(writes) > 3:
+        finding.notes.append(f"It was written to {len(writes) - 3} more times.")
+    if not writes:
+        finding.notes.append("The write was not seen: it came from C++, from another thread, or from a backward pass.")

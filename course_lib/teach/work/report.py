@@ -1,0 +1,83 @@
+"""A Finding as text for the terminal, and as one HTML file that needs nothing else."""
+
+import html
+import linecache
+import os
+import traceback
+from pathlib import Path
+
+AROUND = 2  # lines of source shown before and after each line
+
+
+def text(finding):
+    """Everything in words."""
+    told = finding.explanation
+    lines = ["", "--- explained " + "-" * 60, "", *wrapped(told.what)]
+    if finding.lines:
+        lines += ["", "Where", *lines_in_words(finding.lines)]
+    lines += [f"  ({note})" for note in finding.notes]
+    if told.cures:
+        lines += ["", "What cures it", *(f"  - {cure}" for cure in told.cures)]
+    if told.silences:
+        lines += ["", "What only silences it", *(f"  - {what}: {cost}." for what, cost in told.silences)]
+    return "\n".join([*lines, "", told.lesson])
+
+
+def wrapped(sentences):
+    import textwrap
+
+    return textwrap.wrap(" ".join(sentences), 96, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+
+
+def lines_in_words(lines):
+    """Two lines for each: where and what, and the source."""
+    found = []
+    for line in lines:
+        inside = "" if line.function == "<module>" else f" in {line.function}"
+        found += [f"  {line.role:8}{line.where}{inside}: {line.what}", f"            {line.source}"]
+    return found
+
+
+def doubts(lines):
+    """What is silently wrong, in words; nothing where there is nothing."""
+    if not lines:
+        return ""
+    return "\n".join(["", "--- doubts " + "-" * 63, "", *lines_in_words(lines)])
+
+
+def write(path, finding, error):
+    """Write the report, whole or not at all."""
+    path = Path(path)
+    made = path.with_name(path.name + ".part")
+    made.write_text(page(finding, error), encoding="utf-8")
+    os.replace(made, path)
+
+
+def page(finding, error):
+    """The report as HTML: the explanation with its picture, the lines in their surroundings, the traceback."""
+    listings = "".join(map(listing, finding.lines))
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in finding.notes)
+    trace = html.escape("".join(traceback.format_exception(error)))
+    return (
+        "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>An error of autograd, explained</title>"
+        "<style>body{font:15px/1.5 Helvetica,Arial,sans-serif;max-width:860px;margin:24px auto;padding:0 16px;"
+        "background:#FFFFFF;color:#1A1A1A}pre{background:#F6F6F6;padding:8px 12px;overflow-x:auto;border-radius:4px}"
+        "mark{background:#FFE9B0}h2{font-size:18px;margin:24px 0 6px}.where{color:#5A5A5A}</style>"
+        f"<h1>An error of autograd, explained</h1>{finding.explanation.html}"
+        f"<h2>Where</h2>{listings}{notes}<h2>The traceback</h2><pre>{trace}</pre></html>\n"
+    )
+
+
+def listing(line):
+    """A line of the user's file with those around it."""
+    shown = []
+    for number in range(max(1, line.number - AROUND), line.number + AROUND + 1):
+        source = linecache.getline(line.file, number).rstrip("\n")
+        text = f"{number:5}  {html.escape(source)}"
+        shown.append(f"<mark>{text}</mark>" if number == line.number else text)
+    inside = "" if line.function == "<module>" else f" in {html.escape(line.function)}"
+    body = "\n".join(shown)
+    return (
+        f"<p><b>{line.role}</b> <span class='where'>{html.escape(line.where)}{inside}</span>: "
+        f"{html.escape(line.what)}</p><pre>{body}</pre>"
+    )

@@ -1,0 +1,65 @@
+"""Runs scripts, each in a process of its own that is forked after PyTorch was imported: plainly, or explained.
+
+    python run_scripts.py OUT plain|explained script.py …
+
+For each script OUT gets NAME.out, NAME.err and NAME.status. (27 imports of PyTorch would take a minute.)
+"""
+
+import os
+import sys
+from pathlib import Path
+
+
+def run_plainly(script, arguments):
+    """As `python script.py` does."""
+    from course_lib.teach.work import command
+
+    sys.argv = [script, *arguments]
+    command.run(command.options_in([script])[0], arguments)
+
+
+def status_of(call):
+    """Do as the interpreter does at its top: the exit status, and the traceback on standard error."""
+    try:
+        call()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def in_a_child(folder, how, script):
+    """Fork, run, and leave what the script said in files."""
+    name = folder / Path(script).stem
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    for number, ending in ((1, ".out"), (2, ".err")):
+        os.dup2(os.open(f"{name}{ending}", os.O_CREAT | os.O_WRONLY | os.O_TRUNC), number)
+    os.chdir(folder)
+    from course_lib.teach.work import command
+
+    words = ["--doubts", "--report", f"{name}.html", script, "an argument"]
+    status = status_of(
+        (lambda: run_plainly(script, ["an argument"])) if how == "plain" else (lambda: command.main(words))
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    Path(f"{name}.status").write_text(str(status))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    import torch
+    import torch.fx.experimental.symbolic_shapes  # what a first backward, a first optimizer would load in each child
+    import torch.utils.checkpoint
+
+    torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))]).step()
+    from course_lib.teach.work import command, doubts, findings, recorder, report  # noqa: F401
+
+    out, way, *scripts = sys.argv[1:]
+    for each in scripts:
+        in_a_child(Path(out), way, each)

@@ -1,0 +1,149 @@
+"""`python -m course_lib.explain`: on broken scripts the planted lines, on doubtful ones the doubt, else silence."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from course_lib.teach.work import command
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "built", "FIRST": "first"}
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="scripts are run in forked processes")
+
+
+def scripts(folder):
+    return sorted((HERE / folder).glob("*.py"))
+
+
+def environment():
+    return os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
+
+
+def run_all(folder, how, paths):
+    """{name: what the script said, and its exit status}."""
+    call = [sys.executable, str(HERE / "run_scripts.py"), str(folder), how, *map(str, paths)]
+    subprocess.run(call, check=True, timeout=240, env=environment())
+    return {
+        path.stem: SimpleNamespace(
+            out=(folder / f"{path.stem}.out").read_text(),
+            err=(folder / f"{path.stem}.err").read_text(),
+            status=(folder / f"{path.stem}.status").read_text(),
+            report=folder / f"{path.stem}.html",
+        )
+        for path in paths
+    }
+
+
+@pytest.fixture(scope="module")
+def runs(real_torch, tmp_path_factory):
+    """Every script of this folder, run plainly and explained."""
+    paths = scripts("broken") + scripts("doubtful") + scripts("healthy")
+    return {how: run_all(tmp_path_factory.mktemp(how), how, paths) for how in ("plain", "explained")}
+
+
+STARTER = re.compile(r'  File "[^"]*(?:run_scripts|work/command)\.py", line .*\n(?:    .*\n)*')
+
+
+def without_starter(err):
+    """A traceback without the frames of what runs the scripts here."""
+    return STARTER.sub("", err)
+
+
+def planted(path):
+    """{role: line numbers} of the marks in a script."""
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        for word in line.partition("  # ")[2].split():
+            if word in ROLES:
+                found.setdefault(ROLES[word], set()).add(number)
+    return found
+
+
+def told(err, path):
+    """{role: line numbers} of what the explanation says about this file."""
+    found = {}
+    for role, number in re.findall(rf"^  (\w+) +\S*{path.name}:(\d+)", err, re.MULTILINE):
+        found.setdefault(role, set()).add(int(number))
+    return found
+
+
+@pytest.mark.parametrize("path", scripts("broken"), ids=lambda path: path.stem)
+def test_a_broken_script_gets_its_lines(runs, path):
+    """The line that saved, the one that changed it, the one that failed; the rest is what Python itself says."""
+    plain, explained = runs["plain"][path.stem], runs["explained"][path.stem]
+    want, got = planted(path), told(explained.err, path)
+
+    assert want.pop("saved", None) == got.pop("saved", None)
+    assert want.pop("changed", set()) <= got.pop("changed", set())
+    assert want.items() <= got.items()
+    assert (explained.out, explained.status) == (plain.out, plain.status) == (plain.out, "1")
+    assert without_starter(explained.err).startswith(without_starter(plain.err))
+    page = explained.report.read_text(encoding="utf-8")
+    assert "<mark>" in page and "data:image/svg+xml" in page and "http" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize("path", scripts("doubtful"), ids=lambda path: path.stem)
+def test_a_doubtful_script_gets_its_doubts(runs, path):
+    """Each marked line, the words that stand beside the mark, and no other line."""
+    explained, plain = runs["explained"][path.stem], runs["plain"][path.stem]
+    marks = {
+        number: line.partition("# DOUBT")[2].strip()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "# DOUBT" in line
+    }
+
+    assert told(explained.err, path).get("doubt") == set(marks)
+    for words in marks.values():
+        assert words in explained.err
+    assert (explained.out, explained.status) == (plain.out, plain.status)
+
+
+@pytest.mark.parametrize("path", scripts("healthy"), ids=lambda path: path.stem)
+def test_a_healthy_script_is_left_alone(runs, path):
+    """The same output, the same errors, the same exit status; nothing is doubted."""
+    plain, explained = runs["plain"][path.stem], runs["explained"][path.stem]
+
+    assert vars(plain) | {"report": 0} == vars(explained) | {"report": 0}
+    assert not explained.report.exists()
+
+
+def test_the_command_as_it_is_typed(real_torch, tmp_path):
+    """A process of its own: sys.argv and __file__ are the script's, its traceback Python's, the status 1."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys, torch\nprint(sys.argv[1:], __name__, __file__ == sys.modules['__main__'].__file__)\n"
+        "w = torch.ones(2, requires_grad=True)\ny = w.exp()\nz = y * 2\ny += 1\n"
+        "z.sum().backward(), y.sum().backward()\n"
+    )
+    call = [sys.executable, "-m", "course_lib.explain", "train.py", "--doubts", "x"]
+    done = subprocess.run(call, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)
+
+    assert done.stdout == "['--doubts', 'x'] __main__ True\n"
+    assert done.returncode == 1
+    assert f'File "{script}", line 7' in done.stderr and "course_lib/teach" not in done.stderr
+    assert re.search(r"saved +train.py:4", done.stderr) and re.search(r"changed +train.py:6", done.stderr)
+    assert (tmp_path / "explained.html").exists()
+
+
+@pytest.mark.parametrize("words, says", [([], "no script to run"), (["--report", "r.html"], "no script to run")])
+def test_without_a_script_the_usage_is_shown(words, says, capsys):
+    """A sentence, and status 2."""
+    with pytest.raises(SystemExit) as end:
+        command.options_in(words)
+
+    assert end.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_options_end_where_the_script_begins():
+    """What follows the script, or the module, is not for us."""
+    options, rest = command.options_in(["--doubts", "train.py", "--report", "x"])
+    assert (options.doubts, options.script, options.report, rest) == (True, "train.py", None, ["--report", "x"])
+    options, rest = command.options_in(["-m", "package.train", "--doubts"])
+    assert (options.module, options.doubts, rest) == ("package.train", False, ["--doubts"])

@@ -26,7 +26,7 @@
 #
 # **Minutes** 90, with a rest in the middle; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03 to 07, 09 and 11 · **Out of scope** forward-mode derivatives, `torch.func`
 #
-# [← 12 Hooks](12_hooks.ipynb) · [all lessons](home.ipynb)
+# [← 12 Hooks](12_hooks.ipynb) · [all lessons](home.ipynb) · [14 Packing and checkpointing →](14_packing_and_checkpointing.ipynb)
 
 # %%
 import course_lib as torch
@@ -531,4 +531,4 @@ L.check("13.6", Reciprocal)
 #
 # **Read on in our engine:** Note [What flows along the edges] in `course_lib/engine/backward.py`.
 #
-# **Next:** a lesson about what to do when the bytes of this one are too many, checkpointing, is to come.
+# **Next:** what to do when the bytes of this one are too many. In [lesson 14](14_packing_and_checkpointing.ipynb) nodes hold something smaller, or nothing at all.

@@ -13,6 +13,8 @@ import build_notebooks
 import nbformat
 import pytest
 
+from course_lib.teach.building import stages
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -21,7 +23,7 @@ NOTEBOOKS = ROOT / "notebooks"
 REQUIRED = {
     "00_start_here", "01_computation_graph", "02_leaves", "03_vector_jacobian_products", "04_the_engine",
     "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "08_views", "09_ways_out", "10_training_loop",
-    "11_custom_functions", "12_hooks", "13_double_backward",
+    "11_custom_functions", "12_hooks", "13_double_backward", "14_packing_and_checkpointing",
 }  # fmt: skip
 APPENDICES = {"90_gallery", "home"}
 FOUND = build_notebooks.everything_named(NOTEBOOKS)
@@ -221,7 +223,8 @@ def restore_fences(part: str, markdown: str) -> str:
 
 def template(nb, number: int) -> list[str]:
     """Where a lesson leaves the template."""
-    return promise_problems(nb) + story_problems(nb) + look_problems(nb) + import_problems(code_cells(nb), number)
+    story = promise_problems(nb) + story_problems(nb, number)
+    return story + look_problems(nb) + import_problems(code_cells(nb), number)
 
 
 ABILITIES = "After this lesson you can"
@@ -258,15 +261,20 @@ def linked(name: str) -> bool:
     return name == HOME or (NOTEBOOKS / name).exists()
 
 
-def story_problems(nb) -> list[str]:
-    """The headings tell the story: questions, then the learner's own engine, exercises, and what is proved."""
+def story_problems(nb, number: int) -> list[str]:
+    """The headings tell the story: questions, then the learner's own engine, exercises, and what is proved.
+
+    The learner's own engine is finished after lesson 13: no lesson after it asks for a piece.
+    """
     found = sections(nb)[1:]
     headings = [heading for heading, _ in found]
     problems = []
     if headings[-1:] != [CLOSE]:
         problems.append(f"the last section is {headings[-1:]}, not {CLOSE!r}")
-    if not any(heading.startswith(BUILD) for heading in headings):
+    if number <= stages.LAST and not any(heading.startswith(BUILD) for heading in headings):
         problems.append(f"no section '{BUILD}: …'")
+    if number > stages.LAST and any("L.build(" in cell.source for _, cell in code_cells(nb)):
+        problems.append(f"L.build(…) in a lesson after {stages.LAST}, the last one that has a piece of the engine")
     if sum(heading.endswith("?") for heading in headings) < 2:
         problems.append("fewer than two headings are questions")
     for heading, cells in found:

@@ -305,6 +305,15 @@ def test_breaks_in_claims_tests(tests, fragment):
     assert any(fragment in problem for problem in claims(healthy(), 7, tests))
 
 
+def test_after_lesson_13_no_engine_is_built():
+    """A lesson after the last piece of the learner's engine needs no such section, and may ask for no piece."""
+    nb = healthy()
+    assert any("L.build(…) in a lesson after 13" in problem for problem in template(nb, 14))
+    del nb.cells[CODE["build"] - 1 : CODE["build"] + 1]
+    assert not [problem for problem in template(nb, 14) if "uild" in problem]
+    assert any("no section 'Build" in problem for problem in template(nb, 13))
+
+
 def test_breaks_between_source_and_notebook(tmp_path):
     """Other words, other tags, another order, other metadata: each makes the source check complain."""
     (tmp_path / "src").mkdir()

@@ -6,6 +6,8 @@ import pytest
 
 from course_lib.teach import home
 from course_lib.teach.exercises.lesson_00 import EXERCISES
+from course_lib.teach.exercises.lesson_14 import EXERCISES as LESSON_14
+from course_lib.teach.practice.home import solved
 
 
 @pytest.fixture
@@ -49,6 +51,13 @@ def test_what_is_solved_fills_the_bar_and_moves_the_advice(folder):
     assert "Go on with lesson 00" in some
     assert 10 == all_.splitlines()[0].count("#")
     assert "Go on with lesson 01, A <graph>." in all_
+
+
+def test_after_lesson_13_there_is_no_engine_to_build():
+    """A lesson that asks for no piece of one's own engine is done when its exercises are."""
+    done, all_ = solved(14, {exercise.id: {"solved": True} for exercise in LESSON_14})
+
+    assert done == all_ == len(LESSON_14)
 
 
 def test_names_are_links_and_nothing_is_html_by_accident(folder):

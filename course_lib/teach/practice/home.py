@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from course_lib.teach import exercises as records
+from course_lib.teach.building import stages
 from course_lib.teach.practice.progress import Progress
 
 TITLE = re.compile(r"# (\d\d) · (.+)")
@@ -96,9 +97,10 @@ class Home:
 
 
 def solved(number, progress):
-    """(how many tasks of a lesson are solved, how many there are); the learner's own engine is one of them."""
+    """(how many tasks of a lesson are solved, how many there are); up to lesson 13 one's own engine is one of them."""
     module = importlib.import_module(f"{records.__name__}.lesson_{number:02d}")
-    ids = [exercise.id for exercise in module.EXERCISES] + [f"{number:02d}.b"]
+    ids = [exercise.id for exercise in module.EXERCISES]
+    ids += [f"{number:02d}.b"] if number <= stages.LAST else []
     return sum(progress.get(each, {}).get("solved") is True for each in ids), len(ids)
 
 

@@ -1,0 +1,498 @@
+"""The claims of lesson 14, packing and checkpointing, on our engine and on real PyTorch."""
+
+import gc
+import itertools
+import os
+import warnings
+import weakref
+
+import pytest
+
+from course_lib.teach.instruments.ledger import ledger
+
+UNIT = 8 * 8 * 4  # bytes of an activation
+STALE = "modified by an inplace operation"
+
+
+def leaf(torch, *values):
+    return torch.tensor(values or (0.5, 1.0, 2.0), requires_grad=True)
+
+
+def hooks(torch, pack, unpack=lambda packed: packed):
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+def checkpoint(torch, *args, **options):
+    return torch.utils.checkpoint.checkpoint(*args, **options)
+
+
+def weights(torch, count):
+    torch.manual_seed(0)
+    return [(torch.randn(8, 8) / 3).requires_grad_() for _ in range(count)]
+
+
+def function(torch):
+    """The lesson's Function."""
+
+    class Checkpoint(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part, h):
+            ctx.part = part
+            ctx.save_for_backward(h)
+            return part(h)
+
+        @staticmethod
+        def backward(ctx, grad):
+            (h,) = ctx.saved_tensors
+            h = h.detach().requires_grad_()
+            with torch.enable_grad():
+                result = ctx.part(h)
+            result.backward(grad)
+            return None, h.grad
+
+    return Checkpoint.apply
+
+
+def by_hooks(torch):
+    """The lesson's second form."""
+
+    def checkpoint(part, *arguments):
+        places, again = itertools.count(), []
+
+        def unpack(place):
+            if not again:
+                with torch.enable_grad(), hooks(torch, lambda tensor: again.append(tensor.detach())):
+                    part(*arguments)
+            return again[place]
+
+        with hooks(torch, lambda tensor: next(places), unpack):
+            return part(*arguments)
+
+    return checkpoint
+
+
+def forms(torch):
+    """All checkpoints of the lesson, as functions of (part, tensor)."""
+    return {
+        "Function": function(torch),
+        "hooks": by_hooks(torch),
+        "re-entrant": lambda part, h: checkpoint(torch, part, h, use_reentrant=True),
+        "not re-entrant": lambda part, h: checkpoint(torch, part, h, use_reentrant=False),
+    }
+
+
+def test_c14_1_when_hooks_are_called(torch):
+    """pack is called once for each tensor that a node saves, during forward and with recording off; unpack is called
+    anew at every reading, also outside of the block.
+    """
+    packed, unpacked, x, w = [], [], leaf(torch), leaf(torch, 3.0, 4.0, 5.0)
+
+    def pack(tensor):
+        packed.append((tensor.tolist(), torch.is_grad_enabled()))
+        return tensor.detach()
+
+    with hooks(torch, pack, lambda value: unpacked.append(1) or value):
+        total = ((x * w).sin() + x).sum()
+
+    assert sorted(packed) == sorted((t.tolist(), False) for t in (x, w, x * w))
+    assert unpacked == []
+    for times in (3, 6):
+        total.backward(retain_graph=True)
+        assert len(unpacked) == times
+    with hooks(torch, lambda tensor: "outer"), hooks(torch, lambda tensor: tensor.detach() * 2):
+        y = x.sin()
+    assert y.grad_fn._saved_self.tolist() == (x * 2).tolist()  # only the innermost pair is used
+
+
+def test_c14_2_what_is_refused(torch):
+    """pack may not write into the tensor that it is given, and unpack must return a tensor."""
+    h = leaf(torch) * 1
+    with pytest.raises(RuntimeError, match="A saved tensor pack hook is modifying its input in place"):
+        with hooks(torch, lambda tensor: tensor.mul_(2)):
+            h.sin()
+    with hooks(torch, lambda tensor: "anything"):
+        y = h.cos()
+    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor but got result of type str"):
+        y.sum().backward()
+
+
+def test_c14_3_no_version_check(torch):
+    """A packed tensor is not checked for its version: a copy gives the right gradient after the tensor was
+    overwritten, an alias a wrong one without an error.
+    """
+
+    def gradient(pack):
+        x = leaf(torch, 2.0)
+        h = x * 1
+        with hooks(torch, pack):
+            y = h**2
+        h.mul_(10)
+        y.sum().backward()
+        return x.grad.tolist()
+
+    assert gradient(lambda tensor: tensor.clone()) == [4.0]
+    assert gradient(lambda tensor: tensor.detach()) == [40.0]
+    x = leaf(torch, 2.0)
+    h = x * 1
+    y = h**2
+    h.mul_(10)
+    with pytest.raises(RuntimeError, match=STALE):
+        y.sum().backward()
+
+
+def test_c14_4_slots_and_leaves(torch):
+    """pack is called for leaves, too, and twice for a tensor that two nodes save, although without hooks its memory is
+    held once.
+    """
+    ws, begin = weights(torch, 2), torch.ones(8, 8, requires_grad=True)
+
+    def forward():
+        h = torch.tanh(begin @ ws[0])
+        return h, torch.tanh(h @ ws[1])
+
+    seen = []
+    with hooks(torch, lambda tensor: seen.append((tensor.is_leaf, tensor.tolist())) or tensor.detach()):
+        h, y = forward()
+
+    assert sum(is_leaf for is_leaf, _ in seen) == 3  # the input and both weights
+    assert sum(values == h.tolist() for _, values in seen) == 2
+    with ledger(leaves=False) as held:
+        h, y = forward()
+    assert held.now == 2 * UNIT
+    del h, y
+
+
+def test_c14_5_what_does_not_fit(torch):
+    """Numbers that do not fit into what they are packed in change the gradient and not the forward pass."""
+    x = leaf(torch, 1.0, 12.0, -20.0)
+    with np_errors_ignored(), hooks(torch, to_half, lambda packed: torch.from_numpy(packed.astype("float32"))):
+        y = x.exp()
+
+    assert torch.equal(y, x.exp())
+    y.sum().backward()
+    one, large, small = x.grad.tolist()
+    assert one == pytest.approx(2.71828, rel=1e-3) and large == float("inf") and small == 0.0
+
+
+def to_half(tensor):
+    return tensor.detach().numpy().astype("float16")
+
+
+def np_errors_ignored():
+    import numpy as np
+
+    return np.errstate(over="ignore")
+
+
+def test_c14_6_a_ring(torch):
+    """A result that pack returns as it is outlives its last name; one that is detached does not."""
+    x, alive = leaf(torch), {}
+    gc.disable()
+    try:
+        for name, pack in {"itself": lambda tensor: tensor, "detached": lambda tensor: tensor.detach()}.items():
+            with hooks(torch, pack):
+                y = x.exp()
+            alive[name] = weakref.ref(y)
+            del y
+        assert alive["itself"]() is not None and alive["detached"]() is None
+        gc.collect()
+        # our nodes are Python objects, which the collector sees; PyTorch's are not
+        assert (alive["itself"]() is None) == (torch.__name__ == "course_lib")
+    finally:
+        gc.enable()
+
+
+def test_c14_7_as_long_as_the_slot(torch, tmp_path):
+    """What pack returned is let go when the node has run."""
+
+    class File:
+        def __init__(self, tensor):
+            self.path = str(tmp_path / f"{next(names)}.pt")
+            torch.save(tensor.detach(), self.path)
+
+        def __del__(self):
+            os.remove(self.path)
+
+    names, x, counts = itertools.count(), leaf(torch), []
+    with hooks(torch, File, lambda packed: torch.load(packed.path)):
+        h = x.exp()
+        y = h.sin().sum()
+    h.register_hook(lambda grad: counts.append(len(os.listdir(tmp_path))))
+    assert len(os.listdir(tmp_path)) == 2
+    y.backward()
+    assert counts == [1] and os.listdir(tmp_path) == []
+    assert torch.allclose(x.grad, x.exp().cos() * x.exp())
+
+    with hooks(torch, File, lambda packed: torch.load(packed.path)):
+        y = x.exp()
+    assert len(os.listdir(tmp_path)) == 1
+    del y
+    assert os.listdir(tmp_path) == []  # with the graph
+
+
+def test_c14_8_the_same_gradients(torch):
+    """A checkpoint of some layers gives the gradients of the layers without one, those of weights inside included, and
+    saves only the input.
+    """
+    ws = weights(torch, 3)
+
+    def part(h):
+        for w in ws:
+            h = torch.tanh(h @ w)
+        return h
+
+    begin = torch.ones(8, 8, requires_grad=True)
+    wanted = torch.autograd.grad(part(begin).sum(), [begin, *ws])
+    for name, run in forms(torch).items():
+        for tensor in (begin, *ws):
+            tensor.grad = None
+        h = begin * 1
+        with ledger(leaves=False) as held:
+            y = run(part, h)
+            assert held.now <= UNIT, name  # h, which the form with hooks holds elsewhere
+        y.sum().backward()
+        for tensor, one in zip((begin, *ws), wanted, strict=True):
+            assert torch.allclose(tensor.grad, one), name
+
+
+def peak(torch, lengths, *, plain=0):
+    """(activations at the peak, runs of a layer) with segments of these lengths in the lesson's Function."""
+    ws, apply, runs = weights(torch, sum(lengths) + plain), function(torch), []
+
+    def chain(part):
+        def run(h):
+            for w in part:
+                runs.append(1)
+                h = torch.tanh(h @ w)
+            return h
+
+        return run
+
+    h, start = torch.ones(8, 8, requires_grad=True), 0
+    with ledger(leaves=False) as held:
+        for length in lengths:
+            h = apply(chain(ws[start : start + length]), h)
+            start += length
+        chain(ws[start:])(h).sum().backward()
+    return held.peak / UNIT, len(runs)
+
+
+def test_c14_9_the_law(torch):
+    """With n layers that save one activation each, in segments of k layers, n/k - 1 + k activations are held at the
+    peak, which is as many as without checkpoints for k = 1 and k = n, and 2√n - 1 for k = √n.
+    """
+    for n in (4, 16, 36):
+        assert peak(torch, [], plain=n) == (n, n)
+        for k in (k for k in range(1, n + 1) if n % k == 0):
+            assert peak(torch, [k] * (n // k)) == (n / k - 1 + k, 2 * n)
+        root = round(n**0.5)
+        assert peak(torch, [root] * root)[0] == 2 * root - 1
+        assert peak(torch, [1] * n)[0] == peak(torch, [n])[0] == n
+
+
+def test_c14_10_runs(torch):
+    """Each checkpointed layer runs twice; checkpoint_sequential does not checkpoint the last segment."""
+    ws = weights(torch, 6)
+    for reentrant in (True, False):
+        runs = [0] * 6
+
+        def layer(h, place, runs=runs):
+            runs[place] += 1
+            return torch.tanh(h @ ws[place])
+
+        layers = [lambda h, place=place, layer=layer: layer(h, place) for place in range(6)]
+        begin = torch.ones(8, 8, requires_grad=True)
+        y = torch.utils.checkpoint.checkpoint_sequential(layers, 3, begin, use_reentrant=reentrant)
+        assert runs == [1] * 6
+        y.sum().backward()
+        assert runs == [2, 2, 2, 2, 1, 1]
+        runs[:] = [0] * 6
+        h = begin
+        for one in layers:
+            h = checkpoint(torch, one, h, use_reentrant=reentrant)
+        h.sum().backward()
+        assert runs == [2] * 6
+
+
+def test_c14_11_selective(torch):
+    """If only GELU is checkpointed and not the product in front of it, less than half of the activations are held and
+    no product is computed twice.
+    """
+    apply, products = function(torch), []
+
+    def gelu(u):
+        return 0.5 * u * (1 + torch.tanh(0.8 * (u + 0.045 * u**3)))
+
+    def product(h, w):
+        products.append(1)
+        return h @ w
+
+    def measured(block):
+        products.clear()
+        h = torch.ones(8, 8, requires_grad=True)
+        with ledger(leaves=False) as held:
+            for w in weights(torch, 8):
+                h = block(h, w)
+            h.sum().backward()
+        return held.peak // UNIT, len(products)
+
+    nothing = measured(lambda h, w: gelu(product(h, w)))
+    whole = measured(lambda h, w: apply(lambda h: gelu(product(h, w)), h))
+    cheap = measured(lambda h, w: apply(gelu, product(h, w)))
+    assert (nothing, whole, cheap) == ((39, 8), (11, 16), (18, 8))
+
+
+def nodes(tensor):
+    found, waiting = [], [tensor.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in found:
+            found.append(node)
+            waiting += [after for after, _ in node.next_functions]
+    return sorted(node.name() for node in found)
+
+
+def test_c14_12_the_large_graph(torch):
+    """With use_reentrant=True the weights inside are not in the large graph, and autograd.grad does not reach them;
+    with use_reentrant=False all nodes are there.
+    """
+    x, w = leaf(torch), leaf(torch, 1.0, 2.0, 3.0)
+
+    def part(h):
+        return torch.tanh(h * w).exp()
+
+    for name, run in forms(torch).items():
+        y = run(part, x)
+        whole = nodes(y) == nodes(part(x))
+        assert whole == (name in ("hooks", "not re-entrant")), name
+        if whole:
+            (found,) = torch.autograd.grad(y.sum(), w)
+            assert torch.allclose(found, torch.autograd.grad(part(x).sum(), w)[0])
+        else:
+            with pytest.raises(RuntimeError):
+                torch.autograd.grad(y.sum(), w)
+
+
+def trained(torch, way):
+    """(is the weight inside trained, the warnings)"""
+    W, V, x = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2, requires_grad=True), torch.ones(3, 2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (way(lambda a: torch.tanh(a @ W), W, x) @ V).sum().backward()
+    assert V.grad is not None
+    return W.grad is not None, [str(each.message) for each in caught]
+
+
+def test_c14_13_who_decides(torch):
+    """With use_reentrant=True weights inside are trained only if a tensor among the arguments requires grad, and
+    otherwise there is a warning; with use_reentrant=False they are always trained.
+    """
+    told = ["None of the inputs have requires_grad=True. Gradients will be None"]
+    ones = torch.ones(1, requires_grad=True)
+    ways = {
+        lambda f, W, x: checkpoint(torch, f, x, use_reentrant=True): (False, told),
+        lambda f, W, x: checkpoint(torch, f, x, use_reentrant=True).requires_grad_(): (False, told),
+        lambda f, W, x: checkpoint(torch, f, x.requires_grad_(), use_reentrant=True): (True, []),
+        lambda f, W, x: checkpoint(torch, lambda a, _: f(a), x, W, use_reentrant=True): (True, []),
+        lambda f, W, x: checkpoint(torch, lambda a, _: f(a), x, ones, use_reentrant=True): (True, []),
+        lambda f, W, x: checkpoint(torch, f, x, use_reentrant=False): (True, []),
+        lambda f, W, x: checkpoint(torch, f, x.requires_grad_(), use_reentrant=False): (True, []),
+    }
+    for way, expected in ways.items():
+        assert trained(torch, way) == expected
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y = checkpoint(torch, lambda a: a * ones, torch.ones(1), use_reentrant=True)
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
+        y.sum().backward()
+
+
+def test_c14_14_random_numbers(torch):
+    """checkpoint gives both runs the same random numbers of torch; with numbers from a generator of one's own the
+    gradient is wrong without an error.
+    """
+
+    def agree(run, noise):
+        x = torch.ones(1000, requires_grad=True)
+        y = run(lambda h: h * noise(), x)
+        y.sum().backward()
+        return torch.equal(y.detach(), x.grad)
+
+    generator = torch.Generator()
+    generator.manual_seed(3)
+    torch.manual_seed(3)
+    for reentrant in (True, False):
+
+        def run(part, x, reentrant=reentrant, **options):
+            return checkpoint(torch, part, x, use_reentrant=reentrant, **options)
+
+        assert agree(run, lambda: torch.rand(1000))
+        assert not agree(run, lambda: torch.rand(1000, generator=generator))
+        assert not agree(lambda part, x, run=run: run(part, x, preserve_rng_state=False), lambda: torch.rand(1000))
+        drawn = torch.rand(1000, generator=generator)
+        assert agree(run, lambda drawn=drawn: drawn)
+    for ours in (function(torch), by_hooks(torch)):
+        assert not agree(ours, lambda: torch.rand(1000))
+
+
+def test_c14_15_batch_norm(torch):
+    """BatchNorm inside of a checkpoint counts each batch twice."""
+    for run, times in {
+        lambda norm, x: norm(x): 1,
+        lambda norm, x: checkpoint(torch, norm, x, use_reentrant=False): 2,
+        lambda norm, x: checkpoint(torch, norm, x, use_reentrant=True): 2,
+    }.items():
+        norm, x = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]], requires_grad=True)
+        run(norm, x).sum().backward()
+        assert norm.num_batches_tracked.item() == times
+        assert norm.running_mean.item() == pytest.approx(2 * (1 - 0.9**times))
+
+
+def test_c14_16_what_is_checked(torch):
+    """An argument of a checkpoint that was overwritten before backward raises; a tensor that its function finds
+    elsewhere is used with its new numbers.
+    """
+    for reentrant in (True, False):
+        x, w = leaf(torch, 2.0), leaf(torch, 3.0)
+        y = checkpoint(torch, lambda a, w=w: w * a**2, x, use_reentrant=reentrant)
+        z = checkpoint(torch, lambda a, w: w * a**2, x, w, use_reentrant=reentrant)
+        with torch.no_grad():
+            w.mul_(2)
+        with pytest.raises(RuntimeError, match=STALE):
+            z.backward()
+        x.grad = None
+        y.backward()
+        assert x.grad.tolist() == [24.0]
+
+
+def test_c14_17_the_second_run(torch):
+    """A second run that saves another number of tensors raises CheckpointError, and debug=True names the operations of
+    both runs; one that saves other numbers of the same shapes is not noticed.
+    """
+    settings, error = {"deep": True}, torch.utils.checkpoint.CheckpointError
+
+    def part(h):
+        return h.sin().exp() if settings["deep"] else h.sin()
+
+    for debug in (False, True):
+        settings["deep"], x = True, leaf(torch)
+        y = checkpoint(torch, part, x, use_reentrant=False, debug=debug)
+        settings["deep"] = False
+        with pytest.raises(error) as caught:
+            y.sum().backward()
+        said = str(caught.value).lower()
+        if not debug:
+            assert "a different number of tensors was saved during the original forward and recomputation." in said
+            assert "number of tensors saved during forward: 2" in said
+            assert "number of tensors saved during recomputation: 1." in said
+        else:
+            first, _, second = said.rpartition("operations executed during recomputation")
+            first = first.rpartition("operations executed during the original forward")[2]
+            assert "sin" in first and "exp" in first and "sin" in second.partition("+---")[0]
+
+    settings["factor"], x = 1.0, leaf(torch)
+    y = checkpoint(torch, lambda h: (h * settings["factor"]).sin(), x, use_reentrant=False)
+    settings["factor"] = 100.0
+    y.sum().backward()
+    assert not torch.allclose(x.grad, x.detach().cos())

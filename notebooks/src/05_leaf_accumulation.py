@@ -15,14 +15,14 @@
 #
 # **You write a training loop from memory. It has six lines, and each of them is correct. The loss falls in the first step, and in the second. Then it turns around, climbs above the value that it started with, falls again and climbs again. There is no error and no warning. You make the learning rate smaller, and now it swings more slowly.**
 #
-# The loop runs in the next cell, so that you can see it happen. One line is missing from it. To find out which one, and why its absence is so quiet, you need to know what a backward pass leaves behind when it is over. It is surprisingly little: one tensor for each leaf, in its attribute `.grad`. This lesson is about how it gets there, who may change it afterwards, and who else can see it.
+# The loop runs below, with both learning rates, so that you can see it happen. One line is missing from it. To find out which one, and why its absence is so quiet, you need to know what a backward pass leaves behind when it is over. It is surprisingly little: one tensor for each leaf, in its attribute `.grad`. This lesson is about how it gets there, who may change it afterwards, and who else can see it.
 #
 # After this lesson you can
 #
 # - say what `.grad` of any tensor holds after several backward passes, and why;
 # - train with a batch that does not fit into memory, and get exactly the gradient of the whole batch;
 # - tell a gradient that is zero from a gradient that is missing, and say when the difference moves a weight;
-# - recognise the two places where a gradient changes although your program never wrote to it.
+# - recognise the two places where a gradient that you hold changes behind your back: one that you have put aside, and one that you have handed to `backward`.
 #
 # **Minutes** 80, with the exercises · **Needs** lessons 00 to 04; lesson 00 alone will do if you are in a hurry · **Out of scope** optimizer classes (lesson 10), hooks in general (lesson 12)
 #
@@ -30,7 +30,7 @@
 
 # %%
 import course_lib as torch
-from course_lib.teach import draw, expect_error, lesson, show, step, watch
+from course_lib.teach import chart, draw, expect_error, lesson, show, step, watch
 
 L = lesson(5)
 
@@ -40,16 +40,23 @@ import warnings
 # Here is the loop. It looks for the `w` at which `w * w / 2` is smallest, which is 0. The slope of `w * w / 2` is `w` itself. So a step with the rate 0.5 subtracts half of `w` from `w`, and each step should bring us halfway to 0.
 
 # %%
-w = torch.tensor(1.0, requires_grad=True)
-for number in range(1, 7):
-    loss = w * w / 2
-    loss.backward()
-    with torch.no_grad():  # the step itself is not to be recorded
-        w -= 0.5 * w.grad
-    print(f"step {number}: loss {loss.item():.3f}, then w is {w.item():6.3f}")
+def losses(rate, steps=16):
+    w, found = torch.tensor(1.0, requires_grad=True), {}
+    for number in range(1, steps + 1):
+        loss = w * w / 2
+        loss.backward()
+        with torch.no_grad():  # the step itself is not to be recorded
+            w -= rate * w.grad
+        found[number] = loss.item()
+        if rate == 0.5 and number <= 3:
+            print(f"step {number}: loss {loss.item():.3f}, then w is {w.item():.3f}")
+    return found
+
+
+chart({"the loss": {"rate 0.5": losses(0.5), "rate 0.1": losses(0.1)}}, across="step", up="loss")
 
 # %% [markdown]
-# The first step goes as it should: from 1 to 0.5. The second one ought to end at 0.25. It ends at −0.25. Keep this picture in mind; we shall come back to it as soon as we know what is in `w.grad`.
+# The first step goes as it should: from 1 to 0.5. The second one ought to end at 0.25. It ends at −0.25. Keep the swinging curves in mind; we shall come back to them as soon as we know what is in `w.grad`.
 #
 # ## What happens to the gradient that is already there?
 #
@@ -108,22 +115,24 @@ print("writes since then:", g._version - before)
 #
 # ## So why did the loss turn around?
 #
-# You can now read the six lines from the beginning. In step 1, `.grad` is empty, the slope 1 arrives, and the step goes from 1 to 0.5. In step 2 the slope 0.5 arrives, and it is *added* to the 1 that is still there. The step subtracts half of 1.5 instead of half of 0.5. From then on, each step moves by everything that has ever arrived.
+# You can now read the loop from the beginning. In step 1, `.grad` is empty, the slope 1 arrives, and the step goes from 1 to 0.5. In step 2 the slope 0.5 arrives, and it is *added* to the 1 that is still there. The step subtracts half of 1.5 instead of half of 0.5. From then on, each step moves by everything that has ever arrived.
 #
-# The line that is missing empties `.grad` before each pass: `w.grad = None`. In training scripts it is usually written `optimizer.zero_grad()`. Below are both loops. The last two numbers of a line are what `.grad` holds at the end, and the sum of the slopes of all five steps. (The slope is `w` itself, so we get the sum by adding the places that `w` has been to.)
+# The line that is missing empties `.grad` before each pass: `w.grad = None`. In training scripts it is usually written `optimizer.zero_grad()`. Below is the loop without that line, and with it. The last two numbers are what `.grad` holds at the end, and the sum of the slopes of all five steps. (The slope is `w` itself. So we get that sum by adding all values that `w` has had.)
 
 # %% tags=["C05.7", "P12"]
-for forget in (False, True):
-    w, path = torch.tensor(1.0, requires_grad=True), [1.0]
+for clears in (True, False):
+    w, values = torch.tensor(1.0, requires_grad=True), []
     for _ in range(5):
-        w.grad = w.grad if forget else None
+        values.append(w.item())
+        if clears:
+            w.grad = None
         (w * w / 2).backward()
         with torch.no_grad():
-            path.append(w.sub_(0.5 * w.grad).item())
-    print("forgot: " if forget else "cleared:", path, "| grad", w.grad.item(), "all slopes", sum(path[:-1]))
+            w -= 0.5 * w.grad
+    print("clears: " if clears else "forgets:", values, "| .grad", w.grad.item(), "| all slopes", sum(values))
 
 # %% [markdown]
-# The loop that clears halves `w` each time, as it should. In the loop that forgets, the two last numbers are equal: `.grad` is the sum of all slopes so far. This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape, and it even points in the right direction for a while.
+# The loop that clears halves `w` each time, as it should. In the loop that forgets, the two last numbers are equal: `.grad` is the sum of all slopes so far. This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long.
 #
 # Why does PyTorch work like this, if forgetting it hurts so much? Because adding is exactly what you want in two other situations. One is a tensor that is used several times in a program. The other is a batch that is too large for your memory. We look at them in this order.
 #
@@ -131,7 +140,7 @@ for forget in (False, True):
 #
 # Here `a` is used twice, once on the way to `h` and once on the way to `k`. So two gradients will travel towards it, a 3 and a 5.
 #
-# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). Will it be called twice, with 3s and with 5s? And what do `h` and `k`, the tensors in the middle, keep for themselves?
+# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). From lesson 04 you know how often that will be. What is new is the other question: what do `h` and `k`, the tensors in the middle, store of the gradients that pass by?
 
 # %% tags=["C05.3", "C05.5"]
 a = torch.ones(2, requires_grad=True)
@@ -145,11 +154,9 @@ with warnings.catch_warnings():
     print("h.grad:", h.grad, "k.grad:", k.grad)
 
 # %% [markdown]
-# **Notice:** the hook was called once, with 8s.
+# **Notice:** the hook was called once, with 8s. Within one pass the engine adds up what comes along all paths before it lets `AccumulateGrad` run. So there are two sums, and it helps to keep them apart. The sum over the *paths of one pass* is taken before anything arrives. The sum over *several passes* is taken in `.grad`.
 #
-# Within one pass the engine waits until both gradients have come, adds them, and only then lets `AccumulateGrad` run (lesson 04 shows how it knows what to wait for). So there are two sums, and it helps to keep them apart. The sum over the *paths of one pass* is taken before anything arrives. The sum over *several passes* is taken in `.grad`.
-#
-# The second thing to see is in the last line. `h` and `k` are results, not leaves. A gradient that comes by is sent on to the nodes before, and nothing remains. That saves a lot of memory in a network, where there are far more results than weights. If you want to look at one of them, ask for it before the pass with `retain_grad()`, as we did for `h`. We did not ask for `k`, so `k.grad` is None. (PyTorch also warns you when you read the `.grad` of such a tensor. We have switched the warning off for this one line, because None is what we want to show.)
+# The news is in the last line. `h` and `k` are results, not leaves. A gradient that comes by is sent on to the nodes before, and nothing remains. That saves a lot of memory in a network, where there are far more results than weights. If you want to look at one of them, ask for it before the pass with `retain_grad()`, as we did for `h`. We did not ask for `k`, so `k.grad` is None. (PyTorch also warns you when you read the `.grad` of such a tensor. We have switched the warning off for this one line, because None is what we want to show.)
 #
 # > **The rule.** Only leaves store a gradient, and each of them receives one sum in a pass.
 #
@@ -194,9 +201,9 @@ picture
 # **Notice:**
 #
 # - There are two separate graphs. The only thing that they have in common is the green box of `w`, in which their gradients will meet.
-# - Each graph goes through a mean of its own. On one side the mean divides by 3, on the other side by 1. After that, both are divided by 2.
+# - Each graph goes through a mean of its own, `MeanBackward0`. In the upper graph it is the mean of three numbers, so it divides by 3. In the lower graph it is the mean of a single one. After that, both are divided by 2.
 #
-# Multiply what you see along the two paths. A sample of the first part counts 1/3 · 1/2 = 1/6. The outlier counts 1/1 · 1/2 = 1/2. In the whole batch each sample would have counted 1/4. So the outlier got twice the weight that it should have, the others got less, and the result is 6 instead of 4.
+# So multiply the factors along each path. A sample of the first part counts 1/3 · 1/2 = 1/6. The outlier counts 1/1 · 1/2 = 1/2. In the whole batch each sample would have counted 1/4. So the outlier got twice the weight that it should have, the others got less, and the result is 6 instead of 4.
 #
 # **A mean of means is not the mean, unless all parts have the same size.** With equal parts the recipe is fine, which is why it survives. It goes wrong when the last batch is shorter, or when the samples are sentences and you average over their words.
 #
@@ -209,10 +216,10 @@ with watch() as log:
     for part in parts:
         ((w * part).sum() / samples).backward()
 print(w.grad)
-log.only("freed", "accumulated")
+log.only("saved", "freed", "accumulated")
 
 # %% [markdown]
-# That is the 4 of the whole batch. `watch` has kept a log of what happened inside, of which we show two kinds of lines. Read it from the top: what the graph of the first part had saved was freed *before* the second part began. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
+# That is the 4 of the whole batch. `watch` has kept a log of what happened inside, of which we show three kinds of lines. Read it from the top: what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
 #
 # > **The rule.** Micro-batches add up to the gradient of the whole batch if each sample keeps the weight that it has in the whole batch.
 #
@@ -248,7 +255,7 @@ print(v.grad)
 # %% [markdown]
 # Does it matter to a weight which of the two it gets? With plain gradient descent it does not: subtracting zero changes nothing, and a weight without a gradient is skipped.
 #
-# But most people train with **momentum**. Gradients from small batches are noisy, and in a long, narrow valley they point mostly from one wall to the other. So instead of following each gradient, one keeps a running sum of them, the *velocity*, in which older gradients fade. Steps in the same direction then add up, and steps to and fro cancel. A step of it has two lines:
+# But most people train with **momentum** (lesson 10 says why). Instead of following each gradient, one keeps a running sum of them, the *velocity*, in which older gradients fade. A step of it has two lines:
 #
 # ```python
 # velocity = 0.9 * velocity + w.grad
@@ -283,7 +290,7 @@ for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
 #
 # ## In whose memory does a gradient lie?
 #
-# In this lesson a gradient has changed twice although no line of the program wrote to it: `g` at the beginning, and the second gradient of `v`. In both cases two names stood for one tensor. So it is fair to ask: are there cases in which the *engine* makes two names for one tensor?
+# At the beginning `g` changed although no line of the program wrote to it. Two names stood for one tensor, and you had made the second name yourself. So it is fair to ask: are there cases in which the *engine* lets two names share one memory?
 #
 # The addition is the first suspect. The slope of `a + b` is 1 for both operands, so its node sends the same numbers both ways. If it sent the same *memory*, then `a.grad` and `b.grad` would be one tensor. We multiply one of them by 100 and look at the other:
 
@@ -295,7 +302,7 @@ print(a.grad.mul_(100), b.grad)
 # %% [markdown]
 # `b.grad` still holds ones. The engine has given each leaf a memory of its own.
 #
-# The second suspect is the gradient that *you* hand to backward (the upstream gradient of lesson 03). It may travel through the graph without being copied. A `view`, for example, only looks at the same numbers in another shape (lesson 08), and so does its gradient. Below, a hook on `x` asks of each gradient that arrives: does it lie in the same memory as `given`? (`data_ptr()` is the address at which a tensor's numbers begin.) The first pass hands over `given` itself, the second one a clone of it.
+# The second suspect is the gradient that *you* hand to backward (the upstream gradient of lesson 03). It may travel through the graph without being copied. A `view`, for example, only looks at the same numbers in another shape (lesson 08). On the way back its gradient is looked at in the old shape, and not copied either. Below, a hook on `x` asks of each gradient that arrives: does it lie in the same memory as `given`? (`data_ptr()` is the address at which a tensor's numbers begin.) The first pass hands over `given` itself, the second one a clone of it.
 
 # %% tags=["C05.10", "P26"]
 x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
@@ -303,13 +310,17 @@ x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
 for gradient in (given, given.clone()):
     x.view(2, 1).backward(gradient)
 print("arrived in the memory of `given`:", same)
-expected = {"torch": 2.0, "course_lib": 1.0}[torch.__name__]
-print("afterwards `given` holds what is expected here:", given[0].item() == expected)
 
 # %% [markdown]
 # The answer is True for the first pass and False for the second: the tensor that you had in your hand arrived at the leaf.
 #
-# What happens then is one of the few places where our engine and PyTorch differ, and the last line of the cell shows it. PyTorch makes this very memory the leaf's `.grad`, because it is spared a copy. The second pass adds into it, and `given`, which your program never wrote to, holds 2s. Our engine makes a copy in this case, and `given` still holds 1s. If you hand over a clone, you are safe on both.
+# What happens then is one of the few places where our engine and PyTorch differ. PyTorch makes this very memory the leaf's `.grad`, and is spared a copy. The second pass adds into it. So in PyTorch `given`, which your program never wrote to, holds 2s now. Our engine makes a copy in this case:
+
+# %% tags=["engine"]
+print("on our engine `given` still holds", given.tolist())
+
+# %% [markdown]
+# If you hand over a clone, you are safe on both.
 #
 # **How our engine does it.** The whole of accumulation is one method with three cases. Here it is in a simplified form:
 #
@@ -324,13 +335,13 @@ print("afterwards `given` holds what is expected here:", given[0].item() == expe
 #         leaf.grad += grad                    # in place
 # ```
 #
-# And here is the real one. What it has on top of these lines takes care of counters and of error messages.
+# The interesting question is the one in the comment: can somebody else see this memory? Python counts how many names lead to an object, and NumPy knows whether an array looks at the memory of another one. So the engine can ask:
 
 # %% tags=["engine"]
-show("engine.graph.AccumulateGrad.apply")
+show("engine.graph.may_be_taken_over")
 
 # %% [markdown]
-# Look for `have`, which is what `.grad` held before. `have is None` is the first case; `may_be_taken_over` is the question whether anybody else can see the memory. The line with `+=` is the last case, and `version.value += 1` below it is the count that the first picture of this lesson went up by.
+# (`show("engine.graph.AccumulateGrad.apply")` opens the method itself. The count that it keeps with each `+=` is the "writes since then: 1" from above.)
 #
 # ## Why does `w -= lr * w.grad` raise?
 #
@@ -344,7 +355,7 @@ for gradient in (w.grad, w.grad.data, w.grad.detach()):
         w -= 0.1 * gradient
 
 # %% [markdown]
-# Read the message slowly, because its subject is easy to miss. It does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded, and then no tensor would be left that holds the value from which the graph began. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try.
+# Read the message slowly, because its subject is easy to miss. It does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded. If that were allowed, the subtraction would be recorded too, and `w` would become its result. It would be no leaf any more, and no gradient would ever be stored in it again. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try. (Both give the same numbers without a history; lesson 09 compares them.)
 #
 # What helps is to say that the step is not part of the computation: `with torch.no_grad():`. And while we are writing to `.grad` by hand: a gradient of the wrong shape is refused at once, before it can do harm.
 
@@ -373,6 +384,8 @@ L.build("05")
 # When the checkpoint says *correct*, your engine can train with micro-batches.
 #
 # ## Exercises
+#
+# They stand in the order in which they become harder; the numbers are only their names.
 #
 # **05.1 · Read the state** (5 minutes). After this program, give the values of `p.grad`, of `q.grad` and of `r.grad` as lists (or None), and whether `early is p.grad`.
 #

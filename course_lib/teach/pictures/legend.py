@@ -28,7 +28,7 @@ SAMPLES = (
     (box("h  v0", colours.PALE_BLUE, colours.BLUE), "tensor",
      "a tensor with its value; v0 is its version: how often its memory was written to"),
     (box("w  leaf", colours.PALE_BLUE, colours.BLUE, "3px double"), "double border",
-     "a leaf that requires grad: no recorded operation has made it"),
+     "a leaf: no recorded operation has made it"),
     (box("x  no grad", colours.PALE_PLAIN, colours.PLAIN), "grey tensor", "a tensor that needs no gradient"),
     (box("2  MulBackward0", colours.PALE_GREY, colours.GREY, radius=0), "grey box, sharp corners",
      "the node of an operation; the number says in which order nodes were made"),

@@ -64,7 +64,8 @@ EXERCISE = WhichHappens(
     alternatives=('verdicts = dict.fromkeys("AE", "fine") | dict.fromkeys("BF", "silently wrong")\n'
                   'verdicts |= {"C": "raises now", "D": "raises at backward"}\n',),
     measure=measure,
-    shown="Two silent ones, and both read the right attribute of the wrong tensor, or too late.",
+    shown="There are two silent ones. One reads a gradient after it was overwritten, the other reads the `.grad` of "
+    "another tensor than the one that the comment asks for.",
     mistakes=(
         Mistake("zeros are no reset", "A: assigning zeros is a reset like any other; the next gradient is added to 0.",
                 {"A": "silently wrong"}),

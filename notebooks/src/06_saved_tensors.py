@@ -37,7 +37,9 @@ from course_lib.teach import compare, draw, expect_error, explain, ledger, lesso
 L = lesson(6)
 
 # %% [markdown]
-# Here is the story as a program. The model multiplies its input by `gate * w`, and it has two parameters: `s`, from which the gate is computed, and `w`. (`sigmoid` turns any number into one between 0 and 1.) It is to learn to double its input. What `train` is given, it hands on to `backward`. First it is given nothing:
+# Here is the story as a program. The model multiplies its input by `gate * w`, and it is to learn to double its input. A *gate* is a number between 0 and 1 that says how much is let through. It is computed from a parameter `s` by `sigmoid`, which turns any number into one between 0 and 1. The second parameter is `w`.
+#
+# `train()` calls `loss.backward()`, and `train(retain_graph=True)` calls `loss.backward(retain_graph=True)`. We begin without the flag:
 
 # %%
 samples, target = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2.0, 4.0, 6.0])
@@ -105,6 +107,7 @@ def saved(y):
 
 for y in (x * c, x + c, x.sum(), x.sin(), x.exp(), x.relu()):
     print(f"{y.grad_fn.name():13} saves {saved(y)}")
+print("the `other` of the product is c:", (x * c).grad_fn._saved_other is c)
 
 # %% [markdown]
 # In the pictures of this course, a saved tensor is a white note with a folded corner. A dashed line leads to the note from the node that has saved it, and another one from the note to the tensor. Here are the product and the exponential:
@@ -167,10 +170,9 @@ print(slot)
 #     return result
 # ```
 #
-# Here are the two methods in our engine. `alias` makes a tensor on the memory of another one. The other lines take care of operations with several results, and of views. PyTorch has the same in a file called `saved_variable.cpp`.
+# This is the second of the two in our engine. `alias` makes a tensor on the memory of another one, and the line below it puts the history back. (The rest is for operations with several results.)
 
 # %% tags=["engine"]
-show("engine.saved.SavedOutput.of")
 show("engine.saved.SavedOutput.read")
 
 # %% [markdown]
@@ -215,7 +217,7 @@ held.plot()
 # %% [markdown]
 # **Notice:**
 #
-# - During forward the line only climbs, and during backward it only falls. The peak lies between the two. That is why "out of memory" usually comes in the forward pass, and why evaluation under `no_grad`, which has no backward, fits where training does not.
+# - Backward begins after event 4. Until then the line only climbs, and from then on it only falls. The peak lies between the two. That is why "out of memory" usually comes in the forward pass, and why evaluation under `no_grad`, which has no backward, fits where training does not.
 # - There are four slots, but only three memories. `h` was saved twice: by `relu` as its result, and by the second product as an input. Its 12000 bytes are not free when the second product has run. They are free at event 7, when `relu` has run, too.
 # - `X @ W1` is not in the table. `relu` saved its result, so it does not need what it was given. `W1` is not in the table either, because no gradient is wanted for `X`.
 # - The grey part is memory that your program holds anyway: data and parameters. The coloured part was computed on the way. Such results in between are called *activations*. Here `h` is one, and if your program had no name for it, the graph alone would hold it.
@@ -224,17 +226,21 @@ held.plot()
 #
 # ## When exactly does a node let go?
 #
-# Page through the next backward pass with the buttons, and look for the word *frees*. `sum` has nothing to let go. The power lets go of its operand, and then the sigmoid lets go of its result.
+# Page through the next backward pass with the buttons, and look for the word *frees*: which node lets go of what, and in which step?
 
 # %% tags=["C06.4", "C06.5"]
 cube = w.sigmoid() ** 3
 y = cube.sum()
-passed = step(y)
-print("the exponent is still there:", cube.grad_fn._saved_exponent)
-print("the 2 in w * 2 is saved as", (w * 2).grad_fn._saved_other)
+step(y)
+
+# %% [markdown]
+# And what is in the slots afterwards? The power had two: its operand, and the exponent 3.
+
+# %% tags=["C06.4", "C06.5"]
 with expect_error(RuntimeError, "after they have already been freed"):
     cube.grad_fn._saved_self
-passed
+print("the exponent is still there:", cube.grad_fn._saved_exponent)
+print("the 2 in w * 2 is saved as", (w * 2).grad_fn._saved_other)
 
 # %% [markdown]
 # **Notice:**
@@ -261,7 +267,7 @@ print("after backward:", "alive" if alive() is not None else "gone")
 #
 # ## How much less memory does it take if a layer is frozen?
 #
-# To *freeze* a layer means to train the network without changing the weights of this layer, so that they need no gradient. Formulas that are not needed do not run, and what only they would read is not saved. So a network with a frozen layer should hold fewer bytes until backward. We freeze one layer of our network at a time:
+# In lesson 02 you froze a layer, and the graph held fewer bytes. Now you can say why: formulas that are not needed do not run, and what only they would read is not saved. But does it help to freeze *any* layer? We freeze one layer of our network at a time. (`W1.detach()` is a tensor with the same numbers that needs no gradient.)
 
 # %% tags=["C06.11"]
 def held_by(W1, W2):
@@ -306,11 +312,10 @@ with torch.no_grad():
 L.predict("06.p3", None)
 
 # %% [markdown]
-# The cell first makes all the calls that go well, and then the ones that raise. The graph of `b` is drawn before its first pass.
+# The cell first makes all the calls that go well, and then the ones that raise.
 
 # %% tags=["C06.6", "P5"]
 a, b, e, v = (x + 1).sum(), (x * x).sum(), x.exp().sum(), x.view(3, 1).sum()
-before = draw(b)
 for result in (a, a, v, v, b, e):  # a and v run twice
     result.backward()
 for result in (b, e):
@@ -320,9 +325,13 @@ for result in (b, e):
 # %% [markdown]
 # Addition and `view` saved no tensor, so the first pass took nothing away from them. They can run as often as you like. The node of `x * x` saved `x`, the exponential saved its result, and these slots are empty now.
 #
-# You will often read that backward "frees the graph" or "destroys the graph". Compare the graph of `b` before its pass and after it:
+# You will often read that backward "frees the graph" or "destroys the graph". Compare a graph like that of `b` before its pass and after it:
 
 # %%
+x.grad = None
+b = (x * x).sum()
+before = draw(b)
+b.backward()
 compare(before, draw(b))
 
 # %% [markdown]
@@ -347,14 +356,6 @@ picture
 
 # %% [markdown]
 # **Notice:** the product and the sum of the second step are new. The product has all that it needs: none of its notes says FREED. But its way back leads to the sigmoid, and there is only *one* node of the sigmoid, because the gate was computed once. Step 0 has run this node and emptied its slot.
-#
-# `explain` knows this error, too. Ask it about the part that was computed in front of the loop, and it lists what people do about it: the changes that cure, and those that only silence.
-
-# %% tags=["P6"]
-explain(once)
-
-# %% [markdown]
-# **Notice:** read the last item, under "What only silences it". It says about `retain_graph=True` what the rest of this lesson is going to show.
 #
 # > **The rule.** A part of the graph that is built in front of a loop can be run by the first pass of the loop only, unless nothing was saved in it.
 #
@@ -425,7 +426,7 @@ with ledger() as held:
 #
 # ## So why was the gradient wrong?
 #
-# Here is the mistake in slow motion, with `x.exp()` in the place of the gate, because its numbers are larger. It is computed once, from the first `x`. Then `x` is stepped, as an optimizer does it, and the pass is run again. Beside what arrives in `x.grad` we print what would be right at the present `x`:
+# Here is the mistake in slow motion, with `x.exp()` in the place of the gate, because its numbers are larger. It is computed once, from the first `x`. Then `x` is stepped, as an optimizer does it, and the pass is run again. Beside the third number that arrives in `x.grad` we print what would be right at the present `x`. (`square` is made of the same `x`, and waits for the last line.)
 
 # %% tags=["C06.12", "P6"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -434,21 +435,45 @@ for _ in range(3):
     x.grad = None
     (scale * c).sum().backward(retain_graph=True)
     right = (c * x.exp())[2]
-    print(f"the third gradient is {x.grad[2].item():.2f}, right would be {right.item():.2f}")
+    print(f"x[2] is {x[2].item():.2f}: the gradient is {x.grad[2].item():.2f}, right would be {right.item():.2f}")
     with torch.no_grad():
-        x -= 0.03 * x.grad  # an optimizer's step
+        x -= 0.002 * x.grad  # an optimizer's step
 with expect_error(RuntimeError, "modified by an inplace operation"):
     (square * c).sum().backward(retain_graph=True)
 
 # %% [markdown]
-# **Notice:** the gradient by way of `scale` stays what it was in the first step, 120.51. The right one falls to 3.24, and then to 0.09. And there is no error. For `square`, which was computed from the same `x` at the same time, there is one.
+# **Notice:** the gradient by way of `scale` stays what it was in the first step, 120.51. The right one falls to 94.70, and then to 74.42. And there is no error. For `square`, which was computed from the same `x` at the same time, there is one.
 #
 # Both are wrong in the same way: they were computed from an `x` that no longer exists. The difference is what their nodes saved.
 #
-# - The node of `x * x` saved its **input**, `x`. The optimizer wrote into exactly this memory. When backward reads the slot, it finds that the tensor was changed, and it refuses. (How it can know that is lesson 07.)
+# - The node of `x * x` saved its **input**, `x`. The optimizer wrote into exactly this memory. When backward reads the slot, it finds that the tensor was changed, and it refuses. (It counts the writes. Lesson 07 shows how.)
 # - The node of `x.exp()` saved its **result**. That is another memory, and the optimizer never writes there. Backward finds the slot in perfect order, with the values of the first step in it. There is nothing to notice.
 #
-# A sigmoid saves its result as well, and with that you can read the story of the beginning. The model should double its input, so gate · w should be 2. Here is what it learned:
+# A sigmoid saves its result as well, and with that you can read the story of the beginning. Here is the training once more. In some of the steps we print the gate that was used, the gate that the present `s` would give, the gradient that `s` was given, and the one that would be right:
+
+# %%
+def right_gradient(s, w):
+    fresh = s.detach().requires_grad_()  # the same number, without the history
+    loss_with(fresh.sigmoid(), w.detach()).backward()
+    return fresh.grad
+
+
+s, w = torch.tensor(0.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+old = s.sigmoid()
+for number in range(9):
+    s.grad = w.grad = None
+    loss_with(old, w).backward(retain_graph=True)
+    if number % 4 == 0:
+        print(f"step {number}: gate {old.item():.2f}, of the present s {s.sigmoid().item():.2f};", end="  ")
+        print(f"s is given {s.grad.item():6.3f}, right would be {right_gradient(s, w).item():6.3f}")
+    with torch.no_grad():
+        s -= 0.1 * s.grad
+        w -= 0.1 * w.grad
+
+# %% [markdown]
+# **Notice:** in step 0 both are the same. In step 4 they have different signs: `s` should go down, and it is pushed further up.
+#
+# The model should double its input, so gate · w should be 2. Here is what it learned in its 40 steps:
 
 # %%
 print(f"in training:        {gate.item():.2f} * {last_w.item():.2f} = {gate.item() * last_w.item():.2f}")
@@ -472,6 +497,16 @@ for _ in range(40):
 print(f"training {loss.item():.4f}, the finished model {loss_with(s.sigmoid(), w).item():.4f}")
 
 # %% [markdown]
+# `explain` knows the error with which the lesson began. Ask it about the part that was computed in front of the loop, and it lists what people do about it: the changes that cure, and those that only silence. By now you know what each of them costs.
+
+# %% tags=["P6"]
+once = s.sigmoid()
+(once * w).backward()
+with expect_error(RuntimeError, "backward through the graph a second time"):
+    (once * w).backward()
+explain(once)
+
+# %% [markdown]
 # > **The rule.** What was computed from a parameter has to be computed again once the parameter was stepped, with or without `retain_graph=True`.
 #
 # ## Build your own engine: slots that are emptied
@@ -479,7 +514,7 @@ print(f"training {loss.item():.4f}, the finished model {loss_with(s.sigmoid(), w
 # Your engine writes the tensors that a formula names into `node.saved`, and there they stay for ever. In `my_engine.py`, which lies beside this notebook, you now let them go. It takes about 19 lines.
 #
 # 1. **`SavedVariable(tensor, node)`** is one slot. It holds an input as it is. If the tensor is the node's own result (`tensor.grad_fn is node`), it holds a second tensor on the same memory without history, so that there is no ring. A method `detach()` of `Tensor` makes that: `Tensor(self.array)`.
-# 2. **`unpack(node)`** gives the tensor back. If the slot is empty, it raises a `RuntimeError` that begins with "Trying to backward through the graph a second time". `Node.read` calls it.
+# 2. **`unpack(node)`** gives the tensor back: an input as it is; for the node's own result a tensor on the same memory whose `grad_fn` is `node` again. If the slot is empty, it raises a `RuntimeError` that begins with "Trying to backward through the graph a second time". `Node.read` calls it.
 # 3. **`Node.release()`** empties all slots of a node.
 # 4. **`run_backward`** gets a parameter `retain_graph=False`, and calls `release()` as soon as a node has run, unless the graph is to be retained.
 #
@@ -489,11 +524,11 @@ print(f"training {loss.item():.4f}, the finished model {loss_with(s.sigmoid(), w
 L.build("06")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine frees memory during backward, and it raises the second most famous error of PyTorch. The picture below it is of your own graph, and from now on it has white notes.
+# When the checkpoint says *correct*, your engine frees memory during backward, and it raises the error of the gate. The picture below it is of your own graph, and from now on it has white notes.
 #
 # ## Exercises
 #
-# Every answer is checked by what it does. `L.hint("06.1")` helps, `L.solution("06.1")` explains, and `L.progress()` lists what you have solved.
+# They stand in the order in which they become harder; the numbers are only their names. Every answer is checked by what it does. `L.hint("06.1")` helps, `L.solution("06.1")` explains, and `L.progress()` lists what you have solved.
 #
 # **06.1 · Who saves what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node saves: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
 

@@ -53,7 +53,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 picture
 
 # %% [markdown]
-# **How to read the picture, if you come here straight from an error.**
+# <details><summary><b>How to read the picture, if you come here straight from an error</b> (click to open)</summary>
 #
 # - The rounded boxes are **tensors**. You see their values and their *version*: `v1` means that this memory has been written to once. A double border marks a *leaf*, a tensor that no recorded operation has made, such as a weight. A grey tensor needs no gradient.
 # - The thin blue arrows are your computation as you wrote it.
@@ -62,6 +62,8 @@ picture
 # - A white note with a folded corner is a tensor that a node has **saved**, because it will read that tensor during `backward()`. "v1, now v1" means: saved at version 1, and at version 1 still. If the two numbers differ, the note turns orange and says STALE. That is the tensor which your error is about.
 #
 # (Two more things appear in other pictures. FREED means that a backward pass has let go of the tensor already. A dashed purple frame holds tensors that share one memory.)
+#
+# </details>
 #
 # **Notice:**
 #
@@ -125,10 +127,10 @@ compare(before, draw(a))
 # %% tags=["C07.6", "P1"]
 h = x * 1
 r, s, p = h.sqrt(), h.sin(), h + 1
-h.mul_(2)  # the input of all three
+h.neg_()  # the input of all three
 (r + p).sum().backward()
 print("sqrt and the addition do not need their input any more")
-with expect_error(RuntimeError, "output 0 of Mul, is at version 1; expected version 0"):
+with expect_error(RuntimeError, "output 0 of Neg, is at version 1; expected version 0"):
     s.sum().backward()
 (x.sin().mul_(2) + (x + 1).mul_(2)).sum().backward()
 print("sin and the addition do not need their results")
@@ -143,7 +145,7 @@ h.sum().backward()
 print(w.grad)
 
 # %% [markdown]
-# > **The rule.** Before backward you may overwrite any tensor, except one that a node has saved.
+# > **The rule.** Backward minds one kind of write only: a write into a tensor that a node has saved.
 #
 # ## When is the version noted, and when is it compared?
 #
@@ -220,24 +222,26 @@ show("engine.saved.SavedVariable.read")
 # | `expected version 0` | how often it had been written to when it was saved |
 # | `Hint: enable anomaly detection …` | a way to find the line that saved the tensor; we come to it later |
 #
-# The second row needs some care, because there are three cases. If the spoilt tensor is a *result* that a node saved, the words name this node. If it is a saved *input*, they name the last recorded operation that made or changed this input. If it is a leaf, or plain data, then no recorded operation has made it, and the words are missing. The next cell makes one error of each kind. Read the three messages, and say each time what was overwritten.
+# The second row needs some care, because there are three cases. If the spoilt tensor is a *result* that a node saved, the words name this node. If it is a saved *input*, they name the last recorded operation that made or changed this input. If it is a leaf, or plain data, then no recorded operation has made it, and the words are missing. The next cell makes one error of the first kind, two of the second and one of the third. Read the four messages, and say each time what was overwritten.
 
 # %%
 weight = torch.tensor([3.0, 5.0], requires_grad=True)
 result = x.tanh()
 result.sub_(1)
-h = x * 1
-from_input = h.cos()
+h, k = x * 1, x * 1
+from_input, twice = h.cos(), k.cos()
 h.neg_()
+k.neg_().add_(1)
 from_leaf = x * weight
 with torch.no_grad():
     weight.mul_(0.5)
-for y, words in ((result, "output 0 of Tanh"), (from_input, "output 0 of Neg"), (from_leaf, "[2]] is at")):
+named = ((result, "output 0 of Tanh"), (from_input, "output 0 of Neg"), (twice, "output 0 of Add"))
+for y, words in (*named, (from_leaf, "[2]] is at")):
     with expect_error(RuntimeError, words):
         y.sum().backward()
 
 # %% [markdown]
-# The second message says `Neg`, and `neg_` is the line that did it. That is luck. With a further recorded write behind it, that one would be named; and a write under `no_grad` is never named. In the third message only the shape is left.
+# The second message says `Neg`, and `neg_` is the line that did it. In the third message `neg_` did it as well, but another recorded write came after it, and the message names the last one: `Add`. A write under `no_grad` is not recorded, and is never named. In the fourth message only the shape is left.
 #
 # Now you have a procedure. Read the shape and the words after "output 0 of", and you know which tensor it is. Then search *upwards* from `backward()` for a line that writes into this tensor, or into another tensor on the same memory.
 #
@@ -294,7 +298,7 @@ print("t is at version", t._version, "though its values are now", t.tolist())
 #
 # At work the culprit is often a line that does not look like a write. `nn.ReLU(inplace=True)` is found in many published vision models, and so is `nn.Dropout(0.5, inplace=True)`. The argument asks the module to write into what it is given, so as to save memory. The functions behind these modules have the same argument. And many operations have an argument `out=`, which names a tensor to write the result into. All of these count exactly like `add_`.
 #
-# Below are two small models. Both contain a module that works in place. Which of them can run backward?
+# Below are two small models. Both contain a module that works in place. One of them can run backward, and the other one cannot. Decide which, before you look at the output. (In training, `Dropout(0.5)` sets each number to 0 with probability one half, and doubles the others.)
 
 # %% tags=["C07.14", "C07.15"]
 nn = torch.nn
@@ -307,7 +311,7 @@ with expect_error(RuntimeError, "output 0 of Sigmoid, is at version 1; expected 
     dropped(data).sum().backward()
 
 # %% [markdown]
-# You can say why. The gradients of a linear layer are made of its input and its weight, so it has not saved its result, and the ReLU may write over it. (The ReLU saves its own result, which is what it has just written.) A sigmoid saves its result, because its slope is made of it. The dropout wrote zeros and doubled numbers over it.
+# You can say why. The gradients of a linear layer are made of its input and its weight, so it has not saved its result, and the ReLU may write over it. (The ReLU saves its own result, which is what it has just written.) A sigmoid saves its result, because its slope is made of it, and the dropout wrote over this result.
 #
 # With `out=` it is the same. In the next cell a product saves `factor`, and then a sum is written into `factor`. The second error is of another kind. PyTorch does not record operations with `out=`, so it refuses them if an operand requires a gradient.
 
@@ -359,14 +363,15 @@ print("as was meant:", nn.ReLU()(h) + h)
 L.predict("07.p3", None)
 
 # %% [markdown]
-# Here is a network with two inputs, two hidden units and three samples. `slopes` gives the gradients of all four parameters.
+# Here is a network with two inputs, two hidden units and three samples. `fresh` makes its parameters, and `slopes` gives the gradients of all four.
 
 # %%
 x, t = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([[1.0], [0.0], [2.0]])
-W1 = torch.tensor([[0.5, -0.2], [0.1, 0.4]], requires_grad=True)
-b1 = torch.tensor([0.1, 0.1], requires_grad=True)
-W2 = torch.tensor([[1.0], [-0.5]], requires_grad=True)
-b2 = torch.tensor([0.1], requires_grad=True)
+
+
+def fresh():  # four new parameters, all at version 0
+    numbers = [[0.5, -0.2], [0.1, 0.4]], [0.1, 0.1], [[1.0], [-0.5]], [0.1]
+    return [torch.tensor(each, requires_grad=True) for each in numbers]
 
 
 def forward():
@@ -381,10 +386,11 @@ def slopes(loss):
 # For each parameter we take the gradients once without a write, to compare, and once with the write in between.
 
 # %% tags=["C07.11"]
-for name, parameter in [("W1", W1), ("b1", b1), ("W2", W2), ("b2", b2)]:
+for number, name in enumerate(["W1", "b1", "W2", "b2"]):
+    W1, b1, W2, b2 = parameters = fresh()
     right, loss = slopes(forward()), forward()
     with torch.no_grad():
-        parameter.sub_(0.05)
+        parameters[number].clamp_(-0.3, 0.3)
     try:
         same = all(map(torch.equal, slopes(loss), right))
         print(name, "was written to: it runs, and the gradients are the same:", same)
@@ -395,6 +401,7 @@ for name, parameter in [("W1", W1), ("b1", b1), ("W2", W2), ("b2", b2)]:
 # Only `W2` has to hold still. To see why, look at the graph just before backward, with the clipping in it. The picture ends at `out`, the result of the second layer, because what follows it plays no part.
 
 # %%
+W1, b1, W2, b2 = fresh()
 h = torch.relu(x @ W1 + b1)
 out = h @ W2 + b2
 with torch.no_grad():
@@ -414,9 +421,10 @@ draw(out)
 #
 # ## How is a training step repaired?
 #
-# The usual repair is not a copy. It is an order. Everything that was saved is read by `backward()`. So let `backward()` read first, and write afterwards. Below are three whole steps, with the clipping in its right place:
+# The usual repair is to change the order of the lines. No copy is needed. Everything that was saved is read by `backward()`. So let `backward()` read first, and write afterwards. Below are three whole steps, with the clipping in its right place:
 
 # %%
+W1, b1, W2, b2 = fresh()
 for step in range(3):
     loss = forward()
     for parameter in (W1, b1, W2, b2):
@@ -435,7 +443,7 @@ for step in range(3):
 #
 # ## Why does a write to a weight raise at once without `no_grad`?
 #
-# There is a second error about in-place operations, and it is easily taken for the first. Try the clipping without `no_grad`:
+# There is a second error about in-place operations, and it is easily taken for the first. You met it in lesson 05. Try the clipping without `no_grad`:
 
 # %% tags=["C07.7", "P3"]
 before, version = W2.tolist(), W2._version
@@ -447,7 +455,7 @@ with torch.no_grad():
 print("under no_grad the version went up by", W2._version - version)
 
 # %% [markdown]
-# This error is easier to deal with. It comes in the line that is to blame, and nothing has been written yet. Its reason is a different one, too: a recorded write gives a tensor a history. `W2` would then be the *result* of an operation and no leaf any more, and no gradient would be stored in it.
+# This error is easier to deal with: it comes in the line that is to blame, and nothing has been written yet. Its reason is a different one, too. It has nothing to do with what a node has saved. With a recorded write `W2` would become the *result* of an operation, and be no leaf any more.
 #
 # Under `no_grad` the write is not recorded, so `W2` stays a leaf. That is why training code updates parameters there. But the write is counted.
 #
@@ -458,12 +466,13 @@ print("under no_grad the version went up by", W2._version - version)
 # You want to run backward twice on one loss, and between the two passes you update the weights. The first attempt raises "Trying to backward through the graph a second time" (lesson 06). The message itself proposes `retain_graph=True`. So you write it, and the message goes away. This is the next one:
 
 # %% tags=["C07.12", "P8"]
+W1, b1, W2, b2 = fresh()
 loss = forward()
 loss.backward(retain_graph=True)
 with torch.no_grad():
     W2 -= 0.1 * W2.grad
 with expect_error(RuntimeError, "modified by an inplace operation"):
-    loss.backward()
+    loss.backward(retain_graph=True)
 forward().backward()
 print("with a new graph it runs")
 
@@ -472,7 +481,7 @@ print("with a new graph it runs")
 #
 # Could the update be made out of place? `W2 = W2 - 0.1 * W2.grad` would run. But it makes a new tensor and moves the name `W2` to it. An optimizer holds the old tensor, and goes on stepping that one.
 #
-# The right cure is the last line but one of the cell. If you need a gradient at the new weights, compute the loss at the new weights. Now ask `explain` about the loss that failed. It says what the message says, marks the culprit with HERE, and sorts the possible changes into those that cure and those that only silence.
+# The right cure is `forward().backward()`, near the end of the cell. If you need a gradient at the new weights, compute the loss at the new weights. Now ask `explain` about the loss that failed. It says what the message says, marks the culprit with HERE, and sorts the possible changes into those that cure and those that only silence.
 
 # %% tags=["P8"]
 explain(loss)
@@ -488,21 +497,21 @@ explain(loss)
 #
 # Here is the script of the story again, as a file `train.py` for real PyTorch, with anomaly mode around forward and backward:
 #
-# ```python
-# import torch
-#
-#
-# def block(x, w, gate):
-#     h = torch.tanh(w * x)
-#     h *= gate
-#     return h
-#
-#
-# w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
-# x, gate = torch.tensor([0.2, 0.4, 0.8]), torch.tensor([0.0, 2.0, 2.0])
-# with torch.autograd.set_detect_anomaly(True):
-#     loss = block(x, w, gate).sum()
-#     loss.backward()
+# ```text
+#  1  import torch
+#  2
+#  3
+#  4  def block(x, w, gate):
+#  5      h = torch.tanh(w * x)
+#  6      h *= gate
+#  7      return h
+#  8
+#  9
+# 10  w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
+# 11  x, gate = torch.tensor([0.2, 0.4, 0.8]), torch.tensor([0.0, 2.0, 2.0])
+# 12  with torch.autograd.set_detect_anomaly(True):
+# 13      loss = block(x, w, gate).sum()
+# 14      loss.backward()
 # ```
 #
 # This is what `python train.py` prints, all of it. We have only shortened the paths to `…`, and left out a line of `^^^^`, with which some versions of Python underline a call.
@@ -565,7 +574,7 @@ print(*warned(before_forward=False), sep="\n")
 # %% [markdown]
 # Then there is nothing to tell. A line can only be remembered while the operation runs. So switch the mode on *before the forward pass*. And switch it off again when you have found the line: to remember a traceback for every operation takes time.
 #
-# Do not be surprised by a second kind of report. Anomaly mode also stops when a gradient contains NaN ("not a number"). Here the slope of the root is infinite at 0, and infinite times 0 is NaN. If you only look for an in-place write, pass `check_nan=False`.
+# Do not be surprised by a second kind of report. Anomaly mode also stops when a gradient contains NaN ("not a number"). Here the slope of the root is infinite at 0, and infinite times 0 is NaN. If you only look for an in-place write, pass `check_nan=False`. (Mind the words of the message. "Output 0 of Mul" above was the *result* of a product. The "0th output" of `MulBackward0` is what this backward node gives: the gradient for the first factor.)
 
 # %% tags=["C07.13"]
 z = torch.zeros(1, requires_grad=True)
@@ -607,32 +616,42 @@ for name, function in [("x / 4", lambda x: x / 4), ("x ** 2", lambda x: x**2)]:
 #
 # ## Are these three statements from published pages true?
 #
-# You will find each of them in print. You can judge them now, before you read on.
+# You will find each of them in print. Here are the programs that they speak of. Say of each statement whether it is true, before you run the cell.
 #
-# 1. "`y = x * 2` followed by `y.add_(1)` breaks backward."
-# 2. An example that is called "in-place safe" computes `x * x`, edits the result twice, and gives 2x as its gradient, `[2, 4, 6, 8]`.
-# 3. "To overwrite a number of `x` through `.data` corrupts the gradient", shown after a product with a number.
-#
-# The first one was `b` at the beginning of this lesson: it runs, and the gradient is right. Here is a program of the second kind. Its edits are recorded like other operations, so `y` ends as 1.5 x² + x, and the slope of that is 3x + 1.
+# ```python
+# y = x * 2; y.add_(1)                  # 1. "This breaks backward."
+# y = x * x; y.mul_(1.5); y.add_(x)     # 2. "In-place safe: the gradient is 2x, [2, 4, 6, 8]."
+# y = x * 3; x.data[0] = 100            # 3. "Overwriting a number of x through .data corrupts the gradient."
+# ```
 
-# %% tags=["C07.9", "P1"]
-x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+# %% tags=["C07.9", "C07.10", "P1"]
+numbers = [1.0, 2.0, 3.0, 4.0]
+x = torch.tensor(numbers, requires_grad=True)
+y = x * 2
+y.add_(1)
+print("1:", torch.autograd.grad(y.sum(), x)[0])
 y = x * x  # saves x
 y.mul_(1.5)  # saves 1.5
 y.add_(x)  # saves nothing
-y.sum().backward()
-print(x.grad)
+print("2:", torch.autograd.grad(y.sum(), x)[0])
+y = x * 3  # saves 3
+x.data[0] = 100
+print("3:", torch.autograd.grad(y.sum(), x)[0])
 
 # %% [markdown]
-# The gradient is [4, 7, 10, 13]. For the third statement you have the last section: ask what the node saved. (One of the exercises puts it to you again.)
+# None of them is true.
+#
+# 1. The program is `b` from the beginning of this lesson. The node saved the 2, and the write does not touch it.
+# 2. The edits are safe, but they are recorded like other operations. So `y` ends as 1.5 x² + x, and its slope is 3x + 1.
+# 3. The product saved the number 3, and not `x`. So it does not matter here what became of `x`. After `x * x` the gradient would be wrong, as you saw above. It depends on what the node has saved.
 #
 # ## Build your own engine: counting the writes
 #
 # Your engine saves tensors since lesson 06. If somebody writes into one of them, it computes with the new numbers and says nothing, as `.data` does. In `my_engine.py`, which lies beside this notebook, you now make it notice. There are four pieces, about 25 lines in all.
 #
-# 1. **The counter.** Write a small class `Version` whose attribute `count` begins at 0. Every `Tensor` gets one: its own, or the one that is handed to `__init__` as `version`. `detach()` hands over its own, because it looks at the same memory. A property `_version` reads the count.
+# 1. **The counter.** Write a small class `Version` whose attribute `count` begins at 0. Every `Tensor` gets one: its own, or the one that is handed to `__init__` as `version`. `detach()` hands over its own, because it looks at the same memory. A property `_version` reads the count. (In `SavedVariable`, the second tensor on the memory of a result gets this counter as well, and so does the one that `unpack` returns.)
 # 2. **The check.** `SavedVariable` notes `tensor._version` when it is made. `unpack` compares, and raises a `RuntimeError` that contains "modified by an inplace operation" and "is at version …; expected version … instead".
-# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does this: it computes from a *copy* of the old numbers that has the old history; it writes the new numbers into the same memory, `self.array[...] = …`; it counts; and if the computation left a node, the tensor's history goes on from that node. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
+# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does four things. It computes from a *copy* of the old numbers that has the old history. (The product saves its operand, and that memory is about to be overwritten.) It writes the new numbers into the same memory, `self.array[...] = …`. It counts. And if the computation left a node, the tensor's history goes on from that node. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
 # 4. **The guard.** While recording is on, a leaf that requires a gradient refuses all this with a `RuntimeError` that says "a leaf Variable that requires grad is being used in an in-place operation."
 #
 # `AccumulateGrad` adds to `.grad` in place. Let it use `add_` from now on, so that this write is counted as well. One slip is typical: to write `self.array = …` instead of `self.array[...] = …`. That gives the tensor a new array, and its views and `detach()` go on looking at the old one.
@@ -645,7 +664,7 @@ L.build("07")
 #
 # ## Exercises
 #
-# `L.hint("07.1")` helps, `L.solution("07.1")` explains, and `L.progress()` lists what you have solved.
+# They stand in the order in which they become harder; the numbers are only their names. `L.hint("07.1")` helps, `L.solution("07.1")` explains, and `L.progress()` lists what you have solved.
 #
 # **07.1 · Five counters** (5 minutes). At which version is each of the five names after the last line?
 #

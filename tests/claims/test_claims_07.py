@@ -312,7 +312,9 @@ def test_c07_16_anomaly_mode_as_it_is_printed(torch, tmp_path):
     """In anomaly mode PyTorch first warns, with the traceback of the forward call that saved, and then raises."""
     library = torch.__name__
     script = tmp_path / "train.py"
-    script.write_text(quoted("import torch").replace("import torch", f"import {library} as torch"), encoding="utf-8")
+    numbered = quoted(" 1  import torch")
+    program = "\n".join(line[4:] for line in numbered.splitlines()) + "\n"
+    script.write_text(program.replace("import torch", f"import {library} as torch"), encoding="utf-8")
     root = str(LESSON.parents[2])
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": root}

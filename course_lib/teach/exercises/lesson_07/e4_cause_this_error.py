@@ -1,5 +1,7 @@
 """Exercise 07.4: cause this error."""
 
+import re
+
 from course_lib.teach.exercises.lesson_07.shared import IN_PLACE, VERSIONS, stale_slots
 from course_lib.teach.exercises.shared import called
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
@@ -40,7 +42,9 @@ def check(answer, torch):
                     return almost("no name")
                 if stale == {"result"}:
                     return almost("a saved result")
-                return almost("unrecorded" if called(answer, "no_grad", "detach") else "another writer")
+                named = re.search(r"output 0 of (\w+)", str(error))
+                lead = f"The message names {named[1]}. " if named else ""
+                return almost("unrecorded" if called(answer, "no_grad", "detach") else "another writer", lead)
             return correct("you can say which writes came before the save, which after, and who wrote last.")
         if called(answer, "data"):
             return almost("uncounted")

@@ -15,7 +15,7 @@
 #
 # **Your training runs for hours without trouble. Then you add a loop that measures the loss on the validation set. It has the same model, the same kind of data, and no backward pass at all. After a few hundred batches, the memory is full. You search for help, and the first three answers say: write `.detach()`; write `.data`; write `with torch.no_grad():`. They are given as if it were all the same.**
 #
-# It is not. There are seven common ways to take a value out of the graph, and they differ in three questions. Does the result share its **memory** with the tensor that it comes from? Does it share the **version counter**, so that a write to it is noticed? And is it really outside of the **graph**? Depending on the answers, the same little program ends with the right gradient, with an error, or with a wrong number and no error.
+# It is not. There are seven common ways to take a value out of the graph: `detach()`, `.data`, `clone()`, `numpy()`, `item()`, `no_grad` and `inference_mode`. They differ in three questions. Does the result share its **memory** with the tensor that it comes from? Does it share the **version counter**, so that a write to it is noticed? And is it really outside of the **graph**? Depending on the answers, the same little program ends with the right gradient, with an error, or with a wrong number and no error.
 #
 # After this lesson you can
 #
@@ -77,15 +77,15 @@ print("validation:", bytes_held(train=False))
 L.predict("09.p1", None)
 
 # %% [markdown]
-# All three, one after the other. If there is an error, we print a few words of it.
+# All three, one after the other:
 
 # %% tags=["C09.1", "C09.2", "P15"]
-def outcome(x, y, factor=1):
+def outcome(x, compute):
     try:
-        (y * factor).sum().backward()
+        compute().sum().backward()
         return x.grad.item()
-    except RuntimeError as error:
-        return str(error).split(":")[0].split(".")[0].split("has been ")[-1]
+    except RuntimeError:
+        return "error"
 
 
 ways = {"detach": lambda x: x.detach(), ".data": lambda x: x.data, "clone": lambda x: x.clone()}
@@ -93,7 +93,7 @@ for name, leave in ways.items():
     x = torch.tensor([3.0], requires_grad=True)
     y = (x * x).sum()
     leave(x)[0] = 30.0
-    print(f"{name}:", outcome(x, y))
+    print(f"{name}:", outcome(x, lambda y=y: y))
 
 # %% [markdown]
 # Three spellings, three different results: an error, a wrong number, and the right number. Let us look at the wrong number, because it is the dangerous one. Below is the graph before the write and after it, and a list of what has changed.
@@ -109,7 +109,7 @@ compare(before, draw(y, alias))
 # **Notice:**
 #
 # - Nothing is marked as stale. The product saved `x` at version 0, and `x` still says version 0. But it holds 30.
-# - `alias` lies in the same memory; the short dashed line says so. Its write was counted, on a counter that belongs to `alias` alone.
+# - `alias` lies in the memory of `x`, with a counter of its own. Its box says so. The write was counted there, and only there.
 #
 # The check of lesson 07 compares counters, not values. `detach()` hands out the source's own counter, so its write was noticed: an error, before a wrong step could be taken. `.data` has a fresh counter. The memory changes, the counter of `x` does not, and backward multiplies by whatever lies in the memory now: 2 · 30 = 60. And `clone()` has a memory of its own, so the write never reached `x`.
 #
@@ -117,20 +117,19 @@ compare(before, draw(y, alias))
 #
 # ## What if the write comes from NumPy?
 #
-# `x.numpy()` gives you an array on the same memory. PyTorch refuses it for a tensor that requires a gradient, and its message recommends `x.detach().numpy()`. Nearly everybody follows this advice. What does the counter say if you write to that array? We do it the other way round this time: `x` is 30 in the forward pass, and then NumPy writes a 3.
+# `x.numpy()` gives you an array on the same memory. PyTorch refuses it for a tensor that requires a gradient, and its message recommends `x.detach().numpy()`. Nearly everybody follows this advice. What does the counter say if you write to that array?
 
 # %% tags=["C09.2", "C09.6"]
-y.backward()
-print("after the write through .data:", x.grad)  # x was 3 when y was computed
+x = torch.tensor([3.0], requires_grad=True)
+y = (x * x).sum()
 with expect_error(RuntimeError, "Can't call numpy() on Tensor that requires grad"):
     x.numpy()
-y, x.grad = (x * x).sum(), None  # now x is 30
-x.detach().numpy()[0] = 3.0
+x.detach().numpy()[0] = 30.0
 y.backward()
 print(x.grad, "version", x._version, " same memory:", x.detach().data_ptr() == x.data_ptr())
 
 # %% [markdown]
-# The gradient should be 60, and it is 6. `detach()` did share the counter, but NumPy knows nothing of counters. So the rule for arrays is the same as for `.data`: read as much as you like, and do not write between forward and backward.
+# The gradient should be 6, and it is 60. `detach()` did share the counter, but NumPy knows nothing of counters. So the rule for arrays is the same as for `.data`: read as much as you like, and do not write between forward and backward.
 #
 # ## Is a clone outside of the graph?
 #
@@ -143,14 +142,17 @@ c.mul_(10)
 y.backward()
 (c * 1).sum().backward()
 print(x.grad, "version", x._version, c)
+
+# %% [markdown] The 16 are 6 through `y`, and 10 more through the copy. So `clone()` separates the memory and keeps the graph, and `detach()` does the opposite. If you want to be free of both, write `x.detach().clone()`.
+#
+# `item()` is the cleanest exit of all: it gives a Python number, which has neither memory nor graph to share. It wants exactly one element:
+
+# %% tags=["C09.3"]
+print(x.item())
 with expect_error(RuntimeError, "a Tensor with 2 elements cannot be converted to Scalar"):
     torch.ones(2).item()
 
 # %% [markdown]
-# The 16 are 6 through `y`, and 10 more through the copy. So `clone()` separates the memory and keeps the graph, and `detach()` does the opposite. If you want to be free of both, write `x.detach().clone()`.
-#
-# `item()` is the cleanest exit of all: it gives a Python number, which has neither memory nor graph to share. It wants exactly one element, as the last line of the cell shows.
-#
 # ## What does `no_grad` switch off?
 #
 # The other exits take *one tensor* out. `with torch.no_grad():` concerns *everything that is computed in the block*. It stops the recording. Does it stop the counting, too?
@@ -175,6 +177,7 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
 # `eval()` is often mentioned together with these, and it is something else altogether. It tells layers such as dropout to behave as they do in use. Recording and counting go on as before.
 
 # %% tags=["C09.5", "C09.10", "P21"]
+x = torch.tensor([3.0], requires_grad=True)
 with torch.inference_mode():
     f = torch.ones(1) * 2
 print(x + f, x * f.clone())
@@ -236,25 +239,48 @@ draw(loss)
 #
 # So the pass of step 1 walks into the graph of step 0 and finds it empty. That is the error "Trying to backward through the graph a second time".
 #
-# What you *mean* is that the state, by now, is just a number. So take it out of the graph between two steps, with `detach()`. Gradients then stop there, and each step learns from its own loss alone. This is called **truncated backpropagation through time**, TBPTT for short; usually one cuts every 20 or 50 steps and not after each.
-#
-# Two other "cures" are often recommended, and both are worse. If nothing was saved, as in a sum, then nothing raises at all, and earlier steps are counted again without a word: the second part of the cell shows it. And `retain_graph=True` does silence the error. But then every pass walks through all earlier steps, memory grows, and as soon as `w` is updated in place between the steps, a version error follows.
+# What you *mean* is that the state, by now, is just a number. Here is the pass on the graph that you saw. Go to the last frame: it has come to the nodes of step 0, and stops there.
+
+# %% tags=["C09.7", "P7"]
+step(loss)  # the state is attached
+
+# %% [markdown]
+# So take the state out of the graph between two steps, with `detach()`. Gradients then stop there, and each step learns from its own loss alone:
 
 # %% tags=["C09.7", "P7"]
 w.grad, state = None, h.detach()
 ((torch.tanh(w * state) - 1) ** 2).backward()
 print("with detach, this step's gradient alone:", w.grad)
+
+# %% [markdown]
+# This is called **truncated backpropagation through time**, TBPTT for short. Usually one does not cut after each step, but after a *window* of 20 or 50. Then the losses of a window are added up, one pass runs through all of its steps, and the state is detached once. Here are windows of two steps:
+
+# %% tags=["C09.7", "P7"]
+w.grad, h, window = None, torch.tensor(1.0), 0.0
+for number in range(4):
+    h = torch.tanh(w * h)
+    window = window + (h - 1) ** 2
+    if number % 2 == 1:  # the window is full
+        window.backward()
+        h, window = h.detach(), 0.0
+        print("after step", number, "w.grad is", w.grad)
+
+# %% [markdown]
+# Two other "cures" are often recommended, and both are worse. The first is to do nothing, because nothing raises. This happens if no node has saved anything, as in a sum. Then the passes run through all earlier steps again, without a word:
+
+# %% tags=["C09.7", "P7"]
 a, total = torch.tensor(1.0, requires_grad=True), 0.0
 for _ in range(3):
     total = total + a
     total.backward()
 print("three steps of a sum, attached:", a.grad)
-step(loss)  # the loss from above, with the state attached
 
 # %% [markdown]
-# **Notice:** the three steps of the sum bring 6, where the three steps' own gradients, 1 each, add up to 3. In the picture, go to the last frame: the pass of step 1 has come to the nodes of step 0, and stops there.
+# **Notice:** the gradient of each step alone is 1, and together they should give 3. But the pass of step k runs through k additions. So `a.grad` is 1 + 2 + 3.
 #
-# > **The rule.** A state that is carried over belongs to the past. Detach it, or the next pass walks back into graphs that are used up.
+# The other one is `retain_graph=True`. It silences the error, but every pass walks through all earlier steps, and memory grows, as you saw in lesson 06. And as soon as `w` is updated in place between the steps, a version error follows.
+#
+# > **The rule.** Detach the state that one pass hands to the next one. Otherwise the next pass walks back into a graph whose slots are empty.
 #
 # ## Why does a running total fill the memory?
 #
@@ -294,7 +320,7 @@ print(through, p.grad)
 # %% [markdown]
 # ## Two players: where does the `detach` go?
 #
-# In an *adversarial* game (a GAN), a generator `g` makes a fake, and a discriminator `d` gives it a score. The discriminator wants a low score for fakes, the generator wants a high one. Usually the discriminator steps first. If the generator then uses the score from before this step, backward complains: the score saved `d`, and `d` has been overwritten.
+# In an *adversarial* game (a GAN), a generator `g` makes a fake, and a discriminator `d` gives scores. The discriminator wants a low score for the fake and a high one for what is real: its loss is `d * fake - d * real`. The generator wants a high score for its fake: its loss is `-(d * fake)`. Usually the discriminator steps first. If the generator then uses the score from before this step, backward complains: the score saved `d`, and `d` has been overwritten.
 
 # %% tags=["P9"]
 g, d = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
@@ -306,28 +332,39 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
     (-score).backward()
 
 # %% [markdown]
-# Now somebody adds a `detach` here and a `detach` there until the error goes away. One of the places where this works is the fake. Compare it with the other repair, which computes the score again:
+# Now somebody adds a `detach` here and a `detach` there until the error goes away. One of the places where this works is the fake, and then the same program runs. The other repair computes the score again, after the step. Here are both losses, and their graphs:
 
 # %% tags=["P9"]
-silenced, right = -(d * fake.detach()), -(d * fake)  # both score again: d is 2 now
-silenced.backward()
-print("silenced: g gets", g.grad, "and d gets", d.grad)
-right.backward()
-print("right:    g gets", g.grad)
-draw(silenced, right)
+d = torch.tensor(3.0, requires_grad=True)
+fake = g * 5
+constant = fake.detach()
+silenced = -(d * constant)  # scored before the step, as above
+with torch.no_grad():
+    d -= 1.0
+right = -(d * fake)  # scored after the step
+draw(silenced, right, constant)
 
 # %% [markdown]
-# **Notice:** only one of the two losses has a way to `g`.
+# **Notice:** only one of the two losses has a way to `g`. The other one ends at `constant`, which has the memory of `fake` and no history.
+
+# %% tags=["P9"]
+for name, loss in {"silenced": silenced, "right": right}.items():
+    g.grad = d.grad = None
+    loss.backward()
+    print(f"{name:8} g gets {g.grad}, and d gets {d.grad}")
+
+# %% [markdown]
+# With the fake detached, the error is gone, and so is the learning: `g` gets no gradient at all. If you score again after the step, the loss is about the `d` that exists now, and the way to `g` is open.
 #
-# With the fake detached, the error is gone, and so is the learning: `g` gets no gradient at all. And `d` gets one that was not meant for it, since this loss is the generator's. The right repair is to score again after the step. Then the loss is about the `d` that exists now, and the way to `g` is open.
+# In both cases `d` gets a gradient of −5, too. It comes from the *generator's* loss, and is not meant for `d`. So clear it before the discriminator's next pass.
 #
-# > **The rule.** An error about a stale tensor says that a computation is out of date. Compute it again. A `detach` takes the complaint away, and often the learning with it.
+# > **The rule.** An error about a stale tensor says that a computation is out of date, so compute it again. A `detach` that only silences the error often ends the learning as well.
 #
 # ## Build your own engine: `.data`
 #
 # Your engine has `detach` since lesson 06. Add `.data`: a tensor on the same array, with no history, and with a counter of its own. It is one line in the class `Tensor`, a `property`.
 #
-# Then run the checkpoint, and explain both of its lines to somebody. The usual slip is to copy the array. Then a write through `.data` does not arrive, which would be kinder than what PyTorch does, and not the same.
+# Then run the checkpoint. (`L.hint("09.b")` shows its program.) The usual slip is to copy the array. Then a write through `.data` does not arrive in the tensor, and in PyTorch it does.
 
 # %%
 L.build("09")
@@ -345,6 +382,29 @@ L.build("09")
 table = {"detach": None, "data": None, "clone": None, "no_grad": None, "both": None}
 
 L.check("09.1", table)
+
+# %% [markdown]
+# Now compare your table with what is measured. The cell asks all seven ways for the three answers. The two columns on the right say what becomes of gradients. *x * it* is the gradient that a product with the result leaves in `x`: 3 is the slope with a constant, 6 the full one. *after a write* is the gradient of `x * x`, when 30 was written to the result before backward: only 6 is right.
+
+# %%
+ways["numpy"] = lambda x: torch.from_numpy(x.detach().numpy())
+ways["item"] = lambda x: torch.tensor([x.item()])
+ways["no_grad"] = torch.no_grad()(lambda x: x * 1)
+ways["inference_mode"] = torch.inference_mode()(lambda x: x * 1)
+
+# %% tags=["P15", "P21"]
+print(f"{'':14} memory  counter  graph    x * it  after a write")
+for name, leave in ways.items():
+    x = torch.tensor([3.0], requires_grad=True)
+    y, out = (x * x).sum(), leave(x)
+    memory = "shared" if out.data_ptr() == x.data_ptr() else "own"
+    graph = "goes on" if out.requires_grad else "cut"
+    product = outcome(x, lambda: x * out)
+    x.grad = None
+    with torch.inference_mode():
+        out.fill_(30.0)
+    counter = "none" if out.is_inference() else "shared" if x._version else "own"
+    print(f"{name:14} {memory:7} {counter:8} {graph:8} {product!s:7} {outcome(x, lambda: y)}")
 
 # %% [markdown]
 # **09.2 · Which happens?** (8 minutes). `x` is a fresh leaf `[3.]` each time, and the comment says what was
@@ -418,7 +478,7 @@ L.check("09.4", play)
 # **09.5 · A bug report** (8 minutes). "Validation runs out of memory after some hundred batches. Training
 # does not, with the same model." Here is the validation loop; `loss_of(batch)` builds a graph. Return the
 # total as a Python number, with at most one batch's activations alive at a time (they are gone when the next
-# forward begins), and leave every `.grad` alone. The two cells after it measure all seven ways out at once: compare with your table of 09.1.
+# forward begins), and leave every `.grad` alone.
 
 
 # %%
@@ -431,30 +491,10 @@ def evaluate(torch, loss_of, batches):
 
 L.check("09.5", evaluate)
 
-# %%
-ways["numpy"] = lambda x: torch.from_numpy(x.detach().numpy())
-ways["item"] = lambda x: torch.tensor([x.item()])
-ways["no_grad"] = torch.no_grad()(lambda x: x * 1)
-ways["inference_mode"] = torch.inference_mode()(lambda x: x * 1)
-
-# %% tags=["P15", "P21"]
-print(f"{'':14} memory counter graph   x * it                                         written to")
-for name, leave in ways.items():
-    x = torch.tensor([3.0], requires_grad=True)
-    y, out = (x * x).sum(), leave(x)
-    memory = "shared" if out.data_ptr() == x.data_ptr() else "own"
-    graph = "goes on" if out.requires_grad else "cut"
-    product = outcome(x, x, out)
-    x.grad = None
-    with torch.inference_mode():
-        out.fill_(30.0)
-    counter = "none" if out.is_inference() else "shared" if x._version else "own"
-    print(f"{name:14} {memory:6} {counter:7} {graph:7} {product!s:46} {outcome(x, y)}")
-
 # %% [markdown]
 # ## What you can now claim
 #
-# The table above is the lesson in seven lines, with every entry measured. *x \* it* is what a product with the result leaves in `x.grad`: 3 is the slope with a constant, 6 the full one. *written to* is what `x * x` leaves there when 30 was written to the result before backward; only 6 is right.
+# The table behind exercise 09.1 is the lesson in seven lines, with every entry measured.
 #
 # Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_09.py`).
 #

@@ -91,7 +91,7 @@ with warnings.catch_warnings():
         train(use_reentrant)
 
 # %% [markdown]
-# Hardly any memory, and a loss that falls. But the loss of the first training falls to a sixth, and that of the second one by less than a tenth. The head has learned what a head alone can learn, from features that never changed.
+# Not one byte is saved, and the loss falls. But the loss of the first training falls to a sixth, and that of the second one by less than a tenth. The head has learned what a head alone can learn, from features that never changed.
 #
 # We will come back to this program when you know how a checkpoint works. To know that, you have to know where the memory of a training step goes, and what may be done about it.
 #
@@ -111,33 +111,34 @@ def block(h, w):
     return gelu(h @ w)
 
 
-def begin(n):
+def begin(n, rows=64):
     torch.manual_seed(1)
     ws = [(torch.randn(64, 64) / 8).requires_grad_() for _ in range(n)]
-    return ws, torch.ones(64, 64, requires_grad=True)
+    return ws, torch.ones(rows, 64, requires_grad=True)
 
 
-def forward(layer, n):
-    ws, h = begin(n)
+def forward(layer, n, rows=64):
+    ws, h = begin(n, rows)
     for w in ws:
         h = layer(h, w)
     return h.sum(), ws
 
 
-for n in (1, 2, 4, 8):
+for n, rows in ((1, 64), (2, 64), (4, 64), (8, 640), (8, 64)):
     with ledger(leaves=False) as held:
-        loss, ws = forward(block, n)
+        loss, ws = forward(block, n, rows)
         loss.backward()
-    print(f"{n} blocks: {held.peak / UNIT:.0f} activations at the peak")
+    print(f"blocks: {n}, rows: {rows:3}, at the peak {held.peak / UNIT:.0f} activations")
 held.plot()
 
 # %% [markdown]
 # **Notice:**
 #
-# - The peak grows by 5 activations with every block. In the plot for 8 blocks, the line climbs during all of the forward pass, and falls again during backward. The last number that was saved is the first to be read. What the *first* block saved waits longest.
-# - The weights are not in these numbers, because they exist anyway (`leaves=False` leaves them out). There is one weight matrix in each block. It is as large as an activation only because our batch has as many rows as the layer is wide. With a batch of 640 rows the activations would be ten times as large, and the weights would stay as they are.
+# - The peak grows by 5 activations with every block. (The first block has one less. Its input is a leaf, which is not counted.) It also grows with the number of rows: ten times the batch is ten times the memory.
+# - The plot is the one for 8 blocks and 64 rows. The line climbs during all of the forward pass, and falls again during backward. The last number that was saved is the first to be read. What the *first* block saved waits longest.
+# - The weights are not in these numbers, because they exist anyway (`leaves=False` leaves them out). There is one weight matrix in each block. It is as large as our unit only because our batch has as many rows as a layer is wide, and it does not grow with the batch.
 #
-# So the peak is depth × what a block saves × the size of the batch. In large networks it is usually the largest part of the memory, and it is the part that you can do something about without changing what is computed.
+# So the peak is depth × what a block saves × the size of the batch. In large networks with large batches it is often the greater part of all memory. And it is the part that you can do something about without changing what is computed.
 #
 # > **The rule.** What is saved for backward grows with the depth and with the batch, and all of it is alive at the end of the forward pass.
 #
@@ -336,7 +337,7 @@ for pair in ((to_half_or_leaf, from_half_or_leaf), (to_half, from_half)):
     print(f"packed by {pair[0].__name__}: {sum(sizes):,} bytes")
 
 # %% [markdown]
-# Two bytes in the place of four, and we have saved only an eighth. You know the reason from lesson 06: when two nodes save the same tensor, its memory is held once. `pack` is called once for each *slot*. It packs the same tensor twice, and there are two packed things then. Here this happens to three of the four activations. With our first pair, which packs leaves as well, this network takes *more* memory than without any hooks.
+# Two bytes in the place of four, and the memory has shrunk by no more than an eighth. You know the reason from lesson 06: when two nodes save the same tensor, its memory is held once. `pack` is called once for each *slot*. It packs the same tensor twice, and there are two packed things then. Here this happens to three of the four activations. With our first pair, which packs leaves as well, this network takes *more* memory than without any hooks.
 #
 # There is a second price, and it is not memory. The largest number that a float16 can hold is 65,504, and numbers below 0.00000003 become zero:
 
@@ -416,7 +417,7 @@ with tempfile.TemporaryDirectory() as folder:
     print("after backward:", len(os.listdir(folder)), "files")
 
 # %% [markdown]
-# **Notice:** nobody told the files to go. A node lets go of its slots right after it has run. The `File` in the slot dies, and its file with it. So you get the same timing for a file as for memory: in the middle of the pass, the files of the second block had gone, and those of the first one were still needed.
+# **Notice:** no line of the program removes the files. A node lets go of its slots right after it has run. The `File` in the slot dies, and its file with it. So you get the same timing for a file as for memory: in the middle of the pass, the files of the second block had gone, and those of the first one were still needed.
 #
 # On a GPU the usual place to wait is the memory of the computer around it, which is larger and slower. PyTorch has that pair ready made, as `torch.autograd.graph.save_on_cpu()`. People call all of this *offloading*.
 #
@@ -570,7 +571,7 @@ chart(panels, across="layers in a segment", up="activations at the peak", log=Tr
 # %% [markdown]
 # **Notice:**
 #
-# - At both ends *nothing* is saved. One checkpoint for each layer has the same peak as none at all, and so has a single one around everything.
+# - At both ends, nothing is gained. One checkpoint for each layer has the same peak as none at all, and so has a single one around everything.
 # - In between there is a valley: 7 activations instead of 16, and 15 instead of 64.
 #
 # Both ends are easy to understand afterwards. If every layer is a segment, then the checkpoints put aside the input of every layer, and these are all the activations that there are. If the whole network is one segment, nothing is put aside. But the second run has to run the whole network, with recording on, and then all of it is saved at once.
@@ -623,7 +624,7 @@ print("(runs, peak) with checkpoint_sequential: ", counted(lambda: sequential(16
 # %% [markdown]
 # Each checkpointed layer runs twice, whatever the length of the segments. `checkpoint_sequential` is a little cleverer. It does not checkpoint the last segment. This one would be computed again at once, when backward begins, so its activations may as well stay where they are. The peak is the same, and four runs are saved.
 #
-# How much is that in a whole training step? Backward computes two products for each product of forward, one for each operand (lesson 03). So a step without checkpoints takes 3 products a layer, and with checkpoints it takes 4: one third more time, not twice as much. That is what people measure in practice, too.
+# How much is that in a whole training step? Backward computes two products for each product of forward, one for each operand (lesson 03). So a step without checkpoints takes 3 products a layer, and with checkpoints it takes 4: one third more time, and not twice as much.
 #
 # If even 2√n is too much, put checkpoints inside of checkpoints. While a segment is computed again, it is checkpointed in smaller segments. Each further level computes everything once more:
 
@@ -647,7 +648,7 @@ points = dict(counted(lambda plan=plan: in_levels(*plan)) for plan in plans)
 chart({"64 layers": {"0, 1, 2, 3 and 5 levels": points}}, across="layers that were run", up="activations at the peak")
 
 # %% [markdown]
-# **Notice:** the first level is a bargain: it costs 64 more runs, and the peak falls from 64 to 15. The second one costs as much, and brings 5. After that there is little left to win. That is why practice stops at one level nearly always.
+# **Notice:** the first level is a bargain: it costs 64 more runs, and the peak falls from 64 to 15. The second one costs as much, and brings 5. After that there is little left to win, so one level is nearly always enough.
 #
 # > **The rule.** A level of checkpoints runs every layer once more, which makes a training step about a third longer.
 #
@@ -680,7 +681,17 @@ for what, way in ways.items():
 # %% [markdown]
 # With GELU alone in the checkpoint, the peak is less than half of what it was, and not a single product is computed twice. If you wrap the whole block, the peak falls further, and every product is paid for again.
 #
-# The same thought stands behind many of the large models of today. In *attention*, every word of a text is compared with every other one, which gives a table whose size is the square of the length of the text. It is cheap to compute from what went in, and enormous to store. So it is computed again in backward, even inside of a single kernel ("FlashAttention").
+# The same thought stands behind many of the large models of today. In *attention*, every word of a text is compared with every other one, which gives a table whose size is the square of the length of the text. Stored for every layer, these tables would fill any memory. So they are computed again in backward. "FlashAttention" does that inside of a single kernel.
+#
+# PyTorch can also choose inside of a part, operation by operation. You give it a list of operations whose results shall be stored, and all others are computed again. Our engine does not have this. On PyTorch, the following stores the results of the matrix products of a block and computes everything else twice:
+#
+# ```python
+# import functools
+# from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+#
+# keep_products = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+# h = checkpoint(block, h, w, use_reentrant=False, context_fn=keep_products)
+# ```
 #
 # > **The rule.** Compute again what is cheap to compute and large to store, and store what is expensive.
 #
@@ -719,14 +730,14 @@ draw(y)
 # %% [markdown]
 # **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the notes are different. Four tensors were packed, and what is held in their place is the numbers 0 to 3. `torch.enable_grad()` is needed, because during a backward pass recording is off. Without it the second run would save nothing, and `again` would stay empty.
 #
-# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. If you say neither, you get a warning, and the old one. In our engine these two methods are the hooks, with one difference to what we wrote: each backward pass has its own second run, and what was handed out is let go at once.
+# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. If you say neither, you get a warning, and the old one. In our engine the first of these two methods is the `pack` hook, and the second one does the work of `unpack`. There is one difference to what we wrote: each backward pass has its own second run, and what was handed out is let go at once.
 
 # %% tags=["engine"]
 show("utils.checkpoint.Segment.pack")
 show("utils.checkpoint.Segment.take")
 
 # %% [markdown]
-# (A word on measuring. `ledger` looks at the slots of nodes. The newer form keeps its tensors in lists of its own, of which the ledger sees a part on our engine and nothing on PyTorch. So in this lesson we measure the older form. Both follow the same plan.)
+# (A word on measuring. `ledger` looks at the slots of nodes. The newer form keeps its tensors in lists of its own, of which the ledger sees a part on our engine and nothing on PyTorch. So in this lesson we measure the older form. The newer one follows the same plan; `tests/engine/test_checkpoint_memory.py` measures it in another way.)
 #
 # > **The rule.** The re-entrant form replaces the nodes of a part by one node, and the form with hooks keeps the nodes and replaces what they have saved.
 #
@@ -784,7 +795,7 @@ for way in (A, B, C, D, E):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         (way(lambda a: torch.tanh(a @ W), W, torch.ones(3, 2)) @ V).sum().backward()
-    print(way.__name__, "- W:", "trained" if W.grad is not None else "nothing", *[w.message for w in caught][:1], sep="  ")
+    print(way.__name__, "- W", "is trained" if W.grad is not None else "gets nothing", *[f"({w.message})" for w in caught])
 
 # %% [markdown]
 # Think of our Function. `apply` makes a node if one of the *tensors that it is given* requires a gradient. That is the rule of lesson 01, and it knows nothing about what happens inside. In the story the only tensor given was `x`, and `x` is plain data. So no node was made. The features came out without a history, like data. The loss had one way back, to the head, and backward went it. The second run never took place, because there was no node that would have started it.
@@ -794,9 +805,19 @@ for way in (A, B, C, D, E):
 # - **E** is a cure of the kind that you know from lesson 02. It silences the error, if there is one, and brings no history back.
 # - **A** runs the part with recording on. So every operation decides for itself, `a @ W` has an operand that requires a gradient, and all is as it would be without a checkpoint.
 #
-# There was a warning, exactly one, in the very first step. Here it appears with D and E: "None of the inputs have requires_grad=True". If the whole network is checkpointed, you are luckier, and get an error: the loss has no history at all, and `backward()` says "element 0 of tensors does not require grad".
+# A and C are also the cures if the input *cannot* require a gradient. Numbers of words, which a language model looks up in a table, are integers.
 #
-# Here is the story with one word changed:
+# There was a warning in the story. Here it appears with D and E: "None of the inputs have requires_grad=True". It is the only sign. If the *whole* network is checkpointed, you are luckier. Then the loss has no history at all, and that is an old error:
+
+# %% tags=["C14.13", "P24"]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    loss = checkpoint(lambda a: torch.tanh(a @ W).sum(), torch.ones(3, 2), use_reentrant=True)
+with expect_error(RuntimeError, "element 0 of tensors does not require grad and does not have a grad_fn"):
+    loss.backward()
+
+# %% [markdown]
+# Here is the story again, with `False` in the place of `True`:
 
 # %% tags=["P24"]
 train(use_reentrant=False)
@@ -805,65 +826,6 @@ train(use_reentrant=False)
 # The loss is that of the training without a checkpoint, to the last digit, and the first weights have moved.
 #
 # > **The rule.** In the re-entrant form the arguments decide whether there is a node, and without one the weights inside of the part are not trained; in the form with hooks each operation decides.
-#
-# ## Does the second run see the same random numbers?
-#
-# Dropout sets a random half of the numbers to 0 and doubles the others. The gradient of a number is 2 if it was kept and 0 if it was dropped. So for an input of ones, output and gradient must be the same tensor. We try our Function, and PyTorch's `checkpoint` in both forms:
-
-# %% tags=["C14.14"]
-def drop(h):
-    return nn.functional.dropout(h, 0.5)
-
-
-def agrees(forward):
-    torch.manual_seed(0)
-    x = torch.ones(1000, requires_grad=True)
-    y = forward(x)
-    y.sum().backward()
-    return f"{(y == x.grad).sum().item()} of 1000 gradients belong to the output"
-
-
-print("our Function:       ", agrees(lambda x: Checkpoint.apply(drop, x)))
-print("our hooks:          ", agrees(lambda x: checkpoint_by_hooks(drop, x)))
-print("use_reentrant=True: ", agrees(lambda x: checkpoint(drop, x, use_reentrant=True)))
-print("use_reentrant=False:", agrees(lambda x: checkpoint(drop, x, use_reentrant=False)))
-
-# %% [markdown]
-# Our two checkpoints are wrong, and nobody would have noticed. The second run drew a second mask. The loss was computed with one network, and the gradient with another one. Half of the gradients agree, by accident, as often as two coins do.
-#
-# PyTorch's `checkpoint` notes the state of the random numbers before the first run. It sets it back for the second one, and afterwards goes on where it was. You can switch this off with `preserve_rng_state=False`, to save a little time, when there is nothing random inside.
-#
-# But which random numbers does it know? Those of `torch` itself. If you draw from a generator of your own, from NumPy or from Python's `random`, it does not know them:
-
-# %% tags=["C14.14"]
-generator = torch.Generator()
-generator.manual_seed(0)
-
-
-def noisy(h):
-    return h * torch.rand(1000, generator=generator)
-
-
-print("a generator inside: ", agrees(lambda x: checkpoint(noisy, x, use_reentrant=False)))
-print("drawn outside:      ", agrees(
-    lambda x: checkpoint(lambda h, noise: h * noise, x, torch.rand(1000, generator=generator), use_reentrant=False)
-))
-
-# %% [markdown]
-# The cure is in the last line: draw outside of the checkpoint, and give the numbers to it as an argument. Arguments are put aside and are the same in both runs.
-#
-# Random numbers are not the only thing that a second run meets in another state. `BatchNorm` counts the batches that it has seen, and moves its running mean a little with each. One training step with a checkpoint:
-
-# %% tags=["C14.15"]
-for name, run in {"without": lambda norm, x: norm(x), "with": lambda norm, x: checkpoint(norm, x, use_reentrant=False)}.items():
-    norm, x = nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]], requires_grad=True)
-    run(norm, x).sum().backward()
-    print(f"{name} a checkpoint: {norm.num_batches_tracked.item()} batches seen, running mean {norm.running_mean.item():.2f}")
-
-# %% [markdown]
-# It has seen the batch twice. The gradients are right, since in training the statistics of the batch are used. But the running mean moves twice in each step, and it is used when you evaluate. The same is true of everything else that your code changes while it runs: counters, caches, lists that you append to.
-#
-# > **The rule.** The second run must meet what the first one met: `checkpoint` sets back the random numbers of torch, and nothing else.
 #
 # ## Is a checkpoint checked as a saved tensor is?
 #
@@ -908,11 +870,78 @@ print(2, stepped_too_early(lambda x, w: checkpoint(lambda a: w * a**2, x, use_re
 print(3, stepped_too_early(lambda x, w: checkpoint(lambda a, w: w * a**2, x, w, use_reentrant=False)))
 
 # %% [markdown]
-# Without a checkpoint, the product had saved `w`, and the check of lesson 07 stops the pass. In the second line nothing was saved. The function is simply called again. It finds `w` where it always was, with the new number in it, and the gradient is 24: that of a loss which nobody has computed. In the third line `w` is an argument. Arguments are put aside as saved tensors, with their version, and the check is back.
+# Without a checkpoint, the product had saved `w`, and the check of lesson 07 stops the pass. In the second line nothing was saved. The function is simply called again. It finds `w` where it always was, with the new number in it, and the gradient is 24. It belongs to a loss that was never computed. In the third line `w` is an argument. Arguments are put aside as saved tensors, with their version, and the check is back.
 #
 # In practice the weights are parameters of a module, and the module is what you checkpoint. Then line 2 is your case. The order "first backward, then step" is a rule that PyTorch no longer keeps an eye on.
 #
 # > **The rule.** The arguments of a checkpoint are checked for their version; what its function finds elsewhere is not, and is used as it is when the second run comes.
+#
+# ## Does the second run see the same random numbers?
+#
+# Dropout sets a random half of the numbers to 0 and doubles the others. The gradient of a number is 2 if it was kept and 0 if it was dropped. So for an input of ones, output and gradient must be the same tensor, wherever they were computed.
+#
+# Put dropout into a checkpoint, with an input of 1000 ones, and compare the output with the gradient, place by place.
+#
+# **Predict.** In how many of the 1000 places do the two agree, roughly, with our Function? And with PyTorch's `checkpoint`? Answer with a list of two numbers.
+
+# %%
+L.predict("14.p6", None)
+
+
+# %% tags=["C14.14"]
+def drop(h):
+    return nn.functional.dropout(h, 0.5)
+
+
+def agrees(forward):
+    torch.manual_seed(0)
+    x = torch.ones(1000, requires_grad=True)
+    y = forward(x)
+    y.sum().backward()
+    return f"{(y == x.grad).sum().item()} of 1000 gradients belong to the output"
+
+
+print("our Function:       ", agrees(lambda x: Checkpoint.apply(drop, x)))
+print("our hooks:          ", agrees(lambda x: checkpoint_by_hooks(drop, x)))
+print("use_reentrant=True: ", agrees(lambda x: checkpoint(drop, x, use_reentrant=True)))
+print("use_reentrant=False:", agrees(lambda x: checkpoint(drop, x, use_reentrant=False)))
+
+# %% [markdown]
+# The two checkpoints that we wrote are wrong, and there was no error. The second run drew a second mask. The loss was computed with one network, and the gradient with another one. Half of the gradients agree, by accident, as often as two coins do.
+#
+# PyTorch's `checkpoint` notes the state of the random numbers before the first run. It sets it back for the second one, and afterwards goes on where it was. You can switch this off with `preserve_rng_state=False`, to save a little time, when there is nothing random inside.
+#
+# But which random numbers does it know? Those of `torch` itself. If you draw from a generator of your own, from NumPy or from Python's `random`, it does not know them:
+
+# %% tags=["C14.14"]
+generator = torch.Generator()
+generator.manual_seed(0)
+
+
+def noisy(h):
+    return h * torch.rand(1000, generator=generator)
+
+
+print("a generator inside: ", agrees(lambda x: checkpoint(noisy, x, use_reentrant=False)))
+print("drawn outside:      ", agrees(
+    lambda x: checkpoint(lambda h, noise: h * noise, x, torch.rand(1000, generator=generator), use_reentrant=False)
+))
+
+# %% [markdown]
+# The cure is in the last line: draw outside of the checkpoint, and give the numbers to it as an argument. Arguments are put aside and are the same in both runs.
+#
+# Random numbers are not the only thing that a second run meets in another state. `BatchNorm` counts the batches that it has seen, and moves its running mean a little with each. One training step with a checkpoint:
+
+# %% tags=["C14.15"]
+for name, run in {"without": lambda norm, x: norm(x), "with": lambda norm, x: checkpoint(norm, x, use_reentrant=False)}.items():
+    norm, x = nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]], requires_grad=True)
+    run(norm, x).sum().backward()
+    print(f"{name} a checkpoint: {norm.num_batches_tracked.item()} batches seen, running mean {norm.running_mean.item():.2f}")
+
+# %% [markdown]
+# It has seen the batch twice. The gradients are right, since in training the statistics of the batch are used. But the running mean moves twice in each step, and it is used when you evaluate. The same is true of everything else that your code changes while it runs: counters, caches, lists that you append to.
+#
+# > **The rule.** The second run must meet what the first one met: `checkpoint` sets back the random numbers of torch, and nothing else.
 #
 # ## What if the second run does something else?
 #
@@ -991,7 +1020,7 @@ print("gradient:", x.grad)
 print("right:   ", torch.autograd.grad(x.sin().sum(), x)[0])
 
 # %% [markdown]
-# No error. Whether two runs agree in their numbers, nobody compares, because that would take the very memory that you wanted to save.
+# There is no error. The numbers of the two runs are not compared, because for that the first ones would have to be stored, and that is the very memory that you wanted to do without.
 #
 # > **The rule.** A `CheckpointError` means that the second run saved something else, `debug=True` shows where, and a second run with other numbers of the same shapes is not noticed.
 #
@@ -1142,7 +1171,9 @@ L.check("14.5", plan)
 #
 # **A recipe.** If memory is short: `checkpoint(block, h, use_reentrant=False)` around each block. If time is short as well: only around what is cheap and large. Draw random numbers outside or with torch's own generators. Give to the function as arguments what you want to be checked. Backward first, and everything that writes into weights after it. Then compare the gradients with those of one step without a checkpoint: they must be the same to the last digit but one.
 #
-# **Left out, compared with PyTorch.** PyTorch can also decide operation by operation what is stored inside of a checkpoint (`create_selective_checkpoint_contexts`, for `context_fn`). It sets back the random numbers of GPUs, too, and `torch.compile` chooses by itself what to compute again. Our engine has no float16. Both have `save_on_cpu`, which on a machine without a GPU moves nothing.
+# **Your own engine** was finished in lesson 13, and no checkpoint waits for it here. If you want to go on by yourself: `SavedVariable` in `my_engine.py` is the place where `pack` and `unpack` would be called.
+#
+# **Left out, compared with PyTorch.** Our engine cannot choose operation by operation (`create_selective_checkpoint_contexts`). PyTorch sets back the random numbers of GPUs, too, and `torch.compile` chooses by itself what to compute again. Our engine has no float16. Both have `save_on_cpu`, which on a machine without a GPU moves nothing.
 #
 # **Read on in our engine:** `course_lib/utils/checkpoint.py`, and `PackedVariable` in `course_lib/engine/saved.py`.
 #

@@ -1,5 +1,6 @@
 """What `checkpoint(use_reentrant=False)` holds, measured without ledger(), which does not see all of it."""
 
+import functools
 import tracemalloc
 import weakref
 
@@ -64,3 +65,35 @@ def test_the_form_with_hooks_follows_the_law():
         most[k] = tracemalloc.get_traced_memory()[1] / unit
         tracemalloc.stop()
     assert most[8] < 30 and most[1] > 64 and most[64] > 64, most
+
+
+def test_products_of_a_step(real_torch):
+    """A product costs two more in backward; a checkpoint adds one; with its result stored inside, it adds none."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    torch = real_torch
+    product, contexts = torch.ops.aten.mm.default, torch.utils.checkpoint.create_selective_checkpoint_contexts
+
+    class Count(TorchDispatchMode):
+        seen = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.seen += func is product
+            return func(*args, **(kwargs or {}))
+
+    def block(h, w):
+        u = h @ w
+        return u * torch.sigmoid(u)
+
+    def step(run):
+        h, w = torch.ones(4, 4, requires_grad=True), torch.ones(4, 4, requires_grad=True)
+        with Count() as count:
+            run(h, w).sum().backward()
+        return count.seen
+
+    def checkpointed(**options):
+        return lambda h, w: torch.utils.checkpoint.checkpoint(block, h, w, use_reentrant=False, **options)
+
+    assert step(block) == 3
+    assert step(checkpointed()) == 4
+    assert step(checkpointed(context_fn=functools.partial(contexts, [product]))) == 3

@@ -63,7 +63,7 @@ def network(torch, x, w):
 def judge_seen(seen):
     """The verdict on what pack was given and what it held, or None."""
     for leaf, kind, count, same, size in seen:
-        if leaf and not same:
+        if leaf and not same and size:
             return almost("leaves")
         if not leaf and kind == "float64" and size >= 8 * count and count > 1:
             return almost("small ones" if count < 100 and any(

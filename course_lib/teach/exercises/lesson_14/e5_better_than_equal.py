@@ -1,6 +1,7 @@
 """Exercise 14.5: better than equal segments."""
 
 from course_lib.teach.exercises.lesson_14.shared import peak_and_runs
+from course_lib.teach.exercises.shared import as_number
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
 DEPTHS = (12, 1, 2, 3, 6, 7, 10, 16, 55, 56, 100, 1000)
@@ -22,9 +23,10 @@ def least(n):
 def check(answer, torch):
     measured = False
     for n in DEPTHS:
-        lengths = answer(n)
-        if not isinstance(lengths, (list, tuple)) or any(type(each) is not int or each < 1 for each in lengths):
-            return not_yet(f"For {n} layers you return {lengths!r}. A list of whole numbers from 1 up is wanted.")
+        given = answer(n)
+        lengths = whole_numbers(given)
+        if lengths is None:
+            return not_yet(f"For {n} layers you return {given!r}. A list of whole numbers from 1 up is wanted.")
         if sum(lengths) != n:
             return not_yet(f"For {n} layers your segments have {sum(lengths)} layers together: {list(lengths)[:12]}.")
         if peak_of(lengths) == least(n):
@@ -36,6 +38,14 @@ def check(answer, torch):
             said = f"For {n} layers the peak is {peak_of(lengths)}. "
         return named(lengths, n, said)
     return correct("the segments behind are done when one is run again, so the front ones may be longer.")
+
+
+def whole_numbers(given):
+    """The lengths as a list of whole numbers from 1 up; None when they are something else."""
+    if not isinstance(given, (list, tuple)):
+        return None
+    found = [as_number(each) for each in given]
+    return None if any(each is None or each != int(each) or each < 1 for each in found) else [int(x) for x in found]
 
 
 def named(lengths, n, said):

@@ -4,14 +4,15 @@ from course_lib.teach.exercises.lesson_14.shared import quiet
 from course_lib.teach.exercises.shared import array, flat, near
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
-CASES = ((5, 2, False), (4, 4, False), (6, 1, True), (7, 3, False), (3, 5, True))  # layers, length, does h ask?
+# (layers, length, does the input require grad?)
+CASES = ((5, 2, False), (4, 4, False), (6, 1, True), (7, 3, False), (3, 5, True), (9, 2, True))
 
 
 class Layers:
     """Layers with a weight each, which count their runs; `expected` are the gradients without any checkpoint."""
 
     def __init__(self, torch, count, asks):
-        self.torch, self.runs = torch, [0] * count
+        self.torch, self.runs, self.order = torch, [0] * count, []
         self.weights = [array(torch, 3, 3, requires_grad=True) for _ in range(count)]
         self.h = array(torch, 2, 3, requires_grad=asks)
         plain, self.outs = self.h, []
@@ -29,6 +30,7 @@ class Layers:
 
     def layer(self, a, place):
         self.runs[place] += 1
+        self.order.append(place)
         return self.torch.tanh(a @ self.weights[place])
 
 
@@ -68,8 +70,7 @@ def one_network(answer, torch, layers, length):
         return almost("no node")
     if len(packed) > 2 * count - 2 and length < count:
         return almost("no checkpoint")
-    if length > 1 and length < count and len(packed) > count - 2 + length:
-        return almost("not in segments")
+    layers.order.clear()
     try:
         y.sum().backward()
     except RuntimeError as error:
@@ -97,7 +98,12 @@ def judge_gradients(layers, length):
         return not_yet(f"The layers ran {layers.runs} times; twice is enough.")
     if max(layers.runs) == 1 and length < count:
         return almost("no checkpoint")
-    return None
+    segments = [list(range(i, min(i + length, count))) for i in range(0, count, length)]
+    for last in range(3):  # the last segment need not run again, nor a short one with the one before
+        again = segments[: len(segments) - last]
+        if layers.order == [place for segment in reversed(again) for place in segment]:
+            return None
+    return almost("not in segments" if 1 in layers.runs[: count - length - count % length] else "other segments")
 
 
 STARTER = """\
@@ -160,6 +166,9 @@ EXERCISE = Exercise(
                                    "others hold "
                 "what they save until backward.",
                 edit("        h = torch", "        h = segment(h) if i else torch")),
+        Mistake("other segments", "The gradients are right, but what is computed again are not segments of the length "
+                                  "that "
+                "was asked for.", edit("i : i + length", "i : i + 1", "len(layers), length", "len(layers)")),
         Mistake("guard: changed a flag", "The data belongs to the caller.",
                 edit("    for i", "    h.requires_grad_()\n    for i", "=False", "=True")),
         Mistake("guard: changed a container", "",

@@ -47,5 +47,5 @@ EXERCISE = Predict(
                            "second "
                 "run saves.", [16, 7, 1], also=([1, 7, 16], [16, 7, 0], [2, 7, 16], [16, 7, 17], [15, 7, 16])),
     ),
-    reveals=("At both ends *nothing* is saved", "7 activations instead of 16", "√n law"),
+    reveals=("At both ends, nothing is gained", "7 activations instead of 16", "√n law"),
 )  # fmt: skip

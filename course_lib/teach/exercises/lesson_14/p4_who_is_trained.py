@@ -77,5 +77,5 @@ EXERCISE = Predict(
                 "five change nothing about that.", ["A", "B", "C", "D", "E"]),
         Mistake("none", "At least in A: there a @ W is recorded as it always is.", []),
     ),
-    reveals=("A - W: trained", "give `apply` a tensor that requires a gradient", "runs the part with recording on"),
+    reveals=("A - W is trained", "give `apply` a tensor that requires a gradient", "runs the part with recording on"),
 )  # fmt: skip

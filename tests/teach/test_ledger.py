@@ -454,7 +454,7 @@ def test_bad_input_is_answered_in_a_sentence(torch):
         ledger(x)
     with pytest.raises(TypeError, match="ledger\\(leaves=…\\) is True or False, not 3"):
         ledger(leaves=3)
-    with pytest.raises(TypeError, match="takes a dictionary such as"):
+    with pytest.raises(TypeError, match="takes a module, or a dictionary such as"):
         ledger(names=["x"])
     with pytest.raises(TypeError, match="must pair text with tensors"):
         ledger(names={"x": 3})

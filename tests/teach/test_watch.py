@@ -272,7 +272,7 @@ def test_bad_input_is_answered_in_a_sentence(torch):
     x = torch.ones(2)
     with pytest.raises(TypeError, match="watch\\(\\) takes no tensors: open it around the program"):
         watch(x)
-    with pytest.raises(TypeError, match="takes a dictionary such as"):
+    with pytest.raises(TypeError, match="takes a module, or a dictionary such as"):
         watch(names=[x])
     with watch() as log:
         pass

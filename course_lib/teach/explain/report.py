@@ -8,6 +8,7 @@ The knowledge stands in rows (rows.py, and a file about_… for each field); thi
 with the facts of the message, and looks for the culprit in the graph.
 """
 
+import contextlib
 import html
 import os
 import re
@@ -23,10 +24,10 @@ from course_lib.teach.explain.about_saved import SAVED
 from course_lib.teach.explain.about_tools import TOOLS
 from course_lib.teach.explain.about_writes import WRITING
 from course_lib.teach.pictures.dotsource import YELLOW
-from course_lib.teach.pictures.draw import Picture, check_tensors, lay_out, names_in, snapshot
+from course_lib.teach.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
 from course_lib.teach.pictures.graphmodel import DETACHED, FREED, STALE
 from course_lib.teach.pictures.node_facts import sequence_nr
-from course_lib.teach.pictures.tensor_facts import ask, is_tensor
+from course_lib.teach.pictures.tensor_facts import ask, is_module, is_tensor
 
 ROWS = SAVED + WRITING + LEAVES + PASSES + HOOKS + FUNCTIONS + TOOLS + ABOUT_DATA  # the first that fits counts
 HERE = "HERE"
@@ -73,6 +74,8 @@ def explain(error=None, *tensors, names=None):
     elif (row := find_row(message)[0]) is not None and row.seek:
         tensors = found
     known, around = names_in(sys._getframe(1)) if tensors else ({}, [])
+    around += name_parameters([names] if is_module(names) else [], known)
+    names = None if is_module(names) else names
     graph = snapshot(tensors, names, known, around) if tensors else None
     return Explanation(kind, message, graph, failed, raised)
 
@@ -224,7 +227,8 @@ def facts_of(facts):
             f"Anomaly mode knows the lines: {facts['line']} saved it, {facts['change']} changed it."
             if "line" in facts
             else "The error appears at backward, far from its cause: look upwards for a write to this tensor, "
-            "a name that ends in _, `+=`, `x[i] = …`, `inplace=True`, `out=`, or an optimizer's step."
+            "a name that ends in _, `+=`, `x[i] = …`, `inplace=True`, `out=`, or an optimizer's step. "
+            "`with watch() as log:` around forward and backward names the line."
         )
     if "type" in facts:
         facts |= {"what": f"tensors of {facts['type']}", "instead": "convert the data first."}
@@ -348,7 +352,8 @@ def failing_node(error):
         code = step.tb_frame.f_code  # looking at a learner's frame would keep alive what it holds
         if is_engine_file(code.co_filename) and "node" in code.co_varnames:
             node = step.tb_frame.f_locals.get("node")
-            key = sequence_nr(node) if hasattr(node, "_sequence_nr") else key
+            with contextlib.suppress(AttributeError):  # a checkpoint's node is none of the graph's
+                key = sequence_nr(node)
         step = step.tb_next
     return key
 

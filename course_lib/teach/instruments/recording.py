@@ -14,10 +14,10 @@ import numpy as np
 
 from course_lib.autograd.anomaly_mode import is_engine_file, place_words
 from course_lib.engine.tensor import Tensor
-from course_lib.teach.pictures.draw import HIDDEN, names_in
+from course_lib.teach.pictures.draw import HIDDEN, named_by, names_in
 from course_lib.teach.pictures.node_facts import node_name
 from course_lib.teach.pictures.reader import RESULT
-from course_lib.teach.pictures.tensor_facts import ask, dtype_of, is_tensor, shape_of
+from course_lib.teach.pictures.tensor_facts import ask, dtype_of, is_module, is_tensor, shape_of
 
 SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED = (
     "saved", "version", "unpacked", "refused", "freed", "accumulated",
@@ -376,12 +376,14 @@ def name_in(frame, tensor):
 
 
 def pairs_of(names, what):
-    """[(name, tensor)] from `names=`. TypeError or ValueError, in a sentence, for anything else."""
+    """[(name, tensor)] from `names=`: a dictionary or a module. TypeError or ValueError for anything else."""
     if names is None:
         return []
+    if is_module(names):
+        return named_by([names])
     if not isinstance(names, dict):
         raise TypeError(
-            f'{what}(names=…) takes a dictionary such as {{"h": h}}, not {type(names).__name__}.'
+            f'{what}(names=…) takes a module, or a dictionary such as {{"h": h}}, not {type(names).__name__}.'
         )
     pairs = [(k, v) if isinstance(k, str) else (v, k) for k, v in names.items()]
     for name, tensor in pairs:

@@ -13,7 +13,7 @@ import warnings
 
 from course_lib.teach.instruments import step_picture, step_text
 from course_lib.teach.instruments.step_record import Queue, Recorder, Recording, StepReader, needed_for, order_of
-from course_lib.teach.pictures.draw import check_used, given_names, names_in
+from course_lib.teach.pictures.draw import check_used, given_names, name_parameters, names_in
 from course_lib.teach.pictures.tensor_facts import is_module, is_tensor, shape_of
 from course_lib.teach.practice.cells import one_line
 
@@ -30,8 +30,9 @@ def step(*tensors, gradient=None, inputs=None, retain_graph=None, create_graph=F
     TypeError or ValueError, in a sentence, for arguments with which no pass can begin.
     """
     check_tensors(tensors)
-    given = given_names(names, tensors)
     known, around = names_in(sys._getframe(1))
+    around += name_parameters([names] if is_module(names) else [], known)
+    given = given_names(None if is_module(names) else names, tensors)
     for key, name, tensor in given:
         known[key] = [name]
         around.append(tensor)

@@ -75,6 +75,7 @@ class Log:
 
     def only(self, *kinds):
         """The log with events of these kinds only. ValueError for what is none of `KINDS`."""
+        kinds = [VERSION if kind == "bumped" else kind for kind in kinds]  # as the log's own lines say it
         wrong = [kind for kind in kinds if kind not in KINDS]
         if wrong or not kinds:
             what = f"there is no kind {wrong[0]!r}" if wrong else "it needs at least one kind"

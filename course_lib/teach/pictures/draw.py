@@ -44,13 +44,24 @@ def draw(*tensors, names=None, detail=None):
     if detail not in (None, 0, 1, 2):
         raise ValueError(f"detail is {detail!r}; it can be 0, 1 or 2, or be left out.")
     known, around = names_in(sys._getframe(1))
-    for path, parameter in named_by(modules):
-        known[id(parameter)] = [path]
-        around.append(parameter)
-    return Picture(snapshot(tensors, names, known, around), 1 if detail is None else detail)
+    around += name_parameters(modules, known)
+    graph = snapshot(tensors, names, known, around)
+    drawn = {value.name for value in graph.values} | graph.leaves
+    missed = [path for path, parameter in named_by(modules) if parameter.requires_grad and path not in drawn]
+    graph.missed = missed if len(modules) == 1 and any(v.node is not None for v in graph.values) else []
+    return Picture(graph, 1 if detail is None else detail)
 
 
 draw.legend = legend
+
+
+def name_parameters(modules, known):
+    """Put the parameters' names into what is known of tensors; returns the parameters."""
+    found = []
+    for path, parameter in named_by(modules):
+        known[id(parameter)] = [path]
+        found.append(parameter)
+    return found
 
 
 def snapshot(tensors, names, known, around):
@@ -62,6 +73,7 @@ def snapshot(tensors, names, known, around):
     reader = Reader(tensors, known, around)
     graph = reader.read()
     check_used(given, reader)
+    graph.leaves = {graph.values[node.leaf].name for node in graph.nodes if node.accumulates}
     fold(graph, LIMIT)
     link_inputs(graph)
     return graph

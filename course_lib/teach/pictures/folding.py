@@ -64,7 +64,7 @@ def fold_nodes(graph, limit):
     units = fold_runs(graph, inner)
     units = fold_modules(graph, units, limit // 2)
     units = fold_middle(graph, units, limit)
-    rebuild(graph, units, leaves)
+    rebuild(graph, spare_culprit(graph, units), leaves)
 
 
 class Unit:
@@ -176,6 +176,25 @@ def told(graph, members):
     """'5 AddmmBackward0, 2 ReluBackward0', the most frequent first."""
     names = Counter(graph.nodes[i].name for i in members).most_common()
     return ", ".join(f"{count} {name}" for name, count in names[:4]) + (", …" if len(names) > 4 else "")
+
+
+def spare_culprit(graph, units):
+    """The same units, but the newest node with a stale slot, at which backward would fail, stands alone."""
+    stale = [i for unit in units for i in unit.members if any(s.state == STALE for s in graph.nodes[i].slots)]
+    if not stale:
+        return units
+    culprit, found = max(stale), []
+    for unit in units:
+        if culprit not in unit.members or unit.words is None:
+            found.append(unit)
+            continue
+        at = unit.members.index(culprit)
+        for part in (unit.members[:at], [culprit], unit.members[at + 1 :]):
+            if len(part) == 1:
+                found.append(Unit(part))
+            elif part:
+                found.append(Unit(part, told(graph, part), unit.module))
+    return found
 
 
 def fold_middle(graph, units, limit):

@@ -92,6 +92,8 @@ class Graph:
     other_counter: list  # (value, value): same memory, but a counter each
     asked: list = field(default_factory=list)  # indexes of the values given to draw(), in that order
     folds: list = field(default_factory=list)  # sentences: what was folded
+    leaves: set = field(default_factory=set)  # names of the leaves that gradients reach, before folding
+    missed: list = field(default_factory=list)  # names of parameters that no gradient reaches from here
     counts: tuple = (0, 0, 0)  # backward nodes, leaves that require grad and saved tensors, before folding
 
     def title(self, index):

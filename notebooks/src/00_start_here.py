@@ -88,7 +88,7 @@ draw(y)
 # - The thin blue arrows run forwards: they are the computation as you wrote it. The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to.
 # - The note at the bottom shows what a node has *saved* for later. The product needs its operands, because its slope depends on them. The sum needs nothing.
 #
-# Here is everything that you will ever meet in a picture of this course. You do not need all of it now. `draw.legend()` brings it back in any lesson.
+# Here is the legend of all pictures in this course. You do not need all of it now. `draw.legend()` brings it back in any lesson.
 
 # %%
 draw.legend()
@@ -142,7 +142,7 @@ print(accumulate.next_functions)
 #
 # ## What does a node know?
 #
-# One rule, and nothing else. Addition hands on the slope that arrives, to both of its operands. Multiplication sends each operand the slope that arrives, times *the other* operand. You can see it for a single operation; `torch.autograd.grad(result, [u, v])` returns the slopes of the result for `u` and `v`.
+# Two small rules. Addition hands on the slope that arrives, to both of its operands. Multiplication sends each operand the slope that arrives, times *the other* operand. You can see it for a single operation; `torch.autograd.grad(result, [u, v])` returns the slopes of the result for `u` and `v`.
 
 # %%
 u = torch.tensor(3.0, requires_grad=True)
@@ -151,17 +151,19 @@ for result in (u + v, u * v):
     print(torch.autograd.grad(result, [u, v]))
 
 # %% [markdown]
-# There is no formula for x² + x anywhere. There are only two small rules, and arrows between them.
+# There is no formula for x² + x anywhere. There are only these two rules, and arrows between the nodes.
 #
 # ## How does backward find its way?
 #
-# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more.
+# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more. (It does not walk one path after the other. It adds at the meeting points, and goes on with the sum. The result is the same.)
 #
 # Three paths lead from `y` to `x`. Two go through the product, with 1 · 3 each. One is direct, with 1. So the result should be 3 + 3 + 1.
 #
 # `step(y)` does what `y.backward()` does, and keeps a picture of every step. Go through it with the buttons. At each step look at what a node *gets* and what it *sends*. (You can ignore the queue and the counts until lesson 04.)
 
 # %% tags=["C00.4"]
+x = torch.tensor(3.0, requires_grad=True)  # made anew, so that you may run the cell twice
+y = x * x + x
 record = step(y)
 print(x.grad)
 assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term for each path
@@ -243,7 +245,7 @@ print(x.grad)  # the 7 of the first round, and twice a 6
 #     return it
 # ```
 #
-# The real function says the same. `meta` holds what autograd knows about a tensor. `weakref` means that the leaf alone does not keep the node alive; graphs do.
+# Here is the real function. Its middle says the same; the lines about `hooks`, `view` and `inference` are for later lessons. `meta` holds what autograd knows about a tensor. `weakref` means that the leaf alone does not keep the node alive; graphs do.
 
 # %% tags=["engine"]
 show("engine.graph.accumulator_of")
@@ -321,6 +323,8 @@ explain()
 # 4. `Tensor.backward`: begin at the result with `Tensor(1.0)`, and send gradients along every path. A function that calls itself does it in eight lines.
 #
 # The slip that most people make is to *replace* `.grad` instead of adding to it. Then x² + x has the slope 1.
+#
+# Two faults remain on purpose, until lesson 02. Your engine makes nodes for plain tensors, too, and it records what its own backward pass computes. So `print(x.grad)` shows a `grad_fn`. (The course's `step` works on the course's tensors only, and not on yours.)
 #
 # Run the next cell whenever you like. It reads your file anew each time and tells you how far you are.
 

@@ -181,7 +181,7 @@ print([output for node, output in (two / one).grad_fn.next_functions])
 #
 # **Predict**, first: begin at `y.grad_fn` and follow arrow 0 again and again. Which node names do you meet, in order, before you come to the accumulator? Answer with a list of strings.
 #
-# **Predict**, second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names. (From lesson 00: a product saves its operands, because its gradients are made of them, and a sum saves none.)
+# **Predict**, second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names. (From lesson 00: a product saves an operand if the gradient for the *other* one is wanted, because that gradient is made of it. A sum saves none. What does a division by the number 3 need?)
 
 # %%
 L.predict("01.p3", None)
@@ -324,9 +324,9 @@ print(cubed, torch.autograd.grad(cubed, x))
 # Tensor.exp = operation("Exp", lambda a: np.exp(a), lambda g, result: g * result)
 # ```
 #
-# `forward` computes with arrays. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(formula).parameters`. Save exactly those tensors on the node, under these names.
+# `forward` computes with arrays. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(formula).parameters`. Save exactly those tensors on the node, under these names. (The picture of your graph shows them from lesson 06 on.)
 #
-# Give each node a number too, in the order in which nodes are made. The two functions that you wrote by hand can go. The usual slip is in `exp`: its slope is its *result*, not its operand.
+# Give each node a number too, in the order in which nodes are made; you choose its name. The two functions that you wrote by hand can go. The usual slip is in `exp`: its slope is its *result*, not its operand.
 
 # %%
 L.build("01")

@@ -93,7 +93,7 @@ print("W1:", W1.grad.tolist(), " W2:", W2.grad, " W3:", W3.grad.tolist())
 #
 # `requires_grad` is a flag. You set it on tensors of your own. A result has it as soon as *one* of its operands has it, since then somebody may ask for a gradient through this result.
 #
-# The second word is *leaf*. A leaf is a tensor that no recorded operation has computed. `W1` is one, and so is plain data like `x`. And so is `x + 1`: it was computed, but the operation was not recorded, since none of its operands requires grad.
+# The second word is *leaf*. In lesson 00 a leaf was a tensor that you made yourself. The exact definition is: a leaf is a tensor that no recorded operation has computed. `W1` is one, and so is plain data like `x`. And so is `x + 1`: it was computed, but the operation was not recorded, since none of its operands requires grad.
 #
 # > **The rule.** A gradient is stored if two things are true of a tensor: it is a leaf, and it requires grad.
 
@@ -111,14 +111,15 @@ for name, t in {"x": x, "W1": W1, "W2": W2, "h1": h1, "h2": h2, "x + 1": x + 1}.
 # %% tags=["C02.6"]
 on_later, off_later = torch.tensor(2.0), torch.tensor(3.0, requires_grad=True)
 y = on_later * off_later
-on_later.requires_grad_(True), off_later.requires_grad_(False)
+on_later.requires_grad_(True)
+off_later.requires_grad_(False)
 y.backward()
 (nothing, _), (accumulate, _) = y.grad_fn.next_functions
 print("switched on later: ", nothing, on_later.grad)
 print("switched off later:", type(accumulate).__name__, off_later.grad)
 
 # %% [markdown]
-# Switched on later, it adds no arrow to a graph that is there already. Switched off later, the arrow stays, but the leaf stores nothing.
+# So the flag is asked twice. The operation asks it when it makes the arrow: switched on later, it adds no arrow to a graph that is there already. And the accumulator asks again before it stores: switched off later, the arrow stays, but the leaf stores nothing.
 #
 # ## Is a frozen gradient computed and thrown away?
 #
@@ -312,8 +313,9 @@ with expect_error(ValueError, "can't optimize a non-leaf Tensor"):
 #
 # 1. Turn a number into a tensor of the other operand's type (`as_tensor`).
 # 2. Let `gradient_edge` answer None for a tensor that does not require a gradient. Its arrow then leads to nothing, its formula is not run, and what only this formula would read is not saved. If all arrows lead to nothing, leave no node.
-# 3. `backward` on a tensor without history raises an error: "element 0 of tensors does not require grad …".
-# 4. Now look at `print(x.grad)` in your engine. It shows a `grad_fn`: your backward pass has recorded itself! Write `set_grad_enabled(flag)` and `no_grad()`, to be used with `with`, and run the pass under `no_grad`.
+# 3. `backward` on a tensor that does not require a gradient raises an error: "element 0 of tensors does not require grad …". (On a leaf that does require one, it stores a 1.)
+# 4. A property `is_leaf` of `Tensor`: True if `grad_fn` is None.
+# 5. Now look at `print(x.grad)` in your engine. It shows a `grad_fn`: your backward pass has recorded itself! So give your engine a switch. A variable says whether operations leave nodes; if it is off, their results require no gradient. `set_grad_enabled(flag)` sets it for the lines inside of a `with` block and restores it afterwards. (`contextlib.contextmanager` and one `yield` make such a function.) `no_grad()` is `set_grad_enabled(False)`. Run the backward pass under `no_grad`.
 #
 # The usual slip is in the last step: a `with` block that ends with an error has to switch recording on again, too (`try: … finally: …`).
 

@@ -80,11 +80,11 @@ print(torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True))  # an ordin
 # %% [markdown]
 # For a single number, backward starts with 1 by itself. For two outputs it cannot know what you want: their sum, their mean, one of them? So it refuses, and wants you to say how much each output counts.
 #
-# That is what `gradient` is. It holds one number for each output, and it is called the **upstream gradient**: how much whatever comes *after* `y` changes when `y` changes. With `[10, 1]`, you get the gradients of 10 · y[0] + 1 · y[1], as the last line shows.
+# That is what `gradient` is. It holds one number for each output, and it is called the **upstream gradient**: how much the final result changes when this output changes by 1. With `[10, 1]`, you get the gradients of 10 · y[0] + 1 · y[1], as the last line shows.
 #
 # > **The rule.** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`.
 #
-# Here is the way that your 10 and 1 took:
+# Here is the graph. Your 10 and 1 came in at `y`, and went along the black arrows:
 
 # %%
 draw(y)
@@ -101,10 +101,13 @@ draw(y)
 # Two inputs and two outputs have four slopes between them. Written as a table, with one row for each output and one column for each input, they are called the **Jacobian**. What you have just computed is the upstream gradient times this table:
 
 # %%
-grids(["upstream", [[10, 1]], "@", "Jacobian", [[3, 2], [1, 1]], "=", "for u, for v", [[31, 21]]])
+grids(
+    ["upstream", [[10, 1]], "@", "Jacobian", [[3, 2], [1, 1]], "=", "for u, for v", [[31, 21]]],
+    colours=("columns", "rows", "none"),
+)
 
 # %% [markdown]
-# **Notice:** row 0 of the Jacobian, `[3, 2]`, belongs to u·v, whose slopes are v = 3 and u = 2. Row 1 belongs to u + v. The first number on the right is 10 · 3 + 1 · 1, along the blue column.
+# **Notice:** row 0 of the Jacobian, `[3, 2]`, belongs to u·v, whose slopes are v = 3 and u = 2. Row 1 belongs to u + v. Each row is multiplied by the upstream number of its colour, and the rows are added: 10 times the blue row, and 1 times the orange one. So the first number on the right is 10 · 3 + 1 · 1.
 #
 # A row of numbers times a table is a *vector-Jacobian product*, **VJP** for short. This is what `backward` computes, at each node and for the whole graph.
 #
@@ -245,7 +248,7 @@ print(sum(G[i, j].item() * B[k, j].item() for j in range(2)), for_A[i, k].item()
 #
 # Eight multiplications as well, and we have the slope for `x0`. Only for `x0`. For `x1` we must start again, and for `x2` once more: 24 in all. Each of these steps is a *Jacobian-vector product* (JVP): a table of slopes times a nudge.
 #
-# The program below does the same with matrices. The two functions `backward_sweeps` and `forward_sweeps` are mirror images of each other. `cost` runs one of them and counts its multiplications.
+# The program below does the same with matrices. The two functions `backward_sweeps` and `forward_sweeps` are mirror images of each other. `count` runs one of them and counts its multiplications.
 
 # %%
 def times(a, b):
@@ -253,7 +256,7 @@ def times(a, b):
     return a @ b
 
 
-def cost(sweeps, steps):
+def count(sweeps, steps):
     counted.clear()
     return sweeps(steps).tolist(), sum(counted)
 
@@ -278,7 +281,7 @@ def forward_sweeps(steps):
 
 small = [torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]), torch.tensor([[2.0, -1.0]])]
 for sweeps in (backward_sweeps, forward_sweeps):
-    print(sweeps.__name__, *cost(sweeps, small), "multiplications")
+    print(sweeps.__name__, *count(sweeps, small), "multiplications")
 
 # %% [markdown]
 # Three times as expensive: that is a nuisance, but no reason to turn a whole field around. So let the network grow. It gets n inputs, two hidden layers of 32 numbers each, and still one output, which you may call the loss.
@@ -298,8 +301,8 @@ for words in ("n inputs, 1 output", "1 input, n outputs"):
     for n in sizes:
         start, end = (n, 1) if words.endswith("1 output") else (1, n)
         steps = [torch.ones(32, start), torch.ones(32, 32), torch.ones(end, 32)]
-        lines["backward sweeps"][n] = cost(backward_sweeps, steps)[1]
-        lines["forward sweeps"][n] = cost(forward_sweeps, steps)[1]
+        lines["backward sweeps"][n] = count(backward_sweeps, steps)[1]
+        lines["forward sweeps"][n] = count(forward_sweeps, steps)[1]
 chart(panels, across="n", up="multiplications", log=True)
 
 # %% [markdown]
@@ -309,7 +312,7 @@ chart(panels, across="n", up="multiplications", log=True)
 # - On the left, the dashed line is higher than the other by exactly the factor n. At 1024 inputs the backward sweep needs 33,824 multiplications, and the forward sweeps need 34,635,776.
 # - On the right the two lines have changed places.
 #
-# **One sweep costs about as much as computing the network once, whichever way it runs.** The two directions answer different questions with it.
+# **One sweep costs a small multiple of computing the network once, whichever way it runs, and the multiple does not grow with the network.** The two directions answer different questions with it.
 #
 # - One *backward* sweep answers: how does **one output** depend on **every input**?
 # - One *forward* sweep answers: how does **every output** depend on **one input**?
@@ -318,7 +321,7 @@ chart(panels, across="n", up="multiplications", log=True)
 #
 # If you want to read more, search for **reverse mode** and **forward mode** of automatic differentiation. *Backpropagation* is reverse mode with a single output.
 #
-# The cell below checks the statement on the engine itself. `functional.jacobian` fills the table row after row, and a hook on the result counts how often a gradient arrives there, which is once in every backward pass. The last two lines show where the words "about as much" come from. The forward pass of a layer is one matrix product. Its backward pass is two of the same size: one for the inputs, and one for the weights.
+# The cell below checks the statement on the engine itself. `functional.jacobian` fills the table row after row, and a hook on the result counts how often a gradient arrives there, which is once in every backward pass. The last two lines show what the "small multiple" is for a linear layer. The forward pass of a layer is one matrix product. Its backward pass is two of the same size: one for the inputs, and one for the weights.
 
 # %%
 def network(x):
@@ -357,7 +360,7 @@ for depth in (1, 10, 100):
 # %% [markdown]
 # ## How do you check a rule?
 #
-# Take a small step along some direction `d`, forwards and backwards, and divide the difference of the results by the length of the way. That is a slope, measured without calculus; it is called a *central difference*. Where the function has no kink, it must be equal to the gradient times `d` (multiply and add).
+# Take a small step along some direction `d`, once with it and once against it, and divide the difference of the results by the length of the way. That is a slope, measured without calculus; it is called a *central difference*. Where the function has no kink, it must be equal to the gradient times `d` (multiply and add).
 #
 # Take a random `d`. A wrong gradient can only slip through if its error times `d` happens to be about 0. And take float64. The two results are nearly equal, and subtracting them eats up most of the seven digits that float32 has. The cell shows both:
 
@@ -426,7 +429,7 @@ with expect_error(NotImplementedError, "is_grads_batched"):
 #
 # 1. `backward` takes an upstream gradient, and insists on one when the result has more than one element.
 # 2. `fit(grad, shape)` undoes broadcasting: it adds up the gradients of the copies until the gradient has its tensor's shape. Call it in one place, in `Node.__call__`, for all operations.
-# 3. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. Formulas may also ask for the `shape` of the first operand.
+# 3. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. Formulas may also ask for the `shape` of the first operand. Arguments behind the operands, such as the shape in `x.reshape(4)` and in `x.expand((2, 3))` or the 2 in `x ** 2`, are no tensors: let `operation` hand them to `forward` as they are, and to a formula that names them. For `sum` and `mean`, over all elements will do. The checkpoint uses each row once.
 #
 # A slip that costs an hour: `sum` and `expand` need each other in their formulas. Write both rows before you test one.
 
@@ -465,7 +468,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("03.1", happens)
 
 # %% [markdown]
-# **03.2 · The rule of a linear layer** (5 minutes). `nn.Linear` keeps its weight one row an *output*, and computes `x @ W.T`. `grad` holds the weights for that product. Return the gradients for `x` and for `W`.
+# **03.2 · The rule of a linear layer** (5 minutes). `nn.Linear` keeps its weight one row an *output*, and computes `x @ W.T`. `grad` is the upstream gradient of that product. Return the gradients for `x` and for `W`.
 
 
 # %%
@@ -476,7 +479,7 @@ def linear_vjp(torch, grad, x, W):
 L.check("03.2", linear_vjp)
 
 # %% [markdown]
-# **03.3 · Undo the broadcast** (8 minutes). `grad` holds the weights for `x * m`, and has the shape of that product. Return the gradient for `x`, in the shape of `x`. Either may have been broadcast, in any number of dimensions: for a product `(2, 3)`, `x` may be `(3,)`, `(1, 3)`, `(2, 1)`, `(1, 1)`, `(2, 3)`, `()`. (`t.sum(d)` adds along dimension d and removes it, `t.sum(d, keepdim=True)` leaves a 1 there.)
+# **03.3 · Undo the broadcast** (8 minutes). `grad` is the upstream gradient of `x * m`, and has the shape of that product. Return the gradient for `x`, in the shape of `x`. Either may have been broadcast, in any number of dimensions: for a product `(2, 3)`, `x` may be `(3,)`, `(1, 3)`, `(2, 1)`, `(1, 1)`, `(2, 3)`, `()`. (`t.sum(d)` adds along dimension d and removes it, `t.sum(d, keepdim=True)` leaves a 1 there.)
 
 
 # %%

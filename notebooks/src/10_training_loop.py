@@ -404,6 +404,8 @@ L.train()
 #
 # ## Exercises
 #
+# They stand in the order in which they become harder; the numbers are only their names.
+#
 # **10.1 · Who writes what?** (5 minutes). A loop with batch norm in train mode, SGD with momentum and `StepLR(optimizer, step_size=1)` has run for some rounds. Which of `"parameters"`, `"gradients"`, `"buffers"`, `"state"` (what the optimizer remembers) and `"rates"` does each line change? A list for each letter.
 #
 # ```python

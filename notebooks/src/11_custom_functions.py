@@ -646,7 +646,7 @@ L.build("11")
 #
 # ## Exercises
 #
-# The checks run your Functions on random inputs, compare with finite differences in `float64`, and look at what is kept.
+# They stand in the order in which they become harder; the numbers are only their names. The checks run your Functions on random inputs, compare with finite differences in `float64`, and look at what is kept.
 #
 # **11.1 · Which happens?** (7 minutes). `Cube` and `Triple` are those of the lesson. `Exp` is too, and its backward multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
 #

@@ -402,7 +402,7 @@ L.defects()
 # %% [markdown]
 # ## Exercises
 #
-# The checks use random functions and samples, and compare with finite differences or with the formula.
+# They stand in the order in which they become harder; the numbers are only their names. The checks use random functions and samples, and compare with finite differences or with the formula.
 #
 # **13.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)`, first line `y = (x**3).sum()`, last line `p.backward()`. `g` is to be the gradient of `y`, and `x.grad` at the end the gradient of `p`, with all that `g` has to do with `x`. Answer with `"fine"`, `"raises now"` (an ordinary line), `"raises at backward"` (`p.backward()`, or another call of `backward` or `grad`) or `"silently wrong"` (no error, another number in `x.grad`).
 #

@@ -1036,7 +1036,7 @@ print("right:   ", torch.autograd.grad(x.sin().sum(), x)[0])
 #
 # ## Exercises
 #
-# `L.hint("14.1")` helps, `L.solution("14.1")` explains, and `L.progress()` lists what you have solved.
+# They stand in the order in which they become harder; the numbers are only their names. `L.hint("14.1")` helps, `L.solution("14.1")` explains, and `L.progress()` lists what you have solved.
 #
 # **14.1 · Which happens?** (8 minutes). In every program `y` is the sine of `x`, which is `torch.tensor([0.5, 1.0], requires_grad=True)`. Afterwards `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the cosine of `x`).
 #

@@ -81,6 +81,16 @@ def lesson_03(torch):
     x = torch.tensor([-1.0, 2.0, 3.0], requires_grad=True)
     ((x.relu() ** 2 - x / 2).sum() + x.mean()).backward()
     print([round(number, 4) for number in x.grad.tolist()])
+    u = torch.tensor([0.5, 2.0, 3.0], requires_grad=True)
+    v = torch.tensor([4.0, 0.5, 2.0], requires_grad=True)
+    (u.tanh() - u / v).sum().backward()
+    print([round(number, 4) for number in u.grad.tolist() + v.grad.tolist()])
+    w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    (w.T.reshape(4) * torch.tensor([1.0, 2.0, 3.0, 4.0])).sum().backward()
+    print(w.grad.tolist())
+    z = torch.tensor([[1.0], [2.0]], requires_grad=True)
+    (z.expand((2, 3)) * torch.tensor([1.0, 10.0, 100.0])).sum().backward()
+    print(z.grad.tolist())
 
 
 def lesson_04(torch):

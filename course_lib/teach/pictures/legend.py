@@ -42,6 +42,8 @@ SAMPLES = (
      "a saved tensor that a backward pass has let go of: a second pass raises there"),
     (arrow("solid", colours.INK, "0", 3), "thick black arrow",
      "the way back: to the node of an operand; the digit says which operand"),
+    (arrow("solid", colours.GREEN, "", 2), "green arrow", "from an AccumulateGrad to its leaf, whose .grad it fills"),
+    (arrow("dashed", colours.NOTE, ""), "dashed grey line", "from a node to what it has saved, and on to the tensor"),
     (arrow("solid", colours.BLUE, ""), "thin blue arrow", "your computation, from an operand to the result"),
     (arrow("dotted", colours.BLUE, ""), "dotted blue arrow", "from a result to its node: its grad_fn"),
     (arrow("dashed", colours.PURPLE, ""), "dashed purple arrow", "from a base to its view, which looks at its memory"),

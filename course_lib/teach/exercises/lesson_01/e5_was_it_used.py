@@ -125,13 +125,22 @@ def what_went_wrong(wrong):
     return not_yet(f"You say {not truth} for {words}. Draw such a graph, and follow your walk by hand.")
 
 
+def is_used_up(y):
+    """Has a backward pass through the graph of y freed what its nodes had saved?"""
+    try:
+        y.sum().backward(retain_graph=True)
+    except RuntimeError as error:
+        return "a second time" in str(error)
+    return False
+
+
 def check(answer, torch):
     wrong, used_up = set(), False
     for stored in (None, 7.0):  # what is in .grad of the leaves beforehand
         cases = cases_of_use(torch)
         _, y, t = cases[0]
         if stored is None and bool(answer(torch, y, t)) and not answer(torch, y, t):
-            return almost("a set that stays")
+            return almost("used up" if is_used_up(y) else "a set that stays")
         leaves = [t for _, _, t in cases if t.is_leaf and t.requires_grad]
         for t in leaves:
             t.grad = None if stored is None else torch.full_like(t, stored)

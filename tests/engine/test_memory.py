@@ -279,7 +279,7 @@ def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
 
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+model = nn.Sequential(nn.Linear(4, 2), nn.ReLU())
 optimizer = optim.Adam(model.parameters(), lr=1e-3)
 x, target = torch.randn(8, 4), torch.randint(0, 2, (8,))
 for step in range(11_000):

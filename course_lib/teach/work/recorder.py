@@ -2,7 +2,8 @@
 
 One TorchFunctionMode sees every call from Python. A call leaves a few numbers behind: the sequence number of its
 newest node, the memory of its operands and result, and where in the user's files it stands. Nothing holds a tensor,
-and only the newest KEPT calls are kept. Not seen: other threads, calls made from C++, what a backward pass runs.
+and only the newest KEPT calls are kept. Not seen: other threads, calls made from C++, what a backward pass runs,
+what torch.compile has compiled.
 """
 
 import os

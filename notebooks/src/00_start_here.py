@@ -84,8 +84,8 @@ draw(y)
 #
 # - The rounded boxes in the middle are *tensors*, with their values. A double border marks a leaf. `x` stands three times in the formula, and there is one box for it.
 # - The grey boxes with sharp corners on top are the *nodes* of operations. The number in front of a name says in which order they were made: first the product, then the sum. There are two of them.
-# - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. So there are three nodes in all.
-# - The thin blue arrows run forwards: they are the computation as you wrote it. The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to.
+# - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. So there are three nodes in all. (Where a text says "2 backward nodes, 1 leaf", it counts the green one with its leaf.)
+# - The thin blue arrow runs forwards: it is the computation as you wrote it. Only tensors that somebody still holds have a box. Nobody holds the product `x * x` any more, so a single arrow leads the whole way from `x` to `y`. The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to. The dotted arrow leads from `y` to its own node.
 # - The note at the bottom shows what a node has *saved* for later. The product needs its operands, because its slope depends on them. The sum needs nothing.
 #
 # Here is the legend of all pictures in this course. You do not need all of it now. `draw.legend()` brings it back in any lesson.

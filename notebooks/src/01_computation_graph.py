@@ -96,7 +96,7 @@ draw(y, detail=0)  # detail=0 leaves out contents, and what nodes save
 # %% [markdown]
 # **Notice:**
 #
-# - The thin blue arrows are the drawing on your paper. They were put in for you, and nothing in memory corresponds to them. The black arrows exist, and they run the other way. The dotted arrows (a result's `grad_fn`) and the green one (the accumulator's `variable`) exist, too.
+# - The thin blue arrows are the drawing on your paper, but for results that nobody holds any more: an arrow skips these. They were put in for you, and nothing in memory corresponds to them. The black arrows exist, and they run the other way. The dotted arrows (a result's `grad_fn`) and the green one (the accumulator's `variable`) exist, too.
 # - There are four boxes of nodes: three operations and the accumulator of `w`.
 # - `p` is used twice. Two black arrows, 0 and 1, run into one box.
 # - `q` is not there at all. Of the last addition's two arrows you see number 0, and number 1 leads to nothing.

@@ -134,6 +134,14 @@ def one(title, value, back):
     return method
 
 
+def reshape(a, size):
+    return made("ViewBackward0", a.array.reshape(size), [a], lambda g: [g.reshape(a.shape)])
+
+
+def expand(a, size):
+    return made("ExpandBackward0", np.broadcast_to(a.array, size), [a], lambda g: [g])
+
+
 def power(a, n):
     return made("PowBackward0", a.array ** n, [a], lambda g: [g * n * a.array ** (n - 1)])
 
@@ -143,7 +151,8 @@ Tensor.__mul__ = Tensor.__rmul__ = two("Mul", lambda a, b: a * b, lambda g, a, b
 Tensor.__sub__ = two("Sub", lambda a, b: a - b, lambda g, a, b: (g, -g))
 Tensor.__truediv__ = two("Div", lambda a, b: a / b, lambda g, a, b: (g / b, -g * a / b ** 2))
 Tensor.__matmul__ = two("Mm", lambda a, b: a @ b, lambda g, a, b: (g @ b.T, a.T @ g))
-Tensor.__pow__ = power
+Tensor.__pow__, Tensor.reshape, Tensor.expand = power, reshape, expand
+Tensor.T = property(one("Permute", lambda a: a.T, lambda g, a, r: g.T))
 Tensor.exp = one("Exp", np.exp, lambda g, a, r: g * r)
 Tensor.relu = one("Relu", lambda a: np.maximum(a, 0), lambda g, a, r: g * (a > 0))
 Tensor.tanh = one("Tanh", np.tanh, lambda g, a, r: g * (1 - r * r))

@@ -33,11 +33,25 @@ def chart(panels, across, up, log=False):
             for (label, points), mark, colour in zip(lines.items(), MARKS, COLOURS, strict=False):
                 axis.plot(list(points), list(points.values()), mark, color=colour, label=label, markersize=5)
             axis.set(title=title, xlabel=across, **({"xscale": "log", "yscale": "log"} if log else {}))
+            if log:
+                plain_ticks(axis, lines)
             axis.spines[["top", "right"]].set_visible(False)
             axis.legend(frameon=False, fontsize=9)
         axes[0].set_ylabel(up)
 
     return Figure(chart_text(panels, across, up), paint, (7.6, 3.2))
+
+
+def plain_ticks(axis, lines):
+    """1, 10, 100 on logarithmic axes; 1, 2, 5, 10 where they are short; and no "6 × 10¹" in between."""
+    for side, values in (
+        (axis.xaxis, [x for points in lines.values() for x in points]),
+        (axis.yaxis, [y for points in lines.values() for y in points.values()]),
+    ):
+        if max(values) < 200 * min(values):
+            side.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
+        side.set_major_formatter(lambda value, _: number(value))
+        side.set_minor_formatter(lambda *_: "")
 
 
 def chart_text(panels, across, up):

@@ -575,24 +575,134 @@ def blocks(torch):
     return nn.Sequential(*(Block(t) for t in turns))
 
 
+def transformer(torch, layers):
+    """An embedding, blocks that are all alike, a norm and a head."""
+    nn = importlib.import_module(torch.__name__ + ".nn")
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.LayerNorm(8)
+            self.attention = nn.ModuleDict({name: nn.Linear(8, 8) for name in "qkvo"})
+            self.mlp = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8))
+
+        def forward(self, x):
+            h = self.norm(x)
+            q, k, v = (self.attention[name](h) for name in "qkv")
+            x = x + self.attention["o"]((q @ k.mT).softmax(-1) @ v)
+            return x + self.mlp(x)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(10, 8)
+            self.blocks = nn.ModuleList(Block() for _ in range(layers))
+            self.head = nn.Linear(8, 10)
+
+        def forward(self, ids):
+            x = self.embed(ids)
+            for block in self.blocks:
+                x = block(x)
+            return self.head(x)
+
+    return Model()
+
+
+def heights(picture):
+    """The height of a picture in pixels."""
+    return layout.size(picture.svg)[1] * 4 / 3
+
+
 def test_folding_by_module(torch):
-    """Where nothing repeats, nodes are folded by the module whose parameters they use, and the picture says so."""
+    """Nodes are folded by the module whose parameters they use, the picture says so, and how to see more."""
     net = blocks(torch)
     loss = net(torch.ones(1, 2)).sum()
     text = draw(net, loss).text
 
-    assert "nodes are folded into 14 boxes, by the module whose parameters they use." in text
-    assert "\n  0.b -> 0.a\n" in text
-    assert "\n  3.a -> 2.b\n" in text
+    assert "52 nodes are folded into 7 boxes, by the module whose parameters they use." in text
+    assert 'draw(…, open="3") shows the inside of a box.' in text
+    assert "\n  3 -> 2\n" in text
+
+
+def test_blocks_that_are_alike_share_a_box(torch):
+    """Of twelve equal blocks the first and the last have a box each, the others share one; it fits one screen."""
+    net = transformer(torch, 12)
+    picture = draw(net, net(torch.ones(1, 3, dtype=torch.int64)).sum())
+
+    # PyTorch makes a view for the head before it meets the head's parameters: it counts for blocks.11.
+    last, nodes = (10, "140 leaves") if torch.__name__ == "course_lib" else (9, "126 leaves")
+    assert f"\n  blocks.1 to blocks.{last} -> blocks.0\n      {last} alike, nodes " in picture.text
+    assert nodes in picture.text
+    assert len(picture.text.splitlines()) < 45
+    if picture.svg is not None:
+        assert heights(picture) < 750
+
+
+def test_open_shows_a_module(torch):
+    """`open` names a module: its nodes, or the modules in it, stand alone, and what is around them is folded."""
+    net = transformer(torch, 12)
+    loss = net(torch.ones(1, 3, dtype=torch.int64)).sum()
+    block, attention = draw(net, loss, open="blocks.4").text, draw(net, loss, open="blocks.4.attention").text
+
+    assert "\n  blocks.4.mlp.0 -> blocks.4.attention.o\n" in block and "\n  blocks.5" not in block
+    assert "nodes folded (1 to " in block
+    assert " SoftmaxBackward0 -> " in attention and "AccumulateGrad of blocks.4.attention.q.weight" in attention
+
+
+def test_open_finds_a_variable_s_module(torch):
+    """A model that draw knows by its variable alone may be opened with or without the variable's name."""
+    net = transformer(torch, 12)
+    loss = net(torch.ones(1, 3, dtype=torch.int64)).sum()
+
+    assert draw(loss, open="net.blocks.4").text == draw(loss, open="blocks.4").text
+
+
+def test_open_shows_numbered_nodes(torch):
+    """`open` takes the numbers of two nodes, or one, as the folded boxes print them."""
+    h = x = torch.tensor([1.0], requires_grad=True)
+    for _ in range(60):
+        h = (h * x).sin()
+    text, one = draw(h, open=(10, 12)).text, draw(h, open=11).text
+
+    assert "9 nodes folded (1 to 9)" in text and "108 nodes folded (13 to 120)" in text
+    assert all(f"\n  {n} " in text for n in (10, 11, 12)) and "\n  11 MulBackward0" in one
+
+
+def test_open_says_what_there_is(torch):
+    """A part that is not in the graph is refused in a sentence that names parts, or what to give."""
+    net = blocks(torch)
+    x = torch.ones(1, requires_grad=True)
+    loss = net(torch.ones(1, 2)).sum()
+    with pytest.raises(ValueError, match="no node of this graph uses parameters of .* Among its modules are 0.a"):
+        draw(net, loss, open="blok")
+    with pytest.raises(ValueError, match="give the model"):
+        draw(x * 2, open="layers")
+    with pytest.raises(ValueError, match="the numbers of this graph's nodes are 1 to 1"):
+        draw(x * 2, open=(5, 9))
+    with pytest.raises(TypeError, match="open takes a module's name or two numbers"):
+        draw(x * 2, open=3.5)
+
+
+def test_a_loop_over_one_module_is_folded_by_repetition(torch):
+    """Where all nodes belong to one module, modules show nothing: what repeats is folded."""
+    nn = importlib.import_module(torch.__name__ + ".nn")
+    cell = nn.Sequential(nn.Linear(1, 1), nn.Tanh())
+    h = torch.ones(1, 1)
+    for _ in range(50):
+        h = cell(h)
+
+    assert "49 × (TanhBackward0, TBackward0, AddmmBackward0)" in draw(cell, h).text
 
 
 def test_a_run_names_its_leaves(torch):
     """A folded run says which parameters are in it."""
-    nn = importlib.import_module(torch.__name__ + ".nn")
-    net = nn.Sequential(*(nn.Linear(1, 1) for _ in range(30)))
-    text = draw(net, net(torch.ones(1, 1)).sum()).text
+    leaves = {f"w{i}": torch.ones(1, requires_grad=True) for i in range(60)}
+    h = torch.ones(1)
+    for leaf in leaves.values():
+        h = h * leaf
+    text = draw(h, names=leaves).text
 
-    assert "with 54 leaves, 2.weight to 28.bias" in text
+    assert "with 57 leaves, w2 to w58" in text
 
 
 def test_very_many_views_and_outputs(torch):

@@ -8,6 +8,7 @@ Graphviz drops them without a word.
 import textwrap
 
 from course_lib.teach.pictures import lanes, listing
+from course_lib.teach.pictures.folding import LETTERS
 from course_lib.teach.pictures.graphmodel import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
 
 BLUE, PALE_BLUE = "#0072B2", "#DCEBF7"  # values
@@ -65,7 +66,7 @@ def node_words(graph, index, lies, detail):
     """The words in a backward node's box."""
     node = graph.nodes[index]
     if node.folded:
-        return [piece for line in node.lines for piece in textwrap.wrap(line, 30)]
+        return [piece for line in node.lines for piece in textwrap.wrap(line, LETTERS)]
     if node.accumulates:
         leaf = graph.values[node.leaf]
         name = f"{short(leaf.name)}.grad" if leaf.named else "grad"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from course_lib.teach.pictures import layout
 from course_lib.teach.pictures.dotsource import Drawing
-from course_lib.teach.pictures.folding import LIMIT, fold
+from course_lib.teach.pictures.folding import fold
 from course_lib.teach.pictures.graphmodel import link_inputs
 from course_lib.teach.pictures.legend import legend
 from course_lib.teach.pictures.listing import facts, headline, listing
@@ -27,13 +27,14 @@ HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 MANY = 200  # items of a list or dictionary that are given names
 
 
-def draw(*tensors, names=None, detail=None):
+def draw(*tensors, names=None, detail=None, open=None):
     """A Picture of the graph behind the given tensors; a module among them names its parameters.
 
     Names are those of the caller's variables; `names` gives others: {"h": tensor} for any tensor in the
     picture, a list, one for each tensor drawn, or a module. `detail` 0 leaves contents and saved tensors out of
     the drawing, 1 shows them (the default), 2 adds element types, shapes and the numbers that nodes keep. Past
-    40 backward nodes the picture is folded.
+    40 backward nodes the picture is folded, by module where parameters have a module's names. `open` shows one part of
+    it and folds the rest: a module, "blocks.1", or the numbers of two nodes, (9, 50), or one.
     TypeError or ValueError, in a sentence, for anything that cannot be drawn.
     """
     modules = [thing for thing in (*tensors, names) if is_module(thing)]
@@ -45,7 +46,7 @@ def draw(*tensors, names=None, detail=None):
         raise ValueError(f"detail is {detail!r}; it can be 0, 1 or 2, or be left out.")
     known, around = names_in(sys._getframe(1))
     around += name_parameters(modules, known)
-    graph = snapshot(tensors, names, known, around)
+    graph = snapshot(tensors, names, known, around, open)
     drawn = {value.name for value in graph.values} | graph.leaves
     missed = [path for path, parameter in named_by(modules) if parameter.requires_grad and path not in drawn]
     graph.missed = missed if len(modules) == 1 and any(v.node is not None for v in graph.values) else []
@@ -64,7 +65,7 @@ def name_parameters(modules, known):
     return found
 
 
-def snapshot(tensors, names, known, around):
+def snapshot(tensors, names, known, around, opened=None):
     """The Graph behind tensors as it is now, folded; `known` and `around` are what names_in() found."""
     given = given_names(names, tensors)
     for key, name, tensor in given:
@@ -74,7 +75,7 @@ def snapshot(tensors, names, known, around):
     graph = reader.read()
     check_used(given, reader)
     graph.leaves = {graph.values[node.leaf].name for node in graph.nodes if node.accumulates}
-    fold(graph, LIMIT)
+    fold(graph, opened)
     link_inputs(graph)
     return graph
 

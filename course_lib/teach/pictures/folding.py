@@ -1,30 +1,42 @@
-"""Folding a large graph before it is laid out: repeated runs first, then modules, then the middle; it says so.
+"""Folding a large graph before it is laid out, so that it fits one screen; the picture says what was folded.
 
-Nobody can read a thousand boxes. What is folded becomes one box with its own words; stale and freed slots
-inside it are counted there, so that nothing worth seeing disappears.
+Nobody can read a thousand boxes. Nodes are folded by the module whose parameters they use, or where they repeat, or
+else in the middle. What is folded becomes one box with its own words; stale and freed slots inside it are counted
+there, so that nothing worth seeing disappears. `open` asks for one part in full.
 """
 
 from collections import Counter
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from course_lib.teach.pictures.graphmodel import DETACHED, FREED, OK, PACKED, STALE, Back, renumber
 from course_lib.teach.pictures.listing import count
 
-LIMIT = 40  # backward nodes in one picture
+LIMIT = 40  # backward nodes that are drawn without folding, and of a part that was opened
+ROOM = 9  # boxes of a folded picture, leaves aside: what fits one screen
+ROOM_INSIDE = 20  # the same for a part that was opened
 VALUES = 48  # values in one picture, unless nodes and saved tensors need more
 SLOTS = 8  # saved tensors of one node that are drawn one by one
 EDGES = 8  # inputs of one node that are drawn one by one
+LEAVES = 3  # leaves of a folded picture that are drawn one by one
 LONGEST_PERIOD = 32  # the longest pattern of nodes that is looked for
 FEWEST_REPEATS = 4
+FEWEST_MODULES = 3  # a picture with fewer boxes than that shows nothing
+LETTERS = 46  # letters in a line of a folded box
 FAR = 64  # edges that reach further back do not take part in a pattern
+FEW = 3  # nodes without a module that stand in a row and are not worth a box
 
 
-def fold(graph, limit=LIMIT):
-    """Fold the graph, in place, to about `limit` backward nodes. A small graph stays as it is."""
-    if limit is None:
-        return
-    if len(graph.nodes) > limit:
-        fold_nodes(graph, limit)
+def fold(graph, opened=None):
+    """Fold the graph, in place, when it has more than LIMIT backward nodes, or all of it but the opened part.
+
+    ValueError, in a sentence, when nothing of that name or number is in the graph.
+    """
+    inner = [i for i, node in enumerate(graph.nodes) if not node.accumulates]  # oldest first
+    if opened is not None:
+        rebuild(graph, spare_culprit(graph, open_part(graph, inner, opened)), EDGES)
+    elif len(graph.nodes) > LIMIT:
+        units = shorten(graph, inner, module_paths(graph, inner), ROOM)
+        rebuild(graph, spare_culprit(graph, units), LEAVES if len(inner) > ROOM else EDGES)
     trim_slots(graph)
     trim_values(graph)
 
@@ -57,29 +69,38 @@ def trim_values(graph):
     renumber(graph, order, {old: i for i, old in enumerate(order)})
 
 
-def fold_nodes(graph, limit):
-    """Fold runs, then the middle."""
-    leaves = [i for i, node in enumerate(graph.nodes) if node.accumulates]
-    inner = [i for i, node in enumerate(graph.nodes) if not node.accumulates]  # oldest first
-    units = fold_runs(graph, inner)
-    units = fold_modules(graph, units, limit // 2)
-    units = fold_middle(graph, units, limit)
-    rebuild(graph, spare_culprit(graph, units), leaves)
-
-
 class Unit:
     """One box to be: a single node, or an interval of nodes with the words that describe it."""
 
-    def __init__(self, members, words=None, module=None):
-        self.members, self.words, self.module = members, words, module
+    def __init__(self, members, words=None, module=None, times=1):
+        self.members, self.words, self.module, self.times = members, words, module, times
 
 
 # --- what to fold ------------------------------------------------------------------------------------------
 
 
-def fold_runs(graph, inner):
-    """Units in order, where of each repeated run only the first and the last repetition stay."""
-    signs = [signature(graph, i, position) for position, i in enumerate(inner)]
+def shorten(graph, members, paths, room):
+    """At most `room` units for nodes in a row: by module when that shows something, or by what repeats.
+
+    Where neither helps, the ends stay; fewer of them, since single nodes need the height of their tensors.
+    """
+    singles = [Unit([i]) for i in members]
+    if len(members) <= room:
+        return singles
+    by_module = fold_modules(graph, members, paths, room)
+    if len(by_module) >= FEWEST_MODULES:
+        return by_module
+    runs = fold_runs(graph, members, ends=True)
+    if len(runs) > room:
+        runs = fold_runs(graph, members, ends=False)
+    if by_module and not any(unit.words for unit in runs):
+        return by_module
+    return runs if len(runs) <= room else fold_middle(graph, runs, room * 2 // 3)
+
+
+def fold_runs(graph, inner, ends):
+    """Units in order; a repeated run is one box, beside its first and last repetition when `ends` is true."""
+    signs = [signature(graph, i) for i in inner]
     units, at = [], 0
     while at < len(inner):
         period, repeats = run_at(signs, at)
@@ -88,17 +109,18 @@ def fold_runs(graph, inner):
             at += 1
             continue
         end = at + period * repeats
-        first, last = inner[at : at + period], inner[end - period : end]
-        middle = inner[at + period : end - period]
-        pattern = ", ".join(graph.nodes[i].name for i in first[:6]) + (", …" if period > 6 else "")
-        units += [Unit([i]) for i in first]
-        units.append(Unit(middle, f"{repeats - 2} × {pattern if period == 1 else '(' + pattern + ')'}"))
-        units += [Unit([i]) for i in last]
+        names = [graph.nodes[i].name for i in inner[at : at + period]]
+        pattern = ", ".join(names[:6] + ["…"] * (period > 6))
+        apart = period if ends else 0
+        middle = inner[at + apart : end - apart]
+        units += [Unit([i]) for i in inner[at : at + apart]]
+        units.append(Unit(middle, f"{len(middle) // period} × {pattern if period == 1 else f'({pattern})'}"))
+        units += [Unit([i]) for i in inner[end - apart : end]]
         at = end
     return units
 
 
-def signature(graph, i, position):
+def signature(graph, i):
     """What makes two nodes repetitions of each other: the name, and how far back each edge leads."""
     node = graph.nodes[i]
     reach = []
@@ -128,54 +150,109 @@ def run_at(signs, at):
     return best
 
 
-def fold_modules(graph, units, room):
-    """When parameters are called by their place in a model: one box for each module, as deep as there is room."""
-    if len(units) <= room:
-        return units
-    paths = module_paths(graph, units)
-    deepest = max(map(len, paths), default=0)
-    for depth in range(deepest, 0, -1):
-        grouped = []  # (path, units side by side)
-        for unit, path in zip(units, paths, strict=True):
-            if grouped and path and unit.words is None and grouped[-1][0] == path[:depth]:
-                grouped[-1][1].append(unit)
-            else:
-                grouped.append((path[:depth] if unit.words is None else None, [unit]))
-        if len(grouped) <= room:
-            return [module_unit(graph, path, inside) for path, inside in grouped]
-    return units
+def fold_modules(graph, members, paths, room):
+    """One box for each module, as deep as there is room, modules alike in a row together; [] when that cannot be."""
+    for depth in range(max(len(paths[i]) for i in members), 0, -1):
+        cut = {i: paths[i][:depth] for i in members}
+        units = [unit for path, nodes in groupby(members, cut.get) for unit in module_units(graph, path, list(nodes))]
+        for ends in (1, 0):
+            if len(units) > room:
+                units = join_alike(graph, units, ends)
+        if len(units) <= room:
+            return units
+    return []
 
 
-def module_unit(graph, path, units):
-    """One unit for the nodes of a module; a single node stays as it is."""
-    if len(units) == 1:
-        return units[0]
-    members = [i for unit in units for i in unit.members]
-    return Unit(members, told(graph, members), ".".join(path))
+def module_units(graph, path, nodes):
+    """The box of a module; a single node stays as it is, and so do a few that belong to no module."""
+    if len(nodes) == 1 or not path and len(nodes) <= FEW:
+        return [Unit([i]) for i in nodes]
+    return [Unit(nodes, told(graph, nodes), ".".join(path) or None)]
 
 
-def module_paths(graph, units):
-    """For each unit the module whose parameters it uses, as a path; a unit without any belongs to the one before."""
-    paths, last = [], ()
-    for unit in units:
+def join_alike(graph, units, ends):
+    """One box for modules in a row that are made of the same nodes, beside the first and the last one of them."""
+    found = []
+    for kind, row in groupby(units, lambda unit: unit.module and [graph.nodes[i].name for i in unit.members]):
+        row = list(row)
+        if not kind or len(row) < FEWEST_REPEATS:
+            found += row
+            continue
+        inside = row[ends : len(row) - ends]
+        members = [i for unit in inside for i in unit.members]
+        name = f"{inside[0].module} to {inside[-1].module}"
+        found += [*row[:ends], Unit(members, inside[0].words, name, len(inside)), *row[len(row) - ends :]]
+    return found
+
+
+def module_paths(graph, inner):
+    """For each node the module whose parameters it uses, as a path of names.
+
+    A node without parameters belongs to the module before it, but not behind the last that has any.
+    """
+    paths, last, late = {}, (), []
+    for i in inner:
         names = [
-            graph.values[graph.nodes[following].leaf].name.split(".")[:-1]
-            for i in unit.members
+            tuple(graph.values[graph.nodes[following].leaf].name.split(".")[:-1])
             for _, following, _ in graph.nodes[i].edges
             if following is not None and graph.nodes[following].accumulates
         ]
         names = [name for name in names if name]
         if names:
             shared = zip(*names, strict=False)
-            last = tuple(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, shared))
-        paths.append(last)
+            last, late = tuple(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, shared)), []
+        paths[i] = last
+        late.append(i)
+    paths.update(dict.fromkeys(late[1:], ()))
     return paths
 
 
+def open_part(graph, inner, opened):
+    """Units of which those in the part that was asked for stand alone, or deeper in, and the rest is folded."""
+    paths = module_paths(graph, inner)
+    wanted = members_of(graph, inner, paths, opened)
+    room = LIMIT if len(wanted) <= LIMIT else ROOM_INSIDE
+    units = []
+    for inside, nodes in groupby(inner, lambda i: i in wanted):
+        nodes = list(nodes)
+        if inside:
+            units += shorten(graph, nodes, paths, room)
+        else:
+            units.append(Unit(nodes, None if len(nodes) == 1 else told(graph, nodes)))
+    return fold_middle(graph, units, LIMIT)
+
+
+def members_of(graph, inner, paths, opened):
+    """The nodes of a module, given by its name, or those between two numbers."""
+    if isinstance(opened, str):
+        parts = tuple(opened.split("."))
+        for skipped in (0, 1):  # "blocks.1" is found in "model.blocks.1.weight", too
+            found = {i for i in inner if paths[i][skipped : skipped + len(parts)] == parts}
+            if found:
+                return found
+        known = list(dict.fromkeys(".".join(path[:2]) for path in paths.values() if path))
+        known = (
+            f"Among its modules are {', '.join(known[:8])}."
+            if known
+            else "No parameter has a module's name: give the model, draw(model, loss), or two numbers, open=(1, 10)."
+        )
+        raise ValueError(f"open={opened!r}: no node of this graph uses parameters of that module. {known}")
+    pair = (opened, opened) if isinstance(opened, int) else opened
+    if not isinstance(pair, (tuple, list)) or [type(n) for n in pair] != [int, int]:
+        raise TypeError(f"open takes a module's name or two numbers of nodes, as in open=(1, 10), not {opened!r}.")
+    found = {i for i in inner if pair[0] <= graph.nodes[i].number <= pair[1]}
+    if not found:
+        raise ValueError(f"open={opened!r}: the numbers of this graph's nodes are 1 to {len(inner)}.")
+    return found
+
+
 def told(graph, members):
-    """'5 AddmmBackward0, 2 ReluBackward0', the most frequent first."""
-    names = Counter(graph.nodes[i].name for i in members).most_common()
-    return ", ".join(f"{count} {name}" for name, count in names[:4]) + (", …" if len(names) > 4 else "")
+    """'5 AddmmBackward0, 2 ReluBackward0', the most frequent first, as many as stand in one line."""
+    words = [f"{times} {name}" for name, times in Counter(graph.nodes[i].name for i in members).most_common()]
+    shown = words[:1]
+    while len(shown) < len(words) and len(", ".join([*shown, words[len(shown)], "…"])) <= LETTERS:
+        shown.append(words[len(shown)])
+    return ", ".join(shown + ["…"] * (len(shown) < len(words)))
 
 
 def spare_culprit(graph, units):
@@ -197,29 +274,33 @@ def spare_culprit(graph, units):
     return found
 
 
-def fold_middle(graph, units, limit):
+def fold_middle(graph, units, room):
     """When too much is left: keep the newest units and the oldest, fold what lies between."""
-    room = limit // 2  # the other half is for leaves
     if len(units) <= room:
         return units
     old = room // 3
     new = room - old - 1
-    middle = [i for unit in units[old : len(units) - new] for i in unit.members]
-    return units[:old] + [Unit(middle, told(graph, middle))] + units[len(units) - new :]
+    between = units[old : len(units) - new]
+    middle = [i for unit in between for i in unit.members]
+    largest = max(between, key=lambda unit: len(unit.members))
+    rest = len(middle) - len(largest.members)
+    words = f"{largest.words} and {count(rest, 'other')}" if len(largest.members) > rest else told(graph, middle)
+    return units[:old] + [Unit(middle, words)] + units[len(units) - new :]
 
 
 # --- putting the folded graph together ---------------------------------------------------------------------
 
 
-def rebuild(graph, units, leaves):
+def rebuild(graph, units, shown_leaves):
     """Replace graph.nodes by leaves, nodes and folded boxes, and drop the values nobody shows any more."""
+    leaves = [i for i, node in enumerate(graph.nodes) if node.accumulates]
     unit_of = {i: u for u, unit in enumerate(units) for i in unit.members}
     users = {leaf: set() for leaf in leaves}  # leaf -> units that use it
     for i, u in unit_of.items():
         for _, following, _ in graph.nodes[i].edges:
             if following in users:
                 users[following].add(u)
-    drawn, spare, inside = sort_leaves(units, leaves, users)
+    drawn, spare, inside = sort_leaves(units, leaves, users, shown_leaves)
     backs, new = [graph.nodes[leaf] for leaf in drawn], {leaf: k for k, leaf in enumerate(drawn)}
     if spare:
         words = f"{len(spare)} more leaves"
@@ -242,17 +323,27 @@ def rebuild(graph, units, leaves):
         nodes = sum(len(unit.members) for unit in modules)
         boxes = count(len(modules), "box")
         graph.folds.append(f"{nodes} nodes are folded into {boxes}, by the module whose parameters they use.")
+    largest = max((unit for unit in units if unit.words), key=lambda unit: len(unit.members), default=None)
+    if largest:
+        graph.folds.append(f"draw(…, open={part(graph, largest)}) shows the inside of a box.")
     keep_values(graph, backs, new)
     graph.nodes = backs
 
 
-def sort_leaves(units, leaves, users):
+def part(graph, unit):
+    """What `open` has to be for the inside of a folded box, as it is typed."""
+    if unit.module:
+        return f'"{unit.module.split(" to ")[0]}"'
+    return f"({graph.nodes[unit.members[0]].number}, {graph.nodes[unit.members[-1]].number})"
+
+
+def sort_leaves(units, leaves, users, shown):
     """AccumulateGrad nodes to draw, those that share one box, and those that belong to a folded box only."""
     drawn, spare, inside = [], [], []
     for leaf in leaves:
         if users[leaf] and all(units[u].words is not None for u in users[leaf]):
             inside.append(leaf)
-        elif len(drawn) < EDGES:
+        elif len(drawn) < shown:
             drawn.append(leaf)
         else:
             spare.append(leaf)
@@ -264,19 +355,23 @@ def folded_box(graph, unit, leaves):
     members = [graph.nodes[i] for i in unit.members]
     states = Counter(slot.state for node in members for slot in node.slots)
     span = f"{members[0].number} to {members[-1].number}"
-    lines = [f"{len(members)} nodes folded ({span})", unit.words]
-    if unit.module:
-        lines = [unit.module, f"nodes {span} folded:", unit.words]
-    else:
-        graph.folds.append(f"{len(members)} nodes, {span}, are folded into one box: {unit.words}.")
-    if leaves and unit.module:
-        lines.append(count(len(leaves), "leaf"))
-    elif leaves:
-        first, last = (graph.values[min(leaves)].name, graph.values[max(leaves)].name)
-        lines.append(f"with {len(leaves)} leaves, {first} to {last}" if len(leaves) > 1 else f"with the leaf {first}")
+    inside = [count(len(leaves), "leaf")] if leaves and unit.module else []
     if states:
         parts = [f"{states[s]} {s}" for s in (STALE, FREED, DETACHED, PACKED) if states[s]]
-        lines.append(count(states.total(), "saved tensor") + (": " + ", ".join(parts) if parts else ""))
+        inside.append(count(states.total(), "saved tensor") + (": " + ", ".join(parts) if parts else ""))
+    if unit.times > 1:
+        lines = [unit.module, f"{unit.times} alike, nodes {span}", f"each {unit.words}"]
+    elif unit.module:
+        lines = [unit.module, ", ".join([f"nodes {span}", *inside]), unit.words]
+    else:
+        lines = [f"{len(members)} nodes folded ({span})", unit.words]
+        graph.folds.append(f"{len(members)} nodes, {span}, are folded into one box: {unit.words}.")
+        if leaves:
+            first, last = (graph.values[min(leaves)].name, graph.values[max(leaves)].name)
+            many = len(leaves) > 1
+            lines.append(f"with {len(leaves)} leaves, {first} to {last}" if many else f"with the leaf {first}")
+    if inside and (unit.times > 1 or not unit.module):
+        lines.append(", ".join(inside))
     bad = {s: n for s, n in states.items() if s != OK}
     return Back("folded", folded=len(members), folded_slots=bad, lines=lines, key=("folded", members[0].key))
 

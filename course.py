@@ -223,9 +223,20 @@ def declared():
 
     with open(str(ROOT / "pyproject.toml"), "rb") as file:
         project = tomllib.load(file)["project"]
-    groups = {"": project["dependencies"]}
-    groups.update(project["optional-dependencies"])
-    return groups
+    groups = dict(project["optional-dependencies"], **{"": project["dependencies"]})
+
+    def whole(group):
+        """A group's packages; a group that it names, such as autograd-course[lab], written out."""
+        found = []
+        for each in groups[group]:
+            if name_of(each) == project["name"]:
+                for named in re.search(r"\[(.+)\]", each).group(1).split(","):
+                    found += whole(named)
+            else:
+                found.append(each)
+        return found
+
+    return {group: whole(group) for group in groups}
 
 
 def name_of(requirement):
@@ -1134,7 +1145,8 @@ def examine_with(settings, environ):
         findings.append(Finding("gap", "Environment", where, remedy))
         return findings + examine_folder() + examine_browser()
     groups = declared()
-    base, dev = ([name_of(each) for each in groups[key]] for key in ("", "dev"))
+    base = [name_of(each) for each in groups[""] + groups["lab"]]
+    dev = [name for name in map(name_of, groups["dev"]) if name not in base]
     try:
         found = probe(environment, base + dev + ["ipykernel", "torch"], draw=True, environ=settings)
     except Problem as problem:

@@ -35,7 +35,7 @@ from course_lib import autograd  # isort: skip  (needs Tensor complete)
 _tensor_methods.make_facts_read_only()
 float, double, long = float32, float64, int64  # noqa: A001
 inf, nan, pi = _math.inf, _math.nan, _math.pi
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 
 _OPERATIONS = """
     neg reciprocal exp expm1 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh sigmoid relu

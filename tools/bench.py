@@ -366,6 +366,64 @@ def network_tensors(lib, sizes, batch):
     return training_job(loss, parameters, lib)
 
 
+def network_operators(lib, sizes, batch):
+    """The same step as people write it in a notebook: operators, methods, and add_ with a factor."""
+    x, classes, parameters = network(sizes, batch)
+    x, classes, rows = lib.tensor(x), lib.tensor(classes), lib.arange(batch)
+    parameters = [leaf(lib, p.T.copy() if p.ndim == 2 else p) for p in parameters]
+
+    def loss():
+        h = x
+        for i in range(0, len(parameters) - 2, 2):
+            h = (h @ parameters[i] + parameters[i + 1]).relu()
+        z = h @ parameters[-2] + parameters[-1]
+        return -z.log_softmax(1)[rows, classes].mean()
+
+    def run():
+        loss().backward()
+        with lib.no_grad():
+            for p in parameters:
+                p.add_(p.grad, alpha=-1e-3)
+                p.grad = None
+
+    def answers():
+        loss().backward()
+        found = [p.grad.detach().numpy().T.copy() for p in parameters]
+        for p in parameters:
+            p.grad = None
+        run()
+        return found + [p.detach().numpy().T.copy() for p in parameters]
+
+    return Job(run, answers)
+
+
+def network_modules(lib, sizes, batch):
+    """The same step with modules, a loss module and an optimizer."""
+    nn, optim = (importlib.import_module(f"{lib.__name__}.{name}") for name in ("nn", "optim"))
+    x, classes, values = network(sizes, batch)
+    x, classes = lib.tensor(x), lib.tensor(classes)
+    layers = [layer for i, o in zip(sizes, sizes[1:], strict=False) for layer in (nn.Linear(i, o), nn.ReLU())]
+    model, criterion = nn.Sequential(*layers[:-1]), nn.CrossEntropyLoss()
+    parameters = list(model.parameters())
+    with lib.no_grad():
+        for p, value in zip(parameters, values, strict=True):
+            p.copy_(lib.tensor(value))
+    optimizer = optim.SGD(parameters, lr=1e-3)
+
+    def run():
+        optimizer.zero_grad()
+        criterion(model(x), classes).backward()
+        optimizer.step()
+
+    def answers():
+        run()
+        return [array.detach().numpy().copy() for p in parameters for array in (p.grad, p)][::2] + [
+            p.detach().numpy().copy() for p in parameters
+        ]
+
+    return Job(run, answers)
+
+
 def network_hips(lib, sizes, batch):
     anp = importlib.import_module("autograd.numpy")
     x, classes, parameters = network(sizes, batch)
@@ -521,12 +579,95 @@ def penalty_hips(lib, sizes, batch):
     return descent_job(lambda: slope(parameters), parameters)
 
 
+def update_tensors(lib, shape):
+    """One parameter's step, as PyTorch's own optimizers write it."""
+    value, slope = arrays(shape, shape)
+    p = leaf(lib, value)
+    p.grad = lib.tensor(slope)
+
+    def run():
+        with lib.no_grad():
+            p.add_(p.grad, alpha=-1e-3)
+
+    def answers():
+        run()
+        return [p.detach().numpy().copy()]
+
+    return Job(run, answers)
+
+
+def update_numpy(np, shape):
+    p, slope = arrays(shape, shape)
+
+    def run():
+        nonlocal p
+        p -= 1e-3 * slope
+
+    def answers():
+        run()
+        return [p.copy()]
+
+    return Job(run, answers)
+
+
+def affine_tensors(lib, batch):
+    """x @ w + b, forward alone, recorded."""
+    x, w, b = arrays((batch, 784), (784, 256), (256,), scale=0.1)
+    x, w, b = lib.tensor(x), leaf(lib, w), leaf(lib, b)
+    return Job(lambda: x @ w + b, lambda: [(x @ w + b).detach().numpy()])
+
+
+def affine_numpy(np, batch):
+    x, w, b = arrays((batch, 784), (784, 256), (256,), scale=0.1)
+    return Job(lambda: x @ w + b, lambda: [x @ w + b])
+
+
+def mixed_tensors(lib, n, dims):
+    """A chain in which a product, a sum and a tanh take turns."""
+    x, c = leaf(lib, only(1, dims)), lib.tensor(only(0.5, dims))
+
+    def forward():
+        y = x
+        for _ in range(n // 3):
+            y = (y * c + x).tanh()
+        return y
+
+    return tensor_job(forward, [x])
+
+
+def mixed_numpy(np, n, dims):
+    x, c = only(1, dims)[()], only(0.5, dims)[()]
+    one = np.ones_like(x)[()]
+
+    def gradients():
+        kept, y = [], x
+        for _ in range(n // 3):
+            y = np.tanh(y * c + x)
+            kept.append(y)
+        g, total = one, 0
+        for y in reversed(kept):
+            g = g * (1 - y * y)
+            total = total + g
+            g = g * c
+        return [total + g]
+
+    return function_job(gradients)
+
+
 CHAIN = {"ours": chain_tensors, "torch": chain_tensors, "hips": chain_hips, "micrograd": chain_values,
          "numpy": chain_numpy}  # fmt: skip
 FAN = shape_of_graph(fan_forward, fan_numpy)
 DIAMOND = shape_of_graph(diamond_forward, diamond_numpy)
 BRANCHES = shape_of_graph(branches_forward, branches_numpy)
 NETWORK = {"ours": network_tensors, "torch": network_tensors, "hips": network_hips, "numpy": network_numpy}
+SPELLINGS = {  # three ways to write the same step
+    "functions": NETWORK,
+    "operators": {**NETWORK, "ours": network_operators, "torch": network_operators},
+    "modules": {**NETWORK, "ours": network_modules, "torch": network_modules},
+}
+UPDATE = {"ours": update_tensors, "torch": update_tensors, "numpy": update_numpy}
+AFFINE = {"ours": affine_tensors, "torch": affine_tensors, "numpy": affine_numpy}
+MIXED = {"ours": mixed_tensors, "torch": mixed_tensors, "numpy": mixed_numpy}
 RECURRENT = {"ours": recurrent_tensors, "torch": recurrent_tensors, "hips": recurrent_hips,
              "numpy": recurrent_numpy}  # fmt: skip
 PENALTY = {"ours": penalty_tensors, "torch": penalty_tensors, "hips": penalty_hips}
@@ -588,17 +729,25 @@ def lines():
                 targets.get(kind, 0.4), ops=1000))  # fmt: skip
             if kind == "leaves":
                 found[-1].engines.remove("hips")  # quadratic in the number of arguments: 600 µs an op at 1,000
+        found.append(Timed(
+            f"chain-{label}-mixed", f"chain of 1,000 {label} ops: products, sums and tanh in turn", MIXED,
+            {"n": 999, "dims": dims}, {"n": 6, "dims": dims}, 0.62 if dims else 0.45, ops=999))  # fmt: skip
     big, small = (784, 256, 128, 10), (2, 16, 16, 2)
     rnn = {"steps": 50, "batch": 32, "inputs": 64, "hidden": 64}
     return found + [
         Timed("fan-in", "one tensor used 10,000 times", FAN, {"n": 10_000}, {"n": 5}, 0.8, ops=10_000),
         Timed("diamond", "2,000 diamonds in a row (6,000 ops)", DIAMOND, {"n": 2000}, {"n": 5}, 0.8, ops=6000),
-        Timed("mlp-b64", "MLP 784-256-128-10, training step, batch 64", NETWORK, {"sizes": big, "batch": 64},
-              {"sizes": (5, 4, 3), "batch": 4}, 1.05, "numpy"),
-        Timed("mlp-b8", "MLP 784-256-128-10, training step, batch 8", NETWORK, {"sizes": big, "batch": 8},
-              {"sizes": (6, 5, 4, 3), "batch": 2}, 1.15, "numpy"),
-        Timed("mlp-small", "MLP 2-16-16-2, training step, batch 32", NETWORK, {"sizes": small, "batch": 32},
-              {"sizes": (2, 4, 4, 2), "batch": 3}, 1.6, "numpy"),
+        *(Timed(f"mlp-{short}-{spelling}", f"MLP {title}, with {spelling}", work, {"sizes": sizes, "batch": batch},
+                {"sizes": (6, 5, 4, 3), "batch": 2}, target, "numpy")
+          for short, title, sizes, batch, target in (
+              ("b64", "784-256-128-10, training step, batch 64", big, 64, 1.1),
+              ("b8", "784-256-128-10, training step, batch 8", big, 8, 1.25),
+              ("small", "2-16-16-2, training step, batch 32", small, 32, 3))
+          for spelling, work in SPELLINGS.items()),
+        Timed("update", "p.add_(p.grad, alpha=-lr) on 784 × 256, by hand W -= lr * g", UPDATE, {"shape": (784, 256)},
+              {"shape": (3, 2)}, 1.1, "numpy"),
+        *(Timed(f"affine-b{batch}", f"x @ w + b, 784 → 256, forward alone, batch {batch}", AFFINE, {"batch": batch},
+                {"batch": 2}, target) for batch, target in ((64, 1.1), (8, 1.5))),
         Timed("rnn", "RNN cell, 50 steps, hidden 64, batch 32", RECURRENT, rnn,
               {"steps": 3, "batch": 2, "inputs": 3, "hidden": 4}, 1.35, "numpy"),
         Timed("double-backward", "gradient penalty on MLP 2-16-16-2", PENALTY, {"sizes": small, "batch": 32},
@@ -629,6 +778,13 @@ def lines():
                  instrument("step", 100), "ms", 1000),
         Measured("ledger", "ledger: MLP training step, batch 64, times without", ("ours", "torch"),
                  ledger_overhead, "×", 2),
+        *(Measured(f"{what}-on-{step}".replace(" ", "-"), f"{title}, MLP of {step} a step, times without", ("torch",),
+                   while_recorded(what, step), "×", target)
+          for what, title, targets in (
+              ("explain", "python -m course_lib.explain", (3, 1.15, 1.05)),
+              ("doubts", "the same with --doubts", (3, 1.15, 1.05)),
+              ("watch", "watch", (8, 1.5, 1.1)), ("held", "ledger", (4, 1.25, 1.05)))
+          for step, target in zip(STEPS, targets, strict=True)),
     ]  # fmt: skip
 
 
@@ -843,7 +999,32 @@ def seconds(work):
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
-if WHAT == "ledger":
+if WHAT in ("watch", "explain", "doubts", "held"):
+    import contextlib
+    from course_lib.teach import watch
+    from course_lib.teach.work.doubts import Doubts
+    from course_lib.teach.work.recorder import Recorder
+    one_step = bench.NETWORK[NAME](lib, *SIZE).run
+    @contextlib.contextmanager
+    def explained(doubtful=False):
+        with Recorder(lib) as recorder, Doubts(lib, recorder) if doubtful else contextlib.nullcontext():
+            yield
+    around = {"watch": watch, "held": ledger, "explain": explained, "doubts": lambda: explained(True)}[WHAT]
+    def some():
+        for _ in range(TIMES):
+            one_step()
+    def recorded():
+        with around() as log:
+            begin = time.perf_counter()
+            some()
+            return time.perf_counter() - begin
+    recorded()
+    found = []
+    for _ in range(N):
+        plain, more = seconds(some), recorded()
+        found.append(more / plain)
+    print(bench.median(found))
+elif WHAT == "ledger":
     step_of_training = bench.NETWORK[NAME](lib, (784, 256, 128, 10), 64).run
     def recorded():
         with ledger() as held:
@@ -987,6 +1168,23 @@ def ledger_overhead(name, quick):
     return run_program(INSTRUMENT, NAME=name, WHAT="ledger", N=5 if quick else 15)
 
 
+STEPS = {  # how long a training step takes on PyTorch, about -> layers and batch, steps in a turn
+    "1 ms": ((96,) * 12 + (10,), 32, 40),
+    "10 ms": ((512,) * 12 + (10,), 56, 5),
+    "100 ms": ((1024,) * 12 + (10,), 200, 1),
+}
+
+
+def while_recorded(what, step):
+    """Training steps while an instrument looks on, over the same without: measure(engine name, quick)."""
+    *size, times = STEPS[step]
+
+    def measure(name, quick):
+        return run_program(INSTRUMENT, NAME=name, WHAT=what, SIZE=tuple(size), TIMES=times, N=3 if quick else 9)
+
+    return measure
+
+
 # --- the command --------------------------------------------------------------------------------------------
 
 
@@ -1026,8 +1224,8 @@ def python_of_the_course():
 
 
 def verdict(line, figures):
-    """'ok' or 'misses' for our figure against the target; '' when there is nothing to compare with."""
-    mine = figures.get("ours", {}).get("ratio")
+    """'ok' or 'misses' for our figure, or an instrument's on PyTorch, against the target; '' when there is none."""
+    mine = figures.get("ours" if "ours" in getattr(line, "engines", "ours") else "torch", {}).get("ratio")
     return "" if mine is None or line.target is None else "ok" if mine <= line.target else "misses"
 
 

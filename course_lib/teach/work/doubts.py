@@ -28,7 +28,11 @@ class Doubts:
     def __enter__(self):
         self.recorder.watchers.append(self)
         optimizers = importlib.import_module("torch.optim.optimizer")
-        self.handle = optimizers.register_optimizer_step_pre_hook(self.before_step)
+
+        def step_begins(optimizer, args, kwargs):
+            self.recorder.guarded(self.before_step, optimizer, sys._getframe(1))
+
+        self.handle = optimizers.register_optimizer_step_pre_hook(step_begins)
         return self
 
     def __exit__(self, *error):
@@ -131,9 +135,8 @@ class Doubts:
 
     # --- what optimizers tell ---
 
-    def before_step(self, optimizer, args, kwargs):
+    def before_step(self, optimizer, frame):
         """An optimizer is about to step: whom did no gradient reach, whose gradient was used before?"""
-        frame = sys._getframe(1)
         place = self.recorder.place(frame)
         for number, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"]):
             gradient = parameter.grad

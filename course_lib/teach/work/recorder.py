@@ -13,7 +13,8 @@ from collections import deque
 from dataclasses import dataclass
 
 KEPT = 50_000  # calls, and writes, that are remembered
-OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep  # course_lib
+LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # course_lib
+OURS = LIBRARY + os.sep, os.path.join(os.path.dirname(LIBRARY), "backscope.py")  # how our files' names begin
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Recorder:
         self.passes = deque(maxlen=4)  # (place, nodes it starts from) of the last passes that free what they used
         self.inside = False  # while a call of ours runs backward(), which calls torch.autograd.backward()
         self.aliases = torch.utils.weak.WeakTensorKeyDictionary()  # what .data has given
-        self.folders = os.path.dirname(torch.__file__) + os.sep, OURS
+        self.folders = os.path.dirname(torch.__file__) + os.sep, *OURS
+        self.failed = False  # after an error of ours nothing is looked at any more
         self.known = {}  # file name -> whether it is the user's
         self.watchers = []  # objects with before_pass, after_write: see doubts.py
 
@@ -71,21 +73,24 @@ class Recorder:
         self.mode.__enter__()
         function = self.torch.autograd.Function
         self.apply = apply = function.__dict__["apply"]
+        self.backward = backward = self.torch.autograd.backward
+        self.on = on = [self]  # emptied at the end: PyTorch's compiler, if it is loaded meanwhile, keeps what it finds
 
         def recorded(cls, *args, **kwargs):
-            before = self.versions(args)
+            if not on:
+                return apply.__func__(cls, *args, **kwargs)
+            recorder = on[0]
+            before = recorder.guarded(recorder.versions, args)
             result = apply.__func__(cls, *args, **kwargs)
-            self.after(cls.__name__, args, before, result, sys._getframe(1))
+            recorder.guarded(recorder.after, cls.__name__, args, before, result, sys._getframe(1))
             return result
 
-        function.apply = classmethod(recorded)
-        self.backward = backward = self.torch.autograd.backward
-
         def noted(tensors, *args, **kwargs):
-            if not self.inside:
-                self.before_pass((tensors,), kwargs, self.place(sys._getframe(1)))
+            if on and not on[0].inside:
+                on[0].guarded(on[0].before_pass, (tensors,), kwargs, sys._getframe(1))
             return backward(tensors, *args, **kwargs)
 
+        function.apply = classmethod(recorded)
         self.torch.autograd.backward = noted
         return self
 
@@ -93,8 +98,22 @@ class Recorder:
         self.torch.autograd.Function.apply = self.apply
         self.torch.autograd.backward = self.backward
         self.mode.__exit__(*error)
+        self.on.clear()
 
     # --- while the script runs: called a few hundred times a training step ---
+
+    def guarded(self, look, *what):
+        """Call a function of ours. An error in it is ours too: said once, and the script goes on without a recorder."""
+        if self.failed:
+            return None
+        try:
+            return look(*what)
+        except Exception as error:
+            self.failed = True
+            line = f"{type(error).__name__}: {error}"
+            said = f"course_lib.explain: the recorder failed and is off now ({line}); the script goes on."
+            print(said, file=sys.stderr)
+            return None
 
     def place(self, frame):
         """The nearest line of the user's own files, from this frame outwards."""
@@ -124,6 +143,8 @@ class Recorder:
         """A call has returned: did it make nodes, did it write?"""
         place = None
         one = result
+        if before is None:  # the recorder failed in between
+            return
         if type(one) in (tuple, list) and one:
             one = one[0]
         node = one.grad_fn if isinstance(one, self.tensor) else None
@@ -142,8 +163,9 @@ class Recorder:
                 for each in self.watchers:
                     each.after_write(write, tensor)
 
-    def before_pass(self, given, kwargs, place):
+    def before_pass(self, given, kwargs, frame):
         """backward() or grad() is about to run."""
+        place = self.place(frame)
         for each in self.watchers:
             each.before_pass(given, kwargs, place)
         if not kwargs.get("retain_graph") and not kwargs.get("create_graph"):
@@ -200,9 +222,9 @@ def mode_class(torch):
                         recorder.aliases[result] = True
                     return result
                 given = (*args, *kwargs.values()) if kwargs else args
-                before = recorder.versions(given)
+                before = recorder.guarded(recorder.versions, given)
                 if name in ("backward", "grad"):
-                    recorder.before_pass(given, kwargs, recorder.place(sys._getframe(1)))
+                    recorder.guarded(recorder.before_pass, given, kwargs, sys._getframe(1))
                     recorder.inside = True
                     try:
                         result = function(*args, **kwargs)
@@ -210,10 +232,10 @@ def mode_class(torch):
                         recorder.inside = False
                 else:
                     result = function(*args, **kwargs)
-                recorder.after(name, given, before, result, sys._getframe(1))
+                recorder.guarded(recorder.after, name, given, before, result, sys._getframe(1))
                 if name == "requires_grad_" or name == "__set__":
                     for each in recorder.watchers:
-                        each.after_setting(function, args, recorder.place(sys._getframe(1)))
+                        recorder.guarded(each.after_setting, function, args, recorder.place(sys._getframe(1)))
                 return result
 
         DATA = torch.Tensor.data

@@ -783,7 +783,7 @@ def lines():
           for what, title, targets in (
               ("explain", "python -m course_lib.explain", (3, 1.15, 1.05)),
               ("doubts", "the same with --doubts", (3, 1.15, 1.05)),
-              ("watch", "watch", (8, 1.5, 1.1)), ("held", "ledger", (4, 1.25, 1.05)))
+              ("watch", "watch", (8, 2, 1.2)), ("held", "ledger", (5, 1.5, 1.1)))
           for step, target in zip(STEPS, targets, strict=True)),
     ]  # fmt: skip
 

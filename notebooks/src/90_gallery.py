@@ -11,17 +11,37 @@
 # ---
 
 # %% [markdown]
-# # Gallery: one picture of every kind
+# # Gallery: every instrument, every option, one picture of every kind
 #
-# An appendix to look things up in, not a lesson: each picture has the program that makes it above it, and a sentence on
-# what to notice. With `import torch` in the next cell the same pictures show real PyTorch's graphs.
+# A reference to look things up in, not a lesson. Begin with what you see, and follow the link to the picture. Above each picture stands the program that makes it, and a sentence on what to notice. With `import torch` in the first cell the same pictures show real PyTorch's graphs. `help(draw)` says all parameters and limits, and so does `help` of the others.
+#
+# | what you see | what to call | what it looks like |
+# | --- | --- | --- |
+# | *modified by an inplace operation* | `explain()`; a script: `python -m backscope train.py` | [An error explained](#An-error-explained) |
+# | you want the line that wrote | `with watch() as log:`, `log.only("version")` | [Which line wrote](#Which-line-wrote) |
+# | *backward through the graph a second time* | `draw(loss)`: who is FREED | [After backward: .grad, a retained grad, freed slots](#After-backward:-.grad,-a-retained-grad,-freed-slots) |
+# | *element 0 of tensors does not require grad* | `draw(loss)`: where the history ends | [Nothing to differentiate](#Nothing-to-differentiate) |
+# | `.grad` is None | `draw(model, loss)`: what no gradient reaches | [A leaf that no gradient reaches](#A-leaf-that-no-gradient-reaches) |
+# | `.grad` is twice what it should be | `compare(before, after)`; `step(loss)` | [What backward changed](#What-backward-changed) |
+# | the gradient is wrong and nothing raises | `draw(loss)`: one memory with two counters | [detach, .data and clone](#detach,-.data-and-clone) |
+# | a gradient is 0 or NaN, and you want the first node where it is | `step(loss)` | [A diamond, step by step](#A-diamond,-step-by-step) |
+# | memory grows, or is too small | `with ledger() as held:`, `held.plot()` | [Who holds how many bytes](#Who-holds-how-many-bytes) |
+# | a view may not be written to | `draw(view)` | [A view that may not be used any more](#A-view-that-may-not-be-used-any-more) |
+# | a hook is not called, or in the wrong order | `draw(loss)`, then `step(loss)` | [Hooks, where they are registered](#Hooks,-where-they-are-registered) |
+# | a custom Function keeps too much | `draw(y)`: what ctx holds | [A tensor kept on ctx, without a version check](#A-tensor-kept-on-ctx,-without-a-version-check) |
+# | the graph is too large to read | `draw(model, loss, open="blocks.1")` | [open: one part of a large graph](#open:-one-part-of-a-large-graph) |
+# | something changed, and you do not know what | `compare(before, after)` | [What a write changed](#What-a-write-changed) |
 
 # %%
 import course_lib as torch
 from course_lib.teach import compare, draw, expect_error, explain, ledger, step, watch
 
+draw.legend()
+
 # %% [markdown]
-# ## A tensor used twice is saved twice
+# ## draw: what a graph keeps
+#
+# ### A tensor used twice is saved twice
 #
 # Notice: `x * x` saves x two times, as `self` and as `other`: two slots, one tensor.
 
@@ -31,7 +51,7 @@ y = x * x
 draw(y)
 
 # %% [markdown]
-# ## A diamond
+# ### A diamond
 #
 # Notice: x is used by one node, a by two: two arrows end at SinBackward0, so it waits for two gradients.
 
@@ -44,7 +64,7 @@ loss = b * c
 draw(loss)
 
 # %% [markdown]
-# ## Leaves, constants and an index
+# ### Leaves, constants and an index
 #
 # Notice: Only w has an AccumulateGrad. c and i are grey: they require no grad, but c is saved all the same, for w.
 
@@ -56,7 +76,7 @@ loss = (w * c)[i].sum()
 draw(loss)
 
 # %% [markdown]
-# ## After backward: .grad, a retained grad, freed slots
+# ### After backward: .grad, a retained grad, freed slots
 #
 # Notice: The slot of ExpBackward0 says FREED; x has its `.grad`, and so has h, because it was asked to retain it.
 
@@ -69,7 +89,7 @@ loss.backward()
 draw(loss)
 
 # %% [markdown]
-# ## A stale saved tensor, before backward
+# ### A stale saved tensor, before backward
 #
 # Notice: x was saved at version 0 and is now at version 1: STALE, in words and with a thick border. Nothing has failed so far.
 
@@ -81,7 +101,7 @@ x.add_(1)
 draw(loss)
 
 # %% [markdown]
-# ## A stale saved tensor, after the backward that failed
+# ### A stale saved tensor, after the backward that failed
 #
 # Notice: The same program, one line further. Backward reached ExpBackward0, which ran and let go of its result (FREED), and failed at MulBackward0, which still holds the stale x.
 
@@ -95,7 +115,9 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 draw(loss)
 
 # %% [markdown]
-# ## A view and its base share one memory
+# ## draw: memory that is shared, and writes
+#
+# ### A view and its base share one memory
 #
 # Notice: h and its view v stand in one dashed outline: one memory and one version counter. A dashed purple arrow leads from h to v.
 
@@ -107,7 +129,7 @@ loss = v.sum()
 draw(loss)
 
 # %% [markdown]
-# ## A write through a view makes history anew
+# ### A write through a view makes history anew
 #
 # Notice: `v.mul_` wrote into the memory of h, so h has a new history: CopySlices, which knows which part was written. The grad_fn of v was made anew.
 
@@ -120,7 +142,7 @@ loss = h.sum()
 draw(loss, v)
 
 # %% [markdown]
-# ## Three writes in a row
+# ### Three writes in a row
 #
 # Notice: Each write gave y a new node and one more version. ExpBackward0 had saved y itself, so what it saved is STALE.
 
@@ -133,7 +155,7 @@ y[0] = 0.0
 draw(y)
 
 # %% [markdown]
-# ## detach, .data and clone
+# ### detach, .data and clone
 #
 # Notice: d shares memory and counter with y, p shares the memory only (a counter of its own: writes through p are not noticed), c shares neither.
 
@@ -147,7 +169,9 @@ loss = (c * c).sum()
 draw(loss, d, p)
 
 # %% [markdown]
-# ## A node with several outputs
+# ## draw: special nodes, hooks, Functions
+#
+# ### A node with several outputs
 #
 # Notice: UnbindBackward0 has two outputs. Where an arrow that leads to it does not say which one, it is output 0.
 
@@ -158,7 +182,7 @@ loss = a * b
 draw(loss)
 
 # %% [markdown]
-# ## A view that may not be used any more
+# ### A view that may not be used any more
 #
 # Notice: a and b came from `unbind`, then their base was written to. PyTorch refuses to use them from now on; the words above the picture are its own.
 
@@ -171,7 +195,7 @@ loss = y.sum()
 draw(loss, a)
 
 # %% [markdown]
-# ## Hooks, where they are registered
+# ### Hooks, where they are registered
 #
 # Notice: Hooks stand on what they were registered on: those of tensors on x and h, those of nodes on MulBackward0.
 
@@ -187,7 +211,7 @@ loss = h.sum()
 draw(loss)
 
 # %% [markdown]
-# ## Saved tensors packed by hooks
+# ### Saved tensors packed by hooks
 #
 # Notice: What a pack hook returned is no tensor of the graph any more: `packed by hooks`, without a version to check.
 
@@ -198,7 +222,7 @@ with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
 draw(loss)
 
 # %% [markdown]
-# ## What a custom Function saved
+# ### What a custom Function saved
 #
 # Notice: What `save_for_backward` kept has slots with versions, like that of any node.
 
@@ -221,7 +245,7 @@ z = Scale.apply(x, y, 10)
 draw(z)
 
 # %% [markdown]
-# ## A tensor kept on ctx, without a version check
+# ### A tensor kept on ctx, without a version check
 #
 # Notice: A tensor put on `ctx` by hand is held as well, but nothing checks its version.
 
@@ -241,7 +265,7 @@ loss = Remember.apply(x).sum()
 draw(loss)
 
 # %% [markdown]
-# ## The graph of a gradient
+# ### The graph of a gradient
 #
 # Notice: With `create_graph=True` the gradient g has a graph of its own: what PowBackward0 did to compute it.
 
@@ -252,7 +276,9 @@ y = x**3
 draw(g)
 
 # %% [markdown]
-# ## A leaf that no gradient reaches
+# ## draw: what is missing
+#
+# ### A leaf that no gradient reaches
 #
 # Notice: `detach()` cut the graph: no gradient reaches v from here, and the text above the picture says so.
 
@@ -264,7 +290,7 @@ loss = (w * h).sum()
 draw(loss, v)
 
 # %% [markdown]
-# ## Only a leaf
+# ### Only a leaf
 #
 # Notice: A leaf has no grad_fn, so there is nothing behind it.
 
@@ -273,7 +299,7 @@ x = torch.tensor([1.0, 2.0], requires_grad=True)
 draw(x)
 
 # %% [markdown]
-# ## Nothing to differentiate
+# ### Nothing to differentiate
 #
 # Notice: Nothing here requires grad, so nothing was recorded.
 
@@ -283,7 +309,9 @@ s = c.sum()
 draw(s)
 
 # %% [markdown]
-# ## A model, by the names of its parameters
+# ## draw: models, options, large graphs
+#
+# ### A model, by the names of its parameters
 #
 # Notice: Give `draw` the model as well, and the parameters have their names in it.
 
@@ -295,7 +323,7 @@ loss = model(torch.ones(5, 3)).mean()
 draw(model, loss)
 
 # %% [markdown]
-# ## A training step of matrices
+# ### A training step of matrices
 #
 # Notice: The update wrote after backward, so nothing failed. But w2 had been saved by MmBackward0 and is STALE now: a second pass over this graph would fail. w1 was not saved, because X requires no grad.
 
@@ -313,9 +341,45 @@ del parameter
 draw(loss)
 
 # %% [markdown]
-# ## An MLP of 200 layers
+# ### names: for what has no variable
 #
-# Notice: 603 backward nodes. What repeats is folded, and the box says how many times; the first and the last layers stand in full.
+# Notice: Variables of yours have their names by themselves. What has none, such as the result inside an expression, gets one with `names`: a dictionary, a list for the tensors that are drawn, or a model.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+kept = []
+
+def square(x):
+    kept.append(x * x)
+    return kept[-1]
+
+loss = square(x).sum()
+draw(loss, names={"the square": kept[0]})
+
+# %% [markdown]
+# ### detail=2: types, shapes and numbers
+#
+# Notice: `detail=2` adds element types, shapes, and the numbers that a node keeps besides tensors.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (x**3).sum(0, keepdim=True)
+draw(y, detail=2)
+
+# %% [markdown]
+# ### detail=0: the bare graph
+#
+# Notice: `detail=0` leaves out contents and saved tensors: the bare graph.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (x**3).sum()
+draw(y, detail=0)
+
+# %% [markdown]
+# ### An MLP of 200 layers
+#
+# Notice: 603 backward nodes. A layer is a box, and 198 layers that are made of the same nodes share one; the first and the last stand alone. The second line says how to look inside.
 
 # %%
 layers = [layer for _ in range(200) for layer in (torch.nn.Linear(2, 2), torch.nn.ReLU())]
@@ -326,7 +390,20 @@ loss = model(torch.ones(3, 2)).sum()
 draw(model, loss)
 
 # %% [markdown]
-# ## A long loop
+# ### open: one part of a large graph
+#
+# Notice: `open` names a module, here the third layer: its two nodes stand in full, and all that comes before and after is folded. Without a model, `open=(9, 20)` shows the nodes with these numbers.
+
+# %%
+layers = [layer for _ in range(200) for layer in (torch.nn.Linear(2, 2), torch.nn.ReLU())]
+model = torch.nn.Sequential(*layers, torch.nn.Linear(2, 1))
+for weights in model.parameters():
+    weights.data.fill_(0.25)
+loss = model(torch.ones(3, 2)).sum()
+draw(model, loss, open="4")
+
+# %% [markdown]
+# ### A long loop
 #
 # Notice: A loop of 60 rounds is folded as well; the first and the last round stand in full.
 
@@ -338,7 +415,7 @@ for _ in range(60):
 draw(h)
 
 # %% [markdown]
-# ## A hundred leaves
+# ### A hundred leaves
 #
 # Notice: Of a hundred leaves eight stand in full; the other 92 are one box.
 
@@ -347,27 +424,9 @@ total = torch.stack([torch.tensor([1.0], requires_grad=True) for _ in range(100)
 draw(total)
 
 # %% [markdown]
-# ## detail=2
+# ## compare: two moments
 #
-# Notice: `detail=2` adds element types, shapes, and the numbers that a node keeps besides tensors.
-
-# %%
-x = torch.tensor([1.0, 2.0], requires_grad=True)
-y = (x**3).sum(0, keepdim=True)
-draw(y, detail=2)
-
-# %% [markdown]
-# ## detail=0
-#
-# Notice: `detail=0` leaves out contents and saved tensors: the bare graph.
-
-# %%
-x = torch.tensor([1.0, 2.0], requires_grad=True)
-y = (x**3).sum()
-draw(y, detail=0)
-
-# %% [markdown]
-# ## What a write changed
+# ### What a write changed
 #
 # Notice: Two pictures in one layout. Yellow and a word mark what changed: y has another grad_fn, and the result saved by ExpBackward0 is stale.
 
@@ -380,7 +439,7 @@ y.mul_(2)
 compare(before, draw(loss))
 
 # %% [markdown]
-# ## What backward changed
+# ### What backward changed
 #
 # Notice: Backward changed two things: it let go of both slots, and x has a `.grad`.
 
@@ -392,7 +451,9 @@ loss.backward()
 compare(before, draw(loss))
 
 # %% [markdown]
-# ## A diamond, step by step
+# ## step: a backward pass, one node at a time
+#
+# ### A diamond, step by step
 #
 # Notice: Turn the pages with the buttons or the arrow keys. SinBackward0 waits for 2, then for 1, then it runs, once, on the sum of what arrived.
 
@@ -405,21 +466,19 @@ loss = b * c
 step(loss)
 
 # %% [markdown]
-# ## Who holds how many bytes
+# ### A pass that begins with a gradient, and a part of it
 #
-# Notice: Forward saves, backward lets go, the last node first. What does not rise: x and w2, leaves that the program holds anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
+# Notice: A pass may begin with a gradient of your own, one number for each output; `.part(1, 2)` is two frames of it. What comes back has `.order`, the nodes as they ran, and `.error`.
 
 # %%
-x = torch.ones(64, 100)
-w1 = torch.zeros(100, 50, requires_grad=True)
-w2 = torch.zeros(50, 30, requires_grad=True)
-with ledger(leaves=False) as held:
-    loss = ((x @ w1).sigmoid() @ w2).tanh().exp().mean()
-    loss.backward()
-held.plot()
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (x * x).exp()
+step(y, gradient=torch.tensor([1.0, 0.0])).part(1, 2)
 
 # %% [markdown]
-# ## What happened, line by line
+# ## watch: what happened to saved tensors
+#
+# ### What happened, line by line
 #
 # Notice: Who saved x, which line wrote to it, and which node then refused it: in the order in which it happened.
 
@@ -434,7 +493,51 @@ with watch() as log:
 log
 
 # %% [markdown]
-# ## An error explained
+# ### only: some kinds of events
+#
+# Notice: `only` keeps the kinds of events that you name: here what was saved and what was written, in that order.
+
+# %%
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with watch() as log:
+    h = x.exp()
+    h.mul_(2)
+    h.add_(1)
+log.only("saved", "version")
+
+# %% [markdown]
+# ## ledger: bytes over time
+#
+# ### Who holds how many bytes
+#
+# Notice: Forward saves, backward lets go, the last node first. What does not rise: x and w2, leaves that the program holds anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
+
+# %%
+x = torch.ones(64, 100)
+w1 = torch.zeros(100, 50, requires_grad=True)
+w2 = torch.zeros(50, 30, requires_grad=True)
+with ledger(leaves=False) as held:
+    loss = ((x @ w1).sigmoid() @ w2).tanh().exp().mean()
+    loss.backward()
+held.plot()
+
+# %% [markdown]
+# ### Who holds what, as a table
+#
+# Notice: The same record as a table: who saved, how many bytes, and which tensors these are. `leaves=True`, which is the default, counts parameters and data as well.
+
+# %%
+x = torch.ones(64, 100)
+w = torch.zeros(100, 50, requires_grad=True)
+with ledger() as held:
+    loss = (x @ w).sigmoid().exp().mean()
+del loss
+held.table()
+
+# %% [markdown]
+# ## explain: what an error means
+#
+# ### An error explained
 #
 # Notice: What happened, the culprit in the picture (HERE), what cures it, and what only silences it.
 
@@ -446,3 +549,93 @@ y += 1
 with expect_error(RuntimeError, "modified by an inplace operation"):
     loss.backward()
 explain()
+
+# %% [markdown]
+# ### A message explained
+#
+# Notice: A message alone will do, from a log file or a colleague. There is no picture then, and no name.
+
+# %%
+message = "RuntimeError: Trying to backward through the graph a second time"
+explain(message)
+
+# %% [markdown]
+# ## A model from the crash to the cure
+#
+# A residual network of six blocks. Somebody wanted to spare memory in `forward`, and since then `backward()` raises. Here is how the instruments lead from the message to the line.
+
+# %%
+def residual_network(torch, written=True):
+    """Six blocks, each adding to what it was given; with `written`, a block scales its result in place."""
+    nn = torch.nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.inner, self.outer = nn.LayerNorm(4), nn.Linear(4, 8), nn.Linear(8, 4)
+
+        def forward(self, x):
+            h = self.outer(self.inner(self.norm(x)).relu()).sigmoid()
+            if written:
+                h *= 0.5  # to spare memory
+            else:
+                h = h * 0.5
+            return x + h
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks, self.head = nn.ModuleList(Block() for _ in range(6)), nn.Linear(4, 1)
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return self.head(x)
+
+    torch.manual_seed(0)
+    return Network()
+
+# %% [markdown]
+# ### A model that crashes
+#
+# Notice: First ask `explain()`. Backward stopped at the last block, because it runs backwards. SigmoidBackward0 saved its result at version 0, and the memory is at version 1: somebody wrote to the result of the sigmoid.
+
+# %%
+model = residual_network(torch)
+loss = model(torch.ones(3, 4)).pow(2).mean()
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    loss.backward()
+explain(names=model)
+
+# %% [markdown]
+# ### Which line wrote
+#
+# Notice: Then ask `watch` who wrote. Six times the same line of the block: `h *= 0.5`. In a script of yours, `python -m backscope train.py` says the same without a change to the script.
+
+# %% tags=["engine"]
+model = residual_network(torch)
+with watch(names=model) as log:
+    loss = model(torch.ones(3, 4)).pow(2).mean()
+del loss
+log.only("version")
+
+# %% [markdown]
+# ### The block that failed
+#
+# Notice: Then look closely. `draw(model, loss)` names the node at which backward fails, 52, and `open` shows it with its neighbour: the sigmoid saved its result at v0, the product wrote to it. Five more stale slots are counted around them.
+
+# %%
+model = residual_network(torch)
+loss = model(torch.ones(3, 4)).pow(2).mean()
+draw(model, loss, open=(52, 53))
+
+# %% [markdown]
+# ### The model cured
+#
+# Notice: Then cure it, `h = h * 0.5`, and draw again: nothing is STALE, backward runs, and no parameter is named that no gradient would reach.
+
+# %%
+model = residual_network(torch, written=False)
+loss = model(torch.ones(3, 4)).pow(2).mean()
+loss.backward(retain_graph=True)
+draw(model, loss)

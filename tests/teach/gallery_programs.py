@@ -263,8 +263,8 @@ def training_step(torch):
 
 
 def two_hundred_layers(torch):
-    """603 backward nodes. What repeats is folded, and the box says how many times; the first and the last layers stand
-    in full.
+    """603 backward nodes. A layer is a box, and 198 layers that are made of the same nodes share one; the first and the
+    last stand alone. The second line says how to look inside.
     """
     layers = [layer for _ in range(200) for layer in (torch.nn.Linear(2, 2), torch.nn.ReLU())]
     model = torch.nn.Sequential(*layers, torch.nn.Linear(2, 1))
@@ -272,6 +272,33 @@ def two_hundred_layers(torch):
         weights.data.fill_(0.25)
     loss = model(torch.ones(3, 2)).sum()
     return draw(model, loss)
+
+
+def one_layer_opened(torch):
+    """`open` names a module, here the third layer: its two nodes stand in full, and all that comes before and after is
+    folded. Without a model, `open=(9, 20)` shows the nodes with these numbers.
+    """
+    layers = [layer for _ in range(200) for layer in (torch.nn.Linear(2, 2), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(2, 1))
+    for weights in model.parameters():
+        weights.data.fill_(0.25)
+    loss = model(torch.ones(3, 2)).sum()
+    return draw(model, loss, open="4")
+
+
+def names_given(torch):
+    """Variables of yours have their names by themselves. What has none, such as the result inside an expression, gets
+    one with `names`: a dictionary, a list for the tensors that are drawn, or a model.
+    """
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    kept = []
+
+    def square(x):
+        kept.append(x * x)
+        return kept[-1]
+
+    loss = square(x).sum()
+    return draw(loss, names={"the square": kept[0]})
 
 
 def a_long_loop(torch):
@@ -322,6 +349,115 @@ def before_and_after_backward(torch):
     before = draw(loss)
     loss.backward()
     return compare(before, draw(loss))
+
+
+def a_pass_with_a_gradient(torch):
+    """A pass may begin with a gradient of your own, one number for each output; `.part(1, 2)` is two frames of it. What
+    comes back has `.order`, the nodes as they ran, and `.error`.
+    """
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).exp()
+    return step(y, gradient=torch.tensor([1.0, 0.0])).part(1, 2)
+
+
+def only_some_events(torch):
+    """`only` keeps the kinds of events that you name: here what was saved and what was written, in that order."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with watch() as log:
+        h = x.exp()
+        h.mul_(2)
+        h.add_(1)
+    return log.only("saved", "version")
+
+
+def who_holds_what(torch):
+    """The same record as a table: who saved, how many bytes, and which tensors these are. `leaves=True`, which is the
+    default, counts parameters and data as well.
+    """
+    x = torch.ones(64, 100)
+    w = torch.zeros(100, 50, requires_grad=True)
+    with ledger() as held:
+        loss = (x @ w).sigmoid().exp().mean()
+    del loss
+    return held.table()
+
+
+def a_message_explained(torch):
+    """A message alone will do, from a log file or a colleague. There is no picture then, and no name."""
+    message = "RuntimeError: Trying to backward through the graph a second time"
+    return explain(message)
+
+
+def residual_network(torch, written=True):
+    """Six blocks, each adding to what it was given; with `written`, a block scales its result in place."""
+    nn = torch.nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.inner, self.outer = nn.LayerNorm(4), nn.Linear(4, 8), nn.Linear(8, 4)
+
+        def forward(self, x):
+            h = self.outer(self.inner(self.norm(x)).relu()).sigmoid()
+            if written:
+                h *= 0.5  # to spare memory
+            else:
+                h = h * 0.5
+            return x + h
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks, self.head = nn.ModuleList(Block() for _ in range(6)), nn.Linear(4, 1)
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return self.head(x)
+
+    torch.manual_seed(0)
+    return Network()
+
+
+def a_model_that_crashes(torch):
+    """First ask `explain()`. Backward stopped at the last block, because it runs backwards. SigmoidBackward0 saved its
+    result at version 0, and the memory is at version 1: somebody wrote to the result of the sigmoid.
+    """
+    model = residual_network(torch)
+    loss = model(torch.ones(3, 4)).pow(2).mean()
+    with expect_error(RuntimeError, "modified by an inplace operation"):
+        loss.backward()
+    return explain(names=model)
+
+
+def which_line_wrote(torch):
+    """Then ask `watch` who wrote. Six times the same line of the block: `h *= 0.5`. In a script of yours,
+    `python -m backscope train.py` says the same without a change to the script.
+    """
+    model = residual_network(torch)
+    with watch(names=model) as log:
+        loss = model(torch.ones(3, 4)).pow(2).mean()
+    del loss
+    return log.only("version")
+
+
+def the_block_that_failed(torch):
+    """Then look closely. `draw(model, loss)` names the node at which backward fails, 52, and `open` shows it with its
+    neighbour: the sigmoid saved its result at v0, the product wrote to it. Five more stale slots are counted around them.
+    """
+    model = residual_network(torch)
+    loss = model(torch.ones(3, 4)).pow(2).mean()
+    return draw(model, loss, open=(52, 53))
+
+
+def the_model_cured(torch):
+    """Then cure it, `h = h * 0.5`, and draw again: nothing is STALE, backward runs, and no parameter is named that no
+    gradient would reach.
+    """
+    model = residual_network(torch, written=False)
+    loss = model(torch.ones(3, 4)).pow(2).mean()
+    loss.backward(retain_graph=True)
+    return draw(model, loss)
 
 
 def an_error_explained(torch):
@@ -395,21 +531,90 @@ GALLERY = [
     ("Nothing to differentiate", without_history),
     ("A model, by the names of its parameters", linear_model),
     ("A training step of matrices", training_step),
+    ("names: for what has no variable", names_given),
+    ("detail=2: types, shapes and numbers", more_detail),
+    ("detail=0: the bare graph", less_detail),
     ("An MLP of 200 layers", two_hundred_layers),
+    ("open: one part of a large graph", one_layer_opened),
     ("A long loop", a_long_loop),
     ("A hundred leaves", many_leaves),
-    ("detail=2", more_detail),
-    ("detail=0", less_detail),
     ("What a write changed", before_and_after_a_write),
     ("What backward changed", before_and_after_backward),
     ("A diamond, step by step", a_diamond_step_by_step),
-    ("Who holds how many bytes", a_ledger_of_bytes),
+    ("A pass that begins with a gradient, and a part of it", a_pass_with_a_gradient),
     ("What happened, line by line", a_log_of_events),
+    ("only: some kinds of events", only_some_events),
+    ("Who holds how many bytes", a_ledger_of_bytes),
+    ("Who holds what, as a table", who_holds_what),
     ("An error explained", an_error_explained),
+    ("A message explained", a_message_explained),
+    ("A model that crashes", a_model_that_crashes),
+    ("Which line wrote", which_line_wrote),
+    ("The block that failed", the_block_that_failed),
+    ("The model cured", the_model_cured),
+]
+
+# Pictures that are words: a table or a list.
+WORDS_ALONE = {a_log_of_events, only_some_events, who_holds_what, a_message_explained, which_line_wrote}
+
+CHAPTERS = {  # the first picture of a chapter: its heading, and what is said below it
+    "A tensor used twice is saved twice": ("draw: what a graph keeps", ""),
+    "A view and its base share one memory": ("draw: memory that is shared, and writes", ""),
+    "A node with several outputs": ("draw: special nodes, hooks, Functions", ""),
+    "A leaf that no gradient reaches": ("draw: what is missing", ""),
+    "A model, by the names of its parameters": ("draw: models, options, large graphs", ""),
+    "What a write changed": ("compare: two moments", ""),
+    "A diamond, step by step": ("step: a backward pass, one node at a time", ""),
+    "What happened, line by line": ("watch: what happened to saved tensors", ""),
+    "Who holds how many bytes": ("ledger: bytes over time", ""),
+    "An error explained": ("explain: what an error means", ""),
+    "A model that crashes": (
+        "A model from the crash to the cure",
+        "A residual network of six blocks. Somebody wanted to spare memory in `forward`, and since then `backward()` "
+        "raises. Here is how the instruments lead from the message to the line.",
+    ),
+}
+SYMPTOMS = [  # (what you see, what to call, the picture that shows it)
+    (
+        "*modified by an inplace operation*",
+        "`explain()`; a script: `python -m backscope train.py`",
+        "An error explained",
+    ),
+    ("you want the line that wrote", "`with watch() as log:`, `log.only(\"version\")`", "Which line wrote"),
+    (
+        "*backward through the graph a second time*",
+        "`draw(loss)`: who is FREED",
+        "After backward: .grad, a retained grad, freed slots",
+    ),
+    (
+        "*element 0 of tensors does not require grad*",
+        "`draw(loss)`: where the history ends",
+        "Nothing to differentiate",
+    ),
+    ("`.grad` is None", "`draw(model, loss)`: what no gradient reaches", "A leaf that no gradient reaches"),
+    ("`.grad` is twice what it should be", "`compare(before, after)`; `step(loss)`", "What backward changed"),
+    (
+        "the gradient is wrong and nothing raises",
+        "`draw(loss)`: one memory with two counters",
+        "detach, .data and clone",
+    ),
+    ("a gradient is 0 or NaN, and you want the first node where it is", "`step(loss)`", "A diamond, step by step"),
+    ("memory grows, or is too small", "`with ledger() as held:`, `held.plot()`", "Who holds how many bytes"),
+    ("a view may not be written to", "`draw(view)`", "A view that may not be used any more"),
+    (
+        "a hook is not called, or in the wrong order",
+        "`draw(loss)`, then `step(loss)`",
+        "Hooks, where they are registered",
+    ),
+    ("a custom Function keeps too much", "`draw(y)`: what ctx holds", "A tensor kept on ctx, without a version check"),
+    ("the graph is too large to read", "`draw(model, loss, open=\"blocks.1\")`", "open: one part of a large graph"),
+    ("something changed, and you do not know what", "`compare(before, after)`", "What a write changed"),
 ]
 
 # Pictures whose words differ between the two libraries, and why.
-DIFFERENT = {}
+DIFFERENT = {
+    which_line_wrote: "a temporary without a name is called after its node on PyTorch, where a slot's hook has met it",
+}
 
 
 # --- the gallery as a notebook -----------------------------------------------------------------------------
@@ -428,13 +633,31 @@ HEADER = """\
 # ---
 """
 FIRST = """\
-# Gallery: one picture of every kind
+# Gallery: every instrument, every option, one picture of every kind
 
-An appendix to look things up in, not a lesson: each picture has the program that makes it above it, and a sentence on
-what to notice. With `import torch` in the next cell the same pictures show real PyTorch's graphs."""
+A reference to look things up in, not a lesson. Begin with what you see, and follow the link to the picture. Above
+each picture stands the program that makes it, and a sentence on what to notice. With `import torch` in the first
+cell the same pictures show real PyTorch's graphs. `help(draw)` says all parameters and limits, and so does `help`
+of the others."""
 IMPORTS = """\
 import course_lib as torch
-from course_lib.teach import compare, draw, expect_error, explain, ledger, step, watch"""
+from course_lib.teach import compare, draw, expect_error, explain, ledger, step, watch
+
+draw.legend()"""
+
+
+MODEL = inspect.getsource(residual_network).rstrip()
+
+
+def anchor(title):
+    """Where JupyterLab's heading of that title is reached."""
+    return "#" + title.replace(" ", "-")
+
+
+def table_of_symptoms():
+    """What you see, what to call, and a link to the picture."""
+    rows = [f"| {seen} | {call} | [{title}]({anchor(title)}) |" for seen, call, title in SYMPTOMS]
+    return "\n".join(["| what you see | what to call | what it looks like |", "| --- | --- | --- |", *rows])
 
 
 def code_of(function):
@@ -452,10 +675,18 @@ def notice(function):
 
 def notebook_source():
     """The gallery as a notebook source in percent format."""
-    cells = [(FIRST, "", IMPORTS)]
+    title, words = FIRST.split("\n\n")
+    cells = [(f"{title}\n\n{' '.join(words.split())}\n\n{table_of_symptoms()}", "", IMPORTS)]
     for title, function in GALLERY:
+        heading = ""
+        if title in CHAPTERS:
+            chapter, words = CHAPTERS[title]
+            heading = f"## {chapter}\n\n" + (f"{words}\n\n" if words else "")
+        if function is a_model_that_crashes:
+            cells.append((heading.rstrip(), "", MODEL))
+            heading = ""
         tags = ' tags=["engine"]' if function in DIFFERENT else ""
-        cells.append((f"## {title}\n\nNotice: {notice(function)}", tags, code_of(function)))
+        cells.append((f"{heading}### {title}\n\nNotice: {notice(function)}", tags, code_of(function)))
     parts = [HEADER.rstrip()]
     for words, tags, code in cells:
         parts += ["# %% [markdown]\n" + textwrap.indent(words, "# ", lambda line: True), f"# %%{tags}\n{code}"]

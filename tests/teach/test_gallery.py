@@ -2,12 +2,14 @@
 
 import ast
 import base64
+import inspect
 import re
 
 import gallery_programs
 import pytest
 
 import course_lib
+from course_lib.teach import compare, draw, explain, ledger, step, watch
 from course_lib.teach.pictures import layout
 from course_lib.teach.pictures.draw import Picture
 
@@ -62,10 +64,12 @@ def test_pictures_fit_a_page(function):
     shown = function(course_lib)
     if isinstance(shown, Picture):
         assert "<script" not in shown.html
-    if function is gallery_programs.a_log_of_events:
+    if function in (gallery_programs.a_log_of_events, gallery_programs.only_some_events):
         assert shown.html.count("<tr") == 1 + len(shown)
-        return
     drawn = [base64.b64decode(data).decode() for data in DATA.findall(shown.html)]
+    if function in gallery_programs.WORDS_ALONE:
+        assert not drawn and len(shown.html) > len(shown.text) > 100
+        return
     if not drawn and layout.layout_engine()[0] == "text":
         pytest.skip("no layout engine here: " + layout.layout_engine()[1])
 
@@ -92,7 +96,7 @@ def test_what_the_gallery_shows():
         gallery_programs.kept_on_ctx: ["kept ctx.x = x: no version check", "no saved tensors"],
         gallery_programs.not_reached: ["No gradient reaches v from here"],
         gallery_programs.linear_model: ["AccumulateGrad of 0.weight", "2.bias"],
-        gallery_programs.two_hundred_layers: ["198 × (ReluBackward0, TBackward0, AddmmBackward0)", "to 398.bias"],
+        gallery_programs.two_hundred_layers: ["2 to 396 -> 0\n      198 alike, nodes "],
         gallery_programs.before_and_after_a_write: ["y.grad_fn: ExpBackward0 -> MulBackward0", "now STALE"],
         gallery_programs.an_error_explained: ["HERE marks saved result = y of SqrtBackward0", "Read lesson 07"],
     }
@@ -107,7 +111,7 @@ PLACE = re.compile(r"[\w.<>-]+ line \d+")  # a log names the lines of the progra
 def test_cells_show_what_the_functions_return():
     """The gallery as a notebook: its cells, run one after the other in one namespace, show the same words."""
     names = {}
-    exec(compile(gallery_programs.IMPORTS, "<cell>", "exec"), names)
+    exec(compile(gallery_programs.IMPORTS + "\n" + gallery_programs.MODEL, "<cell>", "exec"), names)
     for title, function in gallery_programs.GALLERY:
         body = ast.parse(gallery_programs.code_of(function))
         last = ast.Expression(body.body.pop().value)
@@ -115,6 +119,35 @@ def test_cells_show_what_the_functions_return():
         shown = eval(compile(last, "<cell>", "eval"), names)
 
         assert PLACE.sub("PLACE", shown.text) == PLACE.sub("PLACE", function(course_lib).text), title
+
+
+def test_each_symptom_leads_to_a_picture():
+    """The table at the top links to headings that exist, and every chapter begins with a picture of the gallery."""
+    titles = {title for title, _ in gallery_programs.GALLERY}
+    source = gallery_programs.notebook_source()
+
+    assert {title for _, _, title in gallery_programs.SYMPTOMS} <= titles
+    assert set(gallery_programs.CHAPTERS) <= titles
+    assert source.count("# ### ") == len(titles) and source.count("\n# ## ") == len(gallery_programs.CHAPTERS)
+
+
+def test_every_option_is_shown():
+    """Each option of an instrument stands in a cell of the gallery; `names` means the same to all."""
+    source = gallery_programs.notebook_source()
+    options = {draw: ("names", "detail", "open"), step: ("gradient",), watch: ("names",), ledger: ("leaves",)}
+    for instrument, names in options.items():
+        for name in names:
+            assert re.search(rf"\b{instrument.__name__}\([^\n]*\b{name}=", source), f"{instrument.__name__}({name}=…)"
+
+
+def test_help_tells_parameters_result_and_limits():
+    """help(draw), and of the others: what each parameter means, what comes back, and what is not seen."""
+    for instrument in (draw, step, watch, ledger, compare, explain):
+        text = inspect.getdoc(instrument)
+        assert "Returns" in text and "Parameters" in text, instrument.__name__
+        assert "Limits" in text or instrument is compare
+        for name in inspect.signature(instrument).parameters:
+            assert name == "nothing" or name in text, f"{instrument.__name__}: {name}"
 
 
 def test_the_notebook_is_made_of_these_programs():

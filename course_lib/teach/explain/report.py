@@ -60,11 +60,19 @@ TYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "LongTensor": "int
 
 
 def explain(error=None, *tensors, names=None):
-    """What an error means: an Explanation to be shown.
+    """What an error of autograd means: what happened, what cures it, what only silences it, and the lesson about it.
 
-    Without an error it is the last one: caught by expect_error, or shown by the notebook. An error may also be
-    given as text. With tensors, or if the failing call can still be asked for them, there is a picture.
-    ValueError when there is no error yet; TypeError for what is neither error nor text.
+    Parameters
+        error       an exception, or its text. Without one it is the last error: caught by expect_error, or shown by the
+                    notebook, or raised at the prompt.
+        tensors     what backward was called on, for the picture with the culprit in it. They are found without being
+                    given when the call that failed can still be asked for them.
+        names       what it means to `draw()`.
+
+    Returns an Explanation: a notebook shows it, print() writes it.
+    Raises ValueError when there is no error yet; TypeError for what is neither error nor text.
+    Limits: lines of your files are named by `watch()`, and by `python -m course_lib.explain script.py`, which record
+    while the program runs; an error alone does not know them.
     """
     if is_tensor(error):
         error, tensors = None, (error, *tensors)

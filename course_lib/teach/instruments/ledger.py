@@ -33,11 +33,20 @@ NOT_COUNTED = (
 def ledger(*nothing, leaves=True, names=None):
     """A block over which the bytes held by saved tensors are recorded.
 
-    Storage that several slots hold is counted once, and whole: a saved view holds all of its base.
-    `leaves=False` leaves out memory without history, which the program mostly holds anyway: parameters, data, also
-    masks. What remains is what the forward pass computed and could not let go. Names are those of the caller's
-    variables; `names` gives others, {"h": tensor}. Frees are noticed after the block too.
-    On PyTorch, what other saved-tensor hooks pack inside the block (checkpoint, save_on_cpu) is not seen.
+        with ledger() as held:
+            model(x).sum().backward()
+        held.plot()                      # bytes over time, one colour for each operation
+        held.table()                     # who held how much, and when
+        held.peak, held.now              # bytes
+
+    Parameters
+        leaves      False leaves out memory without history, which the program mostly holds anyway: parameters, data,
+                    masks. What remains is what the forward pass computed and could not let go.
+        names       {"h": tensor}, or a module. Without it the names are those of the caller's variables.
+
+    Returns the record, when the block is entered. Frees are noticed after the block, too.
+    Limits: storage that several slots hold is counted once, and whole: a saved view holds all of its base. On PyTorch,
+    what other saved-tensor hooks pack inside the block (checkpoint, save_on_cpu) is not seen.
     """
     if nothing:
         raise TypeError(

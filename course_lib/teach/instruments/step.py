@@ -21,13 +21,20 @@ FIRST, LAST = 40, 20  # of a longer pass, so many frames from its beginning and 
 
 
 def step(*tensors, gradient=None, inputs=None, retain_graph=None, create_graph=False, names=None):
-    """Run the backward pass of the given tensors as `.backward()` does, and return what happened, step by step.
+    """Run a backward pass as `.backward()` does, and show each node's turn.
 
-    `.grad` really grows and saved tensors are really freed. `gradient` is what the pass starts with: one tensor,
-    or a list with one for each tensor given (1 when left out). `inputs`, `retain_graph` and `create_graph` mean
-    what they mean to `backward()`; `names` what it means to `draw()`.
-    An error in the pass is not raised: it is what the last frame shows, and `.error` of what is returned.
-    TypeError or ValueError, in a sentence, for arguments with which no pass can begin.
+    Parameters
+        tensors         where the pass begins: step(loss).
+        gradient        what it begins with: a tensor, or a list with one for each tensor given; 1 for a scalar.
+        inputs, retain_graph, create_graph      what they mean to `backward()`.
+        names           what it means to `draw()`.
+
+    Returns the pass: a notebook shows frames with buttons, print() writes them; .part(3, 7) is a few of them, .order
+    the nodes in the order in which they ran, .error what ended the pass, len() the number of frames. `.grad` really
+    grows and saved tensors are really freed. An error in the pass is not raised: the last frame shows it.
+    Raises TypeError or ValueError, in a sentence, for arguments with which no pass can begin.
+    Limits: a pass of some hundred nodes; of more, look at a part of the loss. On PyTorch the ready queue is worked out
+    from the graph, as PyTorch does not show its own.
     """
     check_tensors(tensors)
     known, around = names_in(sys._getframe(1))

@@ -34,12 +34,21 @@ COLOURS = {  # Okabe-Ito; the word stands beside each
 
 
 def watch(*nothing, names=None):
-    """A block whose events are logged: what is saved, written to, unpacked, refused, freed, accumulated.
+    """A block whose events are logged: what is saved, written to, unpacked, refused, freed, accumulated, with its line.
 
-    Names are those of the caller's variables; `names` gives others, {"h": tensor}. On our engine every line is
-    known. On PyTorch a write is noticed when the call that made it returns: one made by C++ alone, or inside a
-    custom Function's backward, is noticed later and without its line; and slots show up as packed by hooks.
-    While the block is open, leaves carry a hook that notices what is accumulated.
+        with watch() as log:
+            loss.backward()
+        log                              # or print(log)
+        log.only("saved", "version")     # some kinds of events
+
+    Parameters
+        names       {"h": tensor}, or a module. Without it the names are those of the caller's variables.
+
+    Returns the log, when the block is entered. It may be looked at inside the block, too; len() counts its events.
+    Limits: on our engine every line is known. On PyTorch a write is noticed when the call that made it returns: one
+    made by C++ alone, or inside a custom Function's backward, is noticed later and without its line; slots show up as
+    packed by hooks, and what other saved-tensor hooks pack is theirs. While the block is open, leaves carry a hook that
+    notices what is accumulated. A training step of 10 ms takes half as long again, one of 1 ms some seven times.
     """
     if nothing:
         raise TypeError(

@@ -24,7 +24,18 @@ TOLD = 15  # changes that stand below the pictures; the text names all
 
 
 def compare(before, after):
-    """What changed between two drawings: a Picture of both, and a list in words. TypeError for anything else."""
+    """What changed between two drawings: both beside each other in one layout, and a list of changes in words.
+
+        before = draw(loss)
+        loss.backward()
+        compare(before, draw(loss))
+
+    Parameters
+        before, after       two Pictures, as `draw` returns them: each is the graph as it was when it was drawn.
+
+    Returns a Comparison: a notebook shows it, print() writes the list, .text, .svg and .html are its forms.
+    Raises TypeError for anything that is no Picture.
+    """
     for thing in (before, after):
         if type(thing) is not Picture:
             raise TypeError(

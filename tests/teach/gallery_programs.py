@@ -443,7 +443,7 @@ def which_line_wrote(torch):
 
 def the_block_that_failed(torch):
     """Then look closely. `draw(model, loss)` names the node at which backward fails, 52, and `open` shows it with its
-    neighbour: the sigmoid saved its result at v0, the product wrote to it. Five more stale slots are counted around them.
+    neighbour: the sigmoid saved its result at v0, the product wrote to it. Five more stale slots are around them.
     """
     model = residual_network(torch)
     loss = model(torch.ones(3, 4)).pow(2).mean()

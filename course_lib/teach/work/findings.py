@@ -82,7 +82,7 @@ def find(error, recorder):
         finding.lines.append(Line("failed", code.co_filename, number, code.co_qualname, "the error was raised here"))
     finding.explanation = explained(kind, message, tensors, culprit, raised, frame)
     if {"saved", "changed"} <= {line.role for line in finding.lines}:
-        finding.explanation.facts["where"] = "The line that saved it and the line that wrote to it are named below."
+        finding.explanation.facts["where"] = "The line that saved it and the line that wrote to it stand under Where."
     return finding
 
 

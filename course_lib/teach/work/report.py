@@ -54,7 +54,7 @@ def write(path, finding, error):
 
 
 def page(finding, error):
-    """The report as HTML: the explanation with its picture, the lines in their surroundings, the traceback."""
+    """The report as HTML: the lines in their surroundings, the explanation with its picture, the traceback."""
     listings = "".join(map(listing, finding.lines))
     notes = "".join(f"<p>{html.escape(note)}</p>" for note in finding.notes)
     trace = html.escape("".join(traceback.format_exception(error)))
@@ -63,8 +63,8 @@ def page(finding, error):
         "<style>body{font:15px/1.5 Helvetica,Arial,sans-serif;max-width:860px;margin:24px auto;padding:0 16px;"
         "background:#FFFFFF;color:#1A1A1A}pre{background:#F6F6F6;padding:8px 12px;overflow-x:auto;border-radius:4px}"
         "mark{background:#FFE9B0}h2{font-size:18px;margin:24px 0 6px}.where{color:#5A5A5A}</style>"
-        f"<h1>An error of autograd, explained</h1>{finding.explanation.html}"
-        f"<h2>Where</h2>{listings}{notes}<h2>The traceback</h2><pre>{trace}</pre></html>\n"
+        f"<h1>An error of autograd, explained</h1><h2>Where</h2>{listings}{notes}"
+        f"<h2>What it means</h2>{finding.explanation.html}<h2>The traceback</h2><pre>{trace}</pre></html>\n"
     )
 
 

@@ -19,11 +19,11 @@ from course_lib.teach.pictures import lanes, layout
 from course_lib.teach.pictures.dotsource import Drawing
 from course_lib.teach.pictures.draw import draw
 
-NOT_PLAIN = (
+NOT_PLAIN = gallery_programs.WORDS_ALONE | {
     gallery_programs.before_and_after_a_write, gallery_programs.before_and_after_backward,
-    gallery_programs.an_error_explained, gallery_programs.a_diamond_step_by_step,
-    gallery_programs.a_ledger_of_bytes, gallery_programs.a_log_of_events,
-)  # fmt: skip
+    gallery_programs.an_error_explained, gallery_programs.a_model_that_crashes, gallery_programs.a_ledger_of_bytes,
+    gallery_programs.a_diamond_step_by_step, gallery_programs.a_pass_with_a_gradient,
+}  # fmt: skip
 GALLERY = [function for _, function in gallery_programs.GALLERY if function not in NOT_PLAIN]
 PROGRAMS = pytest.mark.parametrize(
     "program", draw_programs.PROGRAMS + GALLERY, ids=lambda f: f"{f.__module__.partition('_')[0]}-{f.__name__}"

@@ -62,7 +62,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # h = t[t == 0]        # a mask: those elements for which it is true
 # ```
 #
-# You can find out without running anything. In memory, `t` is six numbers in a row. A tensor can look at somebody else's memory if three things are enough to describe it: its shape, the place at which it begins, and how far to walk for one step in each dimension. Steps must be even. So ask of each of the eight: can its elements be read from the six numbers in even steps?
+# You can find out without running anything. In memory, `t` is six numbers in a row. A tensor that looks at somebody else's memory is described by three things: its shape, the place at which it begins, and how far to walk for one step in each dimension. So two questions decide. Do its elements lie in even steps in the memory of `t`? And is that certain from the shape of `t` alone, before anybody looks into a list or a mask? If the answer to both is yes, PyTorch shares the memory, unless the call exists to make a copy.
 #
 # **Predict.** Each of the eight is now filled with sevens in place, `a.fill_(7)` and so on, every time with a fresh `t`. After which of them does `t` contain sevens? Answer with a list of letters.
 
@@ -70,25 +70,27 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 L.predict("08.p1", None)
 
 # %% [markdown]
-# It is quicker to test the other way round. We make them all, write to `t` once, and then ask each of them whether it is a view. A tensor that shares the memory also shares the version counter, which says 1 now. `stride()` tells how many places to walk for one step in each dimension, and `storage_offset()` at which place to begin.
+# Eight writes would be eight programs. One write is enough if we turn the question round: we write to `t`, and ask each of the eight whether it is a view. (The last four rows are further examples. `unbind()` gives the rows of a tensor as separate tensors.)
+#
+# A tensor that shares the memory also shares the version counter, which says 1 now. `stride()` tells how many places to walk for one step in each dimension, and `storage_offset()` at which place to begin.
 
 # %% tags=["C08.1"]
 t = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-made = {"t[0]": t[0], "t[:, 1:]": t[:, 1:], "t.T": t.T, "t.unsqueeze(0)": t.unsqueeze(0)}
-made |= {"t[0].expand(2, 3)": t[0].expand(2, 3), "t.unbind()[1]": t.unbind()[1]}
-made |= {"t.reshape(6)": t.reshape(6), "t.T.reshape(6)": t.T.reshape(6), "t[[0]]": t[[0]]}
-made |= {"t[t > 0]": t[t > 0], "t.clone()": t.clone(), "t + 0": t + 0}
+made = {"a = t[0]": t[0], "b = t.T": t.T, "c = t.reshape(6)": t.reshape(6)}
+made |= {"d = t.T.reshape(6)": t.T.reshape(6), "e = t[[0]]": t[[0]], "f = t.clone()": t.clone()}
+made |= {"g = t[:, 1:]": t[:, 1:], "h = t[t > 0]": t[t > 0], "t.unsqueeze(0)": t.unsqueeze(0)}
+made |= {"t[0].expand(2, 3)": t[0].expand(2, 3), "t.unbind()[1]": t.unbind()[1], "t + 0": t + 0}
 t.mul_(10)
 for name, m in made.items():
     kind = "view" if m._is_view() else "copy"
-    print(f"{name:17} {kind}  version {m._version}  stride {m.stride()}  offset {m.storage_offset()}")
+    print(f"{name:18} {kind}  version {m._version}  stride {m.stride()}  offset {m.storage_offset()}")
 
 # %% [markdown]
 # Read a few lines of the table. `t[:, 1:]` begins at place 1, walks 3 places to the next row and 1 place to the next column. `t.T` moves no number at all: it has the two strides of `t` in the other order. `t[0].expand(2, 3)` has the stride 0: for the next row it walks nowhere and reads the same row again.
 #
-# A list or a mask may pick any places in any order. Even steps cannot describe that in general, so indexing with one always copies.
+# A list or a mask may pick any places in any order. Even steps cannot describe that in general, so indexing with one always copies, even when the places that it picks happen to lie in even steps. `clone()` and arithmetic always give new numbers: that is what they are for.
 #
-# > **The rule.** A *view* is a recipe (shape, strides, offset) for reading the memory of another tensor, which is called its *base*. What such a recipe cannot describe has to be copied.
+# > **The rule.** A *view* is a recipe (shape, strides, offset) for reading the memory of another tensor, which is called its *base*. What no such recipe can describe has to be copied, and lists, masks, `clone()` and arithmetic always copy.
 #
 # ## When does `reshape` copy?
 #
@@ -125,6 +127,8 @@ draw(row, corner, copy)
 # A write to a view arrives in the base. A write to a copy is lost, and there is no error: the numbers went into a tensor that the program never looks at again.
 #
 # There is one trap here, into which even experienced people fall. `y[[0]].mul_(10)` is lost, but `y[[0]] *= 10` works. Python turns the second line into two steps: multiply the copy, and then assign the result back, `y[[0]] = …`.
+#
+# Python takes these two steps with a view as well. `y[1:] += 5` adds to the view, and then assigns the view to the place where it lies already. The numbers come out right, but the memory was written to twice, and the counter says so.
 
 # %% tags=["C08.3", "C08.4"]
 print("y is the base of corner:", corner._base is y, " and of row:", row._base is y)
@@ -133,6 +137,8 @@ with torch.no_grad():
     print("lost:   ", y.tolist(), "version", y._version)
     y[[0]] *= 10
     print("written:", y.tolist(), "version", y._version)
+    y[1:] += 5
+    print("twice:  ", y.tolist(), "version", y._version)
 print("base of a detach():", y.detach().add_(1)._base, " numbers:", y.tolist())
 
 # %% [markdown]
@@ -186,6 +192,7 @@ compare(before, after)
 # - Before the write, the node of `v` stood on the node of `y`: the part was computed from the whole. Now `y` hangs on a node called `CopySlices`, and this one stands on the old node of `y`.
 # - `SliceBackward0` is gone. `v` has a new node, `AsStridedBackward0`, which stands on `CopySlices`. So the part is again computed from the whole, but from the *written* whole. ("As strided" is PyTorch's name for "read it with these strides".)
 # - There is no new node called `MulBackward0` for `mul_(10)`. It is packed inside of `CopySlices`.
+# - `CopySlices` has a second edge, which leads to nothing. It belongs to the second operand of the write. Here that is 10, a plain number, which wants no gradient.
 #
 # `CopySlices` means "the old base, with one part replaced". On the way back it does three things. It copies the gradient that arrives. It sends the replaced part through the operation that wrote, here through the product with 10. The rest it leaves as it came. If the operation had a second operand, that one gets its gradient as well.
 #
@@ -242,7 +249,7 @@ print(x.grad)
 #
 # The way in which this works is simple. A view notes at which version its `grad_fn` was right. When you ask for the `grad_fn` later, the view compares the counter of the memory. If somebody has written in between, it takes itself anew from whatever the base is now. This is the version counter of lesson 07 again. There it was used to refuse. Here it is used to repair.
 #
-# **How our engine does it.** Two functions are enough to see the whole idea. The first one runs after a recorded write. `node` belongs to the operation that wrote. A tensor that is no view simply gets it as its new history. For a view, `gradient_edge(view.base)` is the base's old history, and `geometry` is the recipe of the part within the base. The second one answers backward for `CopySlices`: copy the gradient, cut out the part, let `fn`, the packed node, work on it, put the result back.
+# **How our engine does it.** Two functions are enough to see the whole idea. The first one runs after a recorded write. `node` belongs to the operation that wrote. If the tensor is no view, `node` simply becomes its history. (`tensor.meta.view` is where a view keeps its base; for other tensors it is None.) For a view a `CopySlices` is made. Its first edge leads to the base's old history, `gradient_edge(view.base)`; `node.edges[1:]` are the edges of further operands; `geometry` is the recipe of the part within the base. The second function answers backward for `CopySlices`: copy the gradient, cut out the part, let `fn`, the packed node, work on it, put the result back. How an old view catches up is a third function, `grad_fn`; the end of the lesson says where it stands.
 
 # %% tags=["engine"]
 show("engine.views.rebase_history")
@@ -255,17 +262,9 @@ show("engine.views.CopySlices.to_array")
 #
 # ## Which writes are refused, and why?
 #
-# There are five. In each of them PyTorch could not tell what you mean, or could not keep the graph right.
+# Five kinds of writes are refused at once, in the line that writes. In each of them PyTorch could not tell what you mean, or could not keep the graph right. We run them one after another; a table with all five stands at the end of the section.
 #
-# | you write to | the message says | why | what to do |
-# | --- | --- | --- | --- |
-# | a view of a **leaf** that requires grad | "a view of a leaf Variable that requires grad" | the leaf would become a computed tensor, and no `.grad` would be stored in it any more | say that the write is not part of the computation: `with torch.no_grad():` |
-# | one of **several views from one call**: `unbind`, `split`, `chunk`, or `for row in y` | "is a view and is being modified inplace. This view is the output of a function that returns multiple views" | they share one node, and one of them cannot leave it | index instead, `y[i]`, or work out of place |
-# | an **expanded** tensor | "more than one element of the written-to tensor refers to a single memory location" | "add 1 to each" has no clear meaning if several elements are one place | `clone()` first |
-# | outside of `no_grad`, a view that was made **inside** | "A view was created in no_grad mode" | the two places disagree about whether the write is recorded | make view and write on the same side |
-# | the result of a **module with a backward hook**, with `ReLU(inplace=True)` | "Output 0 of BackwardHookFunction is a view" | the hook works through a custom Function, which hands out a view | use the ReLU that is not in place |
-#
-# The first row is by far the most frequent. It stops even `x[0] = 5.0`, and the line `b[:, 4] += …` that raises some biases of the YOLO detectors has met it thousands of times, because `b` is a view of the layer's bias:
+# **A view of a leaf** is by far the most frequent. If a part of a leaf were replaced, the leaf would become a computed tensor, and no `.grad` would be stored in it any more. This stops even `x[0] = 5.0`. It also stops a line that starts some detectors of objects (YOLO): a detector looks around a number of places, its *anchors*, each with a few biases, and one bias of each is to start higher. `b` is a view of the layer's biases, so `b[:, 1] += …` is refused. If the write is not part of the computation, say so with `no_grad`.
 
 # %% tags=["C08.9", "P4"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -280,7 +279,7 @@ with torch.no_grad():
 print(x, "leaf:", x.is_leaf, "version", x._version)
 
 # %% [markdown]
-# Now the second row. `for number in y` looks harmless, but it calls `unbind` behind your back, and so does `a, b, c = y`. Without a history there is nothing to protect, and the same loop is allowed. The cell also shows the other direction: you may write to the *base*, but from then on the old pieces may not be computed with.
+# **Several views from one call** are the second kind. `for number in y` looks harmless, but it calls `unbind` behind your back, and so does `a, b, c = y`. The pieces share one node, and a single piece cannot leave it. Without a history there is nothing to protect, and the same loop is allowed. The cell also shows the other direction: you may write to the *base*, but from then on the old pieces may not be computed with.
 
 # %% tags=["C08.10", "P19"]
 y, plain = x * 2, torch.ones(3)
@@ -297,7 +296,7 @@ with expect_error(RuntimeError, "its base or another view of its base has been m
 print(y, plain)
 
 # %% [markdown]
-# The remaining three rows:
+# The remaining three are rarer. An **expanded** tensor reads one place several times, so "add 1 to each" has no clear meaning. A view that was made **inside of `no_grad`** and is written to outside of it: the two places disagree about whether the write is recorded. And the result of a **module with a backward hook**, which is a function of yours that PyTorch calls during the backward pass (lesson 12): PyTorch slips in a node of its own for it, and hands out a view of the result.
 
 # %% tags=["C08.11", "C08.12", "C08.14", "P19"]
 e = torch.ones(1).expand(3)
@@ -314,6 +313,16 @@ with expect_error(RuntimeError, "Output 0 of BackwardHookFunction is a view and 
     layer(x).relu_()
 
 # %% [markdown]
+# All five at a glance:
+#
+# | you write to | the message says | why | what to do |
+# | --- | --- | --- | --- |
+# | a view of a **leaf** that requires grad | "a view of a leaf Variable that requires grad" | the leaf would become a computed tensor, and no `.grad` would be stored in it any more | say that the write is not part of the computation: `with torch.no_grad():` |
+# | one of **several views from one call**: `unbind`, `split`, `chunk`, or `for row in y` | "is a view and is being modified inplace. This view is the output of a function that returns multiple views" | they share one node, and one of them cannot leave it | index instead, `y[i]`, or work out of place |
+# | an **expanded** tensor | "more than one element of the written-to tensor refers to a single memory location" | "add 1 to each" has no clear meaning if several elements are one place | `clone()` first |
+# | outside of `no_grad`, a view that was made **inside** | "A view was created in no_grad mode" | the two places disagree about whether the write is recorded | make view and write on the same side |
+# | the result of a **module with a backward hook**, with `ReLU(inplace=True)` | "Output 0 of BackwardHookFunction is a view" | the hook works through a custom Function, which hands out a view | use the ReLU that is not in place |
+#
 # All of these raise at once, in the line that writes. That is unpleasant, but it is easy to find. The loop from the beginning is different: its writes are all allowed, and the error comes later.
 #
 # ## So what was modified in the loop?
@@ -338,13 +347,32 @@ print(x.grad[1:], "is the cosine of", x.tolist()[1:])
 failing
 
 # %% [markdown]
-# **Notice:** in the picture, which was taken before the backward that fails, `rest` still holds 2 and 3. And yet its slot is orange and says STALE.
+# **Notice:** in the picture, which was taken before the backward that fails, `rest` still holds 2 and 3. And yet its slot is orange and says STALE. (The arrow to `z` comes from `x`. Since the write, `rest` has a new history, and `z` was computed from what it was before.)
 #
 # The reason is the counter. There is one for the whole memory, not one for each part. It counts that *somebody* wrote *somewhere*, and PyTorch cannot know whether the two parts overlap. So it refuses, to be safe.
 #
-# Now you can read the message. `AsStrided` is the node that a view gets after a write. So "output 0 of AsStrided" means: a *view* was saved, and later somebody wrote to the memory that it looks at. (If the whole was saved and then a part was written, the message says `CopySlices`. If the write was not recorded, it names the node that made the whole.) Look for a write to *any* part of the tensor from which the view was cut.
+# Now you can read the message. Messages leave out the ending `Backward0`, so `AsStrided` is `AsStridedBackward0`, the node that a view gets after a write. "Output 0 of AsStrided" means: a *view* was saved, and later somebody wrote to the memory that it looks at. (The second message in the cell names `CopySlices`: there the whole was saved, and then a part was written.) Look for a write to *any* part of the tensor from which the view was cut.
 #
-# In the loop, `out[t] * w` saves the view `out[t]`, because the gradient of `w` will need it. The assignment to `out[t + 1]` then writes into the same memory. Three steps, three stale slots. The way out is in the last line of the cell above: what is saved must have a memory of its own.
+# In the loop, `out[t] * w` saves the view `out[t]`, because the gradient of `w` will need it. The assignment to `out[t + 1]` then writes into the same memory. Here is its graph.
+
+# %%
+w = torch.tensor(0.5, requires_grad=True)
+out = torch.zeros(4)
+out[0] = 8.0
+for t in range(3):
+    out[t + 1] = out[t] * w
+draw(out, detail=0)
+
+# %% [markdown]
+# **Notice:** three products and, after each of them, a `CopySlices` that put its result into `out`. Each product keeps a view of `out`. The listing in words says at which version each was saved, and that all three are stale:
+
+# %%
+print("\n".join(line for line in str(draw(out)).splitlines() if "STALE" in line))
+
+# %% [markdown]
+# Now the numbers of the first message can be told. The four writes made the versions 1, 2, 3 and 4. The last product saved `out[2]` at version 3, and the last assignment made it 4. Backward meets the last product first: "is at version 4; expected version 3". And `[torch.FloatTensor []]` is the shape of what was saved, with nothing between the brackets, because `out[2]` is a single number.
+#
+# The way out is the variable `cured` in the cell before: it saved a clone. What is saved must have a memory of its own.
 #
 # > **The rule.** One memory has one counter. A write to one part makes saved views of all other parts stale.
 #

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 04 · The engine: who decides which node runs next?
 #
-# **Your engine from lesson 00 has eight lines, and it is right: it sends a gradient along every path. Give it a program with fifty additions, `h = h + h`, and it will not come back in your lifetime. So a colleague rewrites it with a queue. The new engine is fast, and it passes every test you have. Weeks later somebody notices that a network trains a little worse than it did before. One of its gradients is too small. There was no error, and there never will be one.**
+# **Your engine from lesson 00 has eight lines, and it is right: it sends a gradient along every path. Give it a program with fifty additions, `h = h + h`, and it will not come back for years. So a colleague rewrites it with a queue. The new engine is fast, and it passes every test you have. Weeks later somebody notices that a network trains a little worse than it did before. One of its gradients is too small. There was no error, and there never will be one.**
 #
 # Both engines apply the right rules to the right nodes. What differs is *when*. Each node knows its own rule, and it knows where to send its results. But no node knows who else will send something to it, or how many there will be. Somebody has to know that, and this somebody is called *the engine*.
 #
@@ -59,7 +59,7 @@ from collections import Counter
 L.predict("04.p1", None)
 
 # %% [markdown]
-# To find out, we register a *prehook* on the node: a function that the node calls just before it runs, with the gradient that it is about to run on. Ours prints it. So there will be one line for each run.
+# To find out, we register a *prehook* on the node: a function that the node calls just before it runs, with the gradients that it is about to run on: one for each result, since some operations have several. Ours has one, `grads[0]`, and we print it. So there will be one line for each run.
 
 # %% tags=["C04.2"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -87,7 +87,7 @@ step(y)
 # %% [markdown]
 # **Notice:**
 #
-# - The number in front of a name says which node was made first, second, and so on.
+# - The number in front of a name says which node was made first, second, and so on. A small number at an arrow says which operand of the node it leads to: 0 is the first.
 # - Already in the first frame, before anything runs, it says how many gradients each node *waits* for. `MulBackward0`, the node of `h`, waits for 2.
 # - A node that runs sends one gradient along each of its arrows. What arrives is added to the *buffer* of the node at the other end, and that node now waits for one less: 2→1→0.
 # - When a node waits for 0, it is *ready*, and joins the queue. Not earlier: after the minus has run, −1 lies in the buffer of `h`, and nothing happens.
@@ -95,7 +95,7 @@ step(y)
 #
 # > **The rule.** A node runs once in a pass, when everything that will ever arrive at it has arrived, and it runs on the sum.
 #
-# Why is the sum enough? Because every rule is *linear*: it multiplies what arrives by slopes (lesson 03). Running the rule on 0.25 and on −1 and adding the results gives the same as running it once on −0.75. It only costs twice as much, and everything behind it costs twice as much, too.
+# Why is the sum enough? Because every rule is *linear* in what arrives: it multiplies it by slopes (lesson 03). Running the rule on 0.25 and on −1 and adding the results gives the same as running it once on −0.75. It only costs twice as much, and everything behind it costs twice as much, too.
 #
 # ## Can a node work without an engine?
 #
@@ -166,7 +166,7 @@ print(x.grad)
 L.predict("04.p2", None)
 
 # %% [markdown]
-# We can write both engines in one function, on plain numbers. A graph is a dictionary here: for each node it has the list of its arrows, and each arrow has the slope by which it multiplies. The flag `patient` decides when a node joins the queue: when its last gradient has arrived, or when its first one has.
+# We can write both engines in one function, on plain numbers. A graph is a dictionary here: for each node it has the list of its arrows, and each arrow has the slope by which it multiplies. The flag `patient` decides when a node joins the queue: when its last gradient has arrived, or when its first one has. Every node in this dictionary is behind `e`, so here we may count all arrows that there are.
 
 
 # %%
@@ -254,9 +254,14 @@ step(e)
 #
 # Each of them has its whole sum already. So whichever goes first, the gradients are the same, up to rounding. Still, somebody has to choose, and you can see the choice whenever hooks print something.
 #
-# Nodes are numbered in the order in which they were made. The engine takes the newest one, so it goes back in time, and lets go first of what was saved last. There is one exception: an accumulator goes before all others. Its gradient is complete, and there is no reason to keep it waiting.
+# Nodes are numbered in the order in which they were made. The engine takes the newest one, so it goes back in time. What was saved last is let go first. There is one exception: an accumulator goes before all others. Its gradient is complete, and there is no reason to keep it waiting.
 #
-# In this program `a` is ready at the same moment as `c`, since `s` sends to both. Every name is printed when the gradient of its tensor is complete and its turn has come. In which order will they come? Write it down before you run the cell.
+# In this program `a` is ready at the same moment as `c`, since `s` sends to both. Every name is printed when the gradient of its tensor is complete and its turn has come.
+#
+# **Predict.** In which order will the names come? Answer with the seven letters in a row, such as `"uvabcsd"`.
+
+# %%
+L.predict("04.p4", None)
 
 # %% tags=["C04.3"]
 u, v = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
@@ -292,7 +297,7 @@ with warnings.catch_warnings(action="ignore"):  # reading .grad of a result give
 #
 # ## What if my program contains a loop and an `if`?
 #
-# The graph does not know of them. It is made by the operations that really ran, so it has the shape of this run and no other. The function below decides at each step what to do next by looking at a *value*. Of the two starting points, one makes additions of `x` more often than the other, and each of them adds 1 to the slope.
+# The graph does not know of them. It is made by the operations that really ran, so it has the shape of this run and no other. The function below decides at each step what to do next by looking at a *value*. One of the two starting points leads to more additions of `x` than the other, and each of them adds 1 to the slope.
 #
 # And what about 20,000 steps in a row? A function that calls itself ends at Python's recursion limit, which is usually 1000 calls. The engine is a loop around a queue, and a loop has no such limit.
 
@@ -376,7 +381,7 @@ print(early.grad, late.grad)
 # %% [markdown]
 # In the first program there is no error at all. The queue has run empty, and the loop ends as if everything were done. `x` has the 20 that came from `b`; the rest never left `a`. This is the reason why the real engine counts from the root.
 #
-# In the second program the error comes out of `backward()` as it is. What was done before it stays done: `early` has its gradient, and `late` has none. So if you catch such an error and go on, clear all gradients before you try again.
+# In the second program the error comes out of `backward()` as it is. What was done before it stays done: `early` has its gradient, and `late` has none. So if you catch such an error and go on, clear all gradients before you try again: another pass would add to `early` what is there already.
 #
 # ## Build your own engine: counts, buffers, a queue
 #
@@ -397,7 +402,7 @@ L.build("04")
 #
 # ## Exercises
 #
-# **04.1 · Order the queue** (7 minutes). A node is called by the letter of the tensor that it made, an accumulator by that of its leaf. `w`, `x` and `v` are leaves that require grad. For `g.backward()`: how many gradients does each node wait for, and in which order do the nodes run?
+# **04.1 · Order the queue** (7 minutes). A node is called by the letter of the tensor that it made, an accumulator by that of its leaf. `w`, `x` and `v` are leaves that require grad. For `g.backward()`: how many gradients does each node wait for, and in which order do the nodes run? (Where two accumulators are ready at once, either may go first.)
 #
 # ```python
 # a = w * x

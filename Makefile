@@ -42,9 +42,10 @@ mutants:
 bench:
 	@"$(PYTHON)" tools/bench.py $(ARGS)
 
-# The table puzzle -> lesson cell -> exercise -> test: docs/puzzles.md
+# The tables puzzle, or question -> lesson cell -> exercise: docs/puzzles.md and docs/questions.md
 puzzles:
 	@"$(PYTHON)" tools/puzzles.py $(ARGS)
+	@"$(PYTHON)" tools/questions.py $(ARGS)
 
 notebooks:
 	@"$(PYTHON)" course.py notebooks $(ARGS)

@@ -1,4 +1,4 @@
-"""The table question -> claim, lesson cell, exercise: forty and more, in the words of search engines, and up to date."""
+"""The table question -> claim, lesson cell, exercise: forty and more, in the words of search engines, up to date."""
 
 import importlib.util
 import sys

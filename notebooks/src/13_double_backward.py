@@ -60,7 +60,7 @@ L = lesson(13)
 L.predict("13.p1", None)
 
 # %% [markdown]
-# First we try it without, although we retain the graph. Then with:
+# First we try it without `create_graph`, although we retain the graph. Then we take all three with it:
 
 # %% tags=["C13.1", "C13.2"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -84,7 +84,7 @@ draw(y, first)
 # **Notice:**
 #
 # - Node 1 belongs to `y`. It has run, and it still has what it saved.
-# - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that arrived, which was 1 (node 4).
+# - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that arrived, which was 1 (node 4). (A product with a plain number is `MulBackward1`, one of two tensors `MulBackward0`: two forms of one operation.)
 # - So `first` is an ordinary result. Its history leads to `x`, over arrows of its own and with a slot of its own. The 1 has no history: node 4 has no arrow 0.
 #
 # > **The rule.** With `create_graph=True` the formulas of a backward pass are recorded like any other arithmetic. A gradient is then a result with a history.
@@ -117,7 +117,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
         print(g, "->", str(error).split(". ")[0])
 
 # %% [markdown]
-# You get one of three answers, depending on what the graph knows. The backward of `relu` reads its own result, and that leads to `x`: there is a path, and zeros come along it. The gradient of `w * x` is `w`: it has a history, but the history does not lead to `x`. The gradient of `3 * x` is 3, which has no history at all.
+# You get one of three answers, depending on what the graph knows. The backward of `relu` reads its own result, and that leads to `x`: there is a path, and zeros come along it. (The node of that backward, when it is recorded, has the name `ThresholdBackwardBackward0`: the backward of the backward of a threshold.) The gradient of `w * x` is 1 · `w`: a product with a history, but the history leads to `w` and not to `x`. The gradient of `3 * x` is 3, which has no history at all.
 #
 # `materialize_grads=True` (lesson 03) makes zeros in the second case. For the third, ask `g.requires_grad` before you go on.
 #
@@ -125,7 +125,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
 #
 # The second derivatives of a function `f` form a table, the *Hessian*: row i says how slope i changes with each input. For a million weights it has 10¹² entries. But most methods that use it need only the table times a vector `v`.
 #
-# And for that no table is needed. Take the gradient `g`, recorded. Weigh its elements with `v` and add them up: that is one number. Differentiate this number. Or hand `v` to `grad` as the upstream gradient, which does the same (lesson 03). The last line of the cell measures the answer without any second derivative: the slopes half a `v` ahead, minus the slopes half a `v` behind.
+# And for that no table is needed. Take the gradient `g`, recorded. Weigh its elements with `v` and add them up: that is one number. Differentiate this number. Or hand `v` to `grad` as the upstream gradient, which does the same (lesson 03). The last line of the cell measures the answer without any second derivative: the slopes half a `v` ahead, minus the slopes half a `v` behind. (For most functions that is an approximation. For this one, whose slopes are of second degree, it is exact.)
 
 
 # %% tags=["C13.4"]
@@ -156,7 +156,7 @@ show("engine.backward.GraphTask.apply", max_lines=3)
 #
 # ## A penalty on slopes: which weights does it reach?
 #
-# This is how most people meet double backward: the *gradient penalty* of a Wasserstein GAN. A critic gives high scores to real samples and low scores to faked ones. So that its scores do not climb without bounds, the length of its slopes is pulled towards 1, at points `x` between the two kinds.
+# This is how most people meet double backward: the *gradient penalty* of a Wasserstein GAN. A critic gives high scores to real samples and low scores to faked ones. Nothing keeps these scores from climbing without bounds. So a penalty is added: at points `x` between the two kinds, the slopes of the score are to have the length 1.
 #
 # ```python
 # x = (mix * real + (1 - mix) * fake).requires_grad_()
@@ -203,7 +203,7 @@ print(W1.grad, b1.grad, W2.grad, b2.grad, sep="\n")
 # z = x @ W1 + b1          r = relu(z)          score = r @ W2 + b2
 # ```
 #
-# Backward, beginning with a 1 for each score, each step is a matrix product with the transposed weight (lesson 03):
+# Backward, beginning with a 1 for each score, the two products become products with the transposed weight (lesson 03), and the relu a factor of 0 or 1:
 #
 # ```
 # for r:   1 @ W2.T                         each row is W2
@@ -224,7 +224,7 @@ draw(g, detail=0)
 # - Arrow 1 of node 6 leads to `relu` itself, in the first graph, and on to `b1`. Only zeros travel there.
 # - `b2` has no box.
 #
-# And the numbers, by hand: the first sample's slopes (3, 4) have the length 5, which is 4 too long. The mean over two samples pulls with 2 · 4 / 2 = 4 along (0.6, 0.8). Times `W2` = (2, 1), that is `W1.grad`.
+# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, (3, 4), have the length 5, which is 4 too long. The slope of 4² is 2 · 4, the mean over two samples halves it, and it pulls along the slopes: 4 · (0.6, 0.8) = (2.4, 3.2). In g = W2 @ W1.T each of these two meets both entries of `W2`, 2 and 1. That gives the rows (4.8, 2.4) and (6.4, 3.2) of `W1.grad`.
 #
 # ## What does it cost?
 #
@@ -241,7 +241,7 @@ with ledger() as held:
 held.plot()
 
 # %% [markdown]
-# **Notice:** only the second pass lets go, and only of nodes that it runs. The last product of the critic is not among them (`b2` had no box, either). What it saved waits until `scores` is gone.
+# **Notice:** there are three parts. The curve climbs in the forward pass, to 22,520 bytes; it climbs again while the first pass is recorded; and it falls in the second pass. Only the second pass lets go, and only of nodes that it runs. The last product of `scores` is not among them: to the slopes `g` its *result* does not matter, so nothing leads back to it. What it saved waits until `scores` is gone.
 #
 # ## So why did the penalty of the story teach nothing?
 #
@@ -253,27 +253,29 @@ held.plot()
 def lengths_after_training(slopes):
     parameters = [W1, b1, W2, b2]
     start = [p.detach().clone() for p in parameters]
+    printed = []
     for _ in range(4):
         g = slopes(critic(x).sum())
+        printed.append(round(penalty_of(g).item(), 1))
         loss = critic(fake).mean() - critic(real).mean() + 10 * penalty_of(g)
         for p, step in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
             p.detach().sub_(0.01 * step)
     for p, value in zip(parameters, start, strict=True):
         p.detach().copy_(value)  # as before, for the next try
-    return [round(length, 2) for length in g.norm(dim=1).tolist()]
+    return [round(length, 2) for length in g.norm(dim=1).tolist()], "penalties:", printed
 
 
 # %% tags=["C13.7"]
-print("create_graph:", lengths_after_training(lambda s: torch.autograd.grad(s, x, create_graph=True)[0]))
-print("without:     ", lengths_after_training(lambda s: torch.autograd.grad(s, x)[0]))
-print("detached:    ", lengths_after_training(lambda s: torch.autograd.grad(s, x, create_graph=True)[0].detach()))
+print("create_graph:", *lengths_after_training(lambda s: torch.autograd.grad(s, x, create_graph=True)[0]))
+print("without:     ", *lengths_after_training(lambda s: torch.autograd.grad(s, x)[0]))
+print("detached:    ", *lengths_after_training(lambda s: torch.autograd.grad(s, x, create_graph=True)[0].detach()))
 penalty = penalty_of(torch.autograd.grad(critic(x).sum(), x)[0])
 with expect_error(RuntimeError, "does not require grad"):
     penalty.backward()
 explain(penalty)
 
 # %% [markdown]
-# With `create_graph` the lengths go down. The other two lines are equal to each other: detaching is the same as not recording.
+# With `create_graph` the lengths go down, and so does the penalty. The other two lines are equal to each other: detaching is the same as not recording. Their penalties are those of the story, 8.0, 8.8, 9.7, and they would be the same with any weight in place of 10, since a constant has no gradient.
 #
 # The last part of the cell is the test that would have told you at once. A penalty *alone* raises if it is a constant. So before you add a penalty to a loss, call `backward()` on the penalty by itself, once.
 #
@@ -300,7 +302,9 @@ warnings.filterwarnings("ignore", "Using backward")  # it has been said
 
 
 # %% [markdown]
-# Second, PyTorch has printed a warning, once a session, and it is about memory. `W1.grad` has a history now. This history leads back to `W1`, and `W1` holds its `.grad`. That is a ring. Python's reference counting never frees a ring, so every step leaves one behind, with everything that its graph has saved, unless somebody says `.grad = None`.
+# It is larger by [[2, 2], [2, 0]], which is the gradient of the scores.
+#
+# Second, PyTorch has printed a warning, once a session, and it is about memory. `W1.grad` has a history now. This history leads back to `W1`, and `W1` holds its `.grad`. That is a ring. Python's reference counting never frees a ring, so every step leaves one behind, with everything that its graph has saved, unless somebody says `.grad = None`. (Python's garbage collector looks for rings from time to time. It finds this one on our engine, so we switch it off for a moment to look at the ring. In PyTorch the ring passes through C++, where the collector cannot follow it.)
 
 # %% tags=["C13.9", "P18"]
 def forget(first_pass):
@@ -309,7 +313,7 @@ def forget(first_pass):
     return weakref.ref(w)
 
 
-gc.disable()  # an automatic collection in between would find the ring on our engine, and free it
+gc.disable()
 left = forget(lambda y, w: torch.autograd.grad(y, w, create_graph=True))
 print("autograd.grad:", "gone" if left() is None else "alive, without a name")
 left = forget(lambda y, w: y.backward(create_graph=True))
@@ -319,7 +323,7 @@ gc.enable()
 draw(found.grad, names={"w": found, "w.grad": found.grad})
 
 # %% [markdown]
-# **Notice:** in the picture, begin at `w.grad`, follow its nodes to the green box of `w`, and read what the box holds: `w.grad` again.
+# **Notice:** in the picture, begin at `w.grad`, follow its nodes to the green box of `w`, and read what the box holds: `w.grad` again. The picture has no arrow for this last step, because a `.grad` is no part of a graph. It is what closes the ring.
 #
 # > **The rule.** For derivatives of derivatives use `autograd.grad`. It fills no leaf, and closes no ring.
 #
@@ -348,7 +352,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 #
 # ## Can your own Function be differentiated twice?
 #
-# With `create_graph=True` your `backward` is recorded like any code. If it is made of tensor operations, then yes. If it asks a library that knows only arrays, the history of its result is cut: it has the history of the upstream gradient at most.
+# With `create_graph=True` your `backward` is recorded like any code. If it is made of tensor operations, then yes. If it asks a library that knows only arrays, the history of its result is cut there. What remains is the history of the upstream gradient, by which the array was multiplied.
 #
 # Lesson 11 could only refuse (`@once_differentiable`). Now there is a cure: let `backward` apply a Function, too. Here it is the Function itself, because cos(x) = sin(x + π/2). In general it is a second one, with a backward of its own.
 
@@ -378,9 +382,11 @@ for fn in (Sine, Again):
 print("  wanted, 2 cos² - 2 sin²:  ", 2 * x.detach().cos() ** 2 - 2 * x.detach().sin() ** 2)
 
 # %% [markdown]
+# **Notice:** `Sine` gives no error, but 1.54 in place of 1.08. The gradient of sin² is 2 · sin · cos. Of the two factors only the sine has a history, so only one half of the product rule is computed: 2 cos² = 1.54. The half that is missing, −2 sin², would have come through the cosine, which was an array.
+#
 # ## Build your own engine: gradients of gradients
 #
-# Your gradients are tensors already, and your formulas are ordinary operations. So recording a pass needs a single argument: run it under `set_grad_enabled(create_graph)`. Three things follow from it, and each of them is two or three lines:
+# Your gradients are tensors already, and your formulas are ordinary operations. So recording a pass needs a single argument: run it under `set_grad_enabled(create_graph)`, and let `create_graph` retain the graph as well, as PyTorch does. Three things follow from it, of some lines each:
 #
 # 1. A saved *result* was saved without its history. When the slot is read, give the history back: the node that is reading made it.
 # 2. `AccumulateGrad` must not add in place to a gradient that has a history. With recording on, make a new sum.

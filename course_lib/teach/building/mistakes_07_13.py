@@ -353,6 +353,16 @@ def unused(torch):
     return runs(lambda: torch.autograd.grad(x * x, other))
 
 
+@mistake(13, "With `create_graph` the first pass has released what it saved, and the second one still needs it. Let "
+         "`create_graph` retain the graph, as `retain_graph` does.",
+         ("            if not (retain_graph or create_graph):", "            if not retain_graph:"))  # fmt: skip
+def not_retained(torch):
+    x = leaf(torch)
+    y = x * x
+    torch.autograd.grad(y, x, create_graph=True)
+    return not runs(lambda: torch.autograd.grad(y, x))
+
+
 @mistake(13, "The second derivative of `exp` is wrong: a saved result has lost its history. Give it back when the "
          "slot is read.",
          ("return Tensor(tensor.array, False, node, tensor.version) if self.is_output else tensor",

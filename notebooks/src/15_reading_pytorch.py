@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 15 · Reading PyTorch with the same eyes: can you find your way in a real model, and in PyTorch's own source?
 #
-# **You have written a small language model. It has sixty lines, and forward runs. Then backward stops with a message that you know: something is at version 4, version 3 was expected. It names a tensor of shape [8, 6, 8], and half of the tensors in your model have that shape. The traceback ends in the line `loss.backward()`, which is right. Below it, everything is C++.**
+# **You have written a small language model. It has fifty lines, and forward runs. Then backward stops with a message that you know: something is at version 4, version 3 was expected. It names a tensor of shape [8, 6, 8], and half of the tensors in your model have that shape. The traceback ends in the line `loss.backward()`, which is right. Below it, everything is C++.**
 #
 # Until now the programs of this course had three lines, and you could see the whole graph at a glance. A real model has some hundred nodes, and nobody looks at them all. But there is nothing new in them. Every node of this model is one that you have met, and so is every line that its error comes from. In this lesson you use what you know on a model of a real size. Then you open PyTorch's own source, and you will find that you can read it.
 #
@@ -28,7 +28,7 @@
 #
 # [← 14 Packing and checkpointing](14_packing_and_checkpointing.ipynb) · [all lessons](home.ipynb)
 #
-# (You need no PyTorch for this lesson. Four cells show what only real PyTorch can do. They print a *record* of what PyTorch 2.13 printed, and say so.)
+# (You need no PyTorch for this lesson. Some cells are about things that only real PyTorch can do. They print a *record* of what PyTorch 2.13 has printed, and say so.)
 
 # %%
 import course_lib as torch
@@ -96,7 +96,7 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
-# The texts count upwards, by ones or by threads of three: 0 1 2 3 …, or 1 4 7 0 …. There are eight of them, with six letters each. The target is the same text, moved by one letter.
+# The texts count upwards, by ones or by threes: 0 1 2 3 …, or 1 4 7 0 …. There are eight of them, with six letters each. The target is the same text, moved by one letter.
 
 # %% tags=["P2"]
 torch.manual_seed(0)
@@ -233,7 +233,7 @@ with watch(names=model) as log:
 log.only("bumped")
 
 # %% [markdown]
-# **Notice:** there are six writes, and the log says for each which line it was. Four of them go into one tensor, and count 1, 2, 3, 4. The other two go into results of `softmax`, one in each block.
+# **Notice:** there are six writes, and the log says for each which line it was. (A line is counted from the top of its cell. So `line 25` and `line 26` are the two lines of `Block.forward`.) Four writes go into one tensor, and count 1, 2, 3, 4. The other two go into tensors of another shape, one in each block.
 #
 # **Explain.** Now let it fail again, and ask what the message means:
 
@@ -352,7 +352,7 @@ held.table()
 
 # %% tags=["C15.5"]
 held_by = {"attention": {}, "the mlp": {}}
-for time in (16, 32, 64, 128, 256):
+for time in (4, 16, 64, 256):
     block, x = Block(8, 2), torch.ones(1, time, 8, requires_grad=True) * 1
     for name, part in {"attention": block.attention, "the mlp": block.mlp}.items():
         with ledger(leaves=False) as held:
@@ -399,15 +399,20 @@ show("sigmoid")
 # $ TORCH_SHOW_CPP_STACKTRACES=1 python train.py
 # ```
 #
-# The list is long and ugly, and most of it is Python's own. The record below has made it short: for ten errors of this course, it gives the function of autograd that raised, then the one that had called it, and so on.
+# The list is long and ugly, and most of it is Python's own. The record below has made it short. For ten errors it gives first the function of autograd that raised it, then the one that had called this function, and so on. You know all ten errors:
+#
+# - *freed*: a second backward. *changed*: a saved tensor was overwritten. *an inference tensor*: such a tensor was to be saved. *a pack that writes*: lesson 14.
+# - *a gradient of a wrong shape*, *too many gradients*: the backward of a custom Function returned them.
+# - *not a number*: anomaly mode has found a NaN. *no history*: the loss does not require grad.
+# - *a leaf written to*, *one of several views*: the writes of lessons 07 and 08 that are refused at once.
 
 # %% tags=["C15.7"]
-recorded("who raised it")
+recorded("who raised it", program=False)
 
 # %% [markdown]
-# This is the first *record* of this lesson. Its output was not computed here, but on PyTorch, and a test makes it anew there. On a machine with PyTorch you can do so, too: `from course_lib.teach.records import again` and `again("who raised it")`.
+# This is the first *record* of this lesson. Your computer did not make this output just now. It was made on PyTorch, and a test makes it again and compares. On a machine with PyTorch you can do that, too: `from course_lib.teach.records import again`, and then `again("who raised it")`. Where PyTorch is not installed, `again` says so.
 #
-# Read the two first lines of the answer from right to left. `thread_main` is the loop that takes the next node from the queue. It calls `evaluate_function` with that node. `Node::operator()` runs the node, `apply` is the generated formula, and the formula *unpacks* what it has saved. There the error was raised.
+# Read the first two lines from right to left. `thread_main` is the loop that takes the next node from the queue. It calls `evaluate_function` with that node. `Node::operator()` runs the node, `apply` is the generated formula, and the formula *unpacks* what it has saved. There the error was raised.
 #
 # So the most famous error of PyTorch comes from a function with the name `SavedVariable::unpack`, and the way to it leads through `Engine::evaluate_function`. These are the two pages that we are going to read.
 #
@@ -731,3 +736,154 @@ with expect_error(AttributeError, "torch.compile"):
 # ## Exercises
 #
 # They stand in the order in which they become harder. `L.hint("15.1")` helps, `L.solution("15.1")` explains, and `L.progress()` lists what you have solved.
+#
+# **15.1 · Which name?** (6 minutes). `x` and `W` are matrices that require grad, and `t` is data. Which name has the first node that each line leaves?
+#
+# | | line | | line |
+# | --- | --- | --- | --- |
+# | A | `F.linear(x, W)` | F | `F.dropout(x, 0.5)` |
+# | B | `x.mean(1)` | G | `x.flatten()` |
+# | C | `x[:, 0]` | H | `x.t().flatten()` |
+# | D | `x[:1]` | I | `x.double()` |
+# | E | `x[torch.tensor([1, 0])]` | J | `F.mse_loss(x, t)` |
+#
+# Choose from `LinearBackward0`, `MmBackward0`, `AddmmBackward0`, `MeanBackward0`, `MeanBackward1`, `SelectBackward0`, `SliceBackward0`, `IndexBackward0`, `DropoutBackward0`, `MulBackward0`, `FlattenBackward0`, `ViewBackward0`, `UnsafeViewBackward0`, `ToCopyBackward0`, `DoubleBackward0` and `MseLossBackward0`.
+
+# %%
+names = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None, "I": None, "J": None}
+
+L.check("15.1", names)
+
+# %% [markdown]
+# **15.2 · Which file?** (6 minutes). In which file of PyTorch's would you look?
+#
+# - A what the gradient of `tanh` is
+# - B why one node runs before another
+# - C who writes the words *expected version*
+# - D whether `.grad` takes a gradient over or copies it
+# - E why a write into a leaf is refused
+# - F what happens to the history of the whole when a part of it is written to
+# - G what is done with the tuple that your own `backward` returns
+# - H how a gradient gets back to the shape that it had before a broadcast
+#
+# Choose from `derivatives.yaml`, `engine.cpp`, `saved_variable.cpp`, `accumulate_grad.h`, `VariableTypeUtils.h`, `functions/tensor.cpp`, `python_function.cpp`, `ExpandUtils.h`, `python_hook.cpp`, `GradMode.h` and `TensorImpl.h`.
+
+# %%
+files = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("15.2", files)
+
+# %% [markdown]
+# **15.4 · Cure the block** (6 minutes). Forward runs, and backward raises. Cure the block: the same result, the right gradients for `h`, `w` and `gate` (all three want one), and no more changes than are needed.
+
+
+# %%
+def block(torch, h, w, gate):
+    scores = h @ h.transpose(-2, -1)
+    scores /= 2
+    weights = scores.softmax(-1)
+    weights *= gate
+    mixed = torch.tanh(weights @ (h @ w))
+    mixed += h
+    return mixed
+
+
+L.check("15.4", block)
+
+# %% [markdown]
+# **15.6 · A text in chunks** (6 minutes). A long text is cut into chunks, and an LSTM reads them one after the other. The state at the end of a chunk is where the next chunk begins. Now backward raises in the second chunk. Repair it: the state goes on, each chunk makes one step, and the losses come back as plain numbers.
+
+
+# %%
+def train(torch, lstm, head, optimizer, chunks):
+    state, losses = None, []
+    for inputs, targets in chunks:
+        output, state = lstm(inputs, state)
+        loss = ((head(output) - targets) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    return losses
+
+
+L.check("15.6", train)
+
+# %% [markdown]
+# **15.3 · Who raised it?** (8 minutes). Eight errors on real PyTorch. Which C++ function raises each of them? `x` is a leaf of two numbers.
+#
+# - A `y = x.exp()`, then a backward pass, and then somebody looks at `y.grad_fn._saved_result`
+# - B `y = (x * 1).softmax(0)`, then `y += 1`, then `y.sum().backward()`
+# - C `x[:1].clamp_(0, 1)`
+# - D a custom Function has three inputs, and its `backward` returns a single tensor
+# - E the same Function returns three values, and the first is a gradient with five elements instead of two
+# - F in anomaly mode, a square root of 0 is multiplied with 0, and backward begins
+# - G `torch.autograd.grad(x.sum(), another_leaf)`
+# - H a custom Function calls `ctx.save_for_backward(mask)`, and `mask` was made in inference mode
+#
+# Choose from `SavedVariable::unpack`, `SavedVariable::SavedVariable` (the constructor), `check_inplace`, `PyNode::apply`, `InputMetadata::maybe_reduce`, `Engine::evaluate_function` and `THPEngine_run_backward`.
+
+# %%
+raisers = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("15.3", raisers)
+
+# %% [markdown]
+# **15.5 · Who is not reached?** (10 minutes). Return the names of the parameters of `model` to which `loss.backward()` would give no gradient. Look at the graph; do not run the pass. (A node of a leaf has an attribute `variable`.) The graph may be deep, and there may be very many ways through it.
+
+
+# %%
+def not_reached(model, loss):
+    return ...
+
+
+L.check("15.5", not_reached)
+
+# %% [markdown]
+# **15.7 · Who would fail?** (12 minutes, harder). Return the names of all nodes behind `loss` that could not read what they have saved, because it was overwritten or freed. Run no pass. (The slots of a node are its attributes whose names begin with `_saved_`. Those of a custom Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)
+
+
+# %%
+def would_fail(loss):
+    return ...
+
+
+L.check("15.7", would_fail)
+
+# %% [markdown]
+# ## What you can now claim
+#
+# Every sentence below has been shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_15.py`).
+#
+# *A real model*
+#
+# - **C15.1** A linear layer on an input of three dimensions leaves nodes named ViewBackward0, TBackward0 and AddmmBackward0, and none that is named after the layer.
+# - **C15.2** Nodes are named after the operation that ran, and the digit tells its forms apart: SumBackward0 is a sum over everything, SumBackward1 one over a dimension.
+# - **C15.3** The graph of a transformer has one AccumulateGrad for each parameter and one AddmmBackward0 for each linear layer.
+# - **C15.4** A layer norm saves its input and softmax its result: with a write into either backward raises, and with the same lines out of place the model trains.
+# - **C15.5** Of six tables in attention three are saved, the result of softmax, the mask that drops and what is left after it; what attention saves grows with the square of the length of the text.
+#
+# *PyTorch's own source*
+#
+# - **C15.6** Every file of our engine names the files of PyTorch that it stands for.
+# - **C15.7** The errors about a freed and about an overwritten saved tensor both come from SavedVariable::unpack, which a node calls when Engine::evaluate_function runs it.
+# - **C15.8** A freed slot is reported before a detached tensor, and that before a changed version; with hooks no version is compared, and a detach_() of a node's own result does no harm.
+# - **C15.9** A saved input is read as the very tensor that was saved, a saved result as a new tensor with the same memory and the same node.
+# - **C15.10** The version error names the last recorded write for a saved input, the saving node itself for its own result, and nothing for a leaf.
+# - **C15.11** After an error in a backward pass, the leaves that were served have their gradient, the others have none, and the nodes that had run are freed.
+# - **C15.12** A node whose gradient has a wrong shape still has what it saved, and one whose gradient is not a number has it no more.
+#
+# *What is put into a graph (records)*
+#
+# - **C15.13** autocast copies each parameter once in a block, with a ToCopyBackward0, and gradients arrive in the type of the parameter.
+# - **C15.14** A compiled function is one CompiledFunctionBackward for each piece between two breaks.
+# - **C15.15** DistributedDataParallel adds no node to the graph, and with find_unused_parameters=True one.
+# - **C15.16** Our engine and PyTorch give each its own answer to every row of the table of differences.
+#
+# **Your own engine** was finished in lesson 13. If you want, print the table of your own files and PyTorch's, by adding a line to each class of `my_engine.py`.
+#
+# **Left out, compared with PyTorch.** The map shows autograd only. How kernels are chosen (the *dispatcher*), how GPUs and streams are waited for, and how the compiler works are subjects of their own. `evaluate_function` has lines for all of them, and you may read over them. PyTorch is free software under a licence of the BSD kind; nothing of its source is copied here.
+#
+# **Read on in PyTorch:** `torch/csrc/autograd/saved_variable.cpp`, then `functions/accumulate_grad.h`, which has the three ways to `.grad` of lesson 05 in it, then `engine.cpp` from `evaluate_function` downwards. **In our engine:** `course_lib/README.md` has an order for an evening.
+#
+# **Next:** bug reports as people really write them, and then two machines.

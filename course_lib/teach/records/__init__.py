@@ -19,10 +19,15 @@ LACKING = (
 )
 
 
-def recorded(name):
+def recorded(name, program=True):
     """Print a program for real PyTorch and what it printed there. KeyError for a name without a record."""
-    print(f"A record, made on {MADE_ON}. The program:\n")
-    print(indented(PROGRAMS[name]), "\nIt printed:\n", indented(records()[name]), sep="\n")
+    lead = f"A record, made on {MADE_ON}."
+    if program:
+        print(lead, "The program:\n")
+        print(indented(PROGRAMS[name]), "\nIt printed:\n", sep="\n")
+    else:
+        print(lead, "\n")
+    print(indented(records()[name]))
 
 
 def again(name):

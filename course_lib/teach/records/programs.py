@@ -166,4 +166,65 @@ for name, program in programs.items():
     except RuntimeError as error:
         print(f"{name}: {', '.join(functions_of(error)[:5])}")
 """,
+    "15.3": """\
+class Two(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, gives, saves):
+        ctx.gives = gives
+        ctx.save_for_backward(saves)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.gives
+
+
+def looked_at_late(x):
+    y = x.exp()
+    y.sum().backward()
+    y.grad_fn._saved_result
+
+
+def overwritten_softmax(x):
+    y = (x * 1).softmax(0)
+    y += 1
+    y.sum().backward()
+
+
+def part_of_a_leaf(x):
+    x[:1].clamp_(0, 1)
+
+
+def root_of_zero(x):
+    with torch.autograd.set_detect_anomaly(True):
+        (x * 0).norm().mul(0).sqrt().sum().backward()
+
+
+def not_used(x):
+    torch.autograd.grad(x.sum(), torch.ones(2, requires_grad=True))
+
+
+def inference_in_a_slot(x):
+    with torch.inference_mode():
+        mask = torch.ones(2)
+    Two.apply(x, None, mask)
+
+
+programs = {
+    "A": looked_at_late,
+    "B": overwritten_softmax,
+    "C": part_of_a_leaf,
+    "D": lambda x: Two.apply(x, torch.ones(2), x).sum().backward(),
+    "E": lambda x: Two.apply(x, (torch.ones(5), None, None), x).sum().backward(),
+    "F": root_of_zero,
+    "G": not_used,
+    "H": inference_in_a_slot,
+}
+warnings.simplefilter("ignore")
+for name, program in programs.items():
+    try:
+        program(torch.tensor([1.0, 2.0], requires_grad=True))
+    except RuntimeError as error:
+        print(f"{name}: {functions_of(error)[0]}")
+""",
 }

@@ -578,8 +578,6 @@ with expect_error(RuntimeError, "backward through the graph a second time"):
 # %% [markdown]
 # One weight has its gradient, the others have none. And the second attempt fails with another message, because a part of the graph is gone. So nothing is undone. If you catch such an error and go on, clear the gradients and compute the loss anew.
 #
-# (Did you wonder why the message spoke of version 1, and not of the counts of `w`? What was written to is `h1`, and it was at version 0.)
-#
 # ### A second page of C++: `Engine::evaluate_function`
 #
 # It is in `torch/csrc/autograd/engine.cpp`, a file of some two thousand lines, most of which are about threads and devices. `thread_main` takes the node with the highest number from the queue (lesson 04), and calls `evaluate_function` for it. This is what happens then, in our words:

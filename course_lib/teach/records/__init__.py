@@ -1,7 +1,7 @@
 """What only real PyTorch can show, recorded there once: a lesson prints the record, and a test makes it anew.
 
-`programs.py` holds the programs, `recorded.txt` what each of them printed, `differences.py` the table of where our engine
-answers otherwise, `sources.py` which file of PyTorch's each file of our engine stands for.
+`programs.py` holds the programs, `recorded.txt` what each of them printed, `differences.py` the table of where our
+engine answers otherwise, `sources.py` which file of PyTorch's each file of our engine stands for.
 """
 
 import importlib.util
@@ -31,7 +31,9 @@ def recorded(name, program=True):
 
 
 def again(name):
-    """Run the program of a record on the PyTorch of this machine and print what it prints; or say that there is none."""
+    """Run the program of a record on the PyTorch of this machine and print what it prints; or say that there is
+    none.
+    """
     print(made(name)[name] if importlib.util.find_spec("torch") else LACKING)
 
 
@@ -47,7 +49,9 @@ def records():
 
 
 def made(*names):
-    """{name: what its program prints on this machine's PyTorch}. In a process of its own, which leaves nothing behind."""
+    """{name: what its program prints on this machine's PyTorch}. In a process of its own, which leaves nothing
+    behind.
+    """
     parts = [f"print('=== {name}')\n{PROGRAMS[name]}" for name in names]
     # A program may hold quotes of every kind, so it goes through the standard input.
     done = subprocess.run(

@@ -121,8 +121,8 @@ def lstm_cell(torch):
 
 GONE = "left out, and says so"
 DIFFERENCES = (
-    Difference("the graph of nn.LSTM over 5 steps", "StackBackward0 and 69 more nodes", "MkldnnRnnLayerBackward0, 1 node",
-               lstm),
+    Difference("the graph of nn.LSTM over 5 steps", "StackBackward0 and 69 more nodes",
+               "MkldnnRnnLayerBackward0, 1 node", lstm),
     Difference("where nn.LSTMCell cuts its gates apart", "SplitBackward0", "UnsafeSplitBackward0", lstm_cell),
     Difference("your g after x.view(2, 1).backward(g), twice", "is as it was", "has changed", callers_gradient),
     Difference("a result that pack returned as it is", "found by the collector", "stays in memory", ring_of_pack),
@@ -135,7 +135,8 @@ DIFFERENCES = (
                has("float16", "bfloat16", "complex64", "int32")),
     Difference("autocast, compile, jit, func, vmap", GONE, "there", has("autocast", "compile", "jit", "func", "vmap")),
     Difference("distributed, multiprocessing", GONE, "there", has("distributed", "multiprocessing")),
-    Difference("autograd.forward_ad, autograd.profiler", GONE, "there", has("autograd.forward_ad", "autograd.profiler")),
+    Difference("autograd.forward_ad, autograd.profiler", GONE, "there",
+               has("autograd.forward_ad", "autograd.profiler")),
     Difference("nn.GRU, nn.MultiheadAttention, nn.Conv3d", GONE, "there",
                has("nn.GRU", "nn.MultiheadAttention", "nn.Conv3d")),
 )  # fmt: skip

@@ -62,16 +62,16 @@ SOLVED = STARTER.replace("weights *= gate", "weights = weights * gate").replace(
 
 EXERCISE = Exercise(
     id="15.4", kind="repair", title="Cure the block", minutes=6, difficulty=2, puzzles=(1, 2),
-    question="forward runs, backward raises. Cure the block: the same result, right gradients for h, w and gate (all three "
-    "want one), and no more changes than are needed.",
+    question="forward runs, backward raises. Cure the block: the same result, right gradients for h, w and gate (all "
+    "three want one), and no more changes than are needed.",
     name="block", starter=STARTER,
     hints=(
         "There are three writes in place. Ask of each: has a node saved what is overwritten?",
         "Which operations save their own result? The message names the first of them; there is a second one behind it.",
     ),
     solution=SOLVED,
-    why="softmax and tanh save their results, so these may not be overwritten. The result of the product is saved by nobody, "
-    "and dividing it in place does no harm.",
+    why="softmax and tanh save their results, so these may not be overwritten. The result of the product is saved by "
+    "nobody, and dividing it in place does no harm.",
     alternatives=(
         SOLVED.replace("scores /= 2", "scores = scores / 2"),
         STARTER.replace("scores.softmax(-1)", "scores.softmax(-1).clone()").replace(
@@ -79,23 +79,24 @@ EXERCISE = Exercise(
         HEAD + "    return h + torch.tanh((weights * gate) @ (h @ w))\n",
     ),
     mistakes=(
-        Mistake("tanh", "Backward still raises, and the message names Tanh: it has saved its own result, and something writes "
-                "into that.", edit("mixed = mixed + h", "mixed += h")),
+        Mistake("tanh", "Backward still raises, and the message names Tanh: it has saved its own result, and something "
+                "writes into that.", edit("mixed = mixed + h", "mixed += h")),
         Mistake("softmax", "Tanh is cured, and now backward comes to the next one: the message names Softmax.",
                 edit("weights = weights * gate", "weights *= gate")),
         Mistake("other numbers", "The result is not the one of the block as it was given.",
                 edit("    weights = weights * gate\n", "")),
-        Mistake("a wrong gradient", "No error, but a gradient is wrong. A write that the version counter does not see is not "
-                "cured but hidden.", STARTER.replace("weights *= gate", "weights.data.mul_(gate.data); weights = weights * (gate / gate.detach())")
-                .replace("mixed += h", "mixed = mixed + h")),
+        Mistake("a wrong gradient", "No error, but a gradient is wrong. A write that the version counter does not see "
+                "is not cured but hidden.",
+                STARTER.replace("mixed += h", "mixed = mixed + h").replace(
+                    "weights *= gate", "weights.data.mul_(gate.data); weights = weights * (gate / gate.detach())")),
         Mistake("the gate", "The gate (or h) gets no gradient any more. All three tensors want one.",
                 edit("weights * gate", "weights * gate.detach()")),
         Mistake("cut", "No gradient comes to w any more: something cuts the history off.",
                 edit("h @ w)", "h @ w.detach())")),
-        Mistake("guard: wrote into an argument", "", edit("mixed = mixed + h\n    return mixed", "h += mixed\n    return h")),
-        Mistake("another", "Backward raises because of a write into a tensor that neither softmax nor tanh has made. You have "
-                "put a new one in.", SOLVED.replace("    mixed = torch.tanh(weights @ (h @ w))\n",
-                                                    "    mixed = torch.tanh(weights @ (h @ w))\n    weights.mul_(1)\n")),
+        Mistake("guard: wrote into an argument", "",
+                edit("mixed = mixed + h\n    return mixed", "h += mixed\n    return h")),
+        Mistake("another", "Backward raises because of a write into a tensor that neither softmax nor tanh has made. "
+                "You have put a new one in.", edit("h @ w))\n", "h @ w))\n    weights.mul_(1)\n")),
     ),
     check=check,
 )  # fmt: skip

@@ -97,19 +97,20 @@ def not_reached(model, loss):
 
 EXERCISE = Exercise(
     id="15.5", kind="write it yourself", title="Who is not reached?", minutes=10, difficulty=2, puzzles=(9, 11),
-    question="Return the names of the parameters of `model` that `loss.backward()` would give no gradient. Look at the graph; "
-    "do not run the pass. (A node of a leaf has an attribute `variable`.) The graph may be deep, and may have many ways.",
+    question="Return the names of the parameters of `model` that `loss.backward()` would give no gradient. Look at the "
+    "graph; do not run the pass. (A node of a leaf has an attribute `variable`.) The graph may be deep, and may have "
+    "many ways.",
     name="not_reached",
     starter="def not_reached(model, loss):\n    return ...\n",
     hints=(
-        "nodes_of in the lesson walks over all nodes. Which of them belong to leaves, and how do you come from the node to the "
-        "parameter?",
+        "nodes_of in the lesson walks over all nodes. Which of them belong to leaves, and how do you come from the "
+        "node to the parameter?",
         "Two parameters may hold equal numbers. Compare with `is`, or by id().",
         "Meet every node once only, and do not let a function call itself: Python allows about a thousand levels.",
     ),
     solution=SOLVED,
-    why="A parameter gets a gradient if an arrow of the graph leads to its AccumulateGrad node. No number has to be computed "
-    "to know that.",
+    why="A parameter gets a gradient if an arrow of the graph leads to its AccumulateGrad node. No number has to be "
+    "computed to know that.",
     alternatives=(
         "def not_reached(model, loss):\n    met = [loss.grad_fn]\n    known = set(met)\n    for node in met:\n"
         "        for after, _ in node.next_functions:\n            if after is not None and after not in known:\n"
@@ -120,20 +121,24 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("the other way round", "These are the parameters that are reached. The others were asked for.",
                 edit("not in reached", "in reached")),
-        Mistake("the frozen one", "A frozen parameter gets no gradient either: no arrow leads to it. It belongs to the answer.",
+        Mistake("the frozen one", "A frozen parameter gets no gradient either: no arrow leads to it. It belongs to the "
+                "answer.",
                 edit("if id(p)", "if p.requires_grad and id(p)")),
-        Mistake("an old gradient", "In the second step, .grad may be filled from before. It does not say what the next pass "
-                "will do.", SOLVED.replace("if id(p) not in reached", "if p.grad is None and id(p) not in reached")),
+        Mistake("an old gradient", "In the second step, .grad may be filled from before. It does not say what the "
+                "next pass will do.", SOLVED.replace("if id(p) not in reached", "if p.grad is None and id(p) not in "
+                "reached")),
         Mistake("equal is not the same", "Two parameters may hold the same numbers. Only one of them was used.",
                 edit("reached.add(id(node.variable))", "reached.add(str(node.variable.tolist()))",
                      "id(p) not in reached", "str(p.tolist()) not in reached")),
-        Mistake("not every arrow", "some parameter is reached that you do not find. A node can have several arrows, and each "
-                "of them may lead on.", edit("node.next_functions]", "node.next_functions[:1]]")),
-        Mistake("nobody at all", "By your answer, nobody is reached in a model that trains. Do you come to the nodes of the "
-                "leaves, and from them to the parameters?", edit("hasattr(node, \"variable\")", "node in reached")),
-        Mistake("the graph is gone", "Right, but afterwards the graph is gone: your function has run a pass that frees it.",
-                "def not_reached(model, loss):\n    learn = {n: p for n, p in model.named_parameters() if p.requires_grad}\n"
-                "    grads = torch.autograd.grad(loss, list(learn.values()), allow_unused=True)\n"
+        Mistake("not every arrow", "some parameter is reached that you do not find. A node can have several arrows, "
+                "and each of them may lead on.", edit("node.next_functions]", "node.next_functions[:1]]")),
+        Mistake("nobody at all", "By your answer, nobody is reached in a model that trains. Do you come to the nodes "
+                "of the leaves, and from them to the parameters?", edit("hasattr(node, \"variable\")", "node in "
+                "reached")),
+        Mistake("the graph is gone", "Right, but afterwards the graph is gone: your function has run a pass that frees "
+                "it.",
+                "def not_reached(model, loss):\n    learn = {n: p for n, p in model.named_parameters() if "
+                "p.requires_grad}\n    grads = torch.autograd.grad(loss, list(learn.values()), allow_unused=True)\n"
                 "    got = {n for n, g in zip(learn, grads) if g is not None}\n"
                 "    return [n for n, _ in model.named_parameters() if n not in got]\n"),
         Mistake("guard: changed a .grad", "Ask the graph, and no gradient has to be computed.",

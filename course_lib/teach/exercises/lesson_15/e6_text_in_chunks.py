@@ -41,7 +41,8 @@ def check(answer, torch):
         if any(isinstance(each, torch.Tensor) for each in losses):
             return almost("tensors kept")
         if near(losses, wanted):
-            if not all(near(flat(a), flat(b)) for a, b in zip(lstm.parameters(), copies[0][0].parameters(), strict=True)):
+            pairs = zip(lstm.parameters(), copies[0][0].parameters(), strict=True)
+            if not all(near(flat(a), flat(b)) for a, b in pairs):
                 return almost("other weights")
             continue
         for (name, options), models in zip(FAULTS.items(), copies[1:], strict=True):
@@ -71,17 +72,17 @@ SOLVED = STARTER.replace("        optimizer.step()\n", "        optimizer.step()
 
 EXERCISE = Exercise(
     id="15.6", kind="repair", title="A text in chunks", minutes=6, difficulty=2, puzzles=(6, 7, 16),
-    question="A long text is cut into chunks, and an LSTM reads them one after the other. The state at the end of a chunk is "
-    "where the next one begins. Now backward raises in the second chunk. Repair it: the state goes on, each chunk makes one "
-    "step, and the losses come back as plain numbers.",
+    question="A long text is cut into chunks, and an LSTM reads them one after the other. The state at the end of a "
+    "chunk is where the next one begins. Now backward raises in the second chunk. Repair it: the state goes on, each "
+    "chunk makes one step, and the losses come back as plain numbers.",
     name="train", starter=STARTER,
     hints=(
         "What hangs on the state that goes into the second chunk? Who has freed it?",
         "The state of an LSTM is a pair of tensors. Its numbers are wanted, its history is not.",
     ),
     solution=SOLVED,
-    why="detach() keeps the numbers of the state and drops its history, for both tensors of the pair; item() does the same for "
-    "the loss.",
+    why="detach() keeps the numbers of the state and drops its history, for both tensors of the pair; item() does the "
+    "same for the loss.",
     alternatives=(
         SOLVED.replace(CUT, "        hidden, cell = state\n        state = hidden.detach(), cell.detach()\n"),
         SOLVED.replace(CUT, "").replace(
@@ -90,13 +91,16 @@ EXERCISE = Exercise(
             "        output, state = lstm(inputs, state)\n"),
     ),
     mistakes=(
-        Mistake("starts afresh", "No error, but every chunk begins with an empty state: the model has forgotten what it has "
-                "read.", edit("lstm(inputs, state)", "lstm(inputs)")),
-        Mistake("tensors kept", "The losses come back as tensors, and each holds on to its graph. Plain numbers were wanted.",
+        Mistake("starts afresh", "No error, but every chunk begins with an empty state: the model has forgotten what "
+                "it has read.", edit("lstm(inputs, state)", "lstm(inputs)")),
+        Mistake("tensors kept", "The losses come back as tensors, and each holds on to its graph. Plain numbers were "
+                "wanted.",
                 edit("loss.item()", "loss")),
-        Mistake("the head alone", "Backward runs, but nothing reaches the LSTM: it stays as it was, and only the head learns.",
-                STARTER.replace("head(output)", "head(output.detach())").replace("append(loss)", "append(loss.item())")),
-        Mistake("no step", "The losses are those of a model that does not learn.", edit("        optimizer.step()\n", "")),
+        Mistake("the head alone", "Backward runs, but nothing reaches the LSTM: it stays as it was, and only the head "
+                "learns.",
+                STARTER.replace("head(output)", "head(output.detach())").replace("(loss)", "(loss.item())")),
+        Mistake("no step", "The losses are those of a model that does not learn.",
+                edit("        optimizer.step()\n", "")),
         Mistake("old gradients", "The gradients of all chunks before are added to those of this one.",
                 edit("        optimizer.zero_grad()\n", "")),
         Mistake("other weights", "The losses are right, but afterwards the LSTM has other weights than it should have.",

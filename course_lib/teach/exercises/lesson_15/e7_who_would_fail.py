@@ -18,7 +18,8 @@ def graphs(torch):
     loss = (h.cos() + h.sin() + e.tanh() + s).sum()
     for each in (h, e, s):
         each.mul_(3)
-    yield "four nodes with overwritten slots", loss, {"CosBackward0", "SinBackward0", "ExpBackward0", "SigmoidBackward0"}
+    yield "four nodes with overwritten slots", loss, {
+        "CosBackward0", "SinBackward0", "ExpBackward0", "SigmoidBackward0"}  # fmt: skip
 
     shared = x.exp()
     shared.sum().backward()
@@ -95,9 +96,9 @@ def would_fail(loss):
 
 EXERCISE = Exercise(
     id="15.7", kind="write it yourself", title="Who would fail?", minutes=12, difficulty=3, puzzles=(2, 5),
-    question="Return the names of all nodes behind `loss` that could not read what they have saved, because it was overwritten "
-    "or freed. Run no pass. (The slots of a node are its attributes whose names begin with `_saved_`; those of a custom "
-    "Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)",
+    question="Return the names of all nodes behind `loss` that could not read what they have saved, because it was "
+    "overwritten or freed. Run no pass. (The slots of a node are its attributes whose names begin with `_saved_`; "
+    "those of a custom Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)",
     name="would_fail",
     starter="def would_fail(loss):\n    return ...\n",
     hints=(
@@ -106,8 +107,8 @@ EXERCISE = Exercise(
         "hasattr(node, name) reads the attribute, too.",
     ),
     solution=SOLVED,
-    why="`node._saved_x` goes through SavedVariable::unpack, as the formula would. So the error comes without a pass, for each "
-    "node by itself.",
+    why="`node._saved_x` goes through SavedVariable::unpack, as the formula would. So the error comes without a pass, "
+    "for each node by itself.",
     alternatives=(
         "def would_fail(loss):\n    found, known, waiting = set(), set(), [loss.grad_fn]\n    while waiting:\n"
         "        node = waiting.pop()\n        if node is None or node in known:\n            continue\n"
@@ -117,20 +118,24 @@ EXERCISE = Exercise(
         "                    found.add(node.name())\n    return found\n",
     ),
     mistakes=(
-        Mistake("only the first", "There are more nodes that would fail than the first one. A pass stops there; you need not.",
+        Mistake("only the first", "There are more nodes that would fail than the first one. A pass stops there; you "
+                "need not.",
                 edit("failing.append(node.name())", "return [node.name()]")),
-        Mistake("nothing is read", "Nothing is found in a graph with overwritten tensors. The name of a slot alone says "
-                "nothing: it has to be read.", edit("getattr(node, name)", "name")),
-        Mistake("compared with zero", "A tensor may be at version 1 when it is saved. What counts is whether it has moved since.",
+        Mistake("nothing is read", "Nothing is found in a graph with overwritten tensors. The name of a slot alone "
+                "says nothing: it has to be read.", edit("getattr(node, name)", "name")),
+        Mistake("compared with zero", "A tensor may be at version 1 when it is saved. What counts is whether it has "
+                "moved since.",
                 edit("                getattr(node, name)", "                value = getattr(node, name)\n"
-                     "                if getattr(value, \"_version\", 0) > 0:\n                    raise RuntimeError")),
-        Mistake("only one kind of slot", "One of them is missing. Some nodes save an operand, others their result: the names of "
-                "the slots differ.", edit('name.startswith("_saved_")', 'name.startswith("_saved_result")')),
+                     "                if getattr(value, \"_version\", 0) > 0:\n"
+                     "                    raise RuntimeError")),
+        Mistake("only one kind of slot", "One of them is missing. Some nodes save an operand, others their result: the "
+                "names of the slots differ.",
+                edit('name.startswith("_saved_")', 'name.startswith("_saved_result")')),
         Mistake("freed ones, too", "A slot that an earlier pass has freed cannot be read either.",
-                edit("except RuntimeError:\n", "except RuntimeError as error:\n            if \"inplace\" not in str(error):\n"
-                     "                continue\n")),
-        Mistake("a Function's slots", "The custom Function is missing. Its slots have no names of their own; they are read with "
-                "saved_tensors.", edit(' or name == "saved_tensors"', "")),
+                edit("except RuntimeError:\n", "except RuntimeError as error:\n"
+                     "            if \"inplace\" not in str(error):\n                continue\n")),
+        Mistake("a Function's slots", "The custom Function is missing. Its slots have no names of their own; they are "
+                "read with saved_tensors.", edit(' or name == "saved_tensors"', "")),
         Mistake("healthy nodes", "By your answer, nodes of a healthy graph would fail.",
                 edit("        except RuntimeError:\n            failing.append(node.name())",
                      "            failing.append(node.name())\n        except RuntimeError:\n            pass")),

@@ -22,8 +22,8 @@ EXERCISE = Predict(
         "The input has three dimensions, and a product of matrices wants two. What has to happen before and after it?",
     ),
     solution='answer = ["ViewBackward0", "TBackward0", "AddmmBackward0"]',
-    why="The weight is turned (t), the input becomes a matrix (view), one operation multiplies and adds (addmm), and the "
-    "result gets its three dimensions back (view).",
+    why="The weight is turned (t), the input becomes a matrix (view), one operation multiplies and adds (addmm), and "
+    "the result gets its three dimensions back (view).",
     alternatives=('answer = {"AddmmBackward0", "ViewBackward0", "TBackward0"}',
                   'answer = "TBackward0, AddmmBackward0, ViewBackward0"'),
     read=names_among(*CHOICES), truth=truth, wanted="Give a list with some of the six names.",
@@ -42,7 +42,8 @@ EXERCISE = Predict(
                 "matrices only.", ["AddmmBackward0", "TBackward0"]),
         Mistake("not turned", "The formula has a weight.T in it. Turning a matrix around is an operation, too.",
                 ["AddmmBackward0", "ViewBackward0"]),
-        Mistake("no product", "Something has to multiply. Which of the names does that?", ["TBackward0", "ViewBackward0"],
+        Mistake("no product", "Something has to multiply. Which of the names does that?",
+                ["TBackward0", "ViewBackward0"],
                 also=(["ViewBackward0"], ["TBackward0"], [])),
     ),
     reveals=("No node is called *Linear*", "rows @ rows MmBackward0", "9 AddmmBackward0"),

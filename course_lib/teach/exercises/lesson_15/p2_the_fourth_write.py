@@ -24,15 +24,16 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="15.p2", title="The fourth write", minutes=4, difficulty=2, puzzles=(2,),
-    question="Which line of the model wrote the fourth version of x? A: x = letter + place. B: weights *= …. "
-    "C: x += attention. D: x += mlp. E: return head(norm(x)). There are two blocks.",
+    question="Which line of the model wrote the fourth version of x? A: x = letter + place. B: weights *= …. C: x += "
+    "attention. D: x += mlp. E: return head(norm(x)). There are two blocks.",
     hints=(
         "Which of the five lines write into memory that was there before, and which make a new tensor?",
-        "Which shape do the tensors have that line B writes to? And how often does each line write to x, in which order?",
+        "Which shape do the tensors have that line B writes to? And how often does each line write to x, in which "
+        "order?",
     ),
     solution='answer = "D"',
-    why="C and D of the first block are writes 1 and 2, C and D of the second block are writes 3 and 4. The layer norm of "
-    "line D has saved x between the last two.",
+    why="C and D of the first block are writes 1 and 2, C and D of the second block are writes 3 and 4. The layer norm "
+    "of line D has saved x between the last two.",
     alternatives=('answer = "d"', 'answer = ["D"]'),
     read=letter, truth=truth, wanted='Answer with one letter, "A" to "E".',
     shown="the message has a count of writes in it, and counts can be counted.",
@@ -40,12 +41,12 @@ EXERCISE = Predict(
     mistakes=(
         Mistake("made, not written", "Line A makes x. A new tensor begins at version 0, and a sum of two others writes "
                 "into neither of them.", "A"),
-        Mistake("the other tensor", "Line B does write, and it is a fault, too. But it writes into the table, which has "
-                "another shape than the tensor in the message.", "B"),
-        Mistake("one too early", "Line C of the second block made version 3. That is the version at which x was saved, and "
-                "so it was still expected.", "C"),
-        Mistake("only read", "Line E reads x, and may even save it, but it writes nothing. It is not the one who changed "
-                "something afterwards.", "E"),
+        Mistake("the other tensor", "Line B does write, and it is a fault, too. But it writes into the table, which "
+                "has another shape than the tensor in the message.", "B"),
+        Mistake("one too early", "Line C of the second block made version 3. That is the version at which x was saved, "
+                "and so it was still expected.", "C"),
+        Mistake("only read", "Line E reads x, and may even save it, but it writes nothing. It is not the one who "
+                "changed something afterwards.", "E"),
     ),
     reveals=("So the answer to the prediction is D", "bumped to version 4 by add_ at"),
 )  # fmt: skip

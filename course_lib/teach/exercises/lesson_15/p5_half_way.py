@@ -29,18 +29,18 @@ EXERCISE = Predict(
         "When does the node of a leaf run: at the end of the pass, or as soon as its gradient is complete?",
     ),
     solution='answer = ["w3"]',
-    why="The newest product ran and served its leaf. The product with w2 raised before it could give anything to anybody, "
-    "and the pass ended there.",
+    why="The newest product ran and served its leaf. The product with w2 raised before it could give anything to "
+    "anybody, and the pass ended there.",
     alternatives=('answer = "w3"', 'answer = {"W3".lower()}'),
     read=names_among("w0", "w1", "w2", "w3"), truth=truth,
     wanted='Give a list with some of "w0" to "w3"; it may be empty.',
     shown="what was delivered before the error stays, and nothing comes after it.",
     otherwise="Follow the pass from the loss: which node runs, what does it deliver, and where does it stop?",
     mistakes=(
-        Mistake("nothing at all", "Nothing is undone when a pass fails. At least one product had run before the error, and "
-                "a leaf is served as soon as its gradient is there.", []),
-        Mistake("the failing one, too", "The product with w2 raised while it read what it had saved. It came to no result, and "
-                "delivered nothing, not even to w2.", ["w2", "w3"]),
+        Mistake("nothing at all", "Nothing is undone when a pass fails. At least one product had run before the error, "
+                "and a leaf is served as soon as its gradient is there.", []),
+        Mistake("the failing one, too", "The product with w2 raised while it read what it had saved. It came to no "
+                "result, and delivered nothing, not even to w2.", ["w2", "w3"]),
         Mistake("all but one", "After an error the pass ends. The older nodes wait for a gradient that never comes.",
                 ["w0", "w1", "w3"]),
         Mistake("from the other end", "Backward begins at the loss, so the newest product runs first.", ["w0", "w1"],

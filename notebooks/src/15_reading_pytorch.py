@@ -238,6 +238,7 @@ log.only("bumped")
 # **Explain.** Now let it fail again, and ask what the message means:
 
 # %%
+loss = loss_of(model)
 with expect_error(RuntimeError, "is at version 4; expected version 3"):
     loss.backward()
 explain(None, loss, names=model)

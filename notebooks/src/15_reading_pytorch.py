@@ -24,7 +24,7 @@
 # - find the C++ function behind an error of PyTorch's, and read the two most important ones;
 # - recognise in a graph what mixed precision, the compiler and training on several machines have put there.
 #
-# **Minutes** 130, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 04, 06, 07 and 14 (saved-tensor hooks) · **Out of scope** how kernels compute, GPUs, how the compiler works inside; several machines come in lesson 17
+# **Minutes** 130, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 04, 06, 07, 09 and 14 (saved-tensor hooks) · **Out of scope** how kernels compute, GPUs, how the compiler works inside; several machines come in lesson 17
 #
 # [← 14 Packing and checkpointing](14_packing_and_checkpointing.ipynb) · [all lessons](home.ipynb)
 #
@@ -140,7 +140,7 @@ y = layer(torch.ones(8, 6, 8, requires_grad=True))
 draw(layer, y, detail=0)
 
 # %% [markdown]
-# **Notice:** read it from the leaves upwards.
+# **Notice:** begin at the top, with the leaves.
 #
 # - The weight goes through `t()`, which turns a matrix around. That is the `.T` of the formula.
 # - `addmm` works on matrices only. So the input is first made a matrix of 48 rows, by a `view`. After the product, another `view` gives the result its three dimensions back.
@@ -199,7 +199,7 @@ for name, count in counts.most_common():
 # %% [markdown]
 # With this list you can find every layer again. There are 9 `Addmm`, and the model has 9 linear layers: four in each block (`qkv`, `out`, and two in `mlp`), and the `head`. There are 5 layer norms, 2 softmaxes, 2 GELUs, one loss. The 30 `AccumulateGrad` are the 30 parameters.
 #
-# And more than half of the list are nodes that compute nothing at all. `View`, `UnsafeView`, `Expand`, `Transpose`, `Select` and their relatives only put numbers into another shape. In a real graph you learn to read over them.
+# And about half of all nodes compute nothing at all. `View`, `UnsafeView`, `Transpose`, `T`, `Expand` and their relatives only put numbers into another shape. In a real graph you learn to read over them.
 #
 # ## Which line stopped the backward pass?
 #
@@ -244,11 +244,11 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 explain(None, loss, names=model)
 
 # %% [markdown]
-# **Notice:** the picture is folded, because the graph is so large. But what is broken is never folded away. `HERE` marks a tensor that a `NativeLayerNormBackward0` has saved. So the answer to the prediction is D:
+# **Notice:** the picture is folded into one box a layer, because the graph is so large. But what is broken is never folded away. `HERE` marks a tensor that a `NativeLayerNormBackward0` has saved. The layers behind it, further down, had run already: what they had saved is *FREED*. So the answer to the prediction is D:
 #
 # - A layer norm saves its *input*. `norm2` of the second block saved `x` when `x` was at version 3.
 # - Line D of the second block computed `self.mlp(self.norm2(x))`, and then added the result into the same `x`. That was write number 4.
-# - Backward starts at the end of the model, so it met this layer norm first. The other three writes into `x` are as bad. They would have been next.
+# - Backward starts at the end of the model, so it met this layer norm first. The orange boxes above it are the other five places at which it would have failed: three layer norms more, and in each block the table of attention.
 #
 # Look also at the name in the message: *output 0 of Add*. It is not the name of the layer norm that has saved the tensor. It names the operation that made what is in the tensor *now*, which is the `+=`. In your own errors, this name is often the culprit itself.
 #
@@ -278,7 +278,7 @@ with expect_error(RuntimeError, "is at version 1; expected version 0"):
     loss.backward()
 
 # %% [markdown]
-# That was the first one, and now backward comes further, to the second. The shape is [8, 2, 6, 6]. That is a number for each text, each head, each place, and each place to look at, and only the table `weights` has this shape. This time the message names `Softmax` itself, since a softmax saves its own result. The write is `weights *= …`, line B.
+# That was the first one, and now backward comes further, to the second. The shape is [8, 2, 6, 6]. That is a number for each text, each head, each place, and each place to look at. Only the tables of attention have this shape. This time the message names `Softmax` itself, since a softmax saves its own result. The write is `weights *= …`, line B.
 
 # %% tags=["C15.4"]
 def forward(self, x):
@@ -304,7 +304,7 @@ for step in range(61):
 # %% [markdown]
 # It trains. (The loss does not become zero. From a single letter, nobody can tell whether a text counts by ones or by threes.)
 #
-# Two `*=` and `+=` were changed, and nothing else. No `clone()`, no `retain_graph=True`, no `.data`. You could also have found both by reading the model. But in a model of ten thousand lines you cannot, and the four steps are the same there.
+# Three signs were changed, two `+=` and one `*=`, and nothing else. No `clone()`, no `retain_graph=True`, no `.data`. You could also have found both by reading the model. But in a model of ten thousand lines you cannot, and the four steps are the same there.
 #
 # > **The rule.** Watch for the writes, let the message be explained, draw the smallest piece that shows the fault, and cure the line that wrote.
 #
@@ -349,7 +349,7 @@ held.table()
 # - The product with `keep` saves `keep`, for the gradient of `weights`. It does not save `weights`, since `keep` wants no gradient. Booleans take one byte each, and so `keep` is a quarter as large as the others. (It is a leaf, in the sense of lesson 02: nothing that was recorded made it. The ledger was told to leave leaves out.)
 # - The last product saves `dropped`, and `v`.
 #
-# So three of the six are held: two large ones, and a small one. All three grow with the *square* of the length of the text, and everything else in the model grows with the length alone:
+# So three of the six are held: two large ones, and a small one. All three grow with the *square* of the length of the text, and so does the mask. Everything else in the model grows with the length alone:
 
 # %% tags=["C15.5"]
 held_by = {"attention": {}, "the mlp": {}}
@@ -362,10 +362,61 @@ for time in (4, 16, 64, 256):
 chart({"saved by one block": held_by}, across="places in the text", up="bytes", log=True)
 
 # %% [markdown]
-# **Notice:** for a short text the `mlp` saves more than attention. From some length on it is the other way round, and then the curve of attention is twice as steep. This is why long texts are expensive, and why checkpoints (lesson 14) or kernels that compute the tables a second time are used just here.
+# **Notice:** for a text of four places the `mlp` saves more than attention. For longer ones it is the other way round, and the curve of attention becomes twice as steep as the other. This is why long texts are expensive, and why checkpoints (lesson 14) or kernels that compute the tables a second time are used just here.
 #
 # > **The rule.** What a model keeps follows from the formulas of its operations; a slot is named after the argument that the formula needs.
+
+# %% [markdown]
+# ## Exercises: three for the first half
 #
+# `L.hint("15.1")` helps, `L.solution("15.1")` explains, and `L.progress()` lists what you have solved.
+#
+# **15.1 · Which name?** (6 minutes). `x` and `W` are matrices that require grad, and `t` is data. Which name has the first node that each line leaves?
+#
+# | | line | | line |
+# | --- | --- | --- | --- |
+# | A | `F.linear(x, W)` | F | `F.dropout(x, 0.5)` |
+# | B | `x.mean(1)` | G | `x.flatten()` |
+# | C | `x[:, 0]` | H | `x.t().flatten()` |
+# | D | `x[:1]` | I | `x.double()` |
+# | E | `x[torch.tensor([1, 0])]` | J | `F.mse_loss(x, t)` |
+#
+# Choose from `LinearBackward0`, `MmBackward0`, `AddmmBackward0`, `MeanBackward0`, `MeanBackward1`, `SelectBackward0`, `SliceBackward0`, `IndexBackward0`, `DropoutBackward0`, `MulBackward0`, `FlattenBackward0`, `ViewBackward0`, `UnsafeViewBackward0`, `ToCopyBackward0`, `DoubleBackward0` and `MseLossBackward0`.
+
+# %%
+names = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None, "I": None, "J": None}
+
+L.check("15.1", names)
+
+# %% [markdown]
+# **15.4 · Cure the block** (6 minutes). Forward runs, and backward raises. Cure the block: the same result, the right gradients for `h`, `w` and `gate` (all three want one), and no more changes than are needed.
+
+
+# %%
+def block(torch, h, w, gate):
+    scores = h @ h.transpose(-2, -1)
+    scores /= 2
+    weights = scores.softmax(-1)
+    weights *= gate
+    mixed = torch.tanh(weights @ (h @ w))
+    mixed += h
+    return mixed
+
+
+L.check("15.4", block)
+
+# %% [markdown]
+# **15.5 · Who is not reached?** (10 minutes). Return the names of the parameters of `model` to which `loss.backward()` would give no gradient. Look at the graph; do not run the pass. (A node of a leaf has an attribute `variable`.) The graph may be deep, and there may be very many ways through it.
+
+
+# %%
+def not_reached(model, loss):
+    return ...
+
+
+L.check("15.5", not_reached)
+
+# %% [markdown]
 # ## A rest
 #
 # This is the middle of the lesson. You have taken a real model apart, from the outside. In the second half you look into the machine itself.
@@ -388,12 +439,14 @@ for ours, theirs in sources().items():
 # | `torch/csrc/autograd` | **the graph and the engine**: nodes, saved tensors, hooks, backward | `graph.py`, `saved.py`, `backward.py` |
 # | `tools/autograd` | `derivatives.yaml`, the table of all gradient formulas, and the scripts that write C++ from it | `derivatives.py`, `ops.py` |
 #
-# There is one thing that confuses everybody at first. If you search the source for `SoftmaxBackward0`, you find nothing. The class is *generated* when PyTorch is compiled, from one row of `derivatives.yaml`. So search for `softmax` in that file. You will find the formula, and the names in it are the slots that you saw in the ledger. Our engine does the same when an operation is first used, and lets you see what it has written:
+# There is one thing that confuses everybody at first. If you search the source for `SoftmaxBackward0`, you find no class of that name. It is *generated* when PyTorch is compiled, from one row of `derivatives.yaml`. So search for `softmax` in that file. You will find the formula, and the names in it are the slots that you saw in the ledger. Our engine does the same when an operation is first used, and lets you see what it has written:
 
 # %% tags=["engine"]
 show("sigmoid")
 
 # %% [markdown]
+# This is what every operation does, here and in PyTorch: it computes; it asks whether anybody records; it makes a node, sets its arrows, and gives it a number; and it saves what the formula needs, here its own result.
+#
 # For errors there is a shorter way than searching. If the environment variable `TORCH_SHOW_CPP_STACKTRACES` is `1` before your program starts, each error of PyTorch's tells you through which C++ functions it came. In a shell that is:
 #
 # ```console
@@ -581,7 +634,7 @@ with expect_error(RuntimeError, "backward through the graph a second time"):
 #
 # ### A second page of C++: `Engine::evaluate_function`
 #
-# It is in `torch/csrc/autograd/engine.cpp`, a file of some two thousand lines, most of which are about threads and devices. `thread_main` takes the node with the highest number from the queue (lesson 04), and calls `evaluate_function` for it. This is what happens then, in our words:
+# It is in `torch/csrc/autograd/engine.cpp`, a long file, most of which is about threads and devices. `thread_main` takes the node with the highest number from the queue (lesson 04), and calls `evaluate_function` for it. This is what happens then, in our words:
 #
 # | | what PyTorch does | in C++ | ours | lesson |
 # | --- | --- | --- | --- | --- |
@@ -644,7 +697,7 @@ show("engine.backward.run_and_release")
 recorded("autocast")
 
 # %% [markdown]
-# **Notice:** go along the arrows from `2.weight` upwards: the weight (float32), a copy in bfloat16, `t`, `addmm`. So each parameter has a copy of its own. The scores are bfloat16. The loss is float32, because there is another copy in front of `log_softmax`: autocast computes losses and softmaxes with all digits. (On a CPU not every function does; `print` the dtype if it matters to you.) The gradient of the weight is float32 again.
+# **Notice:** go along the arrows from `2.weight` upwards: the weight (float32), a copy in bfloat16, `t`, `addmm`. So each parameter has a copy of its own. The scores are bfloat16. The loss is float32, because there is another copy in front of `log_softmax`. The cross-entropy is one of the functions that autocast computes with all digits. (Which functions these are is not the same on CPUs and GPUs; PyTorch's documentation has the lists.) The gradient of the weight is float32 again.
 #
 # Now take *one* layer and call it twice in a row, with plain data:
 #
@@ -665,7 +718,13 @@ recorded("autocast, one layer twice")
 # %% [markdown]
 # There are two: one for the weight, one for the bias. Autocast remembers the copy of a parameter until the block ends, and both calls use it. (The data is copied, too. But it requires no gradient, so its copy leaves no node.)
 #
-# This memory is a trap. If you change a weight in the middle of the block, the next call still uses the old copy. That is the reason for the advice in PyTorch's documentation to put only forward and loss into the block, and backward and the optimizer's step behind it.
+# This memory is a trap. What happens if a weight is changed in the middle of the block, by an optimizer, say?
+
+# %% tags=["C15.13"]
+recorded("autocast, and a write")
+
+# %% [markdown]
+# The weight is ten times as large, and the result is what it was. The second call has used the old copy, without a word. So put only forward and the loss into the block, and the optimizer's step behind it.
 #
 # > **The rule.** Autocast adds `ToCopyBackward0` nodes, one for a parameter and block, and gradients arrive in the type of the parameter.
 #
@@ -681,7 +740,13 @@ recorded("compile")
 #
 # The node saves three tensors. The compiler chose them. It may save something, or compute it again in backward, as you did in lesson 14.
 #
-# Because all else is a plain Function, all else is as you know it. Saved tensors are checked for their version, a second backward raises, hooks on parameters work. But the message can only say *CompiledFunctionBackward*. If a compiled model raises such an error, take the line with `torch.compile` out, and search in the model as it is.
+# Since the node is a custom Function, the rest is as you know it. A second backward raises, hooks on parameters are called, and what was saved is checked for its version:
+
+# %% tags=["C15.14"]
+recorded("compile, and a write")
+
+# %% [markdown]
+# But look how little the message tells: only a shape. There is one node for the whole model, and none of its operations can be named. If a compiled model raises such an error, take the line with `torch.compile` out, and search in the model as it is.
 #
 # Not everything can be compiled. A `print`, for example, cannot. There the function is cut in two:
 
@@ -701,19 +766,19 @@ recorded("DDP")
 #
 # How can DDP average gradients, if there is no node for it? It uses hooks on the `AccumulateGrad` nodes of the parameters, the last ones of lesson 12. When the gradient of a parameter is complete, its hook runs, and sends it to the others while the rest of the pass still computes.
 #
-# With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So DDP goes through the graph before backward, and looks which parameters are not in it. The `_DDPSinkBackward` is where this is prepared. Lesson 17 goes on from here.
+# With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. Lesson 17 goes on from here.
 #
 # > **The rule.** Compiling leaves one custom Function for each piece without a break; DDP leaves the graph as it is and works with hooks.
 #
 # ## Where does our engine answer otherwise than PyTorch?
 #
-# You have worked with an engine of some four thousand lines of Python. It gives PyTorch's answers, names and messages included, as the tests of this course prove. But it is not PyTorch. Here is the list of differences, and nothing is left out that we know of:
+# You have worked with an engine of three and a half thousand lines of Python. It gives PyTorch's answers, names and messages included, as the tests of this course prove. But it is not PyTorch. Here is the list of the differences:
 
 # %% tags=["C15.16"]
 differences()
 
 # %% [markdown]
-# The list is not written by hand. Each row has a program, and a test runs it on both.
+# You need not believe this list. Behind each row is a program, and a test runs it on both.
 #
 # The first two rows show that there may be many ways to one result. For a whole LSTM, PyTorch calls a library made for it (oneDNN, once called MKL-DNN) which computes all steps at once, backward too. So the graph has a single node. Ours has every step in it, and you could draw it. Here is the record:
 
@@ -723,7 +788,7 @@ recorded("lstm")
 # %% [markdown]
 # In rows three and four PyTorch trades safety for speed. A gradient that you hand over may become part of `.grad`, and then be added to (lesson 05). And a ring through a C++ node is found by no collector (lesson 14).
 #
-# All other rows are things that our engine has and PyTorch has not, or the other way round. What is left out raises an error that says so:
+# The rows after these are things that one of the two has and the other has not. Several hundred names are left out of our engine, most of them functions that this course does not need, and the last five rows stand for them. Whoever uses such a name is told so:
 
 # %% tags=["engine"]
 with expect_error(AttributeError, "torch.compile"):
@@ -734,26 +799,8 @@ with expect_error(AttributeError, "torch.compile"):
 #
 # ## Exercises
 #
-# They stand in the order in which they become harder. `L.hint("15.1")` helps, `L.solution("15.1")` explains, and `L.progress()` lists what you have solved.
+# Here are four more, and the last one is hard.
 #
-# **15.1 · Which name?** (6 minutes). `x` and `W` are matrices that require grad, and `t` is data. Which name has the first node that each line leaves?
-#
-# | | line | | line |
-# | --- | --- | --- | --- |
-# | A | `F.linear(x, W)` | F | `F.dropout(x, 0.5)` |
-# | B | `x.mean(1)` | G | `x.flatten()` |
-# | C | `x[:, 0]` | H | `x.t().flatten()` |
-# | D | `x[:1]` | I | `x.double()` |
-# | E | `x[torch.tensor([1, 0])]` | J | `F.mse_loss(x, t)` |
-#
-# Choose from `LinearBackward0`, `MmBackward0`, `AddmmBackward0`, `MeanBackward0`, `MeanBackward1`, `SelectBackward0`, `SliceBackward0`, `IndexBackward0`, `DropoutBackward0`, `MulBackward0`, `FlattenBackward0`, `ViewBackward0`, `UnsafeViewBackward0`, `ToCopyBackward0`, `DoubleBackward0` and `MseLossBackward0`.
-
-# %%
-names = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None, "I": None, "J": None}
-
-L.check("15.1", names)
-
-# %% [markdown]
 # **15.2 · Which file?** (6 minutes). In which file of PyTorch's would you look?
 #
 # - A what the gradient of `tanh` is
@@ -771,23 +818,6 @@ L.check("15.1", names)
 files = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
 
 L.check("15.2", files)
-
-# %% [markdown]
-# **15.4 · Cure the block** (6 minutes). Forward runs, and backward raises. Cure the block: the same result, the right gradients for `h`, `w` and `gate` (all three want one), and no more changes than are needed.
-
-
-# %%
-def block(torch, h, w, gate):
-    scores = h @ h.transpose(-2, -1)
-    scores /= 2
-    weights = scores.softmax(-1)
-    weights *= gate
-    mixed = torch.tanh(weights @ (h @ w))
-    mixed += h
-    return mixed
-
-
-L.check("15.4", block)
 
 # %% [markdown]
 # **15.6 · A text in chunks** (6 minutes). A long text is cut into chunks, and an LSTM reads them one after the other. The state at the end of a chunk is where the next chunk begins. Now backward raises in the second chunk. Repair it: the state goes on, each chunk makes one step, and the losses come back as plain numbers.
@@ -828,17 +858,6 @@ raisers = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("15.3", raisers)
 
 # %% [markdown]
-# **15.5 · Who is not reached?** (10 minutes). Return the names of the parameters of `model` to which `loss.backward()` would give no gradient. Look at the graph; do not run the pass. (A node of a leaf has an attribute `variable`.) The graph may be deep, and there may be very many ways through it.
-
-
-# %%
-def not_reached(model, loss):
-    return ...
-
-
-L.check("15.5", not_reached)
-
-# %% [markdown]
 # **15.7 · Who would fail?** (12 minutes, harder). Return the names of all nodes behind `loss` that could not read what they have saved, because it was overwritten or freed. Run no pass. (The slots of a node are its attributes whose names begin with `_saved_`. Those of a custom Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)
 
 
@@ -874,8 +893,8 @@ L.check("15.7", would_fail)
 #
 # *What is put into a graph (records)*
 #
-# - **C15.13** autocast copies each parameter once in a block, with a ToCopyBackward0, and gradients arrive in the type of the parameter.
-# - **C15.14** A compiled function is one CompiledFunctionBackward for each piece between two breaks.
+# - **C15.13** autocast copies each parameter once in a block, with a ToCopyBackward0, even if the parameter is changed in the block, and gradients arrive in the type of the parameter.
+# - **C15.14** A compiled function is one CompiledFunctionBackward for each piece between two breaks, and what it saves is checked for its version.
 # - **C15.15** DistributedDataParallel adds no node to the graph, and with find_unused_parameters=True one.
 # - **C15.16** Our engine and PyTorch give each its own answer to every row of the table of differences.
 #

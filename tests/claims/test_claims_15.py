@@ -319,8 +319,8 @@ def test_c15_12_checked_released_delivered(torch):
 
 
 def test_c15_13_autocast(torch):
-    """autocast copies each parameter once in a block, with a ToCopyBackward0, and gradients arrive in the type of the
-    parameter.
+    """autocast copies each parameter once in a block, with a ToCopyBackward0, even if the parameter is changed in the
+    block, and gradients arrive in the type of the parameter.
     """
     twice, once = shown(torch, "autocast, one layer twice"), shown(torch, "autocast")
 
@@ -328,15 +328,21 @@ def test_c15_13_autocast(torch):
     assert sorted(ends) == ["bias", "weight"]
     assert twice.count("AddmmBackward0             ->") == 2
     assert "gradient of a weight: torch.float32" in once and "scores: torch.bfloat16" in once
+    assert shown(torch, "autocast, and a write").splitlines() == [
+        "after the write: 1.0 times as large", "in a new block: 10 times as large",
+    ]  # fmt: skip
 
 
 def test_c15_14_compile(torch):
-    """A compiled function is one CompiledFunctionBackward for each piece between two breaks."""
+    """A compiled function is one CompiledFunctionBackward for each piece between two breaks, and what it saves is
+    checked for its version.
+    """
     made_by = r"^CompiledFunctionBackward +->"
 
     assert len(re.findall(made_by, shown(torch, "compile"), re.MULTILINE)) == 1
     assert len(re.findall(made_by, shown(torch, "compile, with a break"), re.MULTILINE)) == 2
     assert "TanhBackward0" not in shown(torch, "compile")
+    assert re.search(r"\[2, 4\]\] is at version \d; expected version \d", shown(torch, "compile, and a write"))
 
 
 def test_c15_15_ddp(torch):

@@ -52,7 +52,7 @@ def made(*names):
     """{name: what its program prints on this machine's PyTorch}. In a process of its own, which leaves nothing
     behind.
     """
-    parts = [f"print('=== {name}')\n{PROGRAMS[name]}" for name in names]
+    parts = [f"print('=== {name}')\ntorch.manual_seed(0)\n{PROGRAMS[name]}" for name in names]
     # A program may hold quotes of every kind, so it goes through the standard input.
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-"], input="\n".join([HELPERS, *parts]), capture_output=True, text=True,

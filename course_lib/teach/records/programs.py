@@ -70,6 +70,18 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
     y = layer(layer(torch.randn(3, 4)))
 listing(y, layer)
 """,
+    "autocast, and a write": """\
+layer, x = nn.Linear(2, 2, bias=False), torch.ones(1, 2)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    before = layer(x)
+    with torch.no_grad():
+        layer.weight.mul_(10)
+    after = layer(x)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    in_a_new_block = layer(x)
+print("after the write:", (after / before).mean().item(), "times as large")
+print("in a new block:", round((in_a_new_block / before).mean().item()), "times as large")
+""",
     "compile": """\
 net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
 compiled = torch.compile(net, backend="aot_eager")
@@ -89,6 +101,16 @@ def forward(x):
 
 
 listing(torch.compile(forward, backend="aot_eager")(torch.randn(3, 4)), layer)
+""",
+    "compile, and a write": """\
+net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+loss = torch.compile(net, backend="aot_eager")(torch.randn(3, 4)).sum()
+with torch.no_grad():
+    net[2].weight.mul_(2)
+try:
+    loss.backward()
+except RuntimeError as error:
+    print(str(error).partition(" Hint")[0])
 """,
     "DDP": """\
 from torch.nn.parallel import DistributedDataParallel

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 15 · Reading PyTorch with the same eyes: can you find your way in a real model, and in PyTorch's own source?
 #
-# **You have written a small language model. It has fifty lines, and forward runs. Then backward stops with a message that you know: something is at version 4, version 3 was expected. It names a tensor of shape [8, 6, 8], and half of the tensors in your model have that shape. The traceback ends in the line `loss.backward()`, which is right. Below it, everything is C++.**
+# **You have written a small language model. It has fifty lines, and forward runs. Then backward stops with a message that you know: something is at version 4, version 3 was expected. It names a tensor of shape [8, 6, 8], and many tensors of your model have that shape. The traceback ends in the line `loss.backward()`, which is right. Below it, everything is C++.**
 #
-# Until now the programs of this course had three lines, and you could see the whole graph at a glance. A real model has some hundred nodes, and nobody looks at them all. But there is nothing new in them. Every node of this model is one that you have met, and so is every line that its error comes from. In this lesson you use what you know on a model of a real size. Then you open PyTorch's own source, and you will find that you can read it.
+# Until now the programs of this course had three lines, and you could see the whole graph at a glance. A real model has some hundred nodes, and nobody looks at them all. But there is nothing new in them. Nearly every node of this model is one that you have met, and so is every line that its error comes from. In this lesson you use what you know on a model of a real size. Then you open PyTorch's own source, and you will find that you can read it.
 #
 # After this lesson you can
 #
@@ -233,7 +233,7 @@ with watch(names=model) as log:
 log.only("bumped")
 
 # %% [markdown]
-# **Notice:** there are six writes, and the log says for each which line it was. (A line is counted from the top of its cell. So `line 25` and `line 26` are the two lines of `Block.forward`.) Four writes go into one tensor, and count 1, 2, 3, 4. The other two go into tensors of another shape, one in each block.
+# **Notice:** there are six writes, and the log says for each which line it was. (A line is counted from the top of its cell. So `line 25` and `line 26` are the two lines of `Block.forward`.) Four writes go into one tensor, and count 1, 2, 3, 4. The other two go into results of `softmax`, one in each block.
 #
 # **Explain.** Now let it fail again, and ask what the message means:
 
@@ -263,7 +263,7 @@ draw(x, names={"norm.weight": norm.weight, "norm.bias": norm.bias, "small.weight
 # %% [markdown]
 # **Notice:** the layer norm has saved `x` at version 0, and the memory of `x` is now at version 1. The `+=` made a new node, which came *after* the layer norm, but it wrote into the memory that was there before.
 #
-# **Cure.** One sign too much. Write the two lines out of place:
+# **Cure.** Write the two lines out of place:
 
 
 # %% tags=["C15.4"]

@@ -24,6 +24,12 @@ EXERCISE = Words(
     right=RIGHT,
     why="Formulas stand in the table, the order in the engine, the version check in the saved variable, and so on: the "
     "files are cut as the lessons of this course are.",
+    alternatives=(
+        'files = {"A": "tools/autograd/derivatives.yaml", "B": "torch/csrc/autograd/engine.cpp", '
+        '"C": "torch/csrc/autograd/saved_variable.cpp", "D": "torch/csrc/autograd/functions/accumulate_grad.h", '
+        '"E": "torch/csrc/autograd/VariableTypeUtils.h", "F": "torch/csrc/autograd/functions/tensor.cpp", '
+        '"G": "torch/csrc/autograd/python_function.cpp", "H": "aten/src/ATen/ExpandUtils.h"}',
+    ),
     choices=CHOICES, truth=lambda torch: RIGHT, ask="the name of a file",
     shown="you know where to look, and what not to read.",
     mistakes=(

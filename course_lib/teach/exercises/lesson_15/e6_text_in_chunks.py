@@ -99,7 +99,8 @@ EXERCISE = Exercise(
         Mistake("the head alone", "Backward runs, but nothing reaches the LSTM: it stays as it was, and only the head "
                 "learns.",
                 STARTER.replace("head(output)", "head(output.detach())").replace("(loss)", "(loss.item())")),
-        Mistake("no step", "The losses are those of a model that does not learn.",
+        Mistake("no step", "The losses are those of a model that does not learn between the chunks. One step for each "
+                "chunk was asked for.",
                 edit("        optimizer.step()\n", "")),
         Mistake("old gradients", "The gradients of all chunks before are added to those of this one.",
                 edit("        optimizer.zero_grad()\n", "")),

@@ -21,6 +21,12 @@ def spelled(word):
     return tidy(word).replace("torch::autograd::", "").replace("()", "").replace(" ", "") if word else ""
 
 
+def chosen(word, choices):
+    """Which of the choices a word means, or None: case does not decide, and a file may be given with its folders."""
+    word = spelled(word)
+    return next((each for each in choices if word == spelled(each) or word.endswith("/" + spelled(each))), None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Words(Table):
     """Which of `choices` belongs to each row? `truth(torch)` says so, {row: word}, mostly by running programs."""
@@ -34,8 +40,7 @@ class Words(Table):
         """Judge {row: word}: how many are right, and the sentence of the first wrong one."""
         if not isinstance(answer, dict) or any(not isinstance(answer.get(row), str) for row in self.right):
             return not_yet(f"Put {self.ask}, as text, in the place of each None.")
-        known = {spelled(choice): choice for choice in self.choices}
-        given = {row: known.get(spelled(answer[row])) for row in self.right}
+        given = {row: chosen(answer[row], self.choices) for row in self.right}
         strange = [row for row, word in given.items() if word is None]
         if strange:
             return not_yet(f"For {', '.join(strange)}, choose one of: {', '.join(self.choices)}.")

@@ -528,9 +528,21 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 #
 # ### A page of C++: `SavedVariable::unpack`
 #
-# Open `torch/csrc/autograd/saved_variable.cpp` beside this page, if you like. It has some three hundred lines. A `SavedVariable` is one slot of a node. It has two parts: a *constructor*, the function with the same name as the class, which saves; and `unpack`, which reads. In C++ `::` stands between a class and what belongs to it, and a name with an underscore at its end, such as `data_`, is a field of the object, like `self.data` in Python.
+# Open `torch/csrc/autograd/saved_variable.cpp` beside this page, if you like. It has some three hundred lines. You need not know C++ to read it. This small phrase book is enough:
 #
-# The fields of a slot are these:
+# | you see | it means |
+# | --- | --- |
+# | `SavedVariable::unpack` | the method `unpack` of the class `SavedVariable` |
+# | `SavedVariable::SavedVariable` | its *constructor*, which is `__init__` in Python |
+# | `data_`, with an underscore at its end | a field of the object, `self.data` in Python |
+# | `node->name()` | `node.name()`; the arrow is used if `node` is a pointer |
+# | `std::shared_ptr<Node>`, `intrusive_ptr` | a pointer that counts references, as each name in Python does |
+# | `auto`, `const auto&` | "some type or other"; read over it |
+# | `std::move(x)` | give `x` away: afterwards nobody uses it here any more |
+# | `std::lock_guard` | until the end of this block, other threads wait |
+# | `TORCH_CHECK(condition, words)` | raise `RuntimeError(words)` unless the condition holds |
+#
+# A `SavedVariable` is one slot of a node. Its constructor saves a tensor, and `unpack` reads it. These are its fields:
 #
 # | PyTorch | ours | what it is |
 # | --- | --- | --- |
@@ -644,7 +656,7 @@ with expect_error(RuntimeError, "backward through the graph a second time"):
 # | 4 | In anomaly mode: is there a NaN among the gradients? | `AnomalyMode` | `anomaly.check_nan` | 07 |
 # | 5 | Deliver. For each arrow: add the gradient to the buffer of the next node, and take one from the count of gradients for which that node waits. At zero the node goes into the queue. | `InputBuffer::add`, `dependencies_`, `not_ready_` | `collect`, `queue` | 04 |
 #
-# You have known each of these steps for ten lessons. New is only that they have an *order*, and that an error may come between any two of them. With that, the last program is easy:
+# You have known each of these steps for ten lessons. Only one thing is new: the steps have an *order*, and an error may come between any two of them. With that, the last program is easy:
 #
 # - The newest nodes came first: the sum, and then the product with `w[3]`. Both ran, let go of what they had saved (step 3), and delivered (step 5). Among others, they delivered to the leaf `w[3]`, and a leaf is always next. So `w[3]` has its gradient.
 # - The product with `w[2]` raised in step 2, when it unpacked `h1`. It never came to step 5. So `w[2]` got nothing, and nothing reached the older nodes either.
@@ -786,7 +798,7 @@ differences()
 recorded("lstm")
 
 # %% [markdown]
-# In rows three and four PyTorch trades safety for speed. A gradient that you hand over may become part of `.grad`, and then be added to (lesson 05). And a ring through a C++ node is found by no collector (lesson 14).
+# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (lesson 05). Row four is the ring of lesson 14: no collector finds a ring that goes through a C++ node.
 #
 # The rows after these are things that one of the two has and the other has not. Several hundred names are left out of our engine, most of them functions that this course does not need, and the last five rows stand for them. Whoever uses such a name is told so:
 

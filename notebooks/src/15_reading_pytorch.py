@@ -235,7 +235,7 @@ log.only("bumped")
 # %% [markdown]
 # **Notice:** there are six writes, and the log says for each which line it was. (A line is counted from the top of its cell. So `line 25` and `line 26` are the two lines of `Block.forward`.) Four writes go into one tensor, and count 1, 2, 3, 4. The other two go into results of `softmax`, one in each block.
 #
-# **Explain.** Now let it fail again, and ask what the message means:
+# **Explain.** Now let it fail again, and ask what the message means. (The loss is computed anew, without `watch`. On PyTorch `watch` packs what nodes save, as in lesson 14, and a picture cannot look into packed slots.)
 
 # %%
 loss = loss_of(model)
@@ -474,7 +474,7 @@ recorded("who raised it", program=False)
 #
 # ## If a saved tensor has two faults, which one is reported?
 #
-# In each of these programs `x` is `torch.tensor([1.0, 2.0], requires_grad=True)` and `h = x * 1`. `detach_()` takes the history away from a tensor in place, and you have met it in lesson 09. `hooks` is the pair of lesson 14.
+# In each of these programs `x` is `torch.tensor([1.0, 2.0], requires_grad=True)` and `h = x * 1`. `detach_()` is `detach()` in place: the tensor itself loses its history. `hooks` is the pair of lesson 14.
 #
 # | | program |
 # | --- | --- |
@@ -798,7 +798,7 @@ differences()
 recorded("lstm")
 
 # %% [markdown]
-# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (lesson 05). Row four is the ring of lesson 14: no collector finds a ring that goes through a C++ node.
+# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (exercise 05.6). Row four is the ring of lesson 14: no collector finds a ring that goes through a C++ node.
 #
 # The rows after these are things that one of the two has and the other has not. Several hundred names are left out of our engine, most of them functions that this course does not need, and the last five rows stand for them. Whoever uses such a name is told so:
 

@@ -33,6 +33,7 @@
 # %%
 import course_lib as torch
 import collections
+import textwrap
 import warnings
 
 from course_lib.teach import chart, draw, expect_error, explain, ledger, lesson, show, watch
@@ -427,7 +428,8 @@ L.check("15.5", not_reached)
 
 # %% tags=["C15.6"]
 for ours, theirs in sources().items():
-    print(f"{ours.removeprefix('engine/'):15} {theirs}")
+    line = f"{ours.removeprefix('engine/'):15} {theirs}"
+    print(textwrap.fill(line, 100, subsequent_indent=" " * 16, break_on_hyphens=False))
 
 # %% [markdown]
 # You find these files on GitHub, in the repository `pytorch/pytorch`. Four folders matter to you:

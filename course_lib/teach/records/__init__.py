@@ -7,11 +7,13 @@ engine answers otherwise, `sources.py` which file of PyTorch's each file of our 
 import importlib.util
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from course_lib.teach.records.programs import HELPERS, PROGRAMS
 
 FILE = Path(__file__).with_name("recorded.txt")
+WIDTH = 100  # characters of a printed line
 MADE_ON = "PyTorch 2.13.0, on the CPU of a Linux machine"
 LACKING = (
     "PyTorch is not installed here, so the program cannot run again. The record above shows what it printed; "
@@ -26,8 +28,8 @@ def recorded(name, program=True):
         print(lead, "The program:\n")
         print(indented(PROGRAMS[name]), "\nIt printed:\n", sep="\n")
     else:
-        print(lead, "\n")
-    print(indented(records()[name]))
+        print(lead + "\n")
+    print(folded(records()[name]))
 
 
 def again(name):
@@ -72,6 +74,16 @@ def write():
     first = "What the programs of programs.py print on real PyTorch. Written by records.write(), proved by a test.\n"
     found = made(*PROGRAMS)
     FILE.write_text(first + "".join(f"\n=== {name}\n{text}\n" for name, text in found.items()), encoding="utf-8")
+
+
+def folded(text):
+    """Indented, and with long lines folded: a notebook would break them anywhere."""
+    return "\n".join(
+        textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent=" " * 8, break_on_hyphens=False)
+        if len(line) > WIDTH - 4
+        else indented(line)
+        for line in text.splitlines()
+    )
 
 
 def indented(text):

@@ -36,11 +36,6 @@ def names_behind(result):
     return [node.name() for node in met if not hasattr(node, "variable")]
 
 
-def in_short(names):
-    """How many nodes, and the first of them."""
-    return f"{names[0]}, 1 node" if len(names) == 1 else f"{names[0]} and {len(names) - 1} more nodes"
-
-
 def has(*names):
     """A program: does the library have these names, all of them or none?"""
 
@@ -51,7 +46,7 @@ def has(*names):
             for part in name.split("."):
                 place = getattr(place, part, None)
             found.append(place is not None)
-        return "there" if all(found) else "left out, and says so" if not any(found) else "in part"
+        return "there" if all(found) else GONE if not any(found) else "in part"
 
     return program
 
@@ -91,7 +86,7 @@ def writing_line(torch):
 
 
 def source(torch):
-    return "Python, which `torch.mul??` shows" if hasattr(torch.mul, "__code__") else "C++, compiled"
+    return "Python: torch.mul??" if hasattr(torch.mul, "__code__") else "C++, compiled"
 
 
 def sparse_gradient(torch):
@@ -111,7 +106,8 @@ def without_memory(torch):
 
 
 def lstm(torch):
-    return in_short(names_behind(torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))[0]))
+    names = names_behind(torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))[0])
+    return names[0] if len(names) == 1 else f"{len(names)} nodes"
 
 
 def lstm_cell(torch):
@@ -119,16 +115,15 @@ def lstm_cell(torch):
     return name
 
 
-GONE = "left out, and says so"
+GONE = "left out"
 DIFFERENCES = (
-    Difference("the graph of nn.LSTM over 5 steps", "StackBackward0 and 69 more nodes",
-               "MkldnnRnnLayerBackward0, 1 node", lstm),
+    Difference("the graph of nn.LSTM over 5 steps", "70 nodes", "MkldnnRnnLayerBackward0", lstm),
     Difference("where nn.LSTMCell cuts its gates apart", "SplitBackward0", "UnsafeSplitBackward0", lstm_cell),
-    Difference("your g after x.view(2, 1).backward(g), twice", "is as it was", "has changed", callers_gradient),
+    Difference("your g, after x.view(2, 1).backward(g) twice", "is as it was", "has changed", callers_gradient),
     Difference("a result that pack returned as it is", "found by the collector", "stays in memory", ring_of_pack),
     Difference("anomaly mode, for a version error, names", "the line that wrote", "the node that failed", writing_line),
-    Difference("does node._raw_saved_result have is_freed?", "yes", "no", slot),
-    Difference("torch.mul is written in", "Python, which `torch.mul??` shows", "C++, compiled", source),
+    Difference("has node._raw_saved_result an is_freed?", "yes", "no", slot),
+    Difference("torch.mul is written in", "Python: torch.mul??", "C++, compiled", source),
     Difference("the gradient of Embedding(sparse=True)", "refused", "a sparse tensor", sparse_gradient),
     Difference("torch.ones(2, device='meta')", "refused", "a tensor of shape (2,)", without_memory),
     Difference("float16, bfloat16, complex64, int32", GONE, "there",

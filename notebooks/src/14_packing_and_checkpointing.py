@@ -26,7 +26,7 @@
 #
 # **Minutes** 130, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 00, 02, 05, 06, 07 and 11, above all saved tensors (06) and Functions (11) · **Out of scope** memory of weights and optimizers, several machines (lesson 17), `torch.compile`
 #
-# [← 13 Double backward](13_double_backward.ipynb) · [all lessons](home.ipynb)
+# [← 13 Double backward](13_double_backward.ipynb) · [all lessons](home.ipynb) · [15 Reading PyTorch →](15_reading_pytorch.ipynb)
 
 # %%
 import course_lib as torch
@@ -1187,4 +1187,4 @@ L.check("14.5", plan)
 #
 # **Read on in our engine:** `course_lib/utils/checkpoint.py`, and `PackedVariable` in `course_lib/engine/saved.py`.
 #
-# **Next:** three lessons are still to come: real PyTorch read with the same eyes, bug reports, and two machines.
+# **Next:** a real model, and PyTorch's own source, read with the same eyes: [lesson 15](15_reading_pytorch.ipynb).

@@ -493,3 +493,21 @@ def test_what_nobody_has_is_an_attribute_error(torch):
     for owner in (torch, torch.autograd, torch.nn, torch.optim, torch.ones(1)):
         with pytest.raises(AttributeError, match="nothing_like_this"):
             owner.nothing_like_this  # noqa: B018
+
+
+# --- layers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 4), (4,)], ids=str)
+def test_linear_makes_its_nodes_in_pytorch_s_order(shape, real_torch):
+    """The input is flattened before the weight is turned: a node's number decides when it runs."""
+    found = []
+    for torch in (course_lib, real_torch):
+        x, w, b = (torch.ones(each, requires_grad=True) for each in (shape, (5, 4), (5,)))
+        met = [torch.nn.functional.linear(x, w, b).grad_fn]
+        for node in met:
+            met += [each for each, _ in node.next_functions if each is not None and each not in met]
+        made = [node for node in met if not hasattr(node, "variable")]
+        found.append([node.name() for node in sorted(made, key=lambda node: node._sequence_nr())])
+
+    assert found[0] == found[1]

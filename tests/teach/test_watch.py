@@ -214,6 +214,20 @@ def test_results_without_a_name_say_where_they_come_from(torch):
     ]
 
 
+def test_a_written_result_that_its_own_node_saved_says_where_it_comes_from(torch):
+    """A result that no name leads to is called after its node, also where the node has saved it."""
+
+    def forward(x):
+        weights = (x * 1).softmax(-1)
+        weights *= torch.ones(2)
+        return weights.sum()
+
+    with watch() as log:
+        forward(torch.ones(2, requires_grad=True))
+
+    assert "the result of SoftmaxBackward0 bumped to version 1 by mul_" in str(log)
+
+
 def test_a_name_that_moves_on_stays_with_its_tensor(torch):
     h = torch.ones(2, requires_grad=True)
     with watch() as log:

@@ -27,15 +27,15 @@ def linear(input, weight, bias=None):
         return rows.addmm(bias, input, rows.t(weight))  # all is as it should be
     if not x or not w:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(x)}D and {len(w)}D")
-    turned = composites.t(weight)
     if bias is None:
-        return composites.matmul(input, turned)
+        return composites.matmul(input, composites.t(weight))
     if len(x) == 2:
-        return composites.addmm(bias, input, turned)
+        return composites.addmm(bias, input, composites.t(weight))
     if bias.array.ndim != 1 or not input.is_contiguous():
-        return composites.matmul(input, turned).add_(bias)
-    flat = composites.reshape(input, (math.prod(x[:-1]), x[-1]))
-    return composites.view(composites.addmm(bias, flat, turned), (*input.shape[:-1], weight.shape[0]))
+        return composites.matmul(input, composites.t(weight)).add_(bias)
+    flat = composites.reshape(input, (math.prod(x[:-1]), x[-1]))  # before the weight is turned: the order of the nodes
+    flat = composites.addmm(bias, flat, composites.t(weight))
+    return composites.view(flat, (*input.shape[:-1], weight.shape[0]))
 
 
 @asking_later

@@ -273,15 +273,18 @@ def stop_watching(counter, recording):
 
 
 def watch_inputs_and_results(node, result, maker, recording):
-    """Notice what happens to the memory a new node has to do with, and to the leaves it leads to."""
+    """Notice what happens to the memory a new node has to do with, and to the leaves it leads to.
+
+    Results come first: a slot holds its node's own result as a second tensor, which could not say what made it.
+    """
+    for one in result if isinstance(result, (list, tuple)) else [result]:
+        if isinstance(one, Tensor):
+            watch_version(one, recording)
     for name in node.saved_tensor_names:
         slot = getattr(node, "kept_" + name, None)
         for one in slot if type(slot) is list else [slot]:
             if one is not None and isinstance(one.tensor, Tensor):
                 watch_version(one.tensor, recording)
-    for one in result if isinstance(result, (list, tuple)) else [result]:
-        if isinstance(one, Tensor):
-            watch_version(one, recording)
     for following, _ in node.next_functions:
         leaf = getattr(following, "variable", None)
         if leaf is not None:

@@ -1,0 +1,252 @@
+"""Programs that need real PyTorch: autocast, torch.compile, DDP, the kernels of an LSTM, and its C++ functions by name.
+
+Each is text, so that a lesson prints exactly what was run. HELPERS stand before them all.
+"""
+
+HELPERS = '''
+import os
+
+os.environ["TORCH_SHOW_CPP_STACKTRACES"] = "1"  # read once, when PyTorch raises its first error
+os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"
+import re
+import tempfile
+import warnings
+
+import torch
+
+nn, F = torch.nn, torch.nn.functional
+
+
+def listing(result, model=None):
+    """One line for each node behind a result, the newest first: its name, and the nodes that its arrows lead to."""
+    names = {id(p): name for name, p in model.named_parameters()} if model is not None else {}
+
+    def called(node):
+        if hasattr(node, "variable"):
+            return names.get(id(node.variable), "a leaf")
+        return "None" if node is None else node.name()
+
+    met, waiting = [], [result.grad_fn]
+    for node in waiting:
+        if node is not None and node not in met and not hasattr(node, "variable"):
+            met.append(node)
+            waiting += [after for after, _ in node.next_functions]
+    for node in sorted(met, key=lambda node: -node._sequence_nr()):
+        print(f"{node.name():26} -> {', '.join(called(after) for after, _ in node.next_functions)}")
+
+
+def functions_of(error):
+    """The functions of autograd in the C++ part of an error's traceback, the one that raised first."""
+    found = []
+    for line in str(error).splitlines():
+        frame = re.match(r"(?:frame )?#\\d+:? (?:void )?(torch::autograd::|THP)(.*)", line)
+        if frame:
+            prefix = "THP" if frame[1] == "THP" else ""
+            body = re.sub(r"generated::|python::|VariableType::\\(anonymous namespace\\)::", "", frame[2])
+            name = prefix + re.match(r"[\\w:]+?operator\\(\\)|[\\w:]+", body)[0]
+            if not found or found[-1] != name:
+                found.append(name)
+    return found
+'''
+
+PROGRAMS = {
+    "lstm": """\
+lstm = nn.LSTM(8, 4)
+output, (hidden, cell) = lstm(torch.randn(6, 2, 8))
+listing(output, lstm)
+""",
+    "autocast": """\
+net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    scores = net(torch.randn(3, 4))
+    loss = F.cross_entropy(scores, torch.tensor([0, 1, 0]))
+listing(loss, net)
+loss.backward()
+print("scores:", scores.dtype, "- loss:", loss.dtype, "- gradient of a weight:", net[0].weight.grad.dtype)
+""",
+    "autocast, one layer twice": """\
+layer = nn.Linear(4, 4)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    y = layer(layer(torch.randn(3, 4)))
+listing(y, layer)
+""",
+    "autocast, and a write": """\
+layer, x = nn.Linear(2, 2, bias=False), torch.ones(1, 2)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    before = layer(x)
+    with torch.no_grad():
+        layer.weight.mul_(10)
+    after = layer(x)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    in_a_new_block = layer(x)
+print("after the write:", (after / before).mean().item(), "times as large")
+print("in a new block:", round((in_a_new_block / before).mean().item()), "times as large")
+""",
+    "compile": """\
+net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+compiled = torch.compile(net, backend="aot_eager")
+loss = compiled(torch.randn(3, 4)).sum()
+listing(loss, net)
+node = loss.grad_fn.next_functions[0][0]
+print("it saves tensors of the shapes", [tuple(each.shape) for each in node.saved_tensors])
+""",
+    "compile, with a break": """\
+layer = nn.Linear(4, 4)
+
+
+def forward(x):
+    h = torch.tanh(layer(x))
+    print("half way")  # cannot be compiled
+    return torch.tanh(layer(h))
+
+
+listing(torch.compile(forward, backend="aot_eager")(torch.randn(3, 4)), layer)
+""",
+    "compile, and a write": """\
+net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+loss = torch.compile(net, backend="aot_eager")(torch.randn(3, 4)).sum()
+with torch.no_grad():
+    net[2].weight.mul_(2)
+try:
+    loss.backward()
+except RuntimeError as error:
+    print(str(error).partition(" Hint")[0])
+""",
+    "DDP": """\
+from torch.nn.parallel import DistributedDataParallel
+
+store = f"file://{tempfile.mkdtemp()}/store"
+torch.distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+for options in ({}, {"find_unused_parameters": True}):
+    model = DistributedDataParallel(net, **options)
+    print("with", options or "no options")
+    listing(model(torch.randn(3, 4)).sum(), model)
+torch.distributed.destroy_process_group()
+""",
+    "who raised it": """\
+class Wrong(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, gives):
+        ctx.gives = gives
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.gives
+
+
+def freed(x):
+    y = (x * x).sum()
+    y.backward()
+    y.backward()
+
+
+def changed(x):
+    h = x * 1
+    y = h.sin().sum()
+    h.mul_(2)
+    y.backward()
+
+
+def not_a_number(x):
+    with torch.autograd.set_detect_anomaly(True):
+        ((x * 0).sqrt() * 0).sum().backward()
+
+
+def view_of_several(x):
+    (x * 1).unbind()[0].mul_(2)
+
+
+def inference(x):
+    with torch.inference_mode():
+        constant = torch.ones(2)
+    x * constant
+
+
+def packed(x):
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.mul_(2), lambda tensor: tensor):
+        (x * 1).sin()
+
+
+programs = {
+    "freed": freed,
+    "changed": changed,
+    "a gradient of a wrong shape": lambda x: Wrong.apply(x, (torch.ones(3), None)).sum().backward(),
+    "too many gradients": lambda x: Wrong.apply(x, (torch.ones(2), None, None)).sum().backward(),
+    "not a number": not_a_number,
+    "no history": lambda x: x.detach().sum().backward(),
+    "a leaf written to": lambda x: x.add_(1),
+    "one of several views": view_of_several,
+    "an inference tensor": inference,
+    "a pack that writes": packed,
+}
+warnings.simplefilter("ignore")
+for name, program in programs.items():
+    try:
+        program(torch.tensor([1.0, 2.0], requires_grad=True))
+    except RuntimeError as error:
+        print(f"{name}: {', '.join(functions_of(error)[:5])}")
+""",
+    "15.3": """\
+class Two(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, gives, saves):
+        ctx.gives = gives
+        ctx.save_for_backward(saves)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.gives
+
+
+def looked_at_late(x):
+    y = x.exp()
+    y.sum().backward()
+    y.grad_fn._saved_result
+
+
+def overwritten_softmax(x):
+    y = (x * 1).softmax(0)
+    y += 1
+    y.sum().backward()
+
+
+def part_of_a_leaf(x):
+    x[:1].clamp_(0, 1)
+
+
+def root_of_zero(x):
+    with torch.autograd.set_detect_anomaly(True):
+        (x * 0).norm().mul(0).sqrt().sum().backward()
+
+
+def not_used(x):
+    torch.autograd.grad(x.sum(), torch.ones(2, requires_grad=True))
+
+
+def inference_in_a_slot(x):
+    with torch.inference_mode():
+        mask = torch.ones(2)
+    Two.apply(x, None, mask)
+
+
+programs = {
+    "A": looked_at_late,
+    "B": overwritten_softmax,
+    "C": part_of_a_leaf,
+    "D": lambda x: Two.apply(x, torch.ones(2), x).sum().backward(),
+    "E": lambda x: Two.apply(x, (torch.ones(5), None, None), x).sum().backward(),
+    "F": root_of_zero,
+    "G": not_used,
+    "H": inference_in_a_slot,
+}
+warnings.simplefilter("ignore")
+for name, program in programs.items():
+    try:
+        program(torch.tensor([1.0, 2.0], requires_grad=True))
+    except RuntimeError as error:
+        print(f"{name}: {functions_of(error)[0]}")
+""",
+}

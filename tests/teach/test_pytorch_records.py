@@ -1,0 +1,68 @@
+"""The records of lesson 15: each is what its program prints on real PyTorch, and a machine without it is told so."""
+
+import pytest
+
+from course_lib.teach import records
+from course_lib.teach.records.differences import DIFFERENCES, differences
+from course_lib.teach.records.programs import PROGRAMS
+
+
+def test_every_program_has_its_record():
+    """No record without a program, and none missing."""
+    assert [*records.records()] == [*PROGRAMS]
+    assert all(records.records().values())
+
+
+def test_a_record_is_what_the_program_prints(real_torch):
+    """Made anew, every record is the same. Of C++ functions only the one that raised is compared: the others are often
+    inlined, and which ones differs from build to build.
+    """
+    found, kept = records.made(*PROGRAMS), records.records()
+    for name in PROGRAMS:
+        one, other = found[name], kept[name]
+        if name == "who raised it":
+            one, other = ([line.partition(", ")[0] for line in text.splitlines()] for text in (one, other))
+        assert one == other, name
+
+
+def test_a_record_says_that_it_is_one(capsys):
+    """What is printed begins with where it was made, and holds program and output."""
+    records.recorded("compile")
+    said = capsys.readouterr().out
+
+    assert said.startswith("A record, made on PyTorch 2.13")
+    assert 'torch.compile(net, backend="aot_eager")' in said and "CompiledFunctionBackward   -> 0.weight" in said
+    records.recorded("who raised it", program=False)
+    assert "def freed" not in capsys.readouterr().out
+
+
+def test_without_pytorch_there_is_a_sentence(capsys, monkeypatch):
+    """`again` runs the program; where PyTorch is missing it says that, and how to get it."""
+    monkeypatch.setattr(records.importlib.util, "find_spec", lambda name: None)
+    records.again("compile")
+
+    assert capsys.readouterr().out.startswith("PyTorch is not installed here, so the program cannot run again.")
+
+
+def test_again_runs_the_program(capsys, real_torch):
+    """On a machine with PyTorch the program runs, in a process of its own."""
+    records.again("lstm")
+
+    assert capsys.readouterr().out.startswith("MkldnnRnnLayerBackward0")
+
+
+def test_an_error_in_a_program_is_told(monkeypatch, real_torch):
+    """A program that fails is not taken for one that prints nothing."""
+    monkeypatch.setitem(PROGRAMS, "broken", "raise RuntimeError('on purpose')")
+    with pytest.raises(RuntimeError, match="on purpose"):
+        records.made("broken")
+
+
+def test_the_table_has_a_line_for_each_difference(capsys):
+    """One line a row, with both answers in it."""
+    differences()
+    lines = capsys.readouterr().out.splitlines()
+
+    assert len(lines) == 1 + len(DIFFERENCES)
+    for row, line in zip(DIFFERENCES, lines[1:], strict=True):
+        assert line.startswith(row.asked) and row.ours in line and line.endswith(row.theirs)

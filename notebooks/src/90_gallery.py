@@ -612,7 +612,7 @@ explain(names=model)
 #
 # Notice: Then ask `watch` who wrote. Six times the same line of the block: `h *= 0.5`. In a script of yours, `python -m backscope train.py` says the same without a change to the script.
 
-# %% tags=["engine"]
+# %%
 model = residual_network(torch)
 with watch(names=model) as log:
     loss = model(torch.ones(3, 4)).pow(2).mean()

@@ -612,9 +612,7 @@ SYMPTOMS = [  # (what you see, what to call, the picture that shows it)
 ]
 
 # Pictures whose words differ between the two libraries, and why.
-DIFFERENT = {
-    which_line_wrote: "a temporary without a name is called after its node on PyTorch, where a slot's hook has met it",
-}
+DIFFERENT = {}
 
 
 # --- the gallery as a notebook -----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ L ?=
 NN ?=
 ARGS ?=
 
-.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks doctor setup
+.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks site doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -55,3 +55,7 @@ doctor:
 
 setup:
 	@"$(PYTHON)" course.py setup $(ARGS)
+
+# The course as a site to read: build/site/index.html
+site:
+	@"$(PYTHON)" course.py site $(ARGS)

@@ -1418,7 +1418,7 @@ def command_test(options):
 
 
 def command_test_browser(options):
-    environment = ensure_environment(["dev", "browser"])
+    environment = ensure_environment(["dev", "browser", "docs"])
     return run([str(environment.python), "-m", "pytest", "tests/browser"] + options.arguments)
 
 
@@ -1446,6 +1446,11 @@ def command_check(options):
 def command_notebooks(options):
     environment = ensure_environment(["dev"])
     return run([str(environment.python), "tools/build_notebooks.py"] + options.arguments)
+
+
+def command_site(options):
+    environment = ensure_environment(["dev", "docs"])
+    return run([str(environment.python), "tools/site.py"] + options.arguments)
 
 
 def command_doctor(options):
@@ -1528,12 +1533,13 @@ def parser():
     only.add_argument("--no-tests", action="store_true", help="all but the tests")
     browsing = add("test-browser", command_test_browser, "drive the course in headless Chromium")
     building = add("notebooks", command_notebooks, "build notebooks/*.ipynb from notebooks/src")
+    publishing = add("site", command_site, "the course as a site to read, in build/site")
     setting_up = add("setup", command_setup, "make .venv and your copies, without opening anything")
     setting_up.add_argument("--torch", action="store_true", help="with real PyTorch, to compare with")
     setting_up.add_argument("--browser", action="store_true", help="with what test-browser needs")
     setting_up.add_argument("--docs", action="store_true", help="with what building the site needs")
     add("help", command_help, "print this")
-    for command in (testing, browsing, building):
+    for command in (testing, browsing, building, publishing):
         command.set_defaults(arguments=[], takes_more=True)
     return top
 

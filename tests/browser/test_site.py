@@ -1,0 +1,137 @@
+"""The site of `make site`: nothing from elsewhere, no broken link, readable on a telephone, quick, and accessible."""
+
+import functools
+import http.server
+import importlib.util
+import re
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from lab import ARTIFACTS, ROOT
+
+LARGEST = 1_500_000  # bytes of a page with all that it loads
+SLOWEST = 1.0  # seconds until a lesson is there, on loopback
+NARROW = {"width": 360, "height": 780}
+SHOWN = ("index.html", "errors.html", "notebooks/07_version_counters.html", "notebooks/04_the_engine.html")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site, built now."""
+    spec = importlib.util.spec_from_file_location("site_tool", ROOT / "tools" / "site.py")
+    tool = sys.modules["site_tool"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    out = tmp_path_factory.mktemp("site")
+
+    assert tool.build(out) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """Where the site is served on loopback."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    handler = functools.partial(Quiet, directory=str(site))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def pages(site):
+    """Every page, as its place in the site."""
+    return sorted(str(path.relative_to(site)) for path in site.rglob("*.html") if "_static" not in path.parts)
+
+
+@pytest.fixture
+def window(browser):
+    """A fresh window that notes what it asks for and what goes wrong."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.asked, page.wrong = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    yield page
+    context.close()
+
+
+def test_no_page_asks_for_anything_elsewhere(site, address, window):
+    """Every page loads from the site alone, without an error, in a second, within 1.5 MB, and fits 360 pixels."""
+    found, sizes = [], []
+    window.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))
+    for name in pages(site):
+        sizes.clear()
+        window.set_viewport_size({"width": 1280, "height": 900})
+        window.goto(address + name, wait_until="load")
+        seconds = window.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart") / 1000
+        window.set_viewport_size(NARROW)
+        too_wide = window.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        outside = [url for url in window.asked if not url.startswith((address, "data:"))]
+        if outside or window.wrong or too_wide > 1 or sum(sizes) > LARGEST or seconds > SLOWEST:
+            found.append((name, outside, window.wrong[:], too_wide, sum(sizes), seconds))
+        window.asked.clear()
+        window.wrong.clear()
+    assert found == []
+
+
+def test_every_link_leads_somewhere(site):
+    """Each link within the site leads to a page that is there, and to a heading that is on it."""
+    texts = {name: (site / name).read_text(encoding="utf-8") for name in pages(site)}
+    places = {name: set(re.findall(r'\bid="([^"]+)"', text)) for name, text in texts.items()}
+    broken = []
+    for name, text in texts.items():
+        for target in re.findall(r'<a [^>]*href="([^"]+)"', text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            page, heading = urldefrag(urljoin("/" + name, target))
+            page = unquote(page).lstrip("/") or name
+            page += "index.html" * (page.endswith("/") or not page)
+            if not (site / page).exists():
+                broken.append((name, target))
+            elif heading and page in places and unquote(heading) not in places[page]:
+                broken.append((name, target))
+    assert broken == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", SHOWN)
+def test_pages_are_accessible(address, browser, name, scheme):
+    """axe finds nothing that keeps somebody from reading: contrast, names of links and pictures, order of headings."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(address + name)
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"site_{Path(name).stem}_{scheme}.png")
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    serious = [
+        (each["id"], node["target"], node["any"][0]["message"] if node["any"] else "")
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"][:5]
+    ]
+    context.close()
+
+    assert serious == []
+
+
+def test_the_stepper_turns_its_pages(address, window):
+    """The buttons of a step-by-step card work on the site, too: another frame, with another picture."""
+    window.goto(address + "notebooks/04_the_engine.html")
+    onward = window.get_by_role("button", name="next").first
+    card = onward.locator("xpath=ancestor::div[contains(@class, 'output')][1]")
+    onward.scroll_into_view_if_needed()
+    before = card.inner_text()
+    onward.click()
+
+    assert card.inner_text() != before
+    assert window.wrong == []

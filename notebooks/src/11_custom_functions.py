@@ -24,7 +24,7 @@
 # - test a Function until you trust it, including its second derivatives;
 # - read somebody else's Function and name the line that is missing.
 #
-# **Minutes** 85 for the first sitting, 80 for the second; there is a rest between them · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 195, in three sittings of 85, 70 and 40 with a rest between them, and 45 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -36,7 +36,7 @@ import weakref
 
 import numpy as np
 
-from course_lib.teach import compare, draw, expect_error, lesson, show
+from course_lib.teach import compare, draw, expect_error, grids, lesson, show
 
 L = lesson(11)
 
@@ -587,6 +587,94 @@ print("through the module:", w.grad)
 # %% [markdown]
 # If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
 #
+# ## What is the backward of picking?
+#
+# So far every element of an input has been used in the same way. Some operations use only a few of them. A loss takes, from ten scores of an image, the one of the right digit. A language model takes, from a whole table, the rows of the words that occur. PyTorch's name for this is **`gather`**.
+#
+# `x.gather(1, index)` goes along dimension 1, which means along each row. For every place of `index` it looks up one number: `out[i][j] = x[i][index[i][j]]`. So `index` has as many dimensions as `x`, and the result has the shape of `index`:
+
+# %%
+x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
+index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
+grids(["x", x.tolist(), "gather at", "index", index.tolist(), "=", "picked", x.gather(1, index).tolist()], colours="none")
+
+# %% [markdown]
+# **Notice:** a number may be picked several times, such as the 30 and the 40, and another one not at all, such as the 60. The result may be wider than `x`.
+#
+# In backward a gradient arrives for each picked number. Where does it go?
+#
+# ```python
+# x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
+# picked = x.gather(1, torch.tensor([[2, 2, 0]]))        # 30, 30, 10
+# (picked * torch.tensor([[1.0, 2.0, 4.0]])).sum().backward()
+# print(x.grad)
+# ```
+#
+# **Predict.** What are the four numbers in `x.grad`? Answer with a list.
+
+# %%
+L.predict("11.p3", None)
+
+# %% tags=["C11.18"]
+x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
+index, factors = torch.tensor([[2, 2, 0]]), torch.tensor([[1.0, 2.0, 4.0]])
+(x.gather(1, index) * factors).sum().backward()
+print("the engine says:", x.grad)
+print("with scatter_add:", torch.zeros(1, 4).scatter_add(1, index, factors))
+print("the same with scatter:", torch.zeros(1, 4).scatter(1, index, factors).tolist() == x.grad.tolist())
+
+# %% [markdown]
+# Each gradient goes back to the place that was read. The 30 was read twice, with the factors 1 and 2, so its slope is 1 + 2 = 3. Numbers that nobody read get 0.
+#
+# The operation that does this is called **`scatter_add`**. It is `gather` turned round: it takes numbers and an index, and *adds* each number to the place that the index names. There is also a `scatter` without "add". It writes. If a place is named twice, as the 2 is here, one number overwrites the other, and a part of the gradient is lost without an error. That is the `False` in the last line.
+#
+# > **The rule.** The backward of reading is adding: what was read twice gets the sum.
+#
+# You know this rule from lesson 03, where broadcasting used one number several times, and from lesson 05, where `.grad` adds up. Now you can write `gather` yourself. Backward needs the index, and of `x` only the shape:
+
+
+# %%
+class Pick(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, index):
+        ctx.save_for_backward(index)
+        ctx.shape = x.shape
+        return x.gather(1, index)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (index,) = ctx.saved_tensors
+        return torch.zeros(ctx.shape, dtype=grad.dtype).scatter_add(1, index, grad), None
+
+
+inputs = torch.randn(2, 5, dtype=torch.float64, requires_grad=True), torch.tensor([[1, 1, 4], [0, 2, 2]])
+print("tested:", torch.autograd.gradcheck(Pick.apply, inputs), torch.autograd.gradgradcheck(Pick.apply, inputs))
+print("the built-in node keeps all of x:", inputs[0].gather(1, inputs[1]).grad_fn._saved_self.shape == inputs[0].shape)
+
+# %% [markdown]
+# This is also an example of the third reason for a Function, less memory. PyTorch's own node keeps all of `x` alive, as the last line shows, although backward needs nothing of it but the shape. Yours keeps only the index.
+#
+# And here it is in a loss. Lesson 10 has used cross-entropy, which is minus the logarithm of the probability of the right answer. `log_softmax` gives the logarithms of all probabilities, and picking takes the right ones:
+
+# %% tags=["C11.19"]
+scores = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.0, 1.0]], requires_grad=True)
+targets = torch.tensor([0, 1, 2])  # the right answer of each of three samples
+log_p = scores.log_softmax(1)
+loss = -Pick.apply(log_p, targets[:, None]).mean()
+print("picked:  ", round(loss.item(), 4))
+print("built in:", round(torch.nn.functional.cross_entropy(scores, targets).item(), 4))
+print("a table: ", round(-log_p[:, targets].mean().item(), 4), "of shape", tuple(log_p[:, targets].shape))
+with expect_error(RuntimeError, "Index tensor must have the same number of dimensions as input tensor"):
+    log_p.gather(1, targets)
+draw(loss)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The node of your Function keeps one thing, the index. Its shape is (3, 1): `targets[:, None]` has made a column of the targets, one to be picked in each row.
+# - Without this column `gather` raises, and that is a lucky error.
+# - The line "a table" is the unlucky one. `log_p[:, targets]` takes *all three* columns from *every* row. The mean of this table is another number, it can be differentiated, and a network trains on it without a word. Print the shape of what you have picked: it should have one number for each sample.
+#
 # ## Three Functions from the web: what would you change?
 #
 # These three are among the most copied, and people keep asking what their lines mean. You can answer by now. Read each claim of the right column, and ask yourself how you would test it.
@@ -643,6 +731,10 @@ L.build("11")
 
 # %% [markdown]
 # When the checkpoint says *correct*, your engine takes operations from others, and gives them the version check for free.
+#
+# ## A rest, before the exercises
+#
+# The third sitting is yours alone. Everything that the exercises need stands above.
 #
 # ## Exercises
 #
@@ -719,7 +811,18 @@ L.check("11.3", SuperpixelMean)
 
 
 # %% [markdown]
-# **Three longer ones.** Come back for them when you like.
+# **11.8 · The last state** (8 minutes). A recurrent network has read a batch of sentences. `states` has the shape (batch, time, hidden): the state after each word. The sentences have different lengths, and were filled up at the end. Return the state after the last *real* word of each, shape (batch, hidden), with `gather`. `lengths` is a tensor of whole numbers, one for each sentence, and none is 0. (What shape must the index have, if it has to name a place for every number of the result?)
+
+
+# %%
+def last_states(torch, states, lengths):
+    return states[:, -1]
+
+
+L.check("11.8", last_states)
+
+# %% [markdown]
+# **Four longer ones.** Come back for them when you like.
 #
 # **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
 
@@ -756,6 +859,23 @@ class Scale_(torch.autograd.Function):
 
 L.check("11.6", Scale_)
 
+
+# %% [markdown]
+# **11.9 · Cross-entropy in one node** (12 minutes). Write the loss of a classifier as a single Function: `scores` (N, K), `targets` (N) with whole numbers, and the result is the mean cross-entropy, a single number. The gradient of the scores is known: the softmax of the scores, minus 1 at the right answer of each row, divided by N. Keep one tensor of N · K numbers at most, beside the targets. Scores may be as large as 1000, and `backward` may be called twice with `retain_graph=True`.
+
+
+# %%
+class CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, scores, targets):
+        ...
+
+    @staticmethod
+    def backward(ctx, grad):
+        ...
+
+
+L.check("11.9", CrossEntropy)
 
 # %% [markdown]
 # **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
@@ -801,6 +921,11 @@ L.check("11.7", Spikes)
 # - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
 # - **C11.15** A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without an error.
 # - **C11.13** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).
+#
+# *Picking*
+#
+# - **C11.18** gather reads numbers by their places, and its backward adds each gradient to the place that was read: a number that was read twice gets the sum.
+# - **C11.19** Minus the mean of log_softmax, gathered at the targets, is the cross-entropy; indexing with `[:, targets]` makes a table of N times N numbers, whose mean is another loss, and nothing raises.
 #
 # *What the engine has to be told*
 #

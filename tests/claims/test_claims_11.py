@@ -496,3 +496,55 @@ def test_c11_17_a_fake_backward(torch):
     x = torch.tensor(2.0, requires_grad=True)
     Fake()(x).backward()
     assert (x.grad.item(), called) == (3.0, [])
+
+
+def test_c11_18_gather(torch):
+    """gather reads numbers by their places, and its backward adds each gradient to the place that was read: a number
+    that was read twice gets the sum.
+    """
+    x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]], requires_grad=True)
+    index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
+    picked = x.gather(1, index)
+    assert picked.tolist() == [[30.0, 30.0, 10.0, 20.0], [50.0, 40.0, 40.0, 40.0]]
+
+    upstream = torch.tensor([[1.0, 2.0, 4.0, 8.0], [16.0, 32.0, 64.0, 128.0]])
+    picked.backward(upstream)
+    assert x.grad.tolist() == [[4.0, 8.0, 3.0], [224.0, 16.0, 0.0]]
+    assert torch.zeros(2, 3).scatter_add(1, index, upstream).tolist() == x.grad.tolist()
+    overwritten = torch.zeros(2, 3).scatter(1, index, upstream)
+    assert overwritten[0, 2].item() in (1.0, 2.0)  # one of the two is lost
+
+    class Pick(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, index):
+            ctx.save_for_backward(index)
+            ctx.shape = x.shape
+            return x.gather(1, index)
+
+        @staticmethod
+        def backward(ctx, grad):
+            (index,) = ctx.saved_tensors
+            return torch.zeros(ctx.shape, dtype=grad.dtype).scatter_add(1, index, grad), None
+
+    x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(Pick.apply, (x, index)) and torch.autograd.gradgradcheck(Pick.apply, (x, index))
+    assert x.gather(1, index).grad_fn._saved_self.shape == x.shape  # what the built-in one keeps, and ours does not
+    assert [slot.numel() for slot in Pick.apply(x, index).grad_fn.saved_tensors] == [8]
+
+
+def test_c11_19_cross_entropy_by_gather(torch):
+    """Minus the mean of log_softmax, gathered at the targets, is the cross-entropy; indexing with `[:, targets]` makes
+    a table of N times N numbers, whose mean is another loss, and nothing raises.
+    """
+    scores, targets = torch.randn(5, 4, dtype=torch.float64, requires_grad=True), torch.tensor([0, 3, 1, 1, 2])
+    log_p, right = scores.log_softmax(1), torch.nn.functional.cross_entropy(scores, targets)
+    picked = -log_p.gather(1, targets[:, None]).mean()
+    assert picked.item() == pytest.approx(right.item())
+    ours, theirs = (torch.autograd.grad(loss, scores, retain_graph=True)[0] for loss in (picked, right))
+    assert (ours - theirs).abs().max().item() < 1e-12
+
+    table = log_p[:, targets]
+    assert tuple(table.shape) == (5, 5) and abs(-table.mean().item() - right.item()) > 1e-6
+    (-table.mean()).backward()  # nothing raises
+    with pytest.raises(RuntimeError, match="same number of dimensions as input tensor"):
+        log_p.gather(1, targets)

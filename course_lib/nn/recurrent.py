@@ -8,6 +8,7 @@ import warnings
 
 from course_lib.arrays.errors import not_supported
 from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.layers import make
@@ -70,6 +71,8 @@ class _Recurrent(Module):
         """The state as a tuple; zeros of a shape when none is given."""
         if hx is None:
             return (creation.zeros(*shape, dtype=like.dtype),) * self.states
+        if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
+            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
         return tuple(hx) if self.states > 1 else (hx,)
 
 

@@ -756,3 +756,11 @@ def test_what_module_helpers_leave_out_is_said():
     for name in ("half", "bfloat16"):
         with pytest.raises(NotImplementedError, match=f"Module.{name}()"):
             getattr(course_lib.nn.Linear(1, 1), name)()
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "LSTMCell"])
+def test_one_tensor_is_no_pair_of_states(kind, torch):
+    """Its rows do not pass for hidden state and cell state, even if there are two of the right shape."""
+    x, states = ((5, 2, 3), (2, 1, 2, 4)) if kind == "LSTM" else ((2, 3), (2, 2, 4))
+    with pytest.raises(TypeError, match="tuple of Tensors"):
+        getattr(torch.nn, kind)(3, 4)(torch.ones(*x), torch.ones(*states))

@@ -71,8 +71,6 @@ class _Recurrent(Module):
         """The state as a tuple; zeros of a shape when none is given."""
         if hx is None:
             return (creation.zeros(*shape, dtype=like.dtype),) * self.states
-        if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
-            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
         return tuple(hx) if self.states > 1 else (hx,)
 
 
@@ -100,6 +98,8 @@ class _Cell(_Recurrent):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         if input.shape[-1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
+        if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
+            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
         state = self.as_states(hx, input, *input.shape[:-1], self.hidden_size)
         for number, h in enumerate(state):
             if tuple(h.shape) != (*input.shape[:-1], self.hidden_size):

@@ -308,7 +308,7 @@ lines = {name: {n: round(dependence(cell, n), 4) for n in (1, 2, 5, 10, 15, 20)}
 chart({"what the last state feels of the first": lines}, across="steps in between", up="length of the gradient")
 
 # %% [markdown]
-# **Notice:** after ten steps nothing is left in the plain cell, and after twenty a good part is left in the other one.
+# **Notice:** after ten steps there is next to nothing left in the plain cell, and a third in the other one. Even after twenty steps it still feels something.
 #
 # Each step of a plain cell multiplies the gradient by the weights and by the slope of tanh, which is at most 1. Ten such factors make almost nothing. This is called the *vanishing gradient*. So a plain network cannot learn that a word at the beginning of a sentence matters for its end, however long the window is.
 #

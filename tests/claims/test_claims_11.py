@@ -548,3 +548,76 @@ def test_c11_19_cross_entropy_by_gather(torch):
     (-table.mean()).backward()  # nothing raises
     with pytest.raises(RuntimeError, match="same number of dimensions as input tensor"):
         log_p.gather(1, targets)
+
+
+def test_c11_20_all_slots_are_checked(torch):
+    """Each reading of saved_tensors checks all slots: also a tensor that backward does not use raises, if it was
+    overwritten.
+    """
+
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(factor, *([x] if Half.keeps_it else []))
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0], None
+
+    for keeps_it in (False, True):
+        Half.keeps_it = keeps_it
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        h = x * 1
+        y = Half.apply(h, torch.tensor(0.5))
+        h.mul_(3)
+        if keeps_it:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                y.sum().backward()
+        else:
+            y.sum().backward()
+            assert x.grad.tolist() == [0.5, 0.5]
+
+    one, small = torch.tensor([1e8, 1.0, 1.0]).cumsum(0), torch.tensor([1e4, 1.0, 1.0]).cumsum(0)
+    assert [(t[2] - t[0]).item() for t in (one, small)] == [0.0, 2.0]  # what the lesson says of a running total
+
+
+def test_c11_21_a_borrowed_backward(torch):
+    """forward and backward of one Function, called on the ctx of another, save into and read from the slots of that
+    other one, and the gradient can be wrong without an error.
+    """
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, t):
+            ctx.save_for_backward(t)
+            return t**3
+
+        @staticmethod
+        def backward(ctx, grad):
+            (t,) = ctx.saved_tensors
+            return 3 * t * t * grad
+
+    class Borrows(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, saves_last):
+            if not saves_last:
+                ctx.save_for_backward(x)
+            out = Cube.forward(ctx, x * 10)
+            if saves_last:
+                ctx.save_for_backward(x)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            return Cube.backward(ctx, grad) * 10, None
+
+    for saves_last, slot, slope in ((True, 1.0, 30.0), (False, 10.0, 3000.0)):
+        x = torch.tensor([1.0], requires_grad=True)
+        y = Borrows.apply(x, saves_last)
+        assert [t.item() for t in y.grad_fn.saved_tensors] == [slot]
+        y.backward()
+        assert x.grad.item() == slope
+    x = torch.tensor([1.0], requires_grad=True)
+    Cube.apply(x * 10).backward()
+    assert x.grad.item() == 3000.0

@@ -554,7 +554,7 @@ chart({"loss": {name: log[name] for name in ("known images", "unseen images")}},
 #
 # - 97 of 100 images that it has never seen are read, after a second or two of training.
 # - After the first epoch the loss on the unseen images is the *lower* one. The other line is a mean over all of the epoch, and at its beginning the network knew nothing.
-# - Soon the lines cross. The loss on what the network knows goes on falling. The loss on what it does not know goes up and down, and falls hardly any more. From there on it learns its examples by heart. This is the point for early stopping.
+# - Soon the lines cross. The loss on what the network knows goes on falling. The loss on what it does not know goes up and down, and falls hardly any more. From there on it learns its examples by heart. This is the point for early stopping. (Whoever lets the unseen images decide when to stop has used them, and needs a third part for the final score.)
 
 # %%
 chart({"length of the gradient": {name: log[name] for name in ("mean", "largest")}}, across="epoch", up="length")
@@ -626,7 +626,7 @@ for mode in (net.eval, net.train):
         print(f"{mode.__name__:5}  {name:12}  {score(net, data)[0]:.0%} right")
 
 # %% [markdown]
-# In train mode and sorted, two of three answers are wrong. The weights are the same, the images are the same, and only the *company* in which an image comes has changed. Batch norm subtracts the mean of the batch. In a mixed batch that is about the mean of all images. In a batch of nothing but zeros it is the mean of zeros, so what makes them zeros is subtracted away.
+# In train mode and sorted, two of three answers are wrong. The weights are the same, the images are the same, and only the *company* in which an image comes has changed. Batch norm subtracts the mean of the batch. In a mixed batch that is about the mean of all images. In a batch in which every image is the digit 0, it is the mean of such images, so what makes them zeros is subtracted away.
 #
 # In eval mode the buffers stand in its place, and the company does not matter at all. These are the buffers:
 
@@ -637,7 +637,7 @@ for name, buffer in net[2].named_buffers():
 # %% [markdown]
 # There is a running mean and a running variance for each of the 32 numbers that come in, and a count of the batches that have gone into them. They are in the `state_dict()` beside the weights, or a saved network could not be used.
 #
-# There is a second half to the story, and it is worse. Test D did not only *show* bad answers. Each batch in train mode also moves the buffers a tenth of the way towards its own mean. Suppose that a demonstration runs in train mode, and people write nothing but zeros all day. In the evening somebody switches to eval mode:
+# There is a second half to the story, and it is worse. Test D did not only *show* bad answers. Each batch in train mode also moves the buffers a tenth of the way towards its own mean. Suppose that a demonstration runs in train mode, and people write nothing but the digit 0 all day. In the evening somebody switches to eval mode:
 
 # %% tags=["C10.19"]
 net.load_state_dict(trained)

@@ -746,7 +746,7 @@ draw(loss)
 #
 # ## Three Functions from the web: what would you change?
 #
-# These three are among the most copied, and people keep asking what their lines mean. We have written each anew, with the same lines in the same order. Cover the explanations, and say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong.
+# These three are among the most copied, and people keep asking what their lines mean. We have written them anew, as far as their lines are in question. Cover the tables, and say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong.
 #
 # **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its first gradient is left out: it is your exercise 11.3.)
 
@@ -784,6 +784,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # | line | verdict | why |
 # | --- | --- | --- |
 # | 1 | works | `K` is a tensor without dimensions, since `max()` of a tensor is a tensor. With `.item()` it would be a number, and line 4 would refuse it. Backward does not need it at all: `pool_size` has K entries. |
+# | 2 | right | A product with a table of zeros and ones adds up the pixels of each region. |
 # | 3 | right | It writes in place, into a fresh result. Nothing has saved it, and forward is not recorded. `img /= 2` in this place would be an edit of the caller's tensor. |
 # | 4 | a waste | `img` is the largest tensor here, and no slope of a mean depends on the values. It is kept alive for nothing. |
 # | 5 | wrong | It reads all four slots, and each reading is checked. So the harmless `relu_` behind the call raises, because of a tensor that nobody wanted. |
@@ -867,7 +868,7 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 # | --- | --- | --- |
 # | 1 | works, by luck | A static method may be called like any function, and nothing is recorded inside of forward. But it calls `save_for_backward` on *your* ctx. |
 # | 2 | works, by luck | It replaces what line 1 has saved. With the two lines exchanged your own slots would be gone. |
-# | 3 and its like | a waste | Stride, padding, dilation and groups are numbers. As tensors they have to be turned back into numbers in backward, and a version check of them protects nothing. Keep them as attributes. |
+# | 3 and its like | a waste | Stride, padding, dilation and groups are numbers. As tensors, here on ctx and in the posted one in slots, they have to be turned back into numbers in backward, and a version check of them protects nothing. Keep them as attributes. |
 # | 4 | wrong | It reads slots that are not its own. It is right only as long as both Functions save the same things in the same order. |
 #
 # Two more lines of the posted one need a word. It returns `grad_inputs * inputs`: where no spike came in, nothing is sent back. That may be wanted, but it is not the slope of its forward, so `gradcheck` must fail, and a comment should say so. And it returns twelve values, since its forward has twelve arguments. The engine counts them in backward:

@@ -9,7 +9,7 @@ from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.engine.graph import RemovableHandle
 from course_lib.engine.tensor import Tensor
-from course_lib.nn.backward_hooks import BackwardHook
+from course_lib.nn.backward_hooks import BackwardHook, hang_on_last_node
 from course_lib.nn.parameter import Buffer, Parameter
 from course_lib.surface import creation
 from course_lib.surface.left_out import NameLeftOut
@@ -19,7 +19,7 @@ REGISTERED = {"parameter": "_parameters", "module": "_modules", "buffer": "_buff
 KINDS = list(REGISTERED)
 HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
 LEFT_OUT = frozenset("""
-    bfloat16 compile cuda get_extra_state half ipu mtia register_backward_hook register_load_state_dict_post_hook
+    bfloat16 compile cuda get_extra_state half ipu mtia register_load_state_dict_post_hook
     register_load_state_dict_pre_hook register_state_dict_post_hook register_state_dict_pre_hook set_extra_state
     set_submodule share_memory to_empty xpu
 """.split())
@@ -40,6 +40,7 @@ class Module:
     """
 
     _version = 1
+    _is_full_backward_hook = None  # False: its backward hooks are of the old kind; a module takes one kind
 
     def __init__(self):
         fields = self.__dict__  # filled directly: assignment through __setattr__ needs these to be there
@@ -75,14 +76,18 @@ class Module:
             elif given is not None:
                 args = given if isinstance(given, tuple) else (given,)
         backward_hook = None
-        if self._backward_hooks or self._backward_pre_hooks:
-            backward_hook = BackwardHook(self, [*self._backward_hooks.values()], [*self._backward_pre_hooks.values()])
+        full = self._backward_hooks if self._is_full_backward_hook else {}
+        if full or self._backward_pre_hooks:
+            backward_hook = BackwardHook(self, [*full.values()], [*self._backward_pre_hooks.values()])
             args = backward_hook.watch_inputs(args)
         result = self.forward(*args, **kwargs)
         for hook, with_kwargs in [*self._forward_hooks.values()]:
             given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             result = result if given is None else given
-        return result if backward_hook is None else backward_hook.watch_outputs(result)
+        result = result if backward_hook is None else backward_hook.watch_outputs(result)
+        if self._backward_hooks and not full:
+            hang_on_last_node(self, [*self._backward_hooks.values()], args, result)
+        return result
 
     # --- hooks ---------------------------------------------------------------------------------------------
 
@@ -104,7 +109,24 @@ class Module:
 
         A tuple it returns replaces grad_input. Inputs that need no gradient show as None.
         """
+        self._take_one_kind_of_backward_hooks(full=True)
         return add_hook(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook):
+        """Call `hook(module, grad_input, grad_output)` with what the *last node* of the module gets and sends.
+
+        The old kind, deprecated: only for a module of a single node is that what the names say.
+        """
+        self._take_one_kind_of_backward_hooks(full=False)
+        return add_hook(self._backward_hooks, hook, prepend=False)
+
+    def _take_one_kind_of_backward_hooks(self, full):
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                "one of them."
+            )
+        self._is_full_backward_hook = full
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Call `hook(module, grad_output)` in backward before the module's own; a tuple replaces grad_output."""

@@ -8,6 +8,7 @@ import warnings
 
 from course_lib.arrays.errors import not_supported
 from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.layers import make
@@ -97,6 +98,8 @@ class _Cell(_Recurrent):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         if input.shape[-1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
+        if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
+            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
         state = self.as_states(hx, input, *input.shape[:-1], self.hidden_size)
         for number, h in enumerate(state):
             if tuple(h.shape) != (*input.shape[:-1], self.hidden_size):

@@ -4,11 +4,12 @@ Imported by lessons only; `import course_lib` alone never comes here. The functi
 folder, so it is bound here, after the folder was loaded.
 """
 
+from course_lib.teach.data.digits import digits
 from course_lib.teach.explain.report import explain
 from course_lib.teach.instruments.ledger import ledger
 from course_lib.teach.instruments.step import step
 from course_lib.teach.instruments.watch import watch
-from course_lib.teach.pictures.chart import chart, grids
+from course_lib.teach.pictures.chart import chart, grids, pixels
 from course_lib.teach.pictures.compare import compare
 from course_lib.teach.pictures.draw import draw
 from course_lib.teach.practice.cells import expect_error, show
@@ -16,5 +17,6 @@ from course_lib.teach.practice.home import home
 from course_lib.teach.practice.lesson import lesson
 
 __all__ = [
-    "chart", "compare", "draw", "expect_error", "explain", "grids", "home", "ledger", "lesson", "show", "step", "watch",
+    "chart", "compare", "digits", "draw", "expect_error", "explain", "grids", "home", "ledger", "lesson", "pixels",
+    "show", "step", "watch",
 ]  # fmt: skip

@@ -24,13 +24,13 @@
 # - train a recurrent network step by step, and two networks against each other, without an error and without silencing one;
 # - keep a running loss that does not fill your memory.
 #
-# **Minutes** 90, with a rest in the middle · **Needs** lessons 00, 05, 06 and 07 · **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
+# **Minutes** 125, in two sittings of 50 and 75 with a rest between them · **Needs** lessons 00, 05, 06 and 07 · **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
 #
 # [← 08 Views share memory](08_views.ipynb) · [all lessons](home.ipynb) · [10 A training loop →](10_training_loop.ipynb)
 
 # %%
 import course_lib as torch
-from course_lib.teach import compare, draw, expect_error, ledger, lesson, show, step
+from course_lib.teach import chart, compare, draw, expect_error, ledger, lesson, show, step
 
 L = lesson(9)
 
@@ -282,6 +282,114 @@ print("three steps of a sum, attached:", a.grad)
 #
 # > **The rule.** Detach the state that one pass hands to the next one. Otherwise the next pass walks back into a graph whose slots are empty.
 #
+# ## How far back does a gradient reach, and why are there LSTMs?
+#
+# Windows are needed because memory is finite. But how much do they cut off? Let us measure it. A plain recurrent cell with four numbers in its state takes n steps, and we ask how strongly its last state depends on its first one, as the length of a gradient. Beside it runs another kind of cell, which you will meet in a moment. (In double precision, so that the last digits are the same on every machine.)
+
+# %%
+def dependence(cell, steps):
+    x = torch.ones(1, 1, dtype=torch.float64)
+    start = torch.zeros(1, 4, dtype=torch.float64, requires_grad=True)
+    plain = isinstance(cell, torch.nn.RNNCell)
+    state = start if plain else (torch.zeros(1, 4, dtype=torch.float64), start)
+    for _ in range(steps):
+        state = cell(x, state)
+    last = state if plain else state[0]
+    return torch.autograd.grad(last.sum(), start)[0].norm().item()
+
+
+torch.manual_seed(0)
+plain = torch.nn.RNNCell(1, 4).double()
+torch.manual_seed(0)
+lstm = torch.nn.LSTMCell(1, 4).double()
+with torch.no_grad():
+    lstm.bias_ih[4:8] = 3.0  # the forget gate begins almost open
+lines = {name: {n: round(dependence(cell, n), 4) for n in (1, 2, 5, 10, 15, 20)} for name, cell in (("plain", plain), ("LSTM", lstm))}
+chart({"what the last state feels of the first": lines}, across="steps in between", up="length of the gradient")
+
+# %% [markdown]
+# **Notice:** after ten steps there is next to nothing left in the plain cell, and a third in the other one. Even after twenty steps it still feels something.
+#
+# Each step of a plain cell multiplies the gradient by the weights and by the slope of tanh, which is at most 1. Ten such factors make almost nothing. This is called the *vanishing gradient*. So a plain network cannot learn that a word at the beginning of a sentence matters for its end, however long the window is.
+#
+# The other cell is an **LSTM**, for *long short-term memory*. It has two states. The *hidden state* `h` is what it shows to others at each step. The *cell state* `c` is a memory that is changed with care: a part of it is forgotten, something is added, and that is all. There is no matrix and no tanh in the way from one `c` to the next, so a gradient can travel far along it.
+#
+# How much is forgotten, added and shown is decided anew at each step, by three *gates*: numbers between 0 and 1 that are computed from the input and from `h`. A fourth piece computes what might be added.
+#
+# ```python
+# cell = torch.nn.LSTMCell(3, 4)   # 3 numbers come in, and each state has 4
+# x = torch.randn(2, 3)            # a batch of two samples, one step of each
+# h, c = cell(x)                   # without states, both begin as zeros
+# print(h.shape, c.shape, cell.weight_ih.shape, cell.weight_hh.shape)
+# ```
+#
+# The two matrices hold the weights for the input (`ih`: input to hidden) and for the hidden state (`hh`). As in a `Linear` layer, the first number of the shape counts what comes out, and the second what goes in. The three gates and the fourth piece are computed by a single product.
+#
+# **Predict.** What are the four shapes? Answer with a list of four tuples, such as `[(2, 3), (2, 3), (4, 3), (4, 3)]`.
+
+# %%
+L.predict("09.p3", None)
+
+# %% [markdown]
+# The next cell also does the same step by hand, in four lines. `chunk(4, 1)` cuts the result of the product into four pieces of four columns each.
+
+# %% tags=["C09.11"]
+torch.manual_seed(0)
+cell, x = torch.nn.LSTMCell(3, 4), torch.randn(2, 3)
+h, c = cell(x)
+print([tuple(each.shape) for each in (h, c, cell.weight_ih, cell.weight_hh)])
+
+
+def by_hand(x, h, c):
+    pieces = x @ cell.weight_ih.T + cell.bias_ih + h @ cell.weight_hh.T + cell.bias_hh
+    write, forget, new, show = pieces.chunk(4, 1)
+    c = forget.sigmoid() * c + write.sigmoid() * new.tanh()  # the memory
+    return show.sigmoid() * c.tanh(), c
+
+
+print("the same by hand:", [torch.allclose(a, b) for a, b in zip(cell(x, (h, c)), by_hand(x, h, c), strict=True)])
+
+# %% [markdown]
+# Both states have one row for each sample and one column for each number of the state. The matrices have 16 rows: four pieces of four.
+#
+# The cell takes one step. `torch.nn.LSTM` runs it over a whole sequence. It returns the hidden states of *all* steps, and the pair of states after the *last* one:
+
+# %% tags=["C09.13"]
+for batch_first, x in ((False, torch.randn(5, 2, 3)), (True, torch.randn(2, 5, 3))):  # 5 steps of 2 samples
+    outputs, (h, c) = torch.nn.LSTM(3, 4, batch_first=batch_first)(x)
+    same = torch.equal(outputs[:, -1] if batch_first else outputs[-1], h[0])
+    print(tuple(x.shape), "→", tuple(outputs.shape), tuple(h.shape), tuple(c.shape), "- h is the last output:", same)
+
+# %% [markdown]
+# **Notice:** `batch_first=True` turns round the shapes of the input and of the outputs, and *not* those of the states. They are always (layers, batch, size of the state). If you make states of the shape (batch, layers, …) and happen to have as many layers as samples, no error tells you. So print these shapes once in every project.
+#
+# ## Two states are carried on: how many must be detached?
+#
+# Here is an LSTM trained step by step, as the plain cell above. Somebody has learned that the state must be detached, and does it with `h`, the one that everybody looks at:
+
+# %% tags=["C09.12"]
+def two_steps(cut):
+    for p in cell.parameters():
+        p.grad = None
+    h, c = torch.zeros(2, 4), torch.zeros(2, 4)
+    for x in (torch.ones(2, 3), torch.ones(2, 3)):
+        h, c = cell(x, (h, c))
+        (h * h).sum().backward()
+        h, c = cut(h, c)
+
+
+with expect_error(RuntimeError, "Trying to backward through the graph a second time"):
+    two_steps(lambda h, c: (h.detach(), c))
+with expect_error(RuntimeError, "Trying to backward through the graph a second time"):
+    two_steps(lambda h, c: (h, c.detach()))
+two_steps(lambda h, c: (h.detach(), c.detach()))
+print("both detached:", tuple(cell.weight_ih.grad.shape))
+
+# %% [markdown]
+# Each of the two states leads back into the step before. If one of them is still attached, the next pass walks along it, and finds empty slots. So truncated backpropagation through time cuts *everything* that is carried on: both states of an LSTM, the states of all its layers, and whatever else your loop takes along.
+#
+# > **The rule.** Detach every tensor that crosses the border between two windows, and carry on its value.
+#
 # ## Why does a running total fill the memory?
 #
 # Now we can explain the two loops from the beginning. `total = total + loss` makes a new tensor with a node, and this node leads to the node of `loss` and to everything behind it. As long as `total` lives, all of these graphs live. In training, each backward pass releases what its graph had saved, and only the nodes pile up. In validation nothing is ever released: each batch leaves its 4000 bytes behind.
@@ -492,6 +600,25 @@ def evaluate(torch, loss_of, batches):
 L.check("09.5", evaluate)
 
 # %% [markdown]
+# **09.6 · Two states, in windows** (10 minutes). Train an LSTM cell with truncated backpropagation through time. `inputs` has the shape (time, batch, features). The states begin as zeros. The loss of a step is `(h * h).sum()`. After every `window` steps there is one backward pass for the sum of their losses. It reaches through the whole window and no further, and the values of both states go on into the next one. If the sequence ends in the middle of a window, the shorter one is trained on, too. Return the last pair `(h, c)`, without a history. This version raises; leave clearing of gradients to the caller.
+
+
+# %%
+def train_in_windows(torch, cell, inputs, window):
+    h = c = torch.zeros(inputs.shape[1], cell.hidden_size)
+    loss = 0.0
+    for number, x in enumerate(inputs):
+        h, c = cell(x, (h, c))
+        loss = loss + (h * h).sum()
+        if number % window == 0:
+            loss.backward()
+            h, loss = h.detach(), 0.0
+    return h, c
+
+
+L.check("09.6", train_in_windows)
+
+# %% [markdown]
 # ## What you can now claim
 #
 # The table behind exercise 09.1 is the lesson in seven lines, with every entry measured.
@@ -515,6 +642,9 @@ L.check("09.5", evaluate)
 # *What stays attached*
 #
 # - **C09.7** A state carried over from an earlier backward must be detached: the pass would walk on into the earlier graph, whose slots have been freed.
+# - **C09.11** An LSTM cell takes an input of shape (batch, input size) and a pair of states of shape (batch, state size), and returns the new pair; its weights hold three gates and what may be added, one piece below the other.
+# - **C09.12** Both states of an LSTM must be detached between two passes: with one of them attached, the next pass walks into the earlier graph.
+# - **C09.13** `nn.LSTM` returns the hidden states of all steps and the last pair of states, whose shape (layers, batch, state size) is not changed by `batch_first`.
 # - **C09.8** A total of attached losses keeps alive whatever their graphs saved; after backward it still keeps the nodes.
 #
 # **What PyTorch does differently, and what is left out.** `detach_()` cuts a tensor off in place, and `x.data = other` gives it another memory; both make it hard to say who shares what with whom. Inference mode is meant for speed, which an engine in Python cannot show.

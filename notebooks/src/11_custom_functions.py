@@ -24,7 +24,7 @@
 # - test a Function until you trust it, including its second derivatives;
 # - read somebody else's Function and name the line that is missing.
 #
-# **Minutes** 85 for the first sitting, 80 for the second; there is a rest between them · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 215, in three sittings of 85, 85 and 45 with a rest between them, and 45 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -36,7 +36,7 @@ import weakref
 
 import numpy as np
 
-from course_lib.teach import compare, draw, expect_error, lesson, show
+from course_lib.teach import compare, draw, expect_error, grids, lesson, show
 
 L = lesson(11)
 
@@ -434,7 +434,7 @@ print("no error:", *torch.autograd.grad(h + Double.apply(h), pair, grad), "- the
 #
 # ## A rest
 #
-# You can now write a Function, save what it needs, and test it. The second sitting is about what else you may have to *tell* the engine, about modules, and about three Functions that people have posted.
+# You can now write a Function, save what it needs, and test it. The second sitting is about what else you may have to *tell* the engine, about modules, about picking, and about three Functions that people have posted.
 #
 # ## What can the engine not see by itself?
 #
@@ -549,13 +549,9 @@ doubled.backward()
 #
 # ## What does `apply` look at, and what not?
 #
-# Two surprises are left, and both are silent.
-#
-# `apply` looks at its own arguments. It does not look into lists. If you pass tensors in a list, they are not tracked: no arrow leads to them, and they get no gradient.
-#
-# And `backward` is a method with a meaning only in a *Function*. People write a method of this name on an `nn.Module` as well, often copied from an old tutorial that called it by hand. Autograd never calls it. The way to use a Function in a module is the other one: call its `apply` in the module's `forward`.
+# `apply` looks at its own arguments. It does not look into lists. If you pass tensors in a list, they are not tracked: no arrow leads to them, and they get no gradient. Nothing raises.
 
-# %% tags=["C11.16", "C11.17"]
+# %% tags=["C11.16"]
 class Total(torch.autograd.Function):
     @staticmethod
     def forward(ctx, first, others):
@@ -570,63 +566,338 @@ a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=Tr
 Total.apply(a, [b]).backward()
 print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.needs_input_grad)
 
-
-class Rounding(torch.nn.Module):
-    def forward(self, x):
-        return RoundThrough.apply(x)
-
-    def backward(self, grad):  # a fake: nothing ever calls it
-        print("you will not see this")
-        return grad * 1000
-
-
-w = torch.tensor([0.3, 1.4], requires_grad=True)
-Rounding()(w).sum().backward()
-print("through the module:", w.grad)
-
 # %% [markdown]
 # If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
 #
+# ## A module has a method called `backward`: who calls it?
+#
+# Now to modules. A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`, and its training loop called both by hand. The loop is forgotten, and the pattern is not: people still write a `backward` on their `nn.Module`, so that it looks just like a Function. Here are three modules that are to limit gradients to ±1 on their way back, and to change nothing on the way there:
+#
+# ```python
+# class ClipFunction(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, x):
+#         return x * 1
+#
+#     @staticmethod
+#     def backward(ctx, grad):
+#         return grad.clamp(-1, 1)
+#
+# class A(torch.nn.Module):
+#     def forward(self, x):
+#         return x * 1
+#
+#     def backward(self, grad):
+#         return grad.clamp(-1, 1)
+#
+# class B(torch.nn.Module):
+#     def forward(self, x):
+#         return ClipFunction.apply(x)
+#
+# class C(torch.nn.Module):
+#     def forward(self, x):
+#         return ClipFunction.forward(None, x)
+#
+# x = torch.tensor([1.0, 2.0], requires_grad=True)
+# (A()(x) * torch.tensor([10.0, 0.5])).sum().backward()   # and then with B, and with C
+# print(x.grad)
+# ```
+#
+# Without any limit, `x.grad` would be `[10, 0.5]`.
+#
+# **Predict.** What is it with A, with B and with C? Answer with a list of three lists of two numbers.
+
+# %%
+L.predict("11.p4", None)
+
+
+# %% tags=["C11.17"]
+class ClipFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.clamp(-1, 1)
+
+
+class A(torch.nn.Module):
+    def forward(self, x):
+        return x * 1
+
+    def backward(self, grad):
+        print("you will not see this")
+        return grad.clamp(-1, 1)
+
+
+class B(torch.nn.Module):
+    def forward(self, x):
+        return ClipFunction.apply(x)
+
+
+class C(torch.nn.Module):
+    def forward(self, x):
+        return ClipFunction.forward(None, x)
+
+
+for module in (A(), B(), C()):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = module(x)
+    (y * torch.tensor([10.0, 0.5])).sum().backward()
+    print(type(module).__name__, x.grad, "by way of", y.grad_fn.name())
+
+# %% [markdown]
+# Only B limits anything. The names of the nodes tell why.
+#
+# - **A.** Autograd knows no modules. It knows nodes, and the node here is that of the product. A method `backward` on a module is a *fake*: it has the right name, and nothing ever calls it. There is no error, because a class may have any methods.
+# - **B.** This is the way to use a Function in a module. The module holds parameters and settings, and its `forward` calls `apply`, which hangs the Function's own node on the result.
+# - **C.** `forward` of a Function, called by hand, is a function like any other. Its product was recorded, with a node of its own, and `backward` is not asked.
+#
+# > **The rule.** What counts in a backward pass is the node on the result, and only `apply` makes one of your class. When in doubt, print `y.grad_fn`.
+#
+# ## What is the backward of picking?
+#
+# So far every element of an input has been used in the same way. Some operations use only a few of them. A loss takes, from ten scores of an image, the one of the right digit. A language model takes, from a whole table, the rows of the words that occur. PyTorch's name for this is **`gather`**.
+#
+# `x.gather(1, index)` goes along dimension 1, which means along each row. For every place of `index` it looks up one number: `out[i][j] = x[i][index[i][j]]`. So `index` has as many dimensions as `x`, and the result has the shape of `index`:
+
+# %%
+x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
+index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
+grids(["x", x.tolist(), "gather at", "index", index.tolist(), "=", "picked", x.gather(1, index).tolist()], colours="none")
+
+# %% [markdown]
+# **Notice:** a number may be picked several times, such as the 30 and the 40, and another one not at all, such as the 60. The result may be wider than `x`.
+#
+# In backward a gradient arrives for each picked number. Where does it go?
+#
+# ```python
+# x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
+# picked = x.gather(1, torch.tensor([[2, 2, 0]]))        # 30, 30, 10
+# (picked * torch.tensor([[1.0, 2.0, 4.0]])).sum().backward()
+# print(x.grad)
+# ```
+#
+# **Predict.** What are the four numbers in `x.grad`? Answer with a list.
+
+# %%
+L.predict("11.p3", None)
+
+# %% tags=["C11.18"]
+x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
+index, factors = torch.tensor([[2, 2, 0]]), torch.tensor([[1.0, 2.0, 4.0]])
+(x.gather(1, index) * factors).sum().backward()
+print("the engine says:", x.grad)
+print("with scatter_add:", torch.zeros(1, 4).scatter_add(1, index, factors))
+print("the same with scatter:", torch.zeros(1, 4).scatter(1, index, factors).tolist() == x.grad.tolist())
+
+# %% [markdown]
+# Each gradient goes back to the place that was read. The 30 was read twice, with the factors 1 and 2, so its slope is 1 + 2 = 3. Numbers that nobody read get 0.
+#
+# The operation that does this is called **`scatter_add`**. It is `gather` turned round: it takes numbers and an index, and *adds* each number to the place that the index names. There is also a `scatter` without "add". It writes. If a place is named twice, as the 2 is here, one number overwrites the other, and a part of the gradient is lost without an error. That is the `False` in the last line.
+#
+# > **The rule.** The backward of reading is adding: what was read twice gets the sum.
+#
+# You know this rule from lesson 03, where broadcasting used one number several times, and from lesson 05, where `.grad` adds up. Now you can write `gather` yourself. Backward needs the index, and of `x` only the shape:
+
+
+# %%
+class Pick(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, index):
+        ctx.save_for_backward(index)
+        ctx.shape = x.shape
+        return x.gather(1, index)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (index,) = ctx.saved_tensors
+        return torch.zeros(ctx.shape, dtype=grad.dtype).scatter_add(1, index, grad), None
+
+
+inputs = torch.randn(2, 5, dtype=torch.float64, requires_grad=True), torch.tensor([[1, 1, 4], [0, 2, 2]])
+print("tested:", torch.autograd.gradcheck(Pick.apply, inputs), torch.autograd.gradgradcheck(Pick.apply, inputs))
+print("the built-in node keeps all of x:", inputs[0].gather(1, inputs[1]).grad_fn._saved_self.shape == inputs[0].shape)
+
+# %% [markdown]
+# This is also an example of the third reason for a Function, less memory. PyTorch's own node keeps all of `x` alive, as the last line shows, although backward needs nothing of it but the shape. Yours keeps only the index.
+#
+# And here it is in a loss. Lesson 10 has used cross-entropy, which is minus the logarithm of the probability of the right answer. `log_softmax` gives the logarithms of all probabilities, and picking takes the right ones:
+
+# %% tags=["C11.19"]
+scores = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.0, 1.0]], requires_grad=True)
+targets = torch.tensor([0, 1, 2])  # the right answer of each of three samples
+log_p = scores.log_softmax(1)
+loss = -Pick.apply(log_p, targets[:, None]).mean()
+print("picked:  ", round(loss.item(), 4))
+print("built in:", round(torch.nn.functional.cross_entropy(scores, targets).item(), 4))
+print("a table: ", round(-log_p[:, targets].mean().item(), 4), "of shape", tuple(log_p[:, targets].shape))
+with expect_error(RuntimeError, "Index tensor must have the same number of dimensions as input tensor"):
+    log_p.gather(1, targets)
+draw(loss)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The node of your Function keeps one thing, the index. Its shape is (3, 1): `targets[:, None]` has made a column of the targets, one to be picked in each row.
+# - Without this column `gather` raises, and that is a lucky error.
+# - The line "a table" is the unlucky one. `log_p[:, targets]` takes *all three* columns from *every* row. The mean of this table is another number, it can be differentiated, and a network trains on it without a word. Print the shape of what you have picked: it should have one number for each sample.
+#
 # ## Three Functions from the web: what would you change?
 #
-# These three are among the most copied, and people keep asking what their lines mean. You can answer by now. Read each claim of the right column, and ask yourself how you would test it.
+# These three are among the most copied, and people keep asking what their lines mean. We have written them anew, as far as their lines are in question. Cover the tables, and say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong.
 #
-# | posted | what it does | what to say about it |
-# | --- | --- | --- |
-# | *superpixel pooling*: `out /= pool_size` at the end of forward | divides a fresh result in place | fine: nothing has saved it yet, and forward is not recorded |
-# | … `ctx.save_for_backward(pool_size, img, spx, K)` | saves the number of regions with the tensors | refused if `K` is a plain number; it belongs on `ctx` |
-# | … `return …, torch.zeros_like(spx)` for the labels | a gradient for integers | accepted and thrown away; None is right, and costs nothing |
-# | *QuickCumsum*: `kept[:-1] = ranks[1:] != ranks[:-1]`, saved | a mask of the last row of each cell | right: a tensor that backward reads, in a slot |
-# | … `ctx.mark_non_differentiable(geom_feats)` | says that coordinates have no gradient | right: otherwise they would require one, and train nothing |
-# | *srmConv*: stride, padding and groups wrapped into tensors, saved | settings in slots | works, and is a detour: plain attributes do it |
-# | … calls another Function's `forward` as a plain function | reuses its arithmetic | fine: it is a static method, and nothing is recorded |
-# | … `grad_inputs * inputs`, twelve values returned | one for each argument of forward | the count must match; None for the settings |
-#
-# The cell tests those rows that a few lines can test.
+# **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its first gradient is left out: it is your exercise 11.3.)
 
-# %% tags=["C11.2"]
-class Posted(torch.autograd.Function):
+# %% tags=["C11.2", "C11.20"]
+class Pooled(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, image, labels, stride):
-        ctx.save_for_backward(torch.tensor(stride), labels)  # a setting, wrapped and saved
-        out = Cube.forward(ctx, image) * 1.0  # somebody else's forward, as a plain function ...
-        ctx.save_for_backward(torch.tensor(stride), labels)  # ... which has saved something of its own
-        out /= 2  # in place, on a fresh result
+    def forward(ctx, img, spx):
+        K = spx.max() + 1  # 1: how many regions
+        member = (spx.reshape(-1, 1) == torch.arange(K.item())).to(img.dtype)
+        out = img.reshape(*img.shape[:2], -1) @ member  # 2: sums
+        pool_size = member.sum(0)
+        out /= pool_size  # 3: means
+        ctx.save_for_backward(pool_size, img, spx, K)  # 4
         return out
 
     @staticmethod
     def backward(ctx, grad):
-        stride, labels = ctx.saved_tensors
-        return grad * stride, torch.zeros_like(labels), None
+        pool_size, img, spx, K = ctx.saved_tensors  # 5
+        return torch.zeros_like(img), torch.zeros_like(spx)  # 6: look at the second one
 
 
-image, labels = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0, 1])
-Posted.apply(image, labels, 3).sum().backward()
-print(image.grad, labels.grad)
+x = torch.ones(1, 3, 8, 8, requires_grad=True)
+spx = torch.arange(64).reshape(8, 8) // 16
+img = x * 1
+out = Pooled.apply(img, spx)
+for name, slot in zip(("pool_size", "img", "spx", "K"), out.grad_fn.saved_tensors, strict=True):
+    print(f"{name:9} {slot.numel():3} numbers,", slot.dtype)
+out.sum().backward(retain_graph=True)
+print("the gradient for spx:", spx.grad)
+img.relu_()
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    out.sum().backward()
 
 # %% [markdown]
-# One line in it is a trap that you would only find by knowing it: the borrowed `forward` calls `save_for_backward` as well, on *your* ctx. Without the line after it, your own slots would hold the other Function's tensor.
+# | line | verdict | why |
+# | --- | --- | --- |
+# | 1 | works | `K` is a tensor without dimensions, since `max()` of a tensor is a tensor. With `.item()` it would be a number, and line 4 would refuse it. Backward does not need it at all: `pool_size` has K entries. |
+# | 2 | right | A product with a table of zeros and ones adds up the pixels of each region. |
+# | 3 | right | It writes in place, into a fresh result. Nothing has saved it, and forward is not recorded. `img /= 2` in this place would be an edit of the caller's tensor. |
+# | 4 | a waste | `img` is the largest tensor here, and no slope of a mean depends on the values. It is kept alive for nothing. |
+# | 5 | wrong | It reads all four slots, and each reading is checked. So the harmless `relu_` behind the call raises, because of a tensor that nobody wanted. |
+# | 6 | works | Whole numbers have no gradient. The zeros are thrown away, as the None above shows. None would be right, and costs nothing. |
 #
+# **The second: sums by one running total, called QuickCumsum.** Camera features that fall into the same cell of a map are added up. The rows are sorted by `ranks`, the number of their cell. Here are the lines of its forward, on five rows. (Its backward is your exercise 11.5.)
+
+# %%
+ranks, rows = torch.tensor([5, 5, 7, 9, 9]), torch.tensor([1.0, 2.0, 4.0, 8.0, 16.0])
+total = rows.cumsum(0)  # 1
+kept = torch.ones(5, dtype=torch.bool)  # 2
+kept[:-1] = ranks[1:] != ranks[:-1]  # 3
+ends = total[kept]  # 4
+print("1:", total.tolist(), " 3:", kept.tolist(), " 4:", ends.tolist())
+print("5:", torch.cat((ends[:1], ends[1:] - ends[:-1])))  # 5
+for large in (1e4, 1e8):
+    total = torch.tensor([large, 1.0, 1.0]).cumsum(0)  # the first row is a cell, and the two others are one
+    print(f"after a cell of {large:,.0f}, a cell of 1 + 1 gives", (total[2] - total[0]).item())
+
+# %% [markdown]
+# | line | verdict | why |
+# | --- | --- | --- |
+# | 1 | works, and loses digits | One total runs over *all* cells. A float32 has seven digits. Behind a large total, small sums drown: 1 + 1 gave 0. `scatter_add` into one place for each cell has no such trouble, nor has a total in float64. |
+# | 2, 3 | right | A row is kept if the next one belongs to another cell, and the last one is always kept. `kept` is a fresh tensor, so writing into a part of it harms nobody. |
+# | 4, 5 | right | At each end stands the total so far. Neighbours subtracted give the sum of one cell. |
+# | `save_for_backward(kept)` | right | A tensor that backward reads belongs into a slot, also if it is neither input nor output, and of booleans. |
+# | `mark_non_differentiable(geom)` | right | The coordinates are floats, and would require a gradient otherwise. |
+# | `return …, None, None` | right | One answer for each argument: features, coordinates, ranks. |
+#
+# **The third: a convolution of spikes, called srmConv.** It computes a convolution, and then calls the `forward` of *another* Function, to filter the result. Its settings (stride, padding and so on) are wrapped into tensors and saved. In backward it calls the `backward` of the other Function. In the following model of it the other Function is the `Cube` from the beginning, which saves what it is given.
+#
+# ```python
+# class Borrows(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, x, stride):
+#         out = Cube.forward(ctx, x * 10)           # 1: somebody else's forward, on our ctx: (10x)³
+#         ctx.save_for_backward(x)                  # 2
+#         ctx.stride = torch.tensor(stride)         # 3
+#         return out
+#
+#     @staticmethod
+#     def backward(ctx, grad):
+#         return Cube.backward(ctx, grad) * 10, None   # 4: somebody else's backward, on our ctx
+#
+# x = torch.tensor([1.0], requires_grad=True)
+# Borrows.apply(x, 2).backward()
+# print(x.grad)
+# ```
+#
+# The result is 1000x³, so the slope at 1 is 3000. `Cube` saves its input t in forward, and its backward returns 3t² times what arrives.
+#
+# **Predict.** What is `x.grad`: a number, or `"error"`?
+
+# %%
+L.predict("11.p5", None)
+
+
+# %% tags=["C11.2", "C11.21"]
+class Borrows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, stride):
+        out = Cube.forward(ctx, x * 10)  # 1
+        ctx.save_for_backward(x)  # 2
+        ctx.stride = torch.tensor(stride)  # 3
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        return Cube.backward(ctx, grad) * 10, None  # 4
+
+
+for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda x: Cube.apply(x * 10)}.items():
+    x = torch.tensor([1.0], requires_grad=True)
+    run(x).backward()
+    print(name, x.grad)
+
+# %% [markdown]
+# 30 in place of 3000, and no error. `Cube.backward` reads `ctx.saved_tensors`, and on this ctx line 2 has put `x` there, which is 1. It takes that for the t = 10 that it had saved in line 1. The slots fit in number, so nobody notices. If you want to use another Function, call its `apply`, as in the last line. Its node then has a ctx of its own.
+#
+# | line | verdict | why |
+# | --- | --- | --- |
+# | 1 | works, by luck | A static method may be called like any function, and nothing is recorded inside of forward. But it calls `save_for_backward` on *your* ctx. |
+# | 2 | works, by luck | It replaces what line 1 has saved. With the two lines exchanged your own slots would be gone. |
+# | 3 and its like | a waste | Stride, padding, dilation and groups are numbers. As tensors, here on ctx and in the posted one in slots, they have to be turned back into numbers in backward, and a version check of them protects nothing. Keep them as attributes. |
+# | 4 | wrong | It reads slots that are not its own. It is right only as long as both Functions save the same things in the same order. |
+#
+# Two more lines of the posted one need a word. It returns `grad_inputs * inputs`: where no spike came in, nothing is sent back. That may be wanted, but it is not the slope of its forward, so `gradcheck` must fail, and a comment should say so. And it returns twelve values, since its forward has twelve arguments. The engine counts them in backward:
+
+# %% tags=["C11.9"]
+class Gated(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, inputs, *settings):
+        ctx.save_for_backward(inputs)
+        ctx.settings = settings
+        return inputs * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        (inputs,) = ctx.saved_tensors
+        return grad * 2 * inputs, *[None] * len(ctx.settings)
+
+
+class TooFew(Gated):
+    backward = staticmethod(lambda ctx, grad: Gated.backward(ctx, grad)[:-1])
+
+
+spikes, settings = torch.tensor([0.0, 1.0, 3.0], dtype=torch.float64, requires_grad=True), range(11)
+print(torch.autograd.grad(Gated.apply(spikes, *settings).sum(), spikes))
+print("gradcheck:", torch.autograd.gradcheck(lambda s: Gated.apply(s, *settings), (spikes,), raise_exception=False))
+with expect_error(RuntimeError, "expected 12, got 11"):
+    TooFew.apply(spikes, *settings).sum().backward()
+
+# %% [markdown]
 # ## Build your own engine: operations of your own
 #
 # `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in 17 lines:
@@ -643,6 +914,10 @@ L.build("11")
 
 # %% [markdown]
 # When the checkpoint says *correct*, your engine takes operations from others, and gives them the version check for free.
+#
+# ## A rest, before the exercises
+#
+# The third sitting is yours alone. Everything that the exercises need stands above.
 #
 # ## Exercises
 #
@@ -677,6 +952,25 @@ L.check("11.1", happens)
 cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
 
 L.check("11.2", cures)
+
+# %% [markdown]
+# **11.10 · A fake backward** (6 minutes). This layer was posted in a forum: "It should leave the values as they are and multiply the gradient by `factor`. It leaves the gradient as it is, too." Repair it. Each layer has a factor of its own; what counts is the factor at the time of forward. Whatever else is computed from the input must not notice the layer, and an input that requires no gradient is welcome.
+
+
+# %%
+class ScaleGradient(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return x
+
+    def backward(self, grad):
+        return grad * self.factor
+
+
+L.check("11.10", ScaleGradient)
 
 # %% [markdown]
 # **11.4 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
@@ -719,7 +1013,18 @@ L.check("11.3", SuperpixelMean)
 
 
 # %% [markdown]
-# **Three longer ones.** Come back for them when you like.
+# **11.8 · The last state** (8 minutes). A recurrent network has read a batch of sentences. `states` has the shape (batch, time, hidden): the state after each word. The sentences have different lengths, and were filled up at the end. Return the state after the last *real* word of each, shape (batch, hidden), with `gather`. `lengths` is a tensor of whole numbers, one for each sentence, and none is 0. (What shape must the index have, if it has to name a place for every number of the result?)
+
+
+# %%
+def last_states(torch, states, lengths):
+    return states[:, -1]
+
+
+L.check("11.8", last_states)
+
+# %% [markdown]
+# **Four longer ones.** Come back for them when you like.
 #
 # **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
 
@@ -741,6 +1046,13 @@ class SegmentSum(torch.autograd.Function):
 L.check("11.5", SegmentSum)
 
 # %% [markdown]
+# <details><summary>When you have solved 11.5: how the posted one does it</summary>
+#
+# It makes a list of row numbers, in three lines. First it counts the ends: `back = torch.cumsum(kept, 0)`. Then it takes 1 away at the ends themselves, `back[kept] -= 1`, because an end still belongs to the cell that it closes. This is an edit in place of a fresh tensor, in a pass that records nothing, so it is fine. At last it reads `gradx[back]`. So it is right, and it sends a gradient to every row. That it works on whole numbers is important: `cumsum` of booleans gives them.
+#
+# </details>
+
+# %% [markdown]
 # **11.6 · In place** (12 minutes). `Scale_.apply(h, k)` multiplies `h` in place by a tensor `k` of one element, of shape `()` or `(1,)`, and returns `h`. All first derivatives must be right, also those of code that goes on using `h`, and for `k` = 0. If `k` is overwritten before backward, that must raise. A copy of `h` may be kept only if somebody needs it: who does? And what must you say about second derivatives, since that copy is made in forward?
 
 # %%
@@ -756,6 +1068,23 @@ class Scale_(torch.autograd.Function):
 
 L.check("11.6", Scale_)
 
+
+# %% [markdown]
+# **11.9 · Cross-entropy in one node** (12 minutes). Write the loss of a classifier as a single Function: `scores` (N, K), `targets` (N) with whole numbers, and the result is the mean cross-entropy, a single number. The gradient of the scores is known: the softmax of the scores, minus 1 at the right answer of each row, divided by N. Keep one tensor of N · K numbers at most, beside the targets. Scores may be as large as 1000, and `backward` may be called twice with `retain_graph=True`.
+
+
+# %%
+class CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, scores, targets):
+        ...
+
+    @staticmethod
+    def backward(ctx, grad):
+        ...
+
+
+L.check("11.9", CrossEntropy)
 
 # %% [markdown]
 # **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
@@ -802,8 +1131,15 @@ L.check("11.7", Spikes)
 # - **C11.15** A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without an error.
 # - **C11.13** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).
 #
+# *Picking*
+#
+# - **C11.18** gather reads numbers by their places, and its backward adds each gradient to the place that was read: a number that was read twice gets the sum.
+# - **C11.19** Minus the mean of log_softmax, gathered at the targets, is the cross-entropy; indexing with `[:, targets]` makes a table of N times N numbers, whose mean is another loss, and nothing raises.
+#
 # *What the engine has to be told*
 #
+# - **C11.20** Each reading of saved_tensors checks all slots: also a tensor that backward does not use raises, if it was overwritten.
+# - **C11.21** forward and backward of one Function, called on the ctx of another, save into and read from the slots of that other one, and the gradient can be wrong without an error.
 # - **C11.11** Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it, argument and result are the same tensor.
 # - **C11.12** A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for it, a loss made of it trains nothing without an error.
 # - **C11.14** With setup_context, forward takes no ctx, and called on its own it is recorded like any other code.

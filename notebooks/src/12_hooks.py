@@ -24,7 +24,7 @@
 # - find the operation that made the first NaN;
 # - repair the hook in the story, and say what its author overlooked.
 #
-# **Minutes** 80, and an optional second sitting of 20 with exercises 12.5 and 12.6 · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
+# **Minutes** 100, in two sittings of 60 and 40 with a rest between them, and 20 more for the optional exercises 12.5 and 12.6 · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
 #
 # [← 11 Custom Functions](11_custom_functions.ipynb) · [all lessons](home.ipynb) · [13 Double backward →](13_double_backward.ipynb)
 
@@ -95,7 +95,7 @@ step(loss)
 # - In step 4 node 1 is about to run. First the hook of its result is called: it makes `[0.5, 0.5]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[1.5, 1.5]` in step 5.
 #
-# So this hook is right. It changes what its own branch sends on, and nothing else. The story must be about a different line, and we shall find it at the end of this half.
+# So this hook is right. It changes what its own branch sends on, and nothing else. The story must be about a different line, and we shall find it in the second sitting.
 #
 # ## A tensor is used twice: how often is its hook called?
 #
@@ -242,6 +242,10 @@ print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 # %% [markdown]
 # No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. A node that saved `w2` as a factor also sends a gradient to `w2`. The hook was called when that gradient was complete. So all of these nodes have run already. (A node that saved `w2.detach()` sends none. If it runs later, it raises.)
 #
+# ## A rest
+#
+# You know all hooks of tensors and nodes. The second sitting is about modules, about the wrong line of the story, and about finding a NaN.
+#
 # ## What can you hang on a module?
 #
 # **Forward hooks** are called around the call of a module: by `net(x)`, and not by `net.forward(x)`. Such a hook is given the module, the tuple of arguments, and the output. This is how activations are read out of somebody else's network. `detach()` what you keep, or it keeps its whole graph. What the hook returns takes the output's place, unless it is None. (`update` returns None. Does `setdefault`?) A *pre-hook* may replace the arguments.
@@ -273,6 +277,82 @@ draw(layer(x), names=layer)
 
 # %% [markdown]
 # **Notice:** the gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the two identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
+#
+# ## An old script hooks a module: whose gradient does it see?
+#
+# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, and it takes the same hook with the same three arguments. PyTorch asks you not to use it, and a good way to understand why is to guess what it sees.
+#
+# ```python
+# class Square(torch.nn.Module):
+#     def forward(self, x):
+#         return (x * 3) ** 2
+#
+# def log(module, grad_input, grad_output):
+#     print(grad_input[0])
+#
+# x = torch.tensor([1.0, 2.0], requires_grad=True)
+# square = Square()
+# square.register_full_backward_hook(log)    # and then, on another Square, register_backward_hook(log)
+# square(x).sum().backward()
+# ```
+#
+# The output is 9x², so its slope is 18x. The module has one input, and `grad_input[0]` should be the gradient of it.
+#
+# **Predict.** What does `log` print with the full hook, and what with the old one? Answer with two lists of two numbers, the full hook first, such as `[[1, 2], [3, 4]]`.
+
+# %%
+L.predict("12.p3", None)
+
+
+# %% tags=["C12.14"]
+class Square(torch.nn.Module):
+    def forward(self, x):
+        return (x * 3) ** 2
+
+
+def log(module, grad_input, grad_output):
+    print("grad_input:", grad_input, " grad_output:", grad_output)
+
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+square = Square()
+with square.register_full_backward_hook(log):
+    square(x).sum().backward()
+square = Square()
+with warnings.catch_warnings(record=True, action="always") as said, square.register_backward_hook(log):
+    y = square(x)
+    y.sum().backward(retain_graph=True)
+print("Warning:", str(said[0].message).split(". ")[0])
+draw(y)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The full hook got 18x, the gradient of the input. The old one got 6x. That is the slope of the *last* step, the square of 3x, by its own operand.
+# - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The `with` has taken the hook from the module at its end. From the node, which was made before, nobody has taken it.)
+# - `grad_output` is the same with both.
+#
+# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. A module with one node gets the right answer from it. As soon as somebody adds an operation to the module, the hook means something else, and there is only a warning. And even a single node need not have the operands that you think of. This is a linear layer with a bias:
+
+# %% tags=["C12.14", "C12.15"]
+def shapes(module, grad_input, grad_output):
+    print(f"{len(grad_input)} gradients, of shapes", *(tuple(grad.shape) for grad in grad_input))
+
+
+rows = torch.ones(4, 2, requires_grad=True)
+for register in ("register_full_backward_hook", "register_backward_hook"):
+    linear = torch.nn.Linear(2, 3)
+    with warnings.catch_warnings(action="ignore"), getattr(linear, register)(shapes):
+        linear(rows).sum().backward()
+with expect_error(RuntimeError, "Cannot use both regular backward hooks and full backward hooks"):
+    linear.register_full_backward_hook(log)
+
+# %% [markdown]
+# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, which is turned round. The module has one input. Code such as `grad_input[0].norm()` therefore logged the norm of a *bias*, for years, in many a repository, under the name of the input.
+#
+# What such a hook returned went to the same wrong place. That could not be mended without breaking scripts which relied on it. So PyTorch made a new method under a new name, which puts the module between two identities, as you have seen. A module takes one kind or the other.
+#
+# > **The rule.** `register_backward_hook` hangs on the last node of the module. Write `register_full_backward_hook`, and read old numbers with care.
 #
 # ## So what was wrong in the story?
 #
@@ -436,6 +516,25 @@ def turn_round(torch, h, strength):
 L.check("12.4", turn_round)
 
 # %% [markdown]
+# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in a pass from `net(x).sum()`. Each child takes one tensor and returns one. Where no input requires a gradient, None stands for the first number. The pass itself may fill `.grad` of the leaves; your hooks should be gone afterwards. The script is from 2018.
+
+
+# %%
+def norms_by_layer(torch, net, x):
+    norms = {}
+    for name, layer in net.named_children():
+        layer.register_backward_hook(
+            lambda layer, grad_input, grad_output: norms.update(
+                {name: (grad_input[0].norm().item(), grad_output[0].norm().item())}
+            )
+        )
+    net(x).sum().backward()
+    return norms
+
+
+L.check("12.7", norms_by_layer)
+
+# %% [markdown]
 # **Two hooks that people take home** (optional).
 #
 # **12.5 · Freeze some rows** (8 minutes). Of an embedding's table, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the others what it always did. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the handle. The code below was posted as working.
@@ -490,6 +589,8 @@ L.check("12.6", step_in_backward)
 #
 # *Modules and handles*
 #
+# - **C12.14** `register_backward_hook` hangs its hook on the node that made the module's result: it gets what this one node sends on, and of a linear layer with a bias that is three gradients, of bias, input and turned weight.
+# - **C12.15** A module takes full backward hooks or old ones, and not both.
 # - **C12.9** A module's forward hook is called for `m(x)` and not for `m.forward(x)`, and a tensor that it returns takes the output's place.
 # - **C12.10** A full backward hook gets the gradients of a module's inputs and outputs and none of its parameters'; when no input requires grad, it gets None for them.
 # - **C12.13** A handle in a `with` statement takes its hook away at the end, also when the pass failed.

@@ -262,3 +262,73 @@ def test_c09_10_eval_records(torch):
     assert x._version == 1
     with pytest.raises(RuntimeError, match=CHANGED):
         y.sum().backward()
+
+
+def test_c09_11_a_cell(torch):
+    """An LSTM cell takes an input of shape (batch, input size) and a pair of states of shape (batch, state size), and
+    returns the new pair; its weights hold three gates and what may be added, one piece below the other.
+    """
+    for batch, inputs, size in ((2, 3, 4), (1, 1, 1), (5, 2, 3)):
+        cell, x = torch.nn.LSTMCell(inputs, size), torch.randn(batch, inputs)
+        state = torch.randn(batch, size), torch.randn(batch, size)
+        h, c = cell(x, state)
+
+        assert [tuple(each.shape) for each in (h, c)] == [(batch, size)] * 2
+        assert [tuple(p.shape) for p in cell.parameters()] == [(4 * size, inputs), (4 * size, size)] + [(4 * size,)] * 2
+        pieces = x @ cell.weight_ih.T + cell.bias_ih + state[0] @ cell.weight_hh.T + cell.bias_hh
+        write, forget, new, show = pieces.chunk(4, 1)
+        memory = forget.sigmoid() * state[1] + write.sigmoid() * new.tanh()
+        assert torch.allclose(c, memory, atol=1e-6) and torch.allclose(h, show.sigmoid() * memory.tanh(), atol=1e-6)
+        zeros = torch.zeros(batch, size)
+        assert cell(x)[0].tolist() == cell(x, (zeros, zeros))[0].tolist()
+    with pytest.raises(TypeError, match="must be tuple of Tensors, not Tensor"):
+        cell(x, state[0])
+
+
+def test_c09_12_both_states(torch):
+    """Both states of an LSTM must be detached between two passes: with one of them attached, the next pass walks into
+    the earlier graph.
+    """
+    cell = torch.nn.LSTMCell(3, 4)
+    cuts = {(True, True): None, (True, False): "error", (False, True): "error", (False, False): "error"}
+    for (cut_h, cut_c), outcome in cuts.items():
+        h, c = cell(torch.ones(2, 3))
+        (h * h).sum().backward()
+        h, c = (h.detach() if cut_h else h), (c.detach() if cut_c else c)
+        h, c = cell(torch.ones(2, 3), (h, c))
+        if outcome is None:
+            (h * h).sum().backward()
+            continue
+        with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+            (h * h).sum().backward()
+
+    def dependence(kind, steps):  # what the lesson says of the distance
+        torch.manual_seed(0)
+        cell = kind(1, 4).double()
+        start = torch.zeros(1, 4, dtype=torch.float64, requires_grad=True)
+        state = start
+        if kind is torch.nn.LSTMCell:
+            state = torch.zeros(1, 4, dtype=torch.float64), start
+            with torch.no_grad():
+                cell.bias_ih[4:8] = 3.0
+        for _ in range(steps):
+            state = cell(torch.ones(1, 1, dtype=torch.float64), state)
+        last = state if kind is torch.nn.RNNCell else state[0]
+        return torch.autograd.grad(last.sum(), start)[0].norm().item()
+
+    assert dependence(torch.nn.RNNCell, 1) > 0.5 and dependence(torch.nn.RNNCell, 10) < 0.01
+    assert dependence(torch.nn.LSTMCell, 10) > 0.2 and dependence(torch.nn.LSTMCell, 20) > 0.05
+
+
+def test_c09_13_whole_sequences(torch):
+    """`nn.LSTM` returns the hidden states of all steps and the last pair of states, whose shape (layers, batch, state
+    size) is not changed by `batch_first`.
+    """
+    for layers in (1, 2):
+        for batch_first, shape, shown in ((False, (5, 2, 3), (5, 2, 4)), (True, (2, 5, 3), (2, 5, 4))):
+            lstm = torch.nn.LSTM(3, 4, num_layers=layers, batch_first=batch_first)
+            outputs, (h, c) = lstm(torch.randn(*shape))
+
+            assert tuple(outputs.shape) == shown
+            assert tuple(h.shape) == tuple(c.shape) == (layers, 2, 4)
+            assert torch.equal(outputs[:, -1] if batch_first else outputs[-1], h[-1])

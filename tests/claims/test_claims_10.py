@@ -3,10 +3,13 @@
 import copy
 import io
 import itertools
+import math
 import random
 import warnings
 
 import pytest
+
+from course_lib.teach import digits
 
 IN_PLACE = "modified by an inplace operation"
 
@@ -473,3 +476,149 @@ def test_c10_13_read_all_then_write(torch):
     assert two(layers=2, early=False) == [1.8, 1.8, 1.4, 1.4]
     assert two(layers=1, early=True) == [1.4, 1.4, 1.4]  # the trunk's weight is kept by nobody: no error
     assert two(layers=1, early=False) == [1.8, 1.4, 1.4]
+
+
+def test_c10_14_a_loader(torch):
+    """A DataLoader fetches nothing before a batch is asked for; then it asks the dataset once for each sample and its
+    collate function once for each batch, and the last batch may be smaller.
+    """
+    data, log = torch.utils.data, []
+
+    class Ten(data.Dataset):
+        def __len__(self):
+            return 10
+
+        def __getitem__(self, i):
+            log.append(i)
+            return torch.tensor([float(i), 0.0]), i % 2
+
+    def collate(samples):
+        log.append(len(samples))
+        return data.default_collate(samples)
+
+    loader = data.DataLoader(Ten(), batch_size=4, collate_fn=collate)
+    assert log == [] and len(loader) == 3
+    batches = iter(loader)
+    assert log == []
+    inputs, targets = next(batches)
+    assert log == [0, 1, 2, 3, 4] and tuple(inputs.shape) == (4, 2) and targets.tolist() == [0, 1, 0, 1]
+    assert targets.dtype == torch.int64
+    assert [len(inputs) for inputs, _ in batches] == [4, 2]
+    assert log == [0, 1, 2, 3, 4, 4, 5, 6, 7, 4, 8, 9, 2]
+
+    assert [len(inputs) for inputs, _ in data.DataLoader(Ten(), batch_size=4, drop_last=True)] == [4, 4]
+    with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
+        next(iter(data.DataLoader([torch.ones(3), torch.ones(2)], batch_size=2)))
+
+
+def test_c10_15_orders(torch):
+    """With `shuffle=True` each pass has a new order, and after the same seed the same orders come again."""
+    loader, passes = torch.utils.data.DataLoader(range(10), batch_size=4, shuffle=True), []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        passes.append([[i for batch in loader for i in batch.tolist()] for _ in range(2)])
+
+    assert passes[0] == passes[1] != passes[2]
+    assert passes[0][0] != passes[0][1]
+    assert all(sorted(order) == list(range(10)) for pair in passes for order in pair)
+    assert passes[0][0] == [6, 7, 1, 4, 2, 0, 9, 8, 3, 5]  # on both libraries
+
+
+def digit_reader(torch, layers=(), epochs=10):
+    """The network of the lesson, trained on 1400 digits; and data: the 397 others, the same sorted by digit."""
+    nn, data = torch.nn, torch.utils.data
+    images, labels = digits(torch)
+    everything = data.TensorDataset(images.double(), labels)
+    torch.manual_seed(0)
+    known, unseen = data.random_split(everything, [1400, 397])
+    torch.manual_seed(0)
+    parts = nn.Linear(64, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 10)
+    net = nn.Sequential(nn.Flatten(), *parts, *layers).double()
+    optimizer, losses = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9), []
+    loader = data.DataLoader(known, batch_size=50, shuffle=True)
+    for _ in range(epochs):
+        for inputs, targets in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(net(inputs), targets)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    in_order = data.Subset(everything, sorted(unseen.indices, key=lambda i: labels[i].item()))
+    return net, unseen, in_order, losses
+
+
+def share(torch, net, data):
+    """How many of the answers are right, in the mode in which the network is."""
+    with torch.no_grad():
+        batches = torch.utils.data.DataLoader(data, batch_size=40)
+        return sum((net(x).argmax(1) == t).sum().item() for x, t in batches) / len(data)
+
+
+def test_c10_16_scores(torch):
+    """`CrossEntropyLoss` takes scores: behind a softmax layer the loss of ten classes cannot fall below 1.4612, and
+    nothing raises.
+    """
+    loss, floor = torch.nn.CrossEntropyLoss(), math.log(math.e + 9) - 1
+    assert round(floor, 4) == 1.4612
+    perfect = torch.eye(10)
+    assert loss(perfect, torch.arange(10)).item() == pytest.approx(floor)
+    for scale in (0.1, 1.0, 10.0, 1000.0):
+        probabilities = (torch.randn(50, 10) * scale).softmax(1)
+        assert loss(probabilities, torch.arange(50) % 10).item() >= floor - 1e-6
+    assert loss(perfect * 100, torch.arange(10)).item() < 1e-6  # as scores
+
+    *_, losses = digit_reader(torch, [torch.nn.Softmax(dim=1)], epochs=4)
+    assert min(losses) > floor and losses[-1] < 1.6
+
+
+def test_c10_17_digits(torch):
+    """A network of two layers with batch norm, trained on 1400 handwritten digits for ten epochs, reads more than 95 %
+    of 397 others.
+    """
+    net, unseen, *_ = digit_reader(torch)
+
+    assert share(torch, net.eval(), unseen) > 0.95
+
+
+def test_c10_18_the_company_of_a_sample(torch):
+    """In train mode what batch norm makes of a sample depends on the rest of its batch, so a network that reads digits
+    in eval mode fails on batches of a single digit in train mode, and nothing raises.
+    """
+    norm = torch.nn.BatchNorm1d(1)
+    three = [norm(torch.tensor([[3.0], [other]]))[0].item() for other in (1.0, 5.0)]
+    assert three[0] > 0.9 and three[1] < -0.9
+    norm.eval()
+    assert norm(torch.tensor([[3.0], [1.0]]))[0].item() == norm(torch.tensor([[3.0], [5.0]]))[0].item()
+
+    net, unseen, in_order, _ = digit_reader(torch)
+    trained, found = copy.deepcopy(net.state_dict()), []
+    for mode in (net.eval, net.train):
+        for data in (unseen, in_order):
+            net.load_state_dict(trained)
+            mode()
+            found.append(share(torch, net, data))
+    assert min(found[:3]) > 0.9 and found[3] < 0.5
+    assert found[0] == found[1]
+
+    with pytest.raises(ValueError, match="Expected more than 1 value per channel when training"):
+        net(digits(torch)[0][:1].double())
+
+
+def test_c10_19_a_day_of_zeros(torch):
+    """Batches of a single kind in train mode, even under no_grad, move the buffers so that the network is worse in eval
+    mode afterwards, although no parameter has changed.
+    """
+    net, unseen, in_order, _ = digit_reader(torch)
+    before, parameters = share(torch, net.eval(), unseen), [p.tolist() for p in net.parameters()]
+    trained = copy.deepcopy(net.state_dict())
+    zeros = torch.utils.data.Subset(in_order, range(34))
+    assert {target.item() for _, target in zeros} == {0}
+    net.train()
+    for _ in range(20):
+        share(torch, net, zeros)
+    after = share(torch, net.eval(), unseen)
+
+    assert before > 0.95 and after < before - 0.05
+    assert [p.tolist() for p in net.parameters()] == parameters
+    net.load_state_dict(trained)
+    assert share(torch, net, unseen) == before  # what was lost stood in the buffers

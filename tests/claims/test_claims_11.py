@@ -496,3 +496,128 @@ def test_c11_17_a_fake_backward(torch):
     x = torch.tensor(2.0, requires_grad=True)
     Fake()(x).backward()
     assert (x.grad.item(), called) == (3.0, [])
+
+
+def test_c11_18_gather(torch):
+    """gather reads numbers by their places, and its backward adds each gradient to the place that was read: a number
+    that was read twice gets the sum.
+    """
+    x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]], requires_grad=True)
+    index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
+    picked = x.gather(1, index)
+    assert picked.tolist() == [[30.0, 30.0, 10.0, 20.0], [50.0, 40.0, 40.0, 40.0]]
+
+    upstream = torch.tensor([[1.0, 2.0, 4.0, 8.0], [16.0, 32.0, 64.0, 128.0]])
+    picked.backward(upstream)
+    assert x.grad.tolist() == [[4.0, 8.0, 3.0], [224.0, 16.0, 0.0]]
+    assert torch.zeros(2, 3).scatter_add(1, index, upstream).tolist() == x.grad.tolist()
+    overwritten = torch.zeros(2, 3).scatter(1, index, upstream)
+    assert overwritten[0, 2].item() in (1.0, 2.0)  # one of the two is lost
+
+    class Pick(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, index):
+            ctx.save_for_backward(index)
+            ctx.shape = x.shape
+            return x.gather(1, index)
+
+        @staticmethod
+        def backward(ctx, grad):
+            (index,) = ctx.saved_tensors
+            return torch.zeros(ctx.shape, dtype=grad.dtype).scatter_add(1, index, grad), None
+
+    x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(Pick.apply, (x, index)) and torch.autograd.gradgradcheck(Pick.apply, (x, index))
+    assert x.gather(1, index).grad_fn._saved_self.shape == x.shape  # what the built-in one keeps, and ours does not
+    assert [slot.numel() for slot in Pick.apply(x, index).grad_fn.saved_tensors] == [8]
+
+
+def test_c11_19_cross_entropy_by_gather(torch):
+    """Minus the mean of log_softmax, gathered at the targets, is the cross-entropy; indexing with `[:, targets]` makes
+    a table of N times N numbers, whose mean is another loss, and nothing raises.
+    """
+    scores, targets = torch.randn(5, 4, dtype=torch.float64, requires_grad=True), torch.tensor([0, 3, 1, 1, 2])
+    log_p, right = scores.log_softmax(1), torch.nn.functional.cross_entropy(scores, targets)
+    picked = -log_p.gather(1, targets[:, None]).mean()
+    assert picked.item() == pytest.approx(right.item())
+    ours, theirs = (torch.autograd.grad(loss, scores, retain_graph=True)[0] for loss in (picked, right))
+    assert (ours - theirs).abs().max().item() < 1e-12
+
+    table = log_p[:, targets]
+    assert tuple(table.shape) == (5, 5) and abs(-table.mean().item() - right.item()) > 1e-6
+    (-table.mean()).backward()  # nothing raises
+    with pytest.raises(RuntimeError, match="same number of dimensions as input tensor"):
+        log_p.gather(1, targets)
+
+
+def test_c11_20_all_slots_are_checked(torch):
+    """Each reading of saved_tensors checks all slots: also a tensor that backward does not use raises, if it was
+    overwritten.
+    """
+
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(factor, *([x] if Half.keeps_it else []))
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0], None
+
+    for keeps_it in (False, True):
+        Half.keeps_it = keeps_it
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        h = x * 1
+        y = Half.apply(h, torch.tensor(0.5))
+        h.mul_(3)
+        if keeps_it:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                y.sum().backward()
+        else:
+            y.sum().backward()
+            assert x.grad.tolist() == [0.5, 0.5]
+
+    one, small = torch.tensor([1e8, 1.0, 1.0]).cumsum(0), torch.tensor([1e4, 1.0, 1.0]).cumsum(0)
+    assert [(t[2] - t[0]).item() for t in (one, small)] == [0.0, 2.0]  # what the lesson says of a running total
+
+
+def test_c11_21_a_borrowed_backward(torch):
+    """forward and backward of one Function, called on the ctx of another, save into and read from the slots of that
+    other one, and the gradient can be wrong without an error.
+    """
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, t):
+            ctx.save_for_backward(t)
+            return t**3
+
+        @staticmethod
+        def backward(ctx, grad):
+            (t,) = ctx.saved_tensors
+            return 3 * t * t * grad
+
+    class Borrows(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, saves_last):
+            if not saves_last:
+                ctx.save_for_backward(x)
+            out = Cube.forward(ctx, x * 10)
+            if saves_last:
+                ctx.save_for_backward(x)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            return Cube.backward(ctx, grad) * 10, None
+
+    for saves_last, slot, slope in ((True, 1.0, 30.0), (False, 10.0, 3000.0)):
+        x = torch.tensor([1.0], requires_grad=True)
+        y = Borrows.apply(x, saves_last)
+        assert [t.item() for t in y.grad_fn.saved_tensors] == [slot]
+        y.backward()
+        assert x.grad.item() == slope
+    x = torch.tensor([1.0], requires_grad=True)
+    Cube.apply(x * 10).backward()
+    assert x.grad.item() == 3000.0

@@ -415,3 +415,50 @@ def test_c12_13_handles(torch):
         assert (held[0]() is not None) == (torch.__name__ == "torch")  # there, not even the collector finds it
     finally:
         gc.enable()
+
+
+def test_c12_14_the_old_kind(torch):
+    """`register_backward_hook` hangs its hook on the node that made the module's result: it gets what this one node
+    sends on, and of a linear layer with a bias that is three gradients, of bias, input and turned weight.
+    """
+
+    class Square(torch.nn.Module):
+        def forward(self, x):
+            return (x * 3) ** 2
+
+    def seen(module, x, register):
+        log = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            getattr(module, register)(lambda m, came_in, went_out: log.append((came_in, went_out)))
+            y = module(x)
+            y.sum().backward()
+        return *log[0], [str(each.message) for each in caught], y
+
+    came_in, went_out, said, _ = seen(Square(), leaf(torch), "register_full_backward_hook")
+    assert [g.tolist() for g in came_in + went_out] == [[18.0, 36.0], [1.0, 1.0]] and not said
+    came_in, went_out, said, y = seen(Square(), leaf(torch), "register_backward_hook")
+    assert [g.tolist() for g in came_in + went_out if g is not None] == [[6.0, 12.0], [1.0, 1.0]]
+    assert len(said) == 1 and "the forward contains multiple autograd Nodes" in said[0]
+    by_hand = []
+    y = Square()(leaf(torch))
+    y.grad_fn.register_hook(lambda came_in, went_out: by_hand.append(came_in[0].tolist()))
+    y.sum().backward()
+    assert by_hand == [[6.0, 12.0]]
+
+    linear, rows = torch.nn.Linear(2, 3), torch.ones(4, 2, requires_grad=True)
+    came_in, went_out, *_ = seen(linear, rows, "register_backward_hook")
+    assert [tuple(g.shape) for g in came_in] == [(3,), (4, 2), (2, 3)]
+    assert came_in[0].tolist() == linear.bias.grad.tolist() and came_in[2].T.tolist() == linear.weight.grad.tolist()
+    came_in, *_ = seen(torch.nn.Linear(2, 3), rows, "register_full_backward_hook")
+    assert [tuple(g.shape) for g in came_in] == [(4, 2)]
+
+
+def test_c12_15_one_kind(torch):
+    """A module takes full backward hooks or old ones, and not both."""
+    kinds = ["register_full_backward_hook", "register_backward_hook"]
+    for first, second in (kinds, kinds[::-1]):
+        layer = torch.nn.ReLU()
+        getattr(layer, first)(lambda *given: None).remove()  # taken away again: it stays the module's kind
+        with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full backward hooks"):
+            getattr(layer, second)(lambda *given: None)

@@ -756,3 +756,50 @@ def test_what_module_helpers_leave_out_is_said():
     for name in ("half", "bfloat16"):
         with pytest.raises(NotImplementedError, match=f"Module.{name}()"):
             getattr(course_lib.nn.Linear(1, 1), name)()
+
+
+def test_one_tensor_is_no_pair_of_states(torch):
+    """Its rows do not pass for the two states of an LSTM cell, even if there are two of the right shape."""
+    with pytest.raises(TypeError, match="tuple of Tensors"):
+        torch.nn.LSTMCell(3, 4)(torch.ones(2, 3), torch.ones(2, 2, 4))
+
+
+def old_hooks(torch):
+    """What old backward hooks are given, what they may return, and the warnings about what they miss."""
+
+    class Made(torch.nn.Module):
+        def __init__(self, forward):
+            super().__init__()
+            self.forward = forward
+
+    def outcome(module, *args, returned=None):
+        log = []
+
+        def hook(m, came_in, went_out):
+            log.append((m is module, came_in, went_out))
+            return returned
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            module.register_backward_hook(hook)
+            result = module(*args)
+            results = result.values() if isinstance(result, dict) else result if isinstance(result, tuple) else [result]
+            sum(r.sum() for r in results if r.requires_grad).backward()
+        return [seen(log), [(each.category.__name__, str(each.message)) for each in caught], seen(args[0].grad)]
+
+    def x():
+        return torch.tensor([[1.0, -2.0]], requires_grad=True)
+
+    double, zeros = Made(lambda x: x * 2), (torch.zeros(1, 2), None)
+    return [
+        outcome(double, x()), outcome(Made(lambda x: x * 2 + 1), x()), outcome(Made(lambda x, k: x * k), x(), 3.0),
+        outcome(Made(lambda x: {"a": x * 2, "b": x * 3}), x()), outcome(Made(lambda x: (x * 2, x * 3)), x()),
+        outcome(Made(lambda x: (x * 2, 7)[:1]), x()), outcome(Made(lambda x: x * 2), x(), returned=zeros),
+        outcome(counted(torch, torch.nn.Linear(2, 3)), x()), outcome(Made(lambda x, y: x * y), x(), x() * 1),
+        outcome(Made(lambda x: x.unbind(0)), x()),
+    ]  # fmt: skip
+
+
+def test_old_backward_hooks_of_modules(real_torch):
+    """register_backward_hook: the same gradients, replacements and warnings as in PyTorch."""
+    assert old_hooks(course_lib) == old_hooks(real_torch)

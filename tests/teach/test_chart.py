@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from course_lib.teach import chart, grids
+import course_lib
+from course_lib.teach import chart, grids, pixels
 
 PANELS = {"one": {"ours": {1: 10, 4: 2000}, "theirs": {1: 2.5}}, "two": {"ours": {1: 3}}}
 
@@ -60,3 +61,26 @@ def test_nothing_to_draw_is_refused():
         chart({"one": {"ours": {}}}, "n", "cost")
     with pytest.raises(ValueError, match="'columns', 'rows' or 'none'|columns"):
         grids(["k", [[1]]], colours="red")
+
+
+def test_the_text_of_pixels_shows_the_image():
+    """The darker a pixel, the fuller its letter; images stand side by side below their titles, whatever their size."""
+    figure = pixels(["a corner", [[1.0, 1.0], [1.0, 0.0]], "3", [[0.5, 0.0, 1.0]]])
+
+    assert str(figure) == "a corner  3\n@@        = @\n@"
+    assert drawing(figure).count("<path") == 3 and ">a corner<" in drawing(figure)  # one for each grey of each image
+    assert "fill='#000000' d='M0 0h10v10h-10zM10 0h10v10h-10zM0 10h10v10h-10z'" in drawing(figure)
+
+
+def test_pixels_need_no_matplotlib(monkeypatch):
+    """The picture is written by hand, from lists or from a tensor."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    assert drawing(pixels(["t", course_lib.tensor([[1.0, 0.0]])])) == drawing(pixels(["t", [[1.0, 0.0]]]))
+
+
+def test_what_is_no_image_is_refused():
+    """Nothing at all, and numbers that are no grey."""
+    for items in ([], ["dark", [[2.0]]], ["negative", [[-0.1]]]):
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            pixels(items)

@@ -1,9 +1,10 @@
-"""`chart`: lines over numbers, and `grids`: small tables of numbers side by side. Pictures with their text.
+"""`chart`: lines over numbers, `grids`: small tables of numbers, `pixels`: small grey images. Pictures with their text.
 
     chart({"loss": {"ours": {0: 4.0, 1: 1.2}}}, across="step", up="loss")
     grids(["weights", [[10, 1]], "@", "Jacobian", [[3, 2], [1, 1]], "=", "gradients", [[31, 21]]])
+    pixels(["a corner", [[1.0, 1.0], [1.0, 0.0]]])
 
-Lessons use them (03, 10) where a drawing says more than a printed table. The text of both is the table itself: it is
+Lessons use them (03, 10) where a drawing says more than a printed table. The text of each is what it shows: it is
 what a test compares, and what is read where there is no picture. Without matplotlib the text is all there is.
 """
 
@@ -156,6 +157,81 @@ class Figure:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/plain": self.text, "text/html": self.html}
+
+
+INK = " .:-=+*#%@"  # from white to black
+
+
+def pixels(items):
+    """Grey images side by side: a title and its rows of numbers from 0, white, to 1, black; the next title …"""
+    images = [(str(title), rows_of(rows)) for title, rows in zip(items[::2], items[1::2], strict=True)]
+    if not images or any(not 0 <= value <= 1 for _, rows in images for row in rows for value in row):
+        raise ValueError("pixels() wants [title, rows, title, rows …], with numbers from 0 to 1 in the rows.")
+
+    return Pixels(images)
+
+
+class Pixels(Figure):
+    """Grey images, written as SVG by hand: a few kilobytes for eight of them, and no matplotlib."""
+
+    def __init__(self, images):
+        self.text, self.images = pixels_text(images), images
+
+    @property
+    def html(self):
+        """The images in a row, described by their text."""
+        shapes, left, tall = [], 10, max(len(rows) for _, rows in self.images) * SIDE + 24
+        for title, rows in self.images:
+            wide = max(len(rows[0]) * SIDE, 7 * len(title))
+            at = f"x='{left + wide // 2}' y='15' font-size='12' text-anchor='middle' font-family=\"{FONTS}\""
+            shapes.append(f"<text {at}>{html.escape(title)}</text>")
+            shapes.append(f"<g transform='translate({left + (wide - len(rows[0]) * SIDE) // 2} 22)'>{drawn(rows)}</g>")
+            left += wide + 20
+        size = f"width='{left - 10}' height='{tall}' viewBox='0 0 {left - 10} {tall}'"
+        return as_image(f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{''.join(shapes)}</svg>", self.text)
+
+
+SIDE = 10  # of a pixel in the picture
+
+
+def drawn(rows):
+    """One image: all pixels of one grey are one shape, and there is a frame around them."""
+    shapes = [f"<rect width='{len(rows[0]) * SIDE}' height='{len(rows) * SIDE}' fill='none' stroke='#777'/>"]
+    for value, places in sorted(places_by_value(rows).items()):
+        squares = "".join(f"M{x * SIDE} {y * SIDE}h{SIDE}v{SIDE}h-{SIDE}z" for x, y in places)
+        shapes.append(f"<path fill='{grey(value)}' d='{squares}'/>")
+    return "".join(shapes)
+
+
+def grey(value):
+    """A colour from white, for 0, to black, for 1."""
+    return f"#{round(255 * (1 - value)):02x}" + f"{round(255 * (1 - value)):02x}" * 2
+
+
+def places_by_value(rows):
+    """{value: places (x, y) of the pixels that have it}, without the white ones."""
+    found = {}
+    for y, row in enumerate(rows):
+        for x, value in enumerate(row):
+            if value > 0:
+                found.setdefault(value, []).append((x, y))
+    return found
+
+
+def rows_of(rows):
+    """Rows of numbers as lists, whether they were given as lists or as a tensor."""
+    return rows.tolist() if hasattr(rows, "tolist") else rows
+
+
+def pixels_text(images):
+    """The images as letters: the darker a pixel, the fuller its letter."""
+    tall = max(len(rows) for _, rows in images)
+    columns = []
+    for title, rows in images:
+        lines = [title, *("".join(INK[round(value * (len(INK) - 1))] for value in row) for row in rows)]
+        wide = max(map(len, lines))
+        columns.append([f"{line:<{wide}}" for line in lines + [""] * (tall - len(rows))])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def as_image(svg, text):

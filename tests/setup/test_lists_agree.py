@@ -53,13 +53,13 @@ def pinned():
 
 
 def test_constraints_hold_every_package_at_a_version_that_pyproject_allows():
-    """Each package of base, dev and browser is in constraints.txt, at versions within pyproject's bounds."""
+    """Each package of base, dev, browser and docs is in constraints.txt, at versions within pyproject's bounds."""
     versions = {}
     for each in pinned():
         (pin,) = each.specifier
         assert "==" == pin.operator, each
         versions.setdefault(canonicalize_name(each.name), []).append(pin.version)
-    for requirement in declared("", "dev", "browser"):
+    for requirement in declared("", "dev", "browser", "docs"):
         found = versions.get(canonicalize_name(requirement.name), [])
         assert found, f"{requirement.name} is missing: write constraints.txt anew (CONTRIBUTING.md)"
         assert all(requirement.specifier.contains(version) for version in found), requirement

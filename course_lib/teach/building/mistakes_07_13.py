@@ -358,9 +358,13 @@ def unused(torch):
          ("            if not (retain_graph or create_graph):", "            if not retain_graph:"))  # fmt: skip
 def not_retained(torch):
     x = leaf(torch)
-    y = x * x
-    torch.autograd.grad(y, x, create_graph=True)
-    return not runs(lambda: torch.autograd.grad(y, x))
+
+    def twice(**flags):
+        y = x * x
+        torch.autograd.grad(y, x, **flags)
+        return runs(lambda: torch.autograd.grad(y, x))
+
+    return twice(retain_graph=True) and not twice(create_graph=True)
 
 
 @mistake(13, "The second derivative of `exp` is wrong: a saved result has lost its history. Give it back when the "

@@ -36,7 +36,8 @@ def network(torch, *sizes):
 
 
 def test_c16_1_through_numpy(torch):
-    """Where numbers go through NumPy in the middle of a network, the part before gets no gradient and there is no error; with the places from NumPy and the numbers from gather the gradient is the measured slope."""
+    """Where numbers go through NumPy in the middle of a network, the part before gets no gradient and there is no
+    error; with the places from NumPy and the numbers from gather the gradient is the measured slope."""
     encoder, head, x = network(torch, 2, 3), network(torch, 3, 1), torch.randn(4, 2).to(torch.float64)
     parameters = [*encoder.parameters(), *head.parameters()]
 
@@ -56,7 +57,8 @@ def test_c16_1_through_numpy(torch):
 
 
 def test_c16_2_who_holds_the_bias(torch):
-    """A write to a copy of a bias leaves the bias as it is, and a new Parameter is not stepped by an optimizer that was made before; a write under no_grad changes the parameter, which goes on learning."""
+    """A write to a copy of a bias leaves the bias as it is, and a new Parameter is not stepped by an optimizer
+    that was made before; a write under no_grad changes the parameter, which goes on learning."""
     head = torch.nn.Linear(2, 4)
     optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
     start = head.bias.tolist()
@@ -86,7 +88,8 @@ def game(torch):
 
 
 def test_c16_3_the_older_score(torch):
-    """If a discriminator steps between its score and the generator's backward, the pass raises; if it scores again after the step, the pass gives the generator the measured slope."""
+    """If a discriminator steps between its score and the generator's backward, the pass raises; if it scores
+    again after the step, the pass gives the generator the measured slope."""
     G, D, z = game(torch)
     score = D(G(z))
     optimizer = torch.optim.SGD(D.parameters(), lr=0.1)
@@ -100,7 +103,8 @@ def test_c16_3_the_older_score(torch):
 
 
 def test_c16_4_two_quiet_mistakes(torch):
-    """With fakes detached for both players the generator gets no gradient, and with both passes before both steps the discriminator's gradient is the sum of both losses; neither raises."""
+    """With fakes detached for both players the generator gets no gradient, and with both passes before both steps
+    the discriminator's gradient is the sum of both losses; neither raises."""
     G, D, z = game(torch)
     fake = G(z).detach()
     (D(fake) ** 2).sum().backward()
@@ -120,7 +124,9 @@ def test_c16_4_two_quiet_mistakes(torch):
 
 
 def test_c16_5_a_carried_state(torch):
-    """A state of an LSTM that is carried from pass to pass raises in the second pass unless both of its tensors are detached; with retain_graph=True and a step of the weights in between, the pass into the window before raises about versions."""
+    """A state of an LSTM that is carried from pass to pass raises in the second pass unless both of its tensors
+    are detached; with retain_graph=True and a step of the weights in between, the pass into the window before
+    raises about versions."""
 
     def two_windows(carried, retain_graph=False):
         torch.manual_seed(0)
@@ -141,7 +147,8 @@ def test_c16_5_a_carried_state(torch):
 
 
 def test_c16_6_where_to_cut(torch):
-    """Detached after each step, a window's gradient is not the measured slope of its loss; detached between windows, it is."""
+    """Detached after each step, a window's gradient is not the measured slope of its loss; detached between
+    windows, it is."""
     torch.manual_seed(0)
     cell = torch.nn.LSTMCell(1, 2).to(torch.float64)
     windows = torch.randn(2, 3, 1, 1).to(torch.float64)
@@ -218,16 +225,19 @@ def outlives(torch, function, training):
 
 
 def test_c16_7_a_result_on_ctx(torch):
-    """A result on ctx outlives its last name; if backward clears it, then only where backward runs; detached or in a slot it does not."""
+    """A result on ctx outlives its last name; if backward clears it, then only where backward runs; detached or
+    in a slot it does not."""
     ways = {"on ctx": (on_ctx, attribute), "cleared": (on_ctx, taken_once), "detached": (detached, attribute),
             "slot": (slot, from_slot)}  # fmt: skip
     found = {name: [outlives(torch, squash(torch, *way), training) for training in (True, False)]
              for name, way in ways.items()}  # fmt: skip
-    assert {"on ctx": [True, True], "cleared": [False, True], "detached": [False, False], "slot": [False, False]} == found
+    nowhere = [False, False]
+    assert {"on ctx": [True, True], "cleared": [False, True], "detached": nowhere, "slot": nowhere} == found
 
 
 def test_c16_8_overwritten(torch):
-    """If a result is overwritten before backward, a detached alias on ctx gives a wrong gradient without an error, and a slot raises."""
+    """If a result is overwritten before backward, a detached alias on ctx gives a wrong gradient without an
+    error, and a slot raises."""
     x = torch.tensor([1.0, -3.0], requires_grad=True)
     y = squash(torch, detached, attribute)(x)
     y.mul_(2)
@@ -241,7 +251,8 @@ def test_c16_8_overwritten(torch):
 
 
 def test_c16_9_zero_or_none(torch):
-    """With zero_grad(set_to_none=False), momentum moves a parameter that takes no part, frozen or not; with None it rests, and so does its velocity."""
+    """With zero_grad(set_to_none=False), momentum moves a parameter that takes no part, frozen or not; with None
+    it rests, and so does its velocity."""
     for to_none in (True, False):
         for freeze in (True, False):
             p = torch.ones(2, requires_grad=True)

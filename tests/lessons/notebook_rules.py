@@ -275,7 +275,8 @@ def story_problems(nb, number: int) -> list[str]:
         problems.append(f"the last section is {headings[-1:]}, not {CLOSE!r}")
     if number <= stages.LAST and not any(heading.startswith(BUILD) for heading in headings):
         problems.append(f"no section '{BUILD}: …'")
-    if number > stages.LAST and number not in MEETS_IT_AGAIN and any("L.build(" in cell.source for _, cell in code_cells(nb)):
+    after = number > stages.LAST and number not in MEETS_IT_AGAIN
+    if after and any("L.build(" in cell.source for _, cell in code_cells(nb)):
         problems.append(f"L.build(…) in a lesson after {stages.LAST}, the last one that has a piece of the engine")
     if sum(heading.endswith("?") for heading in headings) < 2:
         problems.append("fewer than two headings are questions")

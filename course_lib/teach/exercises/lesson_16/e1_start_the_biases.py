@@ -44,7 +44,8 @@ def judged_head(answer, torch, anchors, outputs, there):
     if not near(found, wanted):
         if near(flat(bias), raised(start, outputs, prior, 0.0)):
             return almost("only the objects")
-        if near(flat(bias), [prior if i % outputs == 4 else CLASS if i % outputs > 4 else x for i, x in enumerate(start)]):
+        shown = [prior if i % outputs == 4 else CLASS if i % outputs > 4 else x for i, x in enumerate(start)]
+        if near(flat(bias), shown):
             return almost("set, not raised")
         if near(flat(bias), [x + (prior if i == 4 else CLASS if i > 4 else 0.0) for i, x in enumerate(start)]):
             return almost("one long row")
@@ -99,7 +100,8 @@ EXERCISE = Exercise(
         "The message has two parts: it is a view of a leaf, and it is recorded. You cannot do without the first.",
     ),
     solution=SOLVED,
-    why="Through detach(), or under no_grad, the write goes to the memory of the one parameter that model and optimizer share, it is counted, "
+    why="Through detach(), or under no_grad, the write goes to the memory of the one parameter that model and "
+    "optimizer share, it is counted, "
     "and nothing is recorded.",
     alternatives=(
         DEF + INSIDE + REST,
@@ -123,7 +125,8 @@ EXERCISE = Exercise(
         Mistake("uncounted", "The numbers are right, and the version of the bias is what it was: the write was not "
                 "counted. Between a forward and a backward pass, nobody would notice it.",
                 edit("bias.detach()", "bias.data")),
-        Mistake("frozen", "The numbers are right, but the bias does not require a gradient any more. The error is gone, "
+        Mistake("frozen", "The numbers are right, but the bias does not require a gradient any more. The "
+                "error is gone, "
                 "and so is the learning.", edit("    b = head.bias.detach()", "    head.bias.requires_grad_(False)\n"
                                                 "    b = head.bias")),
         Mistake("only the objects", "Number 4 of each row is right. The classes, from number 5 on, have not moved.",

@@ -179,7 +179,8 @@ EXERCISE = Exercise(
         "G's loss computed?",
     ),
     solution=SOLVED,
-    why="D's loss sees the fakes as data. G's loss is scored anew, by the D that exists then. What G's pass leaves in D "
+    why="D's loss sees the fakes as data. G's loss is scored anew, by the D that exists then. What G's pass "
+    "leaves in D "
     "is cleared at D's next turn.",
     alternatives=(
         HEAD + """\

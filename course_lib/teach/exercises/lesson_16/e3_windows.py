@@ -117,7 +117,8 @@ SOLVED = STARTER.replace("retain_graph=True", "").replace("step()\n", f"step()\n
 
 EXERCISE = Exercise(
     id="16.3", kind="repair", title="Windows", minutes=10, difficulty=2, puzzles=(7, 8),
-    question="Each window is trained on its own loss, through all of its steps and no further. The state arrives in the "
+    question="Each window is trained on its own loss, through all of its steps and no further. The state "
+    "arrives in the "
     "next window as numbers. Return the last state, with no graph behind it.",
     name="listen_to", starter=STARTER,
     hints=(
@@ -136,11 +137,13 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("retained", "This is the error that comes after the first one: the graph of the window before is still "
                 "there, the pass walks into it, and meets weights that were stepped since.",
-                edit("backward()", "backward(retain_graph=True)", f"        {CUT}\n", "        state = tuple(state)\n")),
+                edit("backward()", "backward(retain_graph=True)", f"        {CUT}\n", "        state = "
+                "tuple(state)\n")),
         Mistake("still attached", "The pass of a window walks into the window before and finds it empty. Some tensor "
                 "of the state is carried over with its history: an LSTM carries two.",
                 edit(CUT, "state = (state[0].detach(), state[1])")),
-        Mistake("cut inside", "The cut is inside of the windows: at each step a gradient reaches one step back at most. "
+        Mistake("cut inside", "The cut is inside of the windows: at each step a gradient reaches one step "
+                "back at most. "
                 "Nothing tells an earlier step what a later one needs.",
                 edit("cell(x, state)", "cell(x, tuple(each.detach() for each in state))")),
         Mistake("the cell rests", "Only `out` has moved. The state is cut off before `out` reads it, or the cell has "
@@ -155,7 +158,8 @@ EXERCISE = Exercise(
                 "window, and memory for one.",
                 edit("    for window", "    total = 0\n    for window",
                      "loss =", "total = total +",
-                     f"        optimizer.zero_grad()\n        loss.backward()\n        optimizer.step()\n        {CUT}\n",
+                     "        optimizer.zero_grad()\n        loss.backward()\n        optimizer.step()\n"
+                     f"        {CUT}\n",
                      "    optimizer.zero_grad()\n    total.backward()\n    optimizer.step()\n"
                      "    state = tuple(each.detach() for each in state)\n")),
         Mistake("leftovers", "From the second window on, the step uses the sum of all gradients so far. What clears "

@@ -59,7 +59,8 @@ def check(answer, torch):
     else:
         if not near(flat(slope), [each[1] for each in wanted]):
             return almost("an alias in a slot")
-        return not_yet("If y is overwritten before backward, it should raise. (Your gradient is right in that case. But "
+        return not_yet("If y is overwritten before backward, it should raise. (Your gradient is right in that "
+        "case. But "
                        "then something else is held than y, which takes memory of its own.)")  # fmt: skip
     x, wanted = given(torch, 3)
     (slope,) = torch.autograd.grad((answer.apply(x) * 1.0).sum(), x, create_graph=True)
@@ -149,7 +150,8 @@ EXERCISE = Exercise(
         Mistake("only in backward", "After a backward pass everything is let go. Without one the ring stays as it was, "
                 "and in validation there is none.",
                 STARTER.replace("        return grad * (1 - ctx.y.abs()) ** 2\n",
-                                "        y, ctx.y = ctx.y, ctx.y.detach()\n        return grad * (1 - y.abs()) ** 2\n")),
+                                "        y, ctx.y = ctx.y, ctx.y.detach()\n        return grad * (1 - "
+                                "y.abs()) ** 2\n")),
         Mistake("an alias", "The leak is closed, and a danger is open: what ctx holds is the memory of y, without a "
                 "version. If y is overwritten before backward, the gradient is wrong and nothing raises.",
                 STARTER.replace("ctx.y = y", "ctx.y = y.detach()")),
@@ -165,7 +167,8 @@ EXERCISE = Exercise(
                 "import gc\n\n\n" + STARTER.replace("        y = x", "        gc.collect()\n        y = x")),
         Mistake("still a ring", "Results are still alive after their last name is gone: the node holds y, and y holds "
                 "the node.", STARTER.replace("ctx.y = y", "ctx.kept = {'y': y}").replace("ctx.y.", "ctx.kept['y'].")),
-        Mistake("an alias in a slot", "It is in a slot, but under a counter of its own: .data is the memory of y and not "
+        Mistake("an alias in a slot", "It is in a slot, but under a counter of its own: .data is the memory "
+                "of y and not "
                 "its version. A write into y goes unnoticed.", edit("backward(y)", "backward(y.data)")),
         Mistake("no second derivative", "The first derivative is right, the second one is not: backward's arithmetic "
                 "has lost the way from y to x.", edit("(1 - y.abs())", "(1 - y.detach().abs())")),

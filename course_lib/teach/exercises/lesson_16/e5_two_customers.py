@@ -3,7 +3,7 @@
 import random
 
 from course_lib.teach.exercises.lesson_16.shared import alike_all, fresh, values
-from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit
 
 ROUNDS = (("b", "b", "a", "b", "c"), ("a", "b", "b", "a"), ("a", "a", "b"))
 
@@ -108,7 +108,8 @@ EXERCISE = Exercise(
         "Whoever clears the gradients decides which of the two it will be.",
     ),
     solution=SOLVED,
-    why="Cleared to None, the heads that take no part have no gradient when the optimizer looks, and it skips them with "
+    why="Cleared to None, the heads that take no part have no gradient when the optimizer looks, and it skips "
+    "them with "
     "all that it remembers of them.",
     alternatives=(
         edit(CLEAR, "optimizer.zero_grad()"),
@@ -128,7 +129,8 @@ EXERCISE = Exercise(
                 "last turn, and is stepped by it again and again.", edit(CLEAR, "heads[task].zero_grad()")),
         Mistake("everything adds up", "Nothing is cleared, so each step uses the sum of all gradients so far, and the "
                 "other heads are stepped by theirs.", edit(f"    {CLEAR}\n", "")),
-        Mistake("put back", "The numbers of the other heads are right, because you put them back. But the optimizer has "
+        Mistake("put back", "The numbers of the other heads are right, because you put them back. But the "
+                "optimizer has "
                 "had them in its hands: their velocities have faded, or have taken the decay.",
                 STARTER.replace("    optimizer.step()\n", "    kept = {p: p.detach().clone() for name in heads if name "
                                 "!= task for p in heads[name].parameters()}\n    optimizer.step()\n"
@@ -136,7 +138,8 @@ EXERCISE = Exercise(
                                 "            p.copy_(numbers)\n")),
         Mistake("a new optimizer", "The other heads rest, and the head of the task has lost its momentum: your step "
                 "uses an optimizer that has just been made and remembers nothing.",
-                edit("optimizer.step()", "group = optimizer.param_groups[0]\n    torch.optim.SGD(heads[task].parameters("
+                edit("optimizer.step()", "group = optimizer.param_groups[0]\n    "
+                "torch.optim.SGD(heads[task].parameters("
                      "), lr=group['lr'],\n                    momentum=group['momentum'], "
                      "weight_decay=group['weight_decay']).step()")),
         Mistake("the velocity is lost", "The other heads rest because the optimizer has forgotten everything. The head "
@@ -146,7 +149,8 @@ EXERCISE = Exercise(
                 "rate, momentum or weight decay have changed.",
                 STARTER.replace("    optimizer.step()", "    optimizer.param_groups[0].update(momentum=0, "
                                 "weight_decay=0)\n    optimizer.step()")),
-        Mistake("nobody learns", "The others rest, and so does the head of the task: its gradient is cleared before the "
+        Mistake("nobody learns", "The others rest, and so does the head of the task: its gradient is cleared "
+                "before the "
                 "optimizer sees it.", edit(f"    {CLEAR}\n", "", "    loss.backward()\n",
                                            f"    loss.backward()\n    {CLEAR}\n")),
     ),

@@ -152,7 +152,8 @@ def audit(torch, model, step, rests):
 """
 
 EXERCISE = Exercise(
-    id="16.6", kind="diagnose", title="The test that would have caught it", minutes=10, difficulty=2, puzzles=(9, 11, 13),
+    id="16.6", kind="diagnose", title="The test that would have caught it", minutes=10, difficulty=2,
+    puzzles=(9, 11, 13),
     question="Make five steps, and return the sorted names of all parameters that should learn and have not moved, or "
     "should rest and have moved. Moved is what has changed by more than 0.000001 anywhere.",
     name="audit", starter=STARTER,
@@ -162,7 +163,8 @@ EXERCISE = Exercise(
         "moved, or it is in `rests`.",
     ),
     solution=SOLVED,
-    why="Numbers from before and after are all that counts. A gradient says what might happen, and the loss says nothing "
+    why="Numbers from before and after are all that counts. A gradient says what might happen, and the loss "
+    "says nothing "
     "about any single parameter.",
     alternatives=(
         edit("p.detach().clone()", "p.tolist()",

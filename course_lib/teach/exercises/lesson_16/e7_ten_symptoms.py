@@ -163,11 +163,13 @@ EXERCISE = Diagnose(
                 "symptom.", {"C": "eval()"}),
         Mistake("overfitting by rate", "C: the rate has not changed after the first epoch. Something else has, and it "
                 "concerns dropout.", {"C": ("smaller rate", "once an epoch")}),
-        Mistake("not the rate", "D: with any rate the loss ends there, because even perfect scores give 0.55. What does "
+        Mistake("not the rate", "D: with any rate the loss ends there, because even perfect scores give 0.55. "
+                "What does "
                 "cross_entropy do with its input?", {"D": ("smaller rate", "zero_grad")}),
         Mistake("not the labels", "D: the network is right about every sample, so samples and labels belong "
                 "together.", {"D": ("one permutation", "squeeze")}),
-        Mistake("no rate learns chance", "E: after shuffling, sample and label do not belong together. There is nothing "
+        Mistake("no rate learns chance", "E: after shuffling, sample and label do not belong together. There "
+                "is nothing "
                 "to learn, at any rate.", {"E": ("smaller rate", "zero_grad")}),
         Mistake("scores are fine", "E: before shuffling it was fine, with the same loss.", {"E": "raw scores"}),
         Mistake("regression has no softmax", "F: it is a regression, its outputs are raw already. What about the "

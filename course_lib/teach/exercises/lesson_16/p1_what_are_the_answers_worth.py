@@ -57,9 +57,11 @@ EXERCISE = Predict(
         "B is in lesson 08: the maker of the view and the writer say different things about recording.",
     ),
     solution='answer = ["silent", "raises", "silent", "cured"]',
-    why="The copy is another memory. The view of B is refused. The parameter of C is unknown to the optimizer. D writes "
+    why="The copy is another memory. The view of B is refused. The parameter of C is unknown to the "
+    "optimizer. D writes "
     "into the one that both share.",
-    alternatives=('answer = ("Silent", "Raises", "Silent", "Cured")', 'answer = ["silent ", "raises", "silent", "cured"]'),
+    alternatives=('answer = ("Silent", "Raises", "Silent", "Cured")',
+                  'answer = ["silent ", "raises", "silent", "cured"]'),
     read=four_words, truth=truth, wanted=FOUR,
     shown="for each answer you know whose memory is written to, and who holds it.",
     otherwise="Ask of each answer: whose memory is written to? Does the optimizer hold that tensor?",

@@ -85,7 +85,8 @@ EXERCISE = Predict(
     solution='answer = ["silent", "silent", "cured", "raises"]',
     why="A cuts the generator's own branch. In B both passes leave gradients in D, and they are added. In D the last "
     "pass runs through G, which has moved.",
-    alternatives=('answer = ("Silent", "Silent", "Cured", "Raises")', 'answer = [" silent", "silent", "CURED", "raises"]'),
+    alternatives=('answer = ("Silent", "Silent", "Cured", "Raises")',
+                  'answer = [" silent", "silent", "CURED", "raises"]'),
     read=four_words, truth=truth, wanted=FOUR,
     shown="you have followed each pass through both networks.",
     otherwise="Which networks does each of the two passes run through, and has one of them moved meanwhile?",

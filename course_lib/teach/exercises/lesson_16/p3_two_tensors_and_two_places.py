@@ -56,7 +56,8 @@ EXERCISE = Predict(
     solution='answer = ["raises", "cured", "silent", "silent"]',
     why="c leads back as h does. Cut at every step, no step is told what a later one needs. From zeros, the first "
     "steps of a window cannot be answered.",
-    alternatives=('answer = ("Raises", "Cured", "Silent", "Silent")', 'answer = ["raises", " cured ", "silent", "silent"]'),
+    alternatives=('answer = ("Raises", "Cured", "Silent", "Silent")',
+                  'answer = ["raises", " cured ", "silent", "silent"]'),
     read=four_words, truth=truth, wanted=FOUR,
     shown="both tensors, and only between the windows.",
     otherwise="Ask of each answer: does a way into the window before remain, and do the ways inside a window remain?",
@@ -77,5 +78,6 @@ EXERCISE = Predict(
         Mistake("zeros raise", "D: zeros that are made anew have no history, so there is nothing to run into.",
                 ["raises", "cured", "silent", "raises"]),
     ),
-    reveals=("an LSTM carries two tensors, and `c` leads back", "learns the echo completely", "A third of the task is lost"),
+    reveals=("an LSTM carries two tensors, and `c` leads back", "learns the echo completely", "A third of the "
+    "task is lost"),
 )  # fmt: skip

@@ -54,7 +54,8 @@ EXERCISE = Predict(
         "detach() gives a new tensor on the same memory. Does the new one know the node?",
     ),
     solution="answer = [0, 5, 0, 0]",
-    why="A opens the ring in backward, so it stays where backward never runs. In B there is no ring: what ctx holds has "
+    why="A opens the ring in backward, so it stays where backward never runs. In B there is no ring: what ctx "
+    "holds has "
     "no history, and so it does not hold the node.",
     alternatives=("answer = (0, 5, 0, 0)", "answer = [0.0, 5.0, 0.0, 0.0]"),
     read=some_numbers(4), truth=truth, wanted="A list of four numbers is wanted, such as [5, 5, 5, 5].",

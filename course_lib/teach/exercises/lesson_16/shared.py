@@ -46,12 +46,6 @@ def no_collector():
             gc.enable()
 
 
-def shift(parameters, starts):
-    """Put numbers into parameters, uncounted by nobody: an ordinary write."""
-    for p, start in zip(parameters, starts, strict=True):
-        p.copy_(start)
-
-
 def values(parameters):
     """Copies of the numbers, in a list of lists."""
     return [flat(p) for p in parameters]
@@ -63,7 +57,7 @@ def alike_all(found, wanted, tolerance=1e-4):
 
 
 def fresh(torch, model, wide):
-    """The same numbers in every run would be a pattern to lean on: random ones, away from zero."""
+    """The model with other random numbers, between -wide/2 and wide/2."""
     with torch.no_grad():
         for p in model.parameters():
             p.copy_(torch.rand(tuple(p.shape)) * wide - wide / 2)

@@ -137,10 +137,12 @@ for _ in range(10):
     loss.backward()
     optimizer.step()
 print("3. moved:", moved(model, before))
+features = sort_advised(encoder(x))
+loss = ((head(features) - target) ** 2).mean()
 draw(model, loss)
 
 # %% [markdown]
-# **Notice:** both questions give it away, and so does the picture. The graph begins at a box without a history, the sorted numbers. Nothing leads to the encoder, and the line above the picture names its parameters.
+# **Notice:** both questions give it away, and so does the picture. The head was given `features`, a grey box: it has no history and requires no gradient. Nothing leads from there to the encoder, and the line above the picture names its parameters.
 #
 # What would be a cure? NumPy may say *where* each number belongs, because places are whole numbers, and those have no slope. Fetching the numbers from these places has to be PyTorch's business. `gather` does that, and it leaves a node.
 
@@ -491,18 +493,18 @@ chart({"mean of the fakes (3 is wanted)": {name: game(r) for name, r in zip("ABC
 # - **C** does what it should: a new score after the step, and `D`'s loss kept away from `G`.
 # - **D** raises the same error with the names exchanged. Now `G` has moved, and the pass of `loss_D` runs through `G`, although it has no business there.
 #
-# Here are the two graphs of C's losses. The first one ends at the fakes, the second one goes on to `G`.
+# Here are the two graphs of C's losses, for players that have one weight each. The first loss is given `constant`, the detached fake, and the second one the fake itself.
 
 # %%
-G, D = players()
-z, real = sample(2)
-fake = G(z)
+g, d = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+fake = g * 5
 constant = fake.detach()
-loss_D, loss_G = low(D(constant)), high(D(fake))
-draw(loss_D, loss_G, names={"fake": fake, "constant": constant, "G.0.weight": G[0].weight, "G.2.weight": G[2].weight, "loss_D": loss_D, "loss_G": loss_G}, detail=0)
+loss_D = d * constant  # low scores for the fake
+loss_G = -(d * fake)  # high ones
+draw(loss_D, loss_G)
 
 # %% [markdown]
-# **Notice:** both graphs have arrows to the four parameters of `D`. Only one of them has arrows to those of `G`. That is how it has to be: `loss_G` *must* go through `D` to reach `G`. What it leaves in `D` on its way is thrown away by the `zero_grad` of the next round.
+# **Notice:** both graphs end at `d`, and only one of them ends at `g`. That is how it has to be: `loss_G` *must* go through the discriminator to reach the generator. What it leaves in `.grad` of the discriminator on its way is thrown away by the `zero_grad` of the next round.
 #
 # > **The rule.** Each loss for its own player: cut the fakes off where only `D` learns, score them again where `G` learns, and clear what a pass leaves with the other player.
 #
@@ -572,7 +574,7 @@ loss = (second**2).sum()
 step(loss)
 
 # %% [markdown]
-# **Notice:** go to the last frame. (A simpler cell is used here, with one tensor as its state; it is the same story.) The walk does not end with the nodes of the second window. It passes through `first`, the state that was carried over, into nodes whose slots say FREED. There it stops.
+# **Notice:** go to the last frame. (A simpler cell is used here, with one tensor as its state; it is the same story.) The walk does not end with the nodes of the second window. It comes to `first`, the state that was carried over, and wants to go on into the first window. The frame says why it stops there: an earlier pass freed what this node had saved.
 #
 # `retain_graph=True` keeps those slots full. Then the walk goes on, into all windows since the beginning. There it meets weights that the optimizer has stepped since, and *that* is the second error. Both errors say the same: the pass goes further back than it should.
 #
@@ -714,7 +716,7 @@ draw(y)
 #
 # Python frees an object when the last reference to it is gone. In a ring, that never happens. Only the garbage collector finds rings, and it comes when many Python *objects* have been made. It does not know how large their memory is. On a GPU, a hundred forgotten results may be gigabytes.
 #
-# **16.4 · Close the leak** (10 minutes). Repair the Function. Afterwards no result outlives its last name, with backward or without; the gradient is right, also the second derivative; and if somebody writes into `y` between forward and backward, it raises instead of giving a wrong gradient.
+# **16.4 · Close the leak** (10 minutes). Repair the Function. Afterwards no result outlives its last name, with backward or without; the gradient is right, also the second derivative; and if somebody writes into `x` or `y` between forward and backward, there is never a wrong gradient without an error.
 
 
 # %%
@@ -962,20 +964,19 @@ L.check("16.6", audit)
 # `explain` has not been used so far, because it tells the answer. Let us try it on report 2, and see whether it would have helped its author.
 
 # %% tags=["C16.3"]
-G, D = players()
-z, real = sample(3)
-score = D(G(z))
+torch.manual_seed(0)
+G, D = nn.Linear(2, 1, bias=False), nn.Linear(1, 1, bias=False)
+optimizer = torch.optim.SGD(D.parameters(), lr=0.1)
+score = D(G(torch.randn(3, 2)))
 loss_G = high(score)
-with torch.no_grad():
-    for p in D.parameters():
-        p -= 0.1  # a step
-del p
+low(score).backward(retain_graph=True)
+optimizer.step()
 with expect_error(RuntimeError, "modified by an inplace operation"):
     loss_G.backward()
-explain(loss_G, names={"D.0.weight": D[0].weight, "D.2.weight": D[2].weight, "loss_G": loss_G})
+explain(loss_G, names={"D.weight": D.weight, "G.weight": G.weight, "score": score, "loss_G": loss_G})
 
 # %% [markdown]
-# **Notice:** the picture marks the slot at which the pass stopped: a transposed view of a weight of `D`. The first two cures are those for a parameter: compute the loss again after the update, or move the update behind the last `backward()`. And the second list says what only silences the message. Its last line is answer A of the thread.
+# **Notice:** the picture marks the slot at which the pass stopped: the weight of `D`. The first two cures are those for a parameter: compute the loss again after the update, or move the update behind the last `backward()`. And the second list says what only silences the message. Its last line is answer A of the thread.
 #
 # ## What do the ten most common bugs look like from outside?
 #

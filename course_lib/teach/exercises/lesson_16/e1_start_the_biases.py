@@ -111,8 +111,8 @@ EXERCISE = Exercise(
         + "    head.bias.requires_grad_(True)\n",
     ),
     mistakes=(
-        Mistake("nothing happened", "It runs, and the bias is exactly what it was: the write has gone into memory of "
-                "another tensor. That is what a copy is.", edit("detach()", "clone()")),
+        Mistake("nothing happened", "It runs, and the bias is exactly what it was. Either an error was swallowed, or "
+                "the write went into memory of another tensor, as with a copy.", edit("detach()", "clone()")),
         Mistake("a new parameter", "The numbers are right, in a parameter that is new. The optimizer was made before "
                 "and steps the old one, so this one will never learn.",
                 DEF + "    b = head.bias.detach().clone().view(anchors, -1)\n" + OUTSIDE

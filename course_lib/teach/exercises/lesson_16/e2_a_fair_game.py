@@ -2,7 +2,15 @@
 
 import random
 
-from course_lib.teach.exercises.lesson_16.shared import NO_GRAPH, SECOND, STALE, alike_all, fresh, values
+from course_lib.teach.exercises.lesson_16.shared import (
+    NO_GRAPH,
+    SECOND,
+    STALE,
+    alike_all,
+    errors_of_passes,
+    fresh,
+    values,
+)
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
 
@@ -43,9 +51,12 @@ class Game:
         versions = [player[0]._version for player in (G, D)]
         left = [[0 if p.grad is None else p.grad.clone() for p in player] for player in (G, D)]
         try:
-            answer(self.torch, self.G, self.D, *self.optimizers, z, real, self.high, self.low)
+            with errors_of_passes(self.torch) as raised:
+                answer(self.torch, self.G, self.D, *self.optimizers, z, real, self.high, self.low)
         except RuntimeError as error:
             return refused(error)
+        if raised:
+            return almost("swallowed")
         ends = [[p.detach().clone() for p in player] for player in (G, D)]
         if any(not p.requires_grad for p in G + D):
             return almost("a player frozen")
@@ -219,6 +230,10 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("the generator rests", "No error, and G is where it was: no gradient of its own loss reaches it. "
                 "Is its branch cut, or its pass left out?", edit("fake = G(z)", "fake = G(z).detach()")),
+        Mistake("swallowed", "A pass of yours raises, and nobody hears of it. What it should have brought is missing, "
+                "and the step is made all the same.",
+                STARTER.replace("    loss_G.backward()\n", "    try:\n        loss_G.backward()\n"
+                                "    except RuntimeError:\n        pass\n")),
         Mistake("both losses in D", "Nothing raises any more, but both passes run through D, and their gradients are "
                 "added there. D steps by the sum of both losses, and one of them wants it to be deceived.",
                 STARTER.replace("    optimizer_D.step()\n", "").replace("    optimizer_G.step()\n",

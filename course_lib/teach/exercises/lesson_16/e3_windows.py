@@ -2,7 +2,15 @@
 
 import random
 
-from course_lib.teach.exercises.lesson_16.shared import NO_GRAPH, SECOND, STALE, alike_all, fresh, values
+from course_lib.teach.exercises.lesson_16.shared import (
+    NO_GRAPH,
+    SECOND,
+    STALE,
+    alike_all,
+    errors_of_passes,
+    fresh,
+    values,
+)
 from course_lib.teach.exercises.shared import alike
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
@@ -23,16 +31,19 @@ def judged(answer, torch, count, length, rows):
     parameters, rate = [*cell.parameters(), *out.parameters()], random.uniform(0.3, 0.6)
     optimizer, start = torch.optim.SGD(parameters, lr=rate), [p.detach().clone() for p in parameters]
     worlds = {}
-    for name in ("right", "cut inside", "cut before out", "zeros", "leftovers", "one pass"):
+    for name in ("right", "cut inside", "cut before out", "zeros", "c forgotten", "leftovers", "one pass"):
         put(torch, parameters, start)
         worlds[name] = by_hand(torch, cell, out, windows, state, parameters, rate, name)
     put(torch, parameters, start)
     for p in parameters:
         p.grad = None
     try:
-        last = answer(torch, cell, out, windows, state, optimizer)
+        with errors_of_passes(torch) as raised:
+            last = answer(torch, cell, out, windows, state, optimizer)
     except RuntimeError as error:
         return refused(error, count)
+    if raised:
+        return almost("swallowed")
     ends, (right, wanted) = [p.detach().clone() for p in parameters], worlds["right"]
     if not isinstance(last, (tuple, list)) or len(last) != 2 or not all(hasattr(each, "grad_fn") for each in last):
         return not_yet("Return the last state as the cell gives it: a pair of tensors.")
@@ -45,7 +56,7 @@ def judged(answer, torch, count, length, rows):
     if alike_all(values(ends[:4]), values(start[:4]), 1e-6):
         return almost("the cell rests")
     names = {"cut inside": "cut inside", "cut before out": "cut inside", "zeros": "zeros", "leftovers": "leftovers",
-             "one pass": "one pass"}  # fmt: skip
+             "c forgotten": "c forgotten", "one pass": "one pass"}  # fmt: skip
     for name, mistake in names.items():
         if alike_all(values(ends), values(worlds[name][0]), 1e-5):
             return almost(mistake)
@@ -61,6 +72,8 @@ def by_hand(torch, cell, out, windows, state, parameters, rate, name):
             state = [each.detach() for each in state]
         if name == "zeros" and number:
             state = [torch.zeros(tuple(each.shape)) for each in state]
+        if name == "c forgotten" and number:
+            state = [state[0], torch.zeros(tuple(state[1].shape))]
         said = []
         for x in window:
             if name == "cut inside":
@@ -150,6 +163,13 @@ EXERCISE = Exercise(
                 "run with recording off, so no gradient reaches the cell.",
                 edit("            state = cell(x, state)\n", "            with torch.no_grad():\n"
                      "                state = cell(x, state)\n")),
+        Mistake("c forgotten", "`h` arrives in the next window, and `c` begins there with zeros. `c` is the memory of "
+                "the network.", edit(CUT, "last = tuple(each.detach() for each in state)\n        state = last[0], "
+                                 "torch.zeros_like(last[1])", "return state", "return last")),
+        Mistake("swallowed", "A pass of yours raises, and nobody hears of it. The step is made with whatever has "
+                "arrived by then.", edit("        loss.backward()\n", "        try:\n            loss.backward()\n        "
+                                 "except RuntimeError:\n            pass\n", f"        {CUT}\n", "",
+                                 "return state", "return tuple(each.detach() for each in state)")),
         Mistake("zeros", "Each window begins with a state of zeros: there is no error, and all that the network has "
                 "heard before is lost.",
                 edit(CUT, "last = tuple(each.detach() for each in state)\n        state = tuple(torch.zeros_like(each) "

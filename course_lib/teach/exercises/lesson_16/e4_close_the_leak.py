@@ -59,9 +59,6 @@ def check(answer, torch):
     else:
         if not near(flat(slope), [each[1] for each in wanted]):
             return almost("an alias in a slot")
-        return not_yet("If y is overwritten before backward, it should raise. (Your gradient is right in that "
-        "case. But "
-                       "then something else is held than y, which takes memory of its own.)")  # fmt: skip
     x, wanted = given(torch, 3)
     (slope,) = torch.autograd.grad((answer.apply(x) * 1.0).sum(), x, create_graph=True)
     if slope.grad_fn is None:
@@ -73,12 +70,16 @@ def check(answer, torch):
 
 
 def without_a_slot(answer, torch):
-    """Nothing is in a slot: does a write to y reach what the node holds?"""
-    x, wanted = given(torch, 3)
-    y = answer.apply(x)
-    y.detach().mul_(3)
-    (slope,) = torch.autograd.grad((y * 1.0).sum(), x)
-    return almost("a copy" if near(flat(slope), [each[1] for each in wanted]) else "an alias")
+    """Nothing is in a slot: does a write to y, or to x, reach what the node holds?"""
+    for which, mistake in (("y", "an alias"), ("x", "the input on ctx")):
+        x, wanted = given(torch, 3)
+        h = x * 1
+        y = answer.apply(h)
+        (y if which == "y" else h).detach().mul_(3)
+        (slope,) = torch.autograd.grad((y * 1.0).sum(), x)
+        if not near(flat(slope), [each[1] for each in wanted]):
+            return almost(mistake)
+    return almost("a copy")
 
 
 def alive(torch, answer, training):
@@ -128,8 +129,8 @@ class Squashed(torch.autograd.Function):
 
 EXERCISE = Exercise(
     id="16.4", kind="write a Function", title="Close the leak", minutes=10, difficulty=2, puzzles=(17,),
-    question="No result outlives its last name, with backward or without; both derivatives are right; a write into y "
-    "between forward and backward raises.",
+    question="No result outlives its last name, with backward or without; both derivatives are right; a write into x "
+    "or y between forward and backward never gives a wrong gradient without an error.",
     name="Squashed", starter=STARTER,
     hints=(
         "Draw the ring: who holds y, and whom does y hold? Which of the two references is yours?",
@@ -140,7 +141,7 @@ EXERCISE = Exercise(
     why="A slot holds a result without its history, so there is no ring; it has a version, and gives the result back "
     "with its history when somebody wants a second derivative.",
     alternatives=(
-        edit("        return y\n\n", "        ctx.mark_non_differentiable()\n        return y\n\n"),
+        edit("backward(y)", "backward(x)", "(y,)", "(x,)", "grad * (1 - y.abs()) ** 2", "grad / (1 + x.abs()) ** 2"),
         "class Squashed(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
         "        y = x / (1 + x.abs())\n        ctx.save_for_backward(x, y)\n        return y\n\n    @staticmethod\n"
         "    def backward(ctx, grad):\n        x, y = ctx.saved_tensors\n"
@@ -155,7 +156,10 @@ EXERCISE = Exercise(
         Mistake("an alias", "The leak is closed, and a danger is open: what ctx holds is the memory of y, without a "
                 "version. If y is overwritten before backward, the gradient is wrong and nothing raises.",
                 STARTER.replace("ctx.y = y", "ctx.y = y.detach()")),
-        Mistake("a copy", "The leak is closed, for the price of a second tensor as large as y, which nobody lets go "
+        Mistake("the input on ctx", "No ring, since the input does not know the node. But what stands on ctx is not "
+                "checked: if x is overwritten before backward, the gradient is wrong and nothing raises.",
+                STARTER.replace("ctx.y = y", "ctx.x = x").replace("ctx.y.abs()", "(ctx.x / (1 + ctx.x.abs())).abs()")),
+        Mistake("a copy", "The leak is closed, for the price of a second copy of the numbers of y, which nobody lets go "
                 "after backward. And a write into y goes unnoticed.",
                 STARTER.replace("ctx.y = y", "ctx.y = y.detach().clone()")),
         Mistake("a weak reference", "A weak reference holds nothing: when the caller has no name for y any more, it is "
@@ -170,8 +174,8 @@ EXERCISE = Exercise(
         Mistake("an alias in a slot", "It is in a slot, but under a counter of its own: .data is the memory "
                 "of y and not "
                 "its version. A write into y goes unnoticed.", edit("backward(y)", "backward(y.data)")),
-        Mistake("no second derivative", "The first derivative is right, the second one is not: backward's arithmetic "
-                "has lost the way from y to x.", edit("(1 - y.abs())", "(1 - y.detach().abs())")),
+        Mistake("no second derivative", "The first derivative is right, the second one is not: what backward "
+                "computes with has no way back to x.", edit("(1 - y.abs())", "(1 - y.detach().abs())")),
         Mistake("guard: wrote into the gradient", "",
                 edit("return grad * (1 - y.abs()) ** 2", "return grad.mul_((1 - y.abs()) ** 2)")),
     ),

@@ -26,7 +26,7 @@ PLANS = (  # (name, {parameter: how it moves}, which should rest); those not in 
     ("sound, with a rest", dict.fromkeys(SECOND, "rests"), set(SECOND)),
     ("sound", {}, set()),
     ("a bias rests", {"second.bias": "rests"}, {"first.bias"}),
-    ("one rests", {"first.weight": "rests"}, set()),
+    ("two rest", {"first.weight": "rests", "first.bias": "rests"}, set()),
     ("one moves that should not", {"first.bias": "rests"}, {"first.bias", "second.weight"}),
     ("there and back", {"first.weight": "sum stays"}, set()),
     ("a turn late", {"second.weight": "late"}, set()),
@@ -85,8 +85,7 @@ def trainer(torch, model, plan, steps):
         elif how == "downwards":
             p -= 0.1
         elif how == "sum stays":
-            p[0] += 0.1
-            p[1:] -= 0.05
+            p.copy_(p[[1, 2, 0]].clone())  # rows trade places
         elif how == "one number":
             p[0, 0] += 0.1
 
@@ -98,7 +97,7 @@ def why(name, found, wanted, rests):
     if name in ("sound", "sound, with a rest") and set(found) == ALL - set(rests):
         return "the same tensor"
     if not rests and not found:
-        known = {"there and back": "sums", "a turn late": "too few steps", "one rests": "one is enough",
+        known = {"there and back": "sums", "a turn late": "too few steps", "two rest": "one is enough",
                  "with a gradient all the same": "looks at gradients"}  # fmt: skip
         return known.get(name, "one is enough")
     if name in ("with a gradient all the same", "without a gradient all the same", "small steps"):
@@ -185,7 +184,8 @@ EXERCISE = Exercise(
                 "that are trained in turns do.", edit("range(5)", "range(1)")),
         Mistake("no step", "Your test never calls step. So it compares two tensors that nobody has touched.",
                 edit("        step()", "        pass")),
-        Mistake("sums", "You compare sums. One number up and another one down, and the sum is as before.",
+        Mistake("sums", "You compare one number for each parameter, such as a sum or a norm. Two numbers may trade "
+                "places, and it is as before.",
                 edit("(p - before[name]).abs().max().item()", "abs(p.sum().item() - before[name].sum().item())")),
         Mistake("one direction", "You count only what has become larger. A parameter that was lowered has moved, too.",
                 edit(".abs()", "")),

@@ -62,3 +62,22 @@ def fresh(torch, model, wide):
         for p in model.parameters():
             p.copy_(torch.rand(tuple(p.shape)) * wide - wide / 2)
     return model
+
+
+@contextlib.contextmanager
+def errors_of_passes(torch):
+    """A list of what was raised in Tensor.backward inside of the block, whether it comes out of it or not."""
+    original, raised = torch.Tensor.backward, []
+
+    def noting(*args, **options):
+        try:
+            return original(*args, **options)
+        except RuntimeError as error:
+            raised.append(str(error))
+            raise
+
+    torch.Tensor.backward = noting
+    try:
+        yield raised
+    finally:
+        torch.Tensor.backward = original

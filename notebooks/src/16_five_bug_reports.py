@@ -36,7 +36,7 @@ import weakref
 
 import numpy as np
 
-from course_lib.teach import chart, compare, draw, expect_error, explain, lesson, show, step, watch
+from course_lib.teach import chart, compare, draw, expect_error, explain, ledger, lesson, show, step, watch
 
 L = lesson(16)
 nn, F = torch.nn, torch.nn.functional
@@ -370,7 +370,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     game(round_posted)
 
 # %% [markdown]
-# Somebody wrote into a tensor that a node had saved. The author has looked for it among his own lines. An instrument does not look at lines, but at what happens. `watch` keeps a log, and of this log we want the writes and what was refused.
+# Somebody wrote into a tensor that a node had saved. The author has looked for it in the text of the program. An instrument does not look at the text, but at what happens. `watch` keeps a log, and of this log we want the writes and what was refused.
 
 # %%
 G, D = players()
@@ -384,7 +384,7 @@ with watch(names={"D.0.weight": D[0].weight, "D.2.weight": D[2].weight}) as log:
 log.only("version", "refused")
 
 # %% [markdown]
-# **Notice:** there are in-place operations after all. All of them are in one line of the program, `optimizer_D.step()`. A step writes into each parameter (lesson 10). One pass earlier, `score = D(fake)` had saved a weight of `D`. The pass of `loss_G` came after the step, and wanted to read the weight as it had been.
+# **Notice:** there are in-place operations after all. All of them are in one line of the program, `optimizer_D.step()`. A step writes into each parameter (lesson 10). Before it, in the forward pass, `score = D(fake)` had saved a weight of `D`. The pass of `loss_G` came after the step, and wanted to read the weight as it had been.
 #
 # That also explains "worked with 1.4". Up to then, steps of optimizers were not counted as writes. The program did not raise, and the generator was trained with a gradient that belonged to no network: activations of the old `D`, weights of the new one. The update has not broken the program. It has found the bug.
 #
@@ -489,7 +489,7 @@ chart({"mean of the fakes (3 is wanted)": {name: game(r) for name, r in zip("ABC
 # **Notice:**
 #
 # - **A** is quiet, and the generator has not moved at all. The `detach` was put into *both* branches.
-# - **B** is the most dangerous. There is no error, and the fakes go to 3 as they should. But the pass of `loss_G` runs through `D`, too, and leaves its gradient in the `.grad` of `D`, on top of that of `loss_D`. So `D` steps by the sum of both losses, and one of them wants a discriminator that believes in fakes. No curve shows it here. The second question does.
+# - **B** is the most dangerous one. There is no error, and the fakes go to 3 as they should. But the pass of `loss_G` runs through `D`, too, and leaves its gradient in the `.grad` of `D`, on top of that of `loss_D`. So `D` steps by the sum of both losses, and one of them wants a discriminator that believes in fakes. No curve shows it here. The second question does.
 # - **C** does what it should: a new score after the step, and `D`'s loss kept away from `G`.
 # - **D** raises the same error with the names exchanged. Now `G` has moved, and the pass of `loss_D` runs through `G`, although it has no business there.
 #
@@ -612,8 +612,8 @@ L.predict("16.p3", None)
 
 
 # %% tags=["C16.5", "C16.6", "P7"]
-class Forgetful(Echo):
-    def forward(self, window, state):  # answer C
+class CutBefore(Echo):
+    def forward(self, window, state):  # answer C, and `out` reads what was cut
         said = []
         for x in window:
             state = tuple(each.detach() for each in self.cell(x, state))
@@ -621,8 +621,8 @@ class Forgetful(Echo):
         return torch.stack(said), state
 
 
-class Attached(Forgetful):
-    def forward(self, window, state):  # the same, but `out` reads before the cut
+class CutBehind(Echo):
+    def forward(self, window, state):  # answer C, and `out` reads first
         said = []
         for x in window:
             state = self.cell(x, tuple(each.detach() for each in state))
@@ -637,8 +637,8 @@ def both(state):
 with expect_error(RuntimeError, "Trying to backward through the graph a second time"):
     listen(lambda state: (state[0].detach(), state[1]))
 torch.manual_seed(0)
-answers = {"B": listen(both), "C": listen(both, Attached()), "D": listen(lambda state: silence())}
-for name, kind in {"B and D": Echo, "C": Attached, "C, cut before `out`": Forgetful}.items():
+answers = {"B": listen(both), "C": listen(both, CutBehind()), "D": listen(lambda state: silence())}
+for name, kind in {"B and D": Echo, "C": CutBehind, "C, and `out` reads what was cut": CutBefore}.items():
     torch.manual_seed(0)
     model, ((window, target),) = kind(), signal(1)
     print(name, "-", slopes(lambda: ((model(window, silence())[0] - target) ** 2).mean(), list(model.parameters())))
@@ -649,7 +649,7 @@ chart({"loss (averages of ten windows)": answers}, "window", "loss")
 #
 # - **A** raises, because an LSTM carries two tensors, and `c` leads back just as `h` does.
 # - **B** learns the echo completely.
-# - **C** runs, and the second question finds it: the gradient is not the slope of the window's loss. At each step the network learns what to *do* with its memory, and never what to *put into* it, because the reward comes two steps later. Its loss hardly falls. (If the cut comes even before `out`, the cell does not learn anything.)
+# - **C** runs, and the second question finds it: the gradient is not the slope of the window's loss. At each step the network learns what to *do* with its memory, and never what to *put into* it, because the reward comes two steps later. Its loss does not fall. (If `out` reads what was cut already, the cell does not learn anything.)
 # - **D** has the right gradient, and learns. But the first two steps of each window cannot be answered from zeros. A third of the task is lost, and so a third of the loss remains. Only the third question finds it.
 #
 # > **The rule.** Cut between the windows and not inside: `detach` every tensor of the state, where one pass ends and the next begins.
@@ -704,7 +704,16 @@ print("tanh:  ", alive_after(torch.tanh, training=True))
 print("Squash:", alive_after(Squash.apply, training=True))
 
 # %% [markdown]
-# Nobody has a name for these results any more. So something else holds them. Whoever wants to know what holds a tensor looks at the graph behind it:
+# Nobody has a name for these results any more. So something else holds them. The first suspect is what nodes have saved for backward. The `ledger` of lesson 06 counts it:
+
+# %%
+for name, activation in {"tanh": torch.tanh, "Squash": Squash.apply}.items():
+    with ledger(leaves=False) as held:
+        alive = alive_after(activation, training=True)[-1]
+    print(f"{name:6} results alive: {alive}, bytes in slots: {held.now}, at the peak {held.peak}")
+
+# %% [markdown]
+# The peak is that of one batch, and in the end nothing is left in any slot. So it is not a slot that holds the five results. What else can hold a tensor? We look at the graph behind one of them:
 
 # %%
 x = torch.tensor([1.0, -3.0], requires_grad=True)
@@ -956,7 +965,7 @@ L.check("16.6", audit)
 # | "modified by an inplace operation" | who wrote, and when? | `watch()`, `log.only("version", "refused")` |
 # | "a second time" | how far back does this pass go? | `draw(loss)`, `step(loss)` |
 # | a part that does not learn | where does the graph end? | `draw(model, loss)` |
-# | memory that grows | who holds what? | `ledger()`, `draw`, weak references |
+# | memory that grows | is it in slots, or who else holds it? | `ledger()`, weak references, `draw` |
 # | a number that changed | what is different now? | `compare(before, after)` |
 # | a gradient that you do not trust | is it the measured slope? | `slopes`, from this lesson |
 # | a repair that you do not trust | who has moved? | `moved`, from this lesson |

@@ -167,8 +167,8 @@ EXERCISE = Exercise(
                 "the network.", edit(CUT, "last = tuple(each.detach() for each in state)\n        state = last[0], "
                                  "torch.zeros_like(last[1])", "return state", "return last")),
         Mistake("swallowed", "A pass of yours raises, and nobody hears of it. The step is made with whatever has "
-                "arrived by then.", edit("        loss.backward()\n", "        try:\n            loss.backward()\n        "
-                                 "except RuntimeError:\n            pass\n", f"        {CUT}\n", "",
+                "arrived by then.", edit("        loss.backward()\n", "        try:\n            loss.backward()\n"
+                                 "        except RuntimeError:\n            pass\n", f"        {CUT}\n", "",
                                  "return state", "return tuple(each.detach() for each in state)")),
         Mistake("zeros", "Each window begins with a state of zeros: there is no error, and all that the network has "
                 "heard before is lost.",

@@ -159,8 +159,8 @@ EXERCISE = Exercise(
         Mistake("the input on ctx", "No ring, since the input does not know the node. But what stands on ctx is not "
                 "checked: if x is overwritten before backward, the gradient is wrong and nothing raises.",
                 STARTER.replace("ctx.y = y", "ctx.x = x").replace("ctx.y.abs()", "(ctx.x / (1 + ctx.x.abs())).abs()")),
-        Mistake("a copy", "The leak is closed, for the price of a second copy of the numbers of y, which nobody lets go "
-                "after backward. And a write into y goes unnoticed.",
+        Mistake("a copy", "The leak is closed, for the price of a second copy of the numbers of y, which nobody lets "
+                "go after backward. And a write into y goes unnoticed.",
                 STARTER.replace("ctx.y = y", "ctx.y = y.detach().clone()")),
         Mistake("a weak reference", "A weak reference holds nothing: when the caller has no name for y any more, it is "
                 "gone before backward asks for it.",

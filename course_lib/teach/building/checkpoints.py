@@ -350,7 +350,7 @@ def lesson_16(torch):
     try:  # 1: a start value is written into a parameter, with recording on
         bias.add_(1.0)
     except RuntimeError as error:
-        print("a leaf Variable that requires grad" in str(error))
+        print("a leaf Variable that requires grad" in str(error), end=" ")
     with torch.no_grad():
         bias.add_(1.0)
     print(bias.tolist(), bias.is_leaf, bias._version)
@@ -362,7 +362,7 @@ def lesson_16(torch):
     try:  # 2: the score is older than the weight
         score.sum().backward()
     except RuntimeError as error:
-        print("is at version 1; expected version 0" in str(error), g.grad)
+        print("is at version 1; expected version 0" in str(error), g.grad, end=" ")
     (g * d).sum().backward()
     print(g.grad.tolist())
 

@@ -26,7 +26,7 @@
 #
 # **Minutes** 130, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 04, 06, 07, 09 and 14 (saved-tensor hooks) · **Out of scope** how kernels compute, GPUs, how the compiler works inside; several machines come in lesson 17
 #
-# [← 14 Packing and checkpointing](14_packing_and_checkpointing.ipynb) · [all lessons](home.ipynb)
+# [← 14 Packing and checkpointing](14_packing_and_checkpointing.ipynb) · [all lessons](home.ipynb) · [16 Five bug reports →](16_five_bug_reports.ipynb)
 #
 # (You need no PyTorch for this lesson. Some cells are about things that only real PyTorch can do. They print a *record* of what PyTorch 2.13 has printed, and say so.)
 
@@ -918,4 +918,4 @@ L.check("15.7", would_fail)
 #
 # **Read on in PyTorch:** `torch/csrc/autograd/saved_variable.cpp`, then `functions/accumulate_grad.h`, which has the three ways to `.grad` of lesson 05 in it, then `engine.cpp` from `evaluate_function` downwards. **In our engine:** `course_lib/README.md` has an order for an evening.
 #
-# **Next:** bug reports as people really write them, and then two machines.
+# **Next:** [lesson 16](16_five_bug_reports.ipynb), bug reports as people really write them, and then two machines.

@@ -306,8 +306,12 @@ def test_breaks_in_claims_tests(tests, fragment):
 
 
 def test_after_lesson_13_no_engine_is_built():
-    """A lesson after the last piece of the learner's engine needs no such section, and may ask for no piece."""
+    """A lesson after the last piece of the learner's engine needs no such section, and may ask for no piece.
+
+    Lesson 16 only tries the finished engine out.
+    """
     nb = healthy()
+    assert not [problem for problem in template(nb, 16) if "L.build(…)" in problem]
     assert any("L.build(…) in a lesson after 13" in problem for problem in template(nb, 14))
     del nb.cells[CODE["build"] - 1 : CODE["build"] + 1]
     assert not [problem for problem in template(nb, 14) if "uild" in problem]

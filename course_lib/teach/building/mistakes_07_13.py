@@ -364,7 +364,7 @@ def not_retained(torch):
         torch.autograd.grad(y, x, **flags)
         return runs(lambda: torch.autograd.grad(y, x))
 
-    return twice(retain_graph=True) and not twice(create_graph=True)
+    return twice(create_graph=True, retain_graph=True) and not twice(create_graph=True)
 
 
 @mistake(13, "The second derivative of `exp` is wrong: a saved result has lost its history. Give it back when the "

@@ -78,11 +78,11 @@ def train(use_reentrant=None):
 
 
 # %% [markdown]
-# First as usual, and then with the changed line. The `ledger` of lesson 06 says how many bytes nodes had saved in one step, at the peak.
+# First as usual (`None`, no checkpoint), and then with the changed line. `use_reentrant=True` chooses the older of two forms of a checkpoint, which many scripts on the web use; the second sitting explains both. The `ledger` of lesson 06 says how many bytes nodes had saved in one step, at the peak.
 
 # %%
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # there was one, among all the lines of the log
+    warnings.simplefilter("ignore")  # there was a warning, among all the lines of the log
     for use_reentrant in (None, True):
         encoder, head, samples = network()
         with ledger(leaves=False) as held:
@@ -97,7 +97,7 @@ with warnings.catch_warnings():
 #
 # ## Where does the memory of a training step go?
 #
-# Lesson 06 has the answer for one small network. Let us now make the network deeper. The block below is a matrix product and GELU, an activation function that many language models use. It is written out, so that we see everything that is saved. The batch has 64 rows, the layers are 64 wide, and so every matrix between the input and the loss holds 64 · 64 numbers, which are 16,384 bytes. We call such a matrix *an activation*, and use it as our unit.
+# Lesson 06 has the answer for one small network. Let us now make the network deeper. The block below is a matrix product and GELU, a smooth relative of ReLU that many language models use. It is written out, so that we see everything that is saved. The batch has 64 rows, the layers are 64 wide, and so every matrix between the input and the loss holds 64 · 64 numbers, which are 16,384 bytes. We call such a matrix *an activation*, and use it as our unit.
 
 # %%
 UNIT = 64 * 64 * 4  # bytes of an activation
@@ -135,10 +135,10 @@ held.plot()
 # **Notice:**
 #
 # - The peak grows by 5 activations with every block. (The first block has one less. Its input is a leaf, which is not counted.) It also grows with the number of rows: ten times the batch is ten times the memory.
-# - The plot is the one for 8 blocks and 64 rows. The line climbs during all of the forward pass, and falls again during backward. The last number that was saved is the first to be read. What the *first* block saved waits longest.
-# - The weights are not in these numbers, because they exist anyway (`leaves=False` leaves them out). There is one weight matrix in each block. It is as large as our unit only because our batch has as many rows as a layer is wide, and it does not grow with the batch.
+# - The plot is the one for 8 blocks and 64 rows. The line climbs during all of the forward pass, and falls again during backward. The tensor that was saved last is read first. What the *first* block saved waits longest.
+# - The weights are not in these numbers, because they exist anyway (`leaves=False` leaves them out). There is one weight matrix in each block. A weight matrix does not grow with the batch. Here it happens to be as large as our unit, because our batch has as many rows as a layer is wide.
 #
-# So the peak is depth × what a block saves × the size of the batch. In large networks with large batches it is often the greater part of all memory. And it is the part that you can do something about without changing what is computed.
+# So the peak is depth × the rows of the batch × what a block saves for each row. In large networks with large batches it is often the greater part of all memory. And it is the part that you can do something about without changing what is computed.
 #
 # > **The rule.** What is saved for backward grows with the depth and with the batch, and all of it is alive at the end of the forward pass.
 #
@@ -279,7 +279,7 @@ sizes = []
 
 
 def to_half(tensor):
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # what is too large for float16 becomes inf: of that later
         packed = tensor.detach().numpy().astype(np.float16)
     sizes.append(packed.nbytes)
     return packed
@@ -300,7 +300,7 @@ error = max(((a - b).abs().max() / b.abs().max()).item() for a, b in zip(halved,
 print(f"the largest error, compared with the largest gradient: {error:.4f}")
 
 # %% [markdown]
-# The gradients are good to three digits. And the memory did shrink, but not to a half, which would be 155,648. What has been packed too much?
+# The largest error is less than a thousandth of the largest gradient. (Of small gradients it may be a larger share.) And the memory did shrink, but not to a half, which would be 155,648. What has been packed too much?
 #
 # `pack` is called with *everything* that a node saves, so also with leaves: the four weights, and the input of the network. These tensors exist anyway. To save one of them costs nothing, because the node only holds on to what is there. To pack one of them makes a second thing, and that takes memory. Five leaves of 8,192 bytes each are just the difference. So give leaves back as they are:
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from course_lib.teach.explain.report import Explanation, told
 from course_lib.teach.pictures.draw import names_in, snapshot
 from course_lib.teach.pictures.node_facts import sequence_nr
+from course_lib.teach.pictures.tensor_facts import is_tensor
 
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 SECOND_TIME = "backward through the graph a second time"
@@ -80,22 +81,30 @@ def find(error, recorder):
     if frame is not None:
         code = frame.f_code
         finding.lines.append(Line("failed", code.co_filename, number, code.co_qualname, "the error was raised here"))
-    finding.explanation = explained(kind, message, tensors, culprit, raised, frame)
+    finding.explanation = explained(kind, message, tensors, culprit, raised, frame, number)
     if {"saved", "changed"} <= {line.role for line in finding.lines}:
         finding.explanation.facts["where"] = "The line that saved it and the line that wrote to it stand under Where."
     return finding
 
 
-def explained(kind, message, tensors, culprit, raised, frame):
+def explained(kind, message, tensors, culprit, raised, frame, number):
     """The Explanation, with a picture when the graph is at hand; names come from the failing line's variables."""
     graph = None
-    if tensors and frame is not None and culprit is not None:
+    if culprit is None and raised == "line" and frame is not None:  # no pass was running: what the line itself names
+        tensors = tensors_named(frame, number)
+    if tensors and frame is not None and (culprit is not None or raised == "line"):
         known, around = names_in(frame)
         try:
             graph = snapshot(tensors, None, known, around)
         except Exception:  # a picture is a help and no condition
             graph = None
     return Explanation(kind, message, graph, culprit and sequence_nr(culprit[0]), raised)
+
+
+def tensors_named(frame, number):
+    """The tensors among the variables that a line of this frame names, at most four."""
+    words = re.findall(r"[A-Za-z_]\w*", linecache.getline(frame.f_code.co_filename, number))
+    return [frame.f_locals[word] for word in dict.fromkeys(words) if is_tensor(frame.f_locals.get(word))][:4]
 
 
 def failing_line(error, recorder):

@@ -110,8 +110,9 @@ class _Cell(_Recurrent):
         batched = input.dim() == 2
         if not batched:
             input, *state = (composites.unsqueeze(t, 0) for t in (input, *state))
-        from_input = F.linear(input, self.weight_ih, self.bias_ih)
-        state = self.step(from_input, F.linear(state[0], self.weight_hh, self.bias_hh), *state)
+        maps = (input, self.weight_ih, self.bias_ih), (state[0], self.weight_hh, self.bias_hh)
+        order = 1 if self.gates == 3 else -1  # PyTorch's GRU maps the input first, the others the state
+        state = self.step(*[F.linear(*each) for each in maps[::order]][::order], *state)
         state = state if batched else tuple(composites.squeeze(h, 0) for h in state)
         return state if self.states > 1 else state[0]
 

@@ -6,6 +6,7 @@ folder, so it is bound here, after the folder was loaded.
 
 from course_lib.teach.explain.report import explain
 from course_lib.teach.instruments.ledger import ledger
+from course_lib.teach.instruments.processes import processes
 from course_lib.teach.instruments.step import step
 from course_lib.teach.instruments.watch import watch
 from course_lib.teach.pictures.chart import chart, grids
@@ -16,5 +17,6 @@ from course_lib.teach.practice.home import home
 from course_lib.teach.practice.lesson import lesson
 
 __all__ = [
-    "chart", "compare", "draw", "expect_error", "explain", "grids", "home", "ledger", "lesson", "show", "step", "watch",
+    "chart", "compare", "draw", "expect_error", "explain", "grids", "home", "ledger", "lesson", "processes", "show",
+    "step", "watch",
 ]  # fmt: skip

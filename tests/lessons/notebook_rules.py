@@ -24,6 +24,7 @@ REQUIRED = {
     "00_start_here", "01_computation_graph", "02_leaves", "03_vector_jacobian_products", "04_the_engine",
     "05_leaf_accumulation", "06_saved_tensors", "07_version_counters", "08_views", "09_ways_out", "10_training_loop",
     "11_custom_functions", "12_hooks", "13_double_backward", "14_packing_and_checkpointing",
+    "17_two_machines",
 }  # fmt: skip
 APPENDICES = {"90_gallery", "home"}
 FOUND = build_notebooks.everything_named(NOTEBOOKS)

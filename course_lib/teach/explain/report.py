@@ -39,7 +39,7 @@ LESSONS = {
     8: "views share memory", 9: "ways out of the graph", 10: "a training loop", 11: "custom Functions", 12: "hooks",
     13: "double backward", 14: "packing and checkpointing",
 }  # fmt: skip
-LAST_LESSON = 14  # the last one that there is a notebook for
+LAST_LESSON = 17  # the last one that there is a notebook for
 CURES_OF_A_LEAF = (
     "A parameter: compute the loss again after the update, and call backward() on the new loss.",
     "Or move the update behind backward(): in training, optimizer.step() comes after the last backward().",

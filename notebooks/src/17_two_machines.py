@@ -419,6 +419,19 @@ def combine(gradients, counts):
 L.check("17.2", combine)
 
 # %% [markdown]
+# **17.3 · The backward of all ranks** (6 minutes). `xmus` holds for each rank its samples minus the mean of all, `dys` the gradients that arrive, and `variance` is that of all samples. The function treats each rank by itself. Repair it: return for each rank the gradient of its samples.
+
+
+# %%
+def backward(xmus, variance, dys):
+    return [
+        (dy - dy.mean() - xmu * (dy * xmu).mean() / variance) / variance.sqrt() for dy, xmu in zip(dys, xmus)
+    ]
+
+
+L.check("17.3", backward)
+
+# %% [markdown]
 # ## What you can now claim
 #
 # Every sentence below has been shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_17.py`).

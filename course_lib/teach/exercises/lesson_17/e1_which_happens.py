@@ -32,7 +32,8 @@ EXERCISE = WhichHappens(
         "For each program: what does the node save, and does the write reach that tensor?",
         "Ask of each write: is it counted? Is it a write at all? Is it allowed here?",
     ),
-    why="A is the counted broadcast, B the hidden one, C has a copy. D saves nothing. E gives the name to another tensor. "
+    why="A is the counted broadcast, B the hidden one, C has a copy. D saves nothing. E gives the name to "
+    "another tensor. "
     "F writes into a leaf while operations are recorded, G into a saved weight.",
     right={"A": "raises at backward", "B": "silently wrong", "C": "fine", "D": "fine", "E": "fine", "F": "raises now",
            "G": "raises at backward"},

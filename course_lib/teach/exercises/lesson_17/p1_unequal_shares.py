@@ -18,7 +18,8 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="17.p1", title="Unequal shares", minutes=2, difficulty=1, puzzles=(),
-    question="Rank 0 has the sample 2, rank 1 has 4, 6 and 12; the loss is the mean of w * x. What is the average of the "
+    question="Rank 0 has the sample 2, rank 1 has 4, 6 and 12; the loss is the mean of w * x. What is the "
+    "average of the "
     "two gradients, and what is the gradient of the whole batch?",
     hints=(
         "The gradient of a rank is the mean of its own samples. Compute the two first.",

@@ -26,7 +26,8 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="17.p3", title="It comes back", minutes=4, difficulty=2, puzzles=(23,),
-    question="A stage computes a * x * b, with a = 2 and b = 3. The inputs 1 and 2 go forward; then the first comes back "
+    question="A stage computes a * x * b, with a = 2 and b = 3. The inputs 1 and 2 go forward; then the first "
+    "comes back "
     "and the weights step by 1 times their gradient. What is the gradient of a for input 2: step with `sub_`, with "
     "`.data.sub_`, with copies of the weights?",
     hints=(

@@ -424,9 +424,8 @@ L.check("17.2", combine)
 
 # %%
 def backward(xmus, variance, dys):
-    return [
-        (dy - dy.mean() - xmu * (dy * xmu).mean() / variance) / variance.sqrt() for dy, xmu in zip(dys, xmus)
-    ]
+    shares = zip(dys, xmus, strict=True)
+    return [(dy - dy.mean() - xmu * (dy * xmu).mean() / variance) / variance.sqrt() for dy, xmu in shares]
 
 
 L.check("17.3", backward)

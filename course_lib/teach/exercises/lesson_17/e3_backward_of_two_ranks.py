@@ -54,9 +54,8 @@ def backward(xmus, variance, dys):
 """
 STARTER = """\
 def backward(xmus, variance, dys):
-    return [
-        (dy - dy.mean() - xmu * (dy * xmu).mean() / variance) / variance.sqrt() for dy, xmu in zip(dys, xmus)
-    ]
+    shares = zip(dys, xmus, strict=True)
+    return [(dy - dy.mean() - xmu * (dy * xmu).mean() / variance) / variance.sqrt() for dy, xmu in shares]
 """
 
 EXERCISE = Exercise(

@@ -35,8 +35,8 @@ EXERCISE = Predict(
     shown="a broadcast is a write like any other, if it is counted.",
     otherwise="Compute each forward by itself: w * x / size, with the size that backward finds.",
     mistakes=(
-        Mistake("both raise", "A write through .data is not counted, so no check can notice it.", [2, "error", "
-    ""error"]),
+        Mistake("both raise", "A write through .data is not counted, so no check can notice it.",
+                [2, "error", "error"]),
         Mistake("none raises", "copy_ counts, under no_grad, too. The division had saved the buffer.", [2, 5, 5]),
         Mistake("no_grad is a shield", "no_grad stops recording. The write is counted all the same.", [2, 2, 5],
                 also=([2, 2, 2],)),

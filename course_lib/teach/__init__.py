@@ -7,6 +7,7 @@ folder, so it is bound here, after the folder was loaded.
 from course_lib.teach.data.digits import digits
 from course_lib.teach.explain.report import explain
 from course_lib.teach.instruments.ledger import ledger
+from course_lib.teach.instruments.processes import processes
 from course_lib.teach.instruments.step import step
 from course_lib.teach.instruments.watch import watch
 from course_lib.teach.pictures.chart import chart, grids, pixels
@@ -18,5 +19,5 @@ from course_lib.teach.practice.lesson import lesson
 
 __all__ = [
     "chart", "compare", "digits", "draw", "expect_error", "explain", "grids", "home", "ledger", "lesson", "pixels",
-    "show", "step", "watch",
+    "processes", "show", "step", "watch",
 ]  # fmt: skip

@@ -26,7 +26,7 @@
 #
 # **Minutes** 150, in two sittings: a rest is marked after the third report · **Needs** lessons 02, 05 to 11; each report says which of them it is about · **Out of scope** speed, several machines (lesson 17)
 #
-# [← 15 Reading PyTorch](15_reading_pytorch.ipynb) · [all lessons](home.ipynb)
+# [← 15 Reading PyTorch](15_reading_pytorch.ipynb) · [all lessons](home.ipynb) · [17 Two machines →](17_two_machines.ipynb)
 
 # %%
 import course_lib as torch
@@ -1049,4 +1049,4 @@ show("engine.saved.SavedVariable.read")
 #
 # **Read on in our engine:** `course_lib/engine/saved.py` and `course_lib/optim/optimizer.py`, the two places at which these five reports met the engine.
 #
-# **Next:** lesson 17, in which two machines train one network.
+# **Next:** [lesson 17](17_two_machines.ipynb), in which two machines train one network.

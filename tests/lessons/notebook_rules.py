@@ -26,6 +26,7 @@ REQUIRED = {
     "11_custom_functions", "12_hooks", "13_double_backward", "14_packing_and_checkpointing",
     "15_reading_pytorch",
     "16_five_bug_reports",
+    "17_two_machines",
 }  # fmt: skip
 APPENDICES = {"90_gallery", "home"}
 FOUND = build_notebooks.everything_named(NOTEBOOKS)

@@ -38,8 +38,9 @@ LESSONS = {
     4: "the engine", 5: "leaf accumulation", 6: "saved tensors and memory", 7: "version counters",
     8: "views share memory", 9: "ways out of the graph", 10: "a training loop", 11: "custom Functions", 12: "hooks",
     13: "double backward", 14: "packing and checkpointing", 15: "reading PyTorch", 16: "five bug reports",
+    17: "two machines",
 }  # fmt: skip
-LAST_LESSON = 16  # the last one that there is a notebook for
+LAST_LESSON = 17  # the last one that there is a notebook for
 CURES_OF_A_LEAF = (
     "A parameter: compute the loss again after the update, and call backward() on the new loss.",
     "Or move the update behind backward(): in training, optimizer.step() comes after the last backward().",

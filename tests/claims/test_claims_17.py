@@ -1,0 +1,140 @@
+"""The claims of lesson 17, two machines, on our engine and on real PyTorch."""
+
+import pytest
+
+
+def two_forwards(torch, write=lambda size: None, copy=False):
+    """The gradient of the lesson's module, with something written into the buffer in between."""
+
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.ones(1))
+            self.register_buffer("size", torch.ones(1))
+
+        def forward(self, x):
+            self.size = x.abs().mean().reshape(1)
+            return self.w * x / (self.size.clone() if copy else self.size)
+
+    module = Scaled()
+    first = module(torch.tensor([20.0]))
+    with torch.no_grad():
+        write(module.size)
+    (first + module(torch.tensor([24.0]))).sum().backward()
+    return module.w.grad.item()
+
+
+def second_gradients(torch, step, copies=False):
+    """The gradients of the second micro-batch, which went forward before the step of the first one."""
+    weights = [torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)]
+    waiting = []
+    for x in (1.0, 2.0):
+        used = [w.detach().clone().requires_grad_() for w in weights] if copies else weights
+        waiting.append((used[0] * x * used[1], used))
+    for result, used in waiting:
+        grads = torch.autograd.grad(result, used)
+        with torch.no_grad():
+            for w, g in zip(weights, grads, strict=True):
+                step(w, g)
+    return [g.item() for g in grads]
+
+
+def test_c17_1_equal_shares(torch):
+    """The average of the gradients of equal shares is the gradient of the whole batch, and of unequal shares they
+    must be weighted by their samples.
+    """
+    x = torch.tensor([2.0, 4.0, 6.0, 12.0])
+
+    def slope(samples):
+        w = torch.tensor(1.0, requires_grad=True)
+        (w * samples).mean().backward()
+        return w.grad
+
+    assert (slope(x[:2]) + slope(x[2:])) / 2 == slope(x)
+    assert (slope(x[:1]) + slope(x[1:])) / 2 != slope(x)
+    assert (slope(x[:1]) + 3 * slope(x[1:])) / 4 == slope(x)
+
+
+def test_c17_2_replicas_stay_equal(torch):
+    """Replicas that begin with the same weights and step with the same averaged gradient stay equal."""
+    replicas = [torch.ones(1, requires_grad=True) for _ in range(2)]
+    for _ in range(3):
+        grads = [torch.autograd.grad(((w * x - 1) ** 2).sum(), w)[0] for x, w in zip((2.0, 5.0), replicas, strict=True)]
+        assert grads[0] != grads[1]
+        with torch.no_grad():
+            for w in replicas:
+                w -= 0.01 * sum(grads) / 2
+        assert torch.equal(*replicas)
+    assert replicas[0] != 1
+
+
+def test_c17_3_one_machine(torch):
+    """A module that makes a new buffer in each forward may run twice before one backward on one machine."""
+    assert two_forwards(torch) == 2.0
+
+
+def test_c17_4_buffers(torch):
+    """If the buffer of the first forward is overwritten, backward raises if the write was counted, and gives a
+    wrong gradient if it was not; a copy made in forward is right.
+    """
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        two_forwards(torch, lambda size: size.copy_(torch.tensor([5.0])))
+    assert two_forwards(torch, lambda size: size.data.copy_(torch.tensor([5.0]))) == 5.0
+    assert two_forwards(torch, lambda size: size.copy_(torch.tensor([5.0])), copy=True) == 2.0
+
+
+def test_c17_5_false_alarm(torch):
+    """Batch norm in training raises if its running mean was overwritten and counted before backward, although its
+    gradient does not depend on it.
+    """
+    def slopes(write):
+        norm, x = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]], requires_grad=True)
+        y = norm(x)
+        with torch.no_grad():
+            write(norm.running_mean)
+        (y**3).sum().backward()
+        return x.grad
+
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        slopes(lambda mean: mean.fill_(7.0))
+    assert torch.equal(slopes(lambda mean: mean.data.fill_(7.0)), slopes(lambda mean: None))
+
+
+def test_c17_6_synchronised(torch):
+    """Batch norm on two ranks has the gradient of the whole batch if its sums in backward are those of all ranks
+    and the count, too.
+    """
+    x = torch.tensor([1.0, 2.0, 3.0, 6.0], dtype=torch.float64, requires_grad=True)
+    dy = torch.tensor([1.0, 0.0, 2.0, 1.0], dtype=torch.float64)
+    xmu = x - x.mean()
+    (xmu / (xmu**2).mean().sqrt()).backward(dy)
+    xmu = xmu.detach()
+    variance, ranks = (xmu**2).mean(), (slice(0, 2), slice(2, 4))
+    sum_dy = sum(dy[r].sum() for r in ranks)
+    sum_dy_xmu = sum((dy[r] * xmu[r]).sum() for r in ranks)
+
+    def parts(count):
+        return torch.cat(
+            [(dy[r] - sum_dy / count - xmu[r] * sum_dy_xmu / (variance * count)) / variance.sqrt() for r in ranks]
+        )
+
+    assert torch.allclose(parts(4), x.grad)
+    assert not torch.allclose(parts(2), x.grad)
+
+
+def test_c17_7_stepped_too_early(torch):
+    """A stage that steps before an older micro-batch comes back raises the version error."""
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        second_gradients(torch, lambda w, g: w.sub_(g))
+
+
+def test_c17_8_two_versions(torch):
+    """If the step is hidden from the counters, the gradient of the older micro-batch mixes two versions of the
+    weights without an error.
+    """
+    assert second_gradients(torch, lambda w, g: w.data.sub_(g)) == [2.0, 4.0]
+
+
+def test_c17_9_stashed(torch):
+    """With copies of the weights each micro-batch gets the gradient of the weights that it used."""
+    assert second_gradients(torch, lambda w, g: w.sub_(g), copies=True) == [6.0, 4.0]

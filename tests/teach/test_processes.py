@@ -1,0 +1,97 @@
+"""Processes of lesson 17 talk to each other, and end whatever happens."""
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from course_lib.teach.instruments import processes as module
+from course_lib.teach.instruments.processes import processes
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Every process that is started, to ask afterwards whether it is gone."""
+    found, popen = [], subprocess.Popen
+
+    def noted(*args, **options):
+        found.append(popen(*args, **options))
+        return found[-1]
+
+    monkeypatch.setattr(module.subprocess, "Popen", noted)
+    yield found
+    assert len(found) == 2
+    assert all(each.returncode is not None for each in found)
+
+
+def talk(torch, group):
+    total, mine = torch.tensor([1.0 + group.rank]), torch.tensor([[5.0 + group.rank]])
+    version = total._version
+    group.all_reduce(total)
+    group.broadcast(mine)
+    if group.rank == 0:
+        group.send(torch.tensor([7.0]), to=1)
+    else:
+        group.receive(mine, of=0)
+    print(group.rank, group.world_size, total.tolist(), mine.tolist(), total._version - version)
+
+
+def one_is_killed(torch, group):
+    if group.rank == 1:
+        os.kill(os.getpid(), 9)
+    group.all_reduce(torch.ones(1))
+
+
+def one_never_ends(torch, group):
+    while group.rank == 1:
+        pass
+    group.all_reduce(torch.ones(1))
+
+
+def one_raises(torch, group):
+    if group.rank == 1:
+        raise ValueError("no data")
+    group.all_reduce(torch.ones(1))
+
+
+def test_they_talk(torch, started, capsys):
+    """Sums, broadcasts and letters arrive, no version counter counts them, and what was printed comes rank by rank."""
+    processes(talk, torch, seconds=60)
+
+    assert capsys.readouterr().out == "0 2 [3.0] [[5.0]] 0\n1 2 [3.0] [[7.0]] 0\n"
+
+
+@pytest.mark.parametrize(
+    "function, sentence",
+    [
+        (one_is_killed, "rank 1 ended before it was done; the others were stopped"),
+        (one_never_ends, "time is up, and rank 0, rank 1 had not ended; all were stopped"),
+        (one_raises, "rank 1 raised ValueError: no data; the others were stopped"),
+    ],
+)
+def test_they_end(started, function, sentence):
+    """A worker that is killed, hangs or raises gives a sentence within ten seconds, and no process is left."""
+    import course_lib
+
+    begun = time.monotonic()
+    with pytest.raises(RuntimeError, match=sentence):
+        processes(function, course_lib, seconds=6)
+
+    assert time.monotonic() - begun < 10
+
+
+def test_a_worker_alone_ends():
+    """A worker whose starter has gone ends by itself."""
+    worker = subprocess.Popen(
+        [module.sys.executable, "-c", module.CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    job = {"source": "def f(torch, group):\n    while True: pass\n", "name": "f", "seconds": 1}
+    module.tell(worker, {**job, "library": "math", "rank": 0, "world_size": 1})
+    worker.stdin.close()
+    try:
+        assert worker.wait(9) == 1
+    finally:
+        worker.kill()
+        worker.wait()
+        worker.stdout.close()

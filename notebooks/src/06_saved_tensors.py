@@ -270,9 +270,9 @@ print("after backward:", "alive" if alive() is not None else "gone")
 # In lesson 02 you froze a layer, and the graph held fewer bytes. Now you can say why: formulas that are not needed do not run, and what only they would read is not saved. But does it help to freeze *any* layer? We freeze one layer of our network at a time. (`W1.detach()` is a tensor with the same numbers that needs no gradient.)
 
 # %% tags=["C06.11"]
-def held_by(W1, W2):
+def held_by(W1, W2, f=torch.relu):
     with ledger() as held:
-        _loss = (torch.relu(X @ W1) @ W2).sum()
+        _loss = (f(X @ W1) @ W2).sum()
     return held.now  # while _loss is alive
 
 
@@ -281,15 +281,17 @@ print("W1 is frozen: ", held_by(W1.detach(), W2))
 print("W2 is frozen: ", held_by(W1, W2.detach()))
 with torch.no_grad():
     print("under no_grad:", held_by(W1, W2))
+print("sin for relu:  ", held_by(W1, W2, torch.sin), "- and with W2 frozen:", held_by(W1, W2.detach(), torch.sin))
 
 # %% [markdown]
 # **Notice:**
 #
 # - With `W1` frozen, nothing up to `h` needs a gradient, so no nodes are made there. What is left is `h`, for the gradient of `W2`.
 # - With `W2` frozen, not a single byte less is held. The second product does not need `h` any more. But `relu` does, because the gradient must still pass through it on the way to `W1`. And `W2` is needed to send the gradient on to `h`.
+# - With `sin` in place of `relu` it is another matter. `sin` saves its input, so nobody but the second product needs `h`, and freezing `W2` lets it go.
 # - Under `no_grad` no operation makes a node, so nothing is held. That is what you want for evaluation.
 #
-# > **The rule.** Freezing lowers the memory of the forward pass if it begins at the input.
+# > **The rule.** Freezing lowers the memory of the forward pass if it begins at the input. Further on it does so only where no other node needs what was saved.
 #
 # ## A rest
 #
@@ -619,7 +621,7 @@ L.check("06.4", peaks)
 # - **C06.2** A saved input is held by reference: reading the slot gives back the very same tensor object.
 # - **C06.3** A saved result is repacked: reading the slot gives a new tensor object with the same memory and the same grad_fn.
 # - **C06.10** When two nodes save the same tensor, its memory is held once, until the last of them has run.
-# - **C06.11** In a network with one hidden layer, freezing the first weight lowers the memory that is held, freezing the second does not, and under no_grad nothing is saved.
+# - **C06.11** In a network with one hidden layer and relu, freezing the first weight lowers the memory that is held, freezing the second does not, and under no_grad nothing is saved.
 #
 # *When it is let go*
 #

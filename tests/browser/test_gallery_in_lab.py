@@ -117,7 +117,7 @@ def test_in_jupyterlab(page, course, trusted):
     if not trusted:
         page.evaluate("document.querySelector(\"img[src='data:,x']\")?.remove()")
     script = page.locator(".course-step-bar button")
-    expect(script).to_have_count(2 if trusted else 0)
+    expect(script).to_have_count(4 if trusted else 0)  # two step cards
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         choose_theme(page, theme)
         look(page, f"{theme.split()[1].lower()}_{'trusted' if trusted else 'untrusted'}")

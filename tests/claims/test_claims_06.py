@@ -183,15 +183,15 @@ def test_c06_10_one_memory(torch):
 
 
 def test_c06_11_who_learns_decides(torch):
-    """In a network with one hidden layer, freezing the first weight lowers the memory that is held, freezing the
-    second does not, and under no_grad nothing is saved.
+    """In a network with one hidden layer and relu, freezing the first weight lowers the memory that is held, freezing
+    the second does not, and under no_grad nothing is saved.
     """
     X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
     W2 = torch.ones(30, 1, requires_grad=True)
 
-    def held_by(W1, W2):
+    def held_by(W1, W2, f=torch.relu):
         with ledger() as held:
-            h = torch.relu(X @ W1)
+            h = f(X @ W1)
             loss = (h @ W2).sum()
             assert loss.grad_fn is None or h.nbytes <= held.now
         return held.now
@@ -199,6 +199,7 @@ def test_c06_11_who_learns_decides(torch):
     both = held_by(W1, W2)
     assert held_by(W1.detach(), W2) == 100 * 30 * 4 < both
     assert held_by(W1, W2.detach()) == both
+    assert held_by(W1, W2.detach(), torch.sin) == held_by(W1, W2, torch.sin) - 100 * 30 * 4
     with torch.no_grad():
         assert held_by(W1, W2) == 0
 

